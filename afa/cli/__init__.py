@@ -9,11 +9,13 @@ read            CSV, JSON lines, Parquet -> Arrow batches
 output_times    times of the output as the input had them
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
 signs           what of --diff means an insertion or a retraction; rows that name an event by --cancel
+batches_in      the input in the operator's form, batch by batch
 run             the loop: batches, promises, changes; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input
 show            what `afa show` shows
-diagnosis       where computations ended, if nothing has matched; trace: a sample, in order and slowly
+why             what `afa why` counts; kept_rows: of which rows; why_screen: how it is shown
+diagnosis       the sentence of `afa why`, if nothing has matched
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern
 write           changes -> Parquet or JSON lines; json_texts: values as JSON; members_column: of --members, in one type;

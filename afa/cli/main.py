@@ -174,6 +174,9 @@ REPORT = (
 )
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 
+LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
+MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
+
 
 def _option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
@@ -323,6 +326,73 @@ def show(
             console.print(str(state), style="none", markup=False, soft_wrap=True)
         console.print()
         console.print(drawn(automaton, labels.value), markup=False, soft_wrap=True)
+
+
+@app.command()
+def why(
+    pattern: Pattern,
+    file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
+    le: Annotated[str | None, _option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
+    key: Annotated[list[str] | None, _option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
+    re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
+    diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    insert: Annotated[list[str] | None, _option(COLUMNS, INSERT, metavar="VALUE")] = None,
+    retract: Annotated[list[str] | None, _option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
+    cancel: Annotated[str | None, _option(COLUMNS, CANCEL, metavar="FIELD")] = None,
+    form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
+    window: Annotated[str | None, _option(ORDER, WINDOW, metavar="DURATION", callback=_duration(1))] = None,
+    tick: Annotated[Tick | None, _option(ORDER, TICK)] = None,
+    lateness: Annotated[str | None, _option(ORDER, LATE_ROWS, metavar="DURATION", callback=_duration(0))] = None,
+    type_: Annotated[
+        str | None, _option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
+    ] = None,
+    sequence: Annotated[str | None, _option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
+    end: Annotated[End, _option(ORDER, END)] = End.latest,
+    batch: Annotated[int | None, _option(ORDER, "Rows a batch, for --lateness.", metavar="ROWS", min=1)] = None,
+    most: Annotated[int, _option(RESULT, MOST_KEPT, metavar="EVENTS", min=1)] = 1_000_000,
+    as_json: Annotated[bool, _option(RESULT, "All counts as JSON.", "--json")] = False,
+) -> None:
+    """Say why a pattern finds nothing: in a sentence, what each arc was asked, where partial matches ended, the nearest misses.
+
+    Options are those of `afa run`. All is counted, in whatever order the rows stand; of more than --most events those of some keys.
+
+    [bold]afa why pay.py pay.csv --le at --key card --window 10m[/]
+    """
+    from afa.cli.request import Job
+    from afa.cli.why import why as why_job
+    from afa.cli.why_screen import show_funnel
+    from afa.funnel.funnel import as_json as json_of
+
+    with plain_exit():
+        funnel = why_job(
+            Job(
+                pattern=pattern,
+                file=file,
+                form=form.value if form else None,
+                le=le,
+                re=re,
+                diff=diff,
+                insert=tuple(insert or ()),
+                retract=tuple(retract or ()),
+                cancel=cancel,
+                keys=tuple(dict.fromkeys(key or ())),
+                window=window,
+                tick=tick.value if tick else None,
+                lateness=lateness,
+                sequence=sequence,
+                type=type_,
+                batch=batch,
+                end=end.value,
+            ),
+            most,
+        )
+        if as_json:
+            typer.echo(json_of(funnel))
+            return
+        console = Terminal(highlight=False)
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console.width = WIDE
+        show_funnel(funnel, console)
 
 
 @app.command()

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from afa import BEGINNING, FOREVER, ClosureError, Keyed, LateEventError, Operator, Punctuation
+from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
+from afa.cli.batches_in import Input
 from afa.cli.because_output import BecauseColumn
 from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import Follow
-from afa.cli.input_columns import TYPES, Column, Place, choose, convert, kind_of_times
+from afa.cli.input_columns import TYPES, choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.members_column import MembersColumn
-from afa.cli.output_times import type_of_times, with_times
-from afa.cli.read import Csv, Source, batches, open_source
-from afa.cli.request import FIRST, Job
+from afa.cli.output_times import with_times
+from afa.cli.read import Source, open_source
+from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
-from afa.cli.signs import signed, with_signs
 from afa.cli.write import check_output, writing
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
@@ -119,51 +117,6 @@ def _operator(automaton: Automaton, job: Job) -> Any:
 def _check_threads(job: Job, keyed: bool) -> None:
     if job.threads > 1 and not keyed:
         raise CommandError(f"expected a key, as threads share out its values, but got --threads {job.threads} without one")
-
-
-class Input:
-    """The input in the operator's form, batch by batch; there is always one, if an empty one."""
-
-    def __init__(self, job: Job, source: Source, columns: list[Column], advice: Advice | None = None) -> None:
-        self.latest = BEGINNING  # the largest timestamp so far
-        self.first: Any = None  # the first batch
-        self.kind: pa.DataType | None = None  # the type of its times, in which those of the output leave; None: they are ints
-        self._job, self._source, self._said = job, source, columns
-        self._columns = with_signs(columns, job)
-        self._advice = advice
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        job, row = self._job, None
-        sizes = itertools.chain([min(FIRST, job.rows)], itertools.repeat(job.rows))
-        for row, table in batches(self._source, job.file, self._columns, job.rows, sizes):
-            if self.first is None:
-                self.kind = self._kind_of_times(table)
-            yield self._converted(table, row)
-        if row is None:
-            empty = pa.table({column.source: pa.nulls(0) for column in self._columns})
-            yield self._converted(empty, self._source.first_row)
-
-    def _kind_of_times(self, table: pa.Table) -> pa.DataType | None:
-        tick = self._job.tick or "ms"
-        kind = kind_of_times(table, self._columns, tick)
-        if isinstance(self._source, Csv) and pa.types.is_timestamp(kind):  # which knows no units
-            kind = pa.timestamp(tick, kind.tz)
-        return type_of_times(kind, tick)
-
-    def _converted(self, table: pa.Table, row: int) -> pa.Table:
-        place = Place(self._job.file, row)
-        found = convert(table, self._columns, self._job.tick, place)
-        found = signed(found, self._said, self._job, place, self.latest)
-        self.latest = max(self.latest, pc.max(found["le"]).as_py() if len(found) else BEGINNING)
-        if self._advice is not None:
-            self._advice.look(found)
-        self.first = found if self.first is None else self.first
-        return found
-
-    @property
-    def end(self) -> int:
-        """The promise at the end of the input."""
-        return FOREVER if self._job.end == "forever" else self.latest
 
 
 def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: Source, screen: Screen) -> Summary:

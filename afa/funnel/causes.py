@@ -52,8 +52,8 @@ class Facts(NamedTuple):
         How the key is called; empty: there are no keys.
     late : int
         Rows that came behind a promise, and were dropped.
-    ends : bool
-        Whether the input is told to be at its end, so that no event comes any more.
+    promise : str
+        How a promise is made that lets time-outs fire.
     """
 
     counting: Counting
@@ -61,7 +61,7 @@ class Facts(NamedTuple):
     tick: str | None
     keys: str = ""
     late: int = 0
-    ends: bool = False
+    promise: str = ""
 
 
 def cause_of(facts: Facts) -> Cause:
@@ -108,7 +108,7 @@ class _Frontier:
 
     def cause(self) -> Cause:
         """Return the first reason that holds."""
-        found = self.never() or self.raised() or self.single() or self.waits() or self.order() or self.window() or self.between()
+        found = self.raised() or self.never() or self.single() or self.waits() or self.order() or self.window() or self.between()
         return found or self.stopped()
 
     def said(self, asked: Asked) -> str:
@@ -116,6 +116,15 @@ class _Frontier:
         if not asked.asked:
             return f"`{label_of(asked.arc)}` was never asked"
         return f"`{label_of(asked.arc)}` was asked {_many(asked.asked, 'time')} and {'never' if not asked.true else 'rarely'} true"
+
+    def all(self, n: int) -> str:
+        """Say how many of the partial matches in the state."""
+        of = _many(self.total, "partial match", "es")
+        return (
+            f"{'the one' if n == 1 else f'all {n:,}'} partial match{'es' * (n != 1)} in `{self.state}`"
+            if n == self.total
+            else (f"{n:,} of {of} in `{self.state}`")
+        )
 
     # -- what no event has -----------------------------------------------------------------------------------------------------
 
@@ -150,9 +159,7 @@ class _Frontier:
                 found = self._none(name)
             case _:
                 found = None
-        return (
-            found or self._nones(part.expr) or ("never", f"`{part.text}` is true of none of {_many(self.counting.events, 'event')}")
-        )
+        return found or self._nones(part.expr) or ("never", f"`{part.text}` is true of no event")
 
     def _nones(self, expr: Expr | None) -> tuple[str, str] | None:
         names = dict.fromkeys(node.name for node in walk(expr) if isinstance(node, Field)) if expr is not None else ()
@@ -186,7 +193,8 @@ class _Frontier:
         far = values.high if op in (">", ">=") else values.low
         if op not in (">", ">=", "<", "<="):
             return None
-        unit = "; is the limit in the unit of the field?" if abs(value) >= 10 * abs(far) or abs(far) >= 10 * abs(value) else ""
+        other = value * far > 0 and (abs(value) >= 10 * abs(far) or abs(far) >= 10 * abs(value))
+        unit = "; is the limit in the unit of the field?" if other else ""
         return "limit", f"the {'largest' if op in ('>', '>=') else 'smallest'} {name} is {far!r}, not {op} {value!r}{unit}"
 
     def raised(self) -> Cause | None:
@@ -229,7 +237,7 @@ class _Frontier:
             )
         if ended.open:
             text = f"{_many(ended.open, 'partial match', 'es')} in `{self.state}` still wait{'s' * (ended.open == 1)} for `{name}`"
-            return Cause("waits", f"{text}: no promise has come up to where it fires, such as that of the input's end")
+            return Cause("waits", f"{text}: no promise has come up to where it fires{self.facts.promise}")
         return None
 
     def order(self) -> Cause | None:
@@ -239,6 +247,9 @@ class _Frontier:
             return None
         if any(sum(n for i, n in enumerate(asked.stopped) if i not in asked.of_event) or asked.raised for asked in readers):
             return None
+        if not any(asked.asked for asked in self.ahead) and self.ended.open == self.total:
+            of = " of the key" if self.facts.keys else ""
+            return Cause("waits", f"{self.said(readers[0])}: {self.all(self.total)} waited to the end, as no event{of} came behind")
         asked = max(readers, key=lambda asked: self.counting.could[id(asked)])
         could = self.counting.could[id(asked)]
         if not could:
@@ -246,7 +257,7 @@ class _Frontier:
             return Cause("never", f"{self.said(asked)}: no event satisfies {texts} at once")
         wanted = " and ".join(f"`{asked.parts[i].text}`" for i in asked.of_event) or "that it could take"
         of = " of the same key" if self.facts.keys else ""
-        which = f"none of {_many(could, 'event')} with {wanted} comes behind one{of} that led to `{self.state}`"
+        which = f"no event with {wanted}, of {could:,} there are, comes behind one{of} that led to `{self.state}`"
         return Cause("order", f"{self.said(asked)}: {which}, so the pattern's order never occurs")
 
     def window(self) -> Cause | None:
@@ -256,15 +267,18 @@ class _Frontier:
             return None
         if not ended.by_window or ended.by_window < max(ended.by_no_arc, ended.open) or not self.ahead:
             return None
+        if not ended.could_wide and any(asked.asked for asked in self.ahead):
+            return None  # a longer one would not help, as far as the next few events tell
         tick, gaps = self.facts.tick, self.counting.gaps
-        whole = f"all {ended.by_window:,}" if ended.by_window == self.total else f"{ended.by_window:,} of {self.total:,}"
         about = [] if self.facts.window is None else [ticks_in_words(self.facts.window, tick)]
         if gaps:
             of = " of a key" if self.facts.keys else ""
             about.append(f"median distance of two events{of}: {in_words(statistics.median_low(gaps), tick)}")
         if ended.could_wide:
-            about.append(f"what it could take comes after {in_words(statistics.median_low(ended.could_wide), tick)} in the median")
-        text = f"{self.said(self.ahead[0])}: {whole} partial matches in `{self.state}` ended by the window ({'; '.join(about)})"
+            about.append(f"what it takes comes after {in_words(statistics.median_low(ended.could_wide), tick)} in the median")
+        text = f"{self.said(self.ahead[0])}: {self.all(ended.by_window)} ended by the window ({'; '.join(about)})"
+        if self.facts.window is not None and tick is None and gaps and statistics.median_low(gaps) >= self.facts.window:
+            return Cause("window", f"{text}; is the window in the unit of the times?")
         hint = unit_hint(self.counting.low, self.counting.high, tick)
         return Cause("unit", f"{text}; {hint}") if hint else Cause("window", text)
 
@@ -276,7 +290,7 @@ class _Frontier:
         text = (
             f"{self.said(self.ahead[0])}: {ended.by_no_arc:,} of {self.total:,} partial matches in `{self.state}` ended by an event"
         )
-        later = f"though for {ended.could_later:,} of them one that it could take came later within the window"
+        later = f"though for {ended.could_later:,} of them one that it takes came later within the window"
         return Cause("between", f"{text} that no arc took, {later}; an ignorable arc or a skip lets others pass")
 
     def stopped(self) -> Cause:
@@ -290,9 +304,9 @@ class _Frontier:
             begun = self.said(self.ahead[0]) if self.ahead else f"no arc leads on from `{self.state}`"
             return Cause(
                 "waits" if ended.open >= ended.by_window + ended.by_no_arc else "stopped",
-                f"{begun}: of {self.total:,} partial matches in `{self.state}` {ends}",
+                f"{begun}: of {_many(self.total, 'partial match', 'es')} in `{self.state}` {ends}",
             )
-        i = max(range(len(asked.stopped)), key=asked.stopped.__getitem__)
+        i = max(range(len(asked.stopped)), key=lambda i: (not asked.parts[i].of_event and asked.stopped[i] > 0, asked.stopped[i]))
         most = f"`{asked.parts[i].text}` stopped it {_many(asked.stopped[i], 'time')}"
         near = next((_near(asked, miss) for miss in asked.misses if miss.part == i), "")
         return Cause("register" if not asked.parts[i].of_event else "stopped", f"{self.said(asked)}: {most}{near}")

@@ -43,8 +43,12 @@ class Source(NamedTuple):
         What the key is called; empty: there are no keys.
     late : int
         Changes that were dropped as late.
-    all_keys : int
-        How many keys there are, where the engine holds those of some only; 0: it holds all.
+    share : int
+        The engine holds the events of one key of so many.
+    cut : bool
+        Whether the engine holds the first events only.
+    promise : str
+        How a promise is made that lets time-outs fire, behind a colon.
     """
 
     engine: Engine
@@ -57,7 +61,9 @@ class Source(NamedTuple):
     tick: str | None = None
     keys: str = ""
     late: int = 0
-    all_keys: int = 0
+    share: int = 1
+    cut: bool = False
+    promise: str = ""
 
 
 def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
@@ -80,7 +86,7 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
             break
         counting.take(key, _steps(source.engine, key))
     late = source.late
-    cause = cause_of(Facts(counting, source.window, source.tick, source.keys, late))
+    cause = cause_of(Facts(counting, source.window, source.tick, source.keys, late, source.promise))
     return Funnel(
         why=cause.text,
         cause=cause.kind,
@@ -96,7 +102,9 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
         events=counting.events,
         began=counting.began,
         matches=counting.matches,
-        all_keys=max(len(keys), source.all_keys),
+        all_keys=len(keys),
+        share=source.share,
+        cut=source.cut,
         late=late,
         since=None if source.since <= BEGINNING else source.since,
         until=counting.until,

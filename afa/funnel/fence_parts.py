@@ -86,6 +86,13 @@ class Asked:
         """Return which conjunct stops an event that has passed the leading ones, `TRUE` or `RAISED`."""
         return self._first(self.lead, len(self.parts), payload, register)
 
+    def would(self, payload: Any, register: Any) -> bool:
+        """Return whether the whole fence is true."""
+        try:
+            return all(part.ask(payload, register) for part in self.parts)
+        except Exception:
+            return False
+
     def _first(self, low: int, high: int, payload: Any, register: Any) -> int:
         try:
             for i in range(low, high):

@@ -137,6 +137,10 @@ class Funnel:
         How many keys there are: more than ``keys``, where there was too much to count.
     late : int
         Changes that were dropped as late.
+    share : int
+        One key of so many was counted, as there was too much to keep.
+    cut : bool
+        Whether the first events only were counted, for the same reason, where there are no keys.
     since, until : int or None
         From which LE, and up to which, was counted; None: all. What a promise has dropped is not counted.
     window : int or None
@@ -154,10 +158,17 @@ class Funnel:
     matches: int
     all_keys: int
     late: int = 0
+    share: int = 1
+    cut: bool = False
     since: int | None = None
     until: int | None = None
     window: int | None = None
     tick: str | None = None
+
+    @property
+    def part(self) -> bool:
+        """Whether only a part of the events was counted."""
+        return self.share > 1 or self.cut or self.keys < self.all_keys or self.until is not None
 
     @property
     def scope(self) -> str:
@@ -168,6 +179,10 @@ class Funnel:
             else f"{self.keys:,} key{'s' * (self.keys != 1)}"
         )
         text = f"{self.events:,} events of {keys}"
+        if self.share > 1:
+            text += f" (one key of {self.share:,}: there was too much to keep)"
+        if self.cut:
+            text += " (the first ones: there was too much to keep)"
         if self.since is not None:
             text += f", since the promise of {self.since:,} (what it has dropped is not counted)"
         if self.until is not None:

@@ -46,6 +46,7 @@ class Gone(NamedTuple):
     """A partial match that stands no more."""
 
     state: str
+    register: Any
     start: Any
     m: int
     marks: int
@@ -81,7 +82,7 @@ class Standing:
         members = by_register.get(register)
         if members is None or (start, m) not in members:
             return None
-        gone = Gone(state, start, m, members.pop((start, m)))
+        gone = Gone(state, register, start, m, members.pop((start, m)))
         self.count[state] -= 1
         if not members:
             del by_register[register]
@@ -124,6 +125,6 @@ class Standing:
     def gone(self) -> Iterator[Gone]:
         """Yield what stands as if it were gone."""
         for state, by_register in self.groups.items():
-            for members in by_register.values():
+            for register, members in by_register.items():
                 for (start, m), marks in members.items():
-                    yield Gone(state, start, m, marks)
+                    yield Gone(state, register, start, m, marks)

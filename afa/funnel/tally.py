@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -20,6 +20,9 @@ from afa.model.automaton import Automaton
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
 from punctuation.time import BEGINNING, FOREVER
+
+TRIED = 10
+"""So many later events are tried for a partial match that has ended."""
 
 
 def distances(automaton: Automaton, table: ArcTable) -> dict[str, int]:
@@ -70,7 +73,9 @@ class Tally:
         for arc, le, re in table.events:
             known = self.asked.setdefault(id(arc), Asked(arc, automaton, self._nearer(arc)))
             known.lifetimes.append((le, re))
-        self.ended: dict[str, Ended] = {state: Ended() for state in dict.fromkeys((*automaton.states, *table.states))}
+        self.ended: dict[str, Ended] = defaultdict(Ended)  # also of states that arcs led to which are gone
+        for state in (*automaton.states, *table.states):
+            self.ended[state]
         self.events = self.steps = self.keys = self.single = self.cost = self.began = self.matches = 0
         self.until: int | None = None  # where the count ended within a key, as it had asked enough
         self.low, self.high = FOREVER, BEGINNING
@@ -111,7 +116,7 @@ class Tally:
         self.steps += len(told)
         self.single += len(told) <= 1
         self.gaps += [z.le - y.le for y, z in pairwise(told)]
-        self._could: dict[int, list[int]] = {place: [] for place in self.could}
+        self._could: dict[int, list[tuple[int, Any]]] = {place: [] for place in self.could}
         some = [asked for asked in self.asked.values() if id(asked) in self.could]
         for y in told:
             self.events += len(y.events)
@@ -120,10 +125,10 @@ class Tally:
                 for payload, _ in y.events:
                     values.look(getattr(payload, name))
             for asked in some:
-                found = sum([asked.could(payload) for payload, _ in y.events])
+                found = [payload for payload, _ in y.events if asked.could(payload)]
                 if found and asked.serves(y.le):
-                    self.could[id(asked)] += found
-                    self._could[id(asked)].append(y.le)
+                    self.could[id(asked)] += len(found)
+                    self._could[id(asked)] += [(y.le, payload) for payload in found]
         self.cost += len(told) * len(some)
 
     # -- what ends -----------------------------------------------------------------------------------------------
@@ -147,23 +152,31 @@ class Tally:
             ended.went_on += 1
         elif by_window:
             ended.by_window += 1
-            found = self._next(gone.state, bisect_left, le)
+            found = self._next(gone, bisect_left, le)
             if found is not None:
                 ended.could_wide.append(found - _le(gone.start))
         else:
             ended.by_no_arc += 1
-            found = self._next(gone.state, bisect_right, le)
+            found = self._next(gone, bisect_right, le)
             ended.could_later += found is not None and found < gone.m
 
-    def _next(self, state: str, side: Any, le: int) -> int | None:
-        """Return the next event from ``le`` on that an arc out of the state towards a final one could take."""
+    def _next(self, gone: Gone, side: Any, le: int) -> int | None:
+        """Return the next event from ``le`` on that an arc towards a final state would have taken, among the next few."""
         found: int | None = None
-        for asked in self._ahead[state]:
+        for asked in self._ahead.get(gone.state, ()):
             places = self._could[id(asked)]
-            i = side(places, le)
-            if i < len(places) and (found is None or places[i] < found):
-                found = places[i]
+            i = side(places, le, key=_first)
+            for at, payload in places[i : i + TRIED]:
+                if found is not None and at >= found:
+                    break
+                if asked.whole or asked.would(payload, gone.register):
+                    found = at
+            self.cost += 0 if asked.whole else TRIED
         return found
+
+
+def _first(place: tuple[int, Any]) -> int:
+    return place[0]
 
 
 def _le(start: Any) -> int:

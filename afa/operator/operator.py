@@ -262,7 +262,7 @@ class Matching:
         >>> op = Operator(two, window=2)
         >>> _ = op.push_many([insert(Pay(1), le=1), insert(Pay(900), le=4)])
         >>> op.funnel().why.partition(" (")[0]
-        '`small -> big` was never asked: all 1 partial matches in `small` ended by the window'
+        '`small -> big` was never asked: the one partial match in `small` ended by the window'
         """
         return self._core.calls.call(funnel_in, self._core, most)
 

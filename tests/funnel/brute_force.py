@@ -188,11 +188,12 @@ class _Count:
     def begin_counting(self, le: int) -> None:
         """What stands at the last step before the first one that counts stood there before."""
         self.counts = True
+        held = [arc for arc in self.lives if arc.re > self.floor]  # others a promise has dropped
         standing, self.marks = list(self.marks), {}
         for p in dict.fromkeys(Standing((p.start[0], -1), p.c) for p in standing):
             if p.c.m <= self.floor:
                 continue
-            self.marks[p] = {"accepted"} if is_final(p.c.state, le, self.automaton, self.lives) else set()
+            self.marks[p] = {"accepted"} if is_final(p.c.state, le, self.automaton, held) else set()
             self.states[p.c.state, "before"] += 1
 
 

@@ -1,0 +1,185 @@
+"""`afa why`: the funnel of a pattern over a file, as tables and as JSON, of all rows or of a part that is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from afa.cli.kept_rows import KeptRows, hashes
+from afa.cli.request import Job
+from tests.cli import call, write
+from tests.test_cli_no_match import PATTERN
+
+LATER = """
+noted = Automaton(start="start", final={"two"}, event=Pay, register=Seen(), arcs=[
+    Arc("start", "one", "status == 'declined'", name="first"),
+    Arc("one", "two", lambda e, r: e.amount > 5 and len(e.status) > 99, name="long"),
+    Arc.skip("one", "True"),
+])
+
+
+class Gap(NamedTuple):
+    card: str
+    amount: float | None
+    status: str
+
+
+over_none = Automaton(start="start", final={"two"}, event=Gap, arcs=[
+    Arc("start", "one", "status == 'declined'", name="first"),
+    Arc("one", "two", lambda e, r: e.amount > 5, name="more"),
+])
+"""
+
+
+@pytest.fixture(autouse=True)
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    write("p.py", PATTERN + LATER)
+    rows = [
+        f"{60_000 * i + card},c{card},{10 + i},{('declined', 'approved', 'declined')[(i + card) % 3]}"
+        for i in range(90)
+        for card in range(20)
+    ]
+    write("pay.csv", "\n".join(["at,card,amount,status", *rows, ""]))
+
+
+def said(pattern: str, *options: str, file: str = "pay.csv", key: str = "card") -> str:
+    result = call("why", f"p.py:{pattern}", file, "--le", "at", "--key", key, *options)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def counted(pattern: str, *options: str, file: str = "pay.csv", key: str = "card") -> dict[str, Any]:
+    return json.loads(said(pattern, *options, "--json", file=file, key=key))
+
+
+def test_the_sentence_comes_first_then_the_counts() -> None:
+    lines = said("right", "--window", "3600", "--tick", "ms").splitlines()
+    assert lines[0].startswith(
+        "`second` was never asked: 1,186 of 1,200 partial matches in `one` ended by the window (3,600 ticks of "
+    )
+    assert lines[1] == "1,800 events of 20 keys; window 3,600 ticks of 1 ms = 3.6 s"
+    assert lines[3].split() == ["arc", "asked", "true", "last", "true", "stopped", "most", "by", "times"]
+    assert lines[4].split() == ["first:", "start", "->", "one", "1,800", "1,200", "5340019", "e.status", "==", "'declined'", "600"]
+    assert lines[5].split() == ["second:", "one", "->", "two", "0", "0"]
+    assert [line.split() for line in lines[8:10]] == [["start", *"000000"], ["one", "1,200", "0", "0", "1,186", "0", "14"]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options", "cause"),
+    [
+        ("right", ["--window", "1h", "--tick", "ms"], "matched"),
+        ("right", ["--window", "3600"], "window"),
+        ("right", ["--window", "10m", "--tick", "s"], "window"),
+        ("cents", ["--window", "3600000"], "limit"),
+        ("misspelt", ["--window", "3600000"], "value"),
+        ("mixed", ["--window", "3600000"], "register"),
+        ("waits", ["--end", "forever"], "matched"),
+        ("waits", [], "waits"),
+        ("waits", ["--end", "forever", "--window", "3600000"], "past"),
+        ("noted", ["--window", "3600000"], "never"),
+    ],
+)
+def test_causes(pattern: str, options: list[str], cause: str) -> None:
+    assert counted(pattern, *options)["cause"] == cause
+
+
+def test_the_wrong_key() -> None:
+    text = Path("pay.csv").read_text().splitlines()
+    write("ids.csv", "\n".join([f"{text[0]},id", *(f"{line},{i}" for i, line in enumerate(text[1:])), ""]))
+    found = counted("right", "--window", "3600000", key="id", file="ids.csv")
+    assert found["why"] == "`second` was never asked: each of the 1,800 keys (id) has one event only; is this the key?"
+
+
+def test_a_fence_that_raises_is_counted() -> None:
+    """What `afa run` refuses at the first row."""
+    text = Path("pay.csv").read_text().splitlines()
+    write(
+        "gaps.csv",
+        "\n".join(f"{a},{b},,{d}" if i else line for i, line in enumerate(text) for a, b, _, d in [line.split(",")]) + "\n",
+    )
+    call("run", "p.py:over_none", "gaps.csv", "--le", "at", "--key", "card", status=1)
+    found = counted("over_none", file="gaps.csv")
+    assert found["cause"] == "none"
+    assert found["why"].endswith("amount is None in all 1,800 events; say `.. is not None and ..` first")
+
+
+def test_late_rows_are_left_out_and_counted() -> None:
+    rows = Path("pay.csv").read_text().splitlines()
+    write("back.csv", "\n".join([rows[0], *reversed(rows[1:]), ""]))
+    found = counted("right", "--window", "3600000", "--lateness", "1", "--batch", "1", file="back.csv")
+    assert (found["cause"], found["late"], found["events"]) == ("late", 1_798, 2)
+    assert found["why"].startswith("1,798 of 1,800 changes came behind the promise and were dropped as late")
+    assert counted("right", "--window", "3600000", "--lateness", "100h", "--tick", "ms", file="back.csv")["cause"] == "matched"
+
+
+def test_retractions_and_ids() -> None:
+    write("taken.csv", "at,card,amount,status,diff\n1,a,60,declined,1\n2,a,60,declined,1\n2,a,60,declined,-1\n")
+    assert counted("right", file="taken.csv")["events"] == 1
+
+
+def test_of_too_many_events_those_of_some_keys() -> None:
+    whole, part = counted("cents", "--window", "3600000"), counted("cents", "--window", "3600000", "--most", "500")
+    assert part["share"] in (4, 8)
+    assert 0 < part["events"] <= 500
+    assert part["cause"] == whole["cause"] == "limit"
+    assert f"one key of {part['share']}: there was too much to keep" in said("cents", "--window", "3600000", "--most", "500")
+    result = call("why", "p.py:cents", "pay.csv", "--le", "at", "--window", "3600000", "--most", "500", "--json")
+    assert json.loads(result.stdout)["cut"] is True
+    assert json.loads(result.stdout)["events"] == 500
+
+
+def test_a_query() -> None:
+    write("q.sase", "PATTERN SEQ(Pay a, Pay b) WHERE skip_till_next_match(a, b) { [card] and a.status = 'declned' } WITHIN 1 hour")
+    result = call("why", "q.sase", "pay.csv", "--le", "at", "--json")
+    found = json.loads(result.stdout)
+    assert found["why"].endswith("no status is 'declned', but 'declined', 'approved'; did you mean 'declined'?")
+    assert found["arcs"][0]["arc"].startswith("a: start -> ")
+
+
+def test_a_query_that_looks_back() -> None:
+    """A stage before its operator fills a field in."""
+    write(
+        "q.sase",
+        "PATTERN SEQ(~(Pay x), Pay a, Pay b) WHERE skip_till_next_match(a, b) "
+        "{ [card] and x.status = 'approved' and a.status = 'declined' and b.amount > 9000 } WITHIN 10 minutes",
+    )
+    found = json.loads(call("why", "q.sase", "pay.csv", "--le", "at", "--json").stdout)
+    assert found["events"] == 1_800
+    assert found["cause"] in ("limit", "never", "value", "window", "register", "stopped")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["p.py:nothing", "pay.csv"], "p.py has no 'nothing'"),
+        (["p.py:right", "none.csv"], "none.csv"),
+        (["p.py:right", "pay.csv", "--le", "nope"], "nope"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], message: str) -> None:
+    result = call("why", *arguments, status=1)
+    assert result.exit_code != 0
+    assert message in result.stderr
+
+
+def test_help_names_it() -> None:
+    assert "Say why a pattern finds nothing" in call("why", "--help").stdout
+
+
+def test_shares_are_of_keys_and_the_same_in_any_order() -> None:
+    table = pa.table({"card": [f"c{i % 50}" for i in range(1_000)], "n": [i % 7 for i in range(1_000)], "le": list(range(1_000))})
+    job = Job("p", "f", keys=("card",))
+    forward = KeptRows(job, 300).take([table.slice(i, 100) for i in range(0, 1_000, 100)])
+    backward = KeptRows(job, 300).take([table.slice(i, 100) for i in range(900, -1, -100)])
+    kept = [sorted({card for part in found.tables for card in part["card"].to_pylist()}) for found in (forward, backward)]
+    assert kept[0] == kept[1]
+    assert forward.share == backward.share > 1
+    assert sum(len(part) for part in forward.tables) == 20 * len(kept[0])
+    assert len(set(hashes(table, ["card", "n"]).tolist())) == 350
+    assert len(set(hashes(table.set_column(0, "card", table["card"].dictionary_encode()), ["card"]).tolist())) == 50
