@@ -59,7 +59,7 @@ class KeptRows:
         parts = [table] if self._promises is None else self._promises.push_many(table)
         for part in parts:
             if isinstance(part, Punctuation):
-                self._promised = max(self._promised, int(part.t))  # type: ignore[call-overload]
+                self._promised = max(self._promised, int(part.t))
             else:
                 self._keep(self._in_time(part))
 

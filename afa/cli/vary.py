@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from rich.table import Table
 
+from afa.cli.batches_in import Input
 from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, Terminal, on_the_line, one_line
 from afa.cli.input_columns import choose
@@ -20,7 +21,6 @@ from afa.cli.load_query import load_query
 from afa.cli.output_times import with_times
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
-from afa.cli.run import Input
 from afa.cli.write import check_output, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.asked import Options
