@@ -160,3 +160,18 @@ def test_the_field_of_the_times_has_a_name_that_no_column_has() -> None:
     write("in.csv", "at,time,instant,my ts\n1,2,3,4\n2,3,4,5\n")
     call("new", "out.py", "--from", "in.csv", "--le", "my ts")
     assert "    at_2: afa.Instant\n" in Path("out.py").read_text("utf-8")
+
+
+def test_an_example_with_its_input() -> None:
+    done = call("new", "pay day.py")
+    assert "to see it run: afa run 'pay day.py' 'pay day.jsonl' --report run.html" in done.stderr
+    out = call("run", "pay day.py", "pay day.jsonl", "--report", "run.html", "--reasons").stdout
+    assert [line[0] for line in out.splitlines()[::2]] == ["+", "-", "+", "+", "-", "+"]
+    assert "Withdrawn: 'approved, 35.0, 14:03:23' arrived late and lies between two of its events" in out
+    assert "afa run 'pay day.py' 'pay day.jsonl' --report run.html" in Path("pay day.py").read_text("utf-8")
+    assert "pay day.py is there already" in fails("new", "pay day.py")
+    Path("pay day.py").unlink()
+    assert "pay day.jsonl is there already" in fails("new", "pay day.py")
+    assert "expected --from INPUT beside --le, --key and --format" in call("new", "p.py", "--le", "at", status=2).stderr
+    assert "expected a name that ends in .py" in call("new", "p.txt", status=2).stderr
+    assert "can't write no/p.py: No such file or directory" in fails("new", "no/p.py")

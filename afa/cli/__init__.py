@@ -17,7 +17,7 @@ show            what `afa show` shows
 why             what `afa why` counts; kept_rows: of which rows; why_screen: how it is shown
 diagnosis       the sentence of `afa why`, if nothing has matched
 screen          what is shown; advice: what the user of a query should know
-new             what `afa new` writes: an event class and a first pattern
+new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
 write           changes -> Parquet or JSON lines; json_texts: values as JSON; members_column: of --members, in one type;
                because_output: of --reasons; explained_run: an operator that tells them
 fault           one clear line for whatever goes wrong

@@ -398,16 +398,25 @@ def why(
 @app.command()
 def new(
     pattern: Annotated[Path, typer.Argument(metavar="PATTERN.py", help="The file to write; it may not be there yet.")],
-    file: Annotated[str, typer.Option("--from", metavar="INPUT", help=FILE)],
+    file: Annotated[str | None, typer.Option("--from", metavar="INPUT", help=f"{FILE} Left out: an example.")] = None,
     le: Annotated[str | None, typer.Option(metavar="COL", help="Timestamps, where their column is not found by its name.")] = None,
     key: Annotated[list[str] | None, typer.Option(metavar="COL", help="Match within each value of COL; may be repeated.")] = None,
     form: Annotated[Form | None, typer.Option("--format", help="Form of INPUT, where its extension does not tell.")] = None,
 ) -> None:
     """Write an event class and a first pattern over the columns of a file: something to run, and to change.
 
+    Without --from it is an example: a pattern, and an input of a few rows.
+
     [bold]afa new pay.py --from pay.jsonl[/]
+    [bold]afa new pay.py[/]
     """
     from afa.cli.new import write_new
+    from afa.cli.new_example import write_example
 
     with plain_exit():
-        write_new(pattern, file, form.value if form else None, le, list(dict.fromkeys(key or ())))
+        if file is not None:
+            write_new(pattern, file, form.value if form else None, le, list(dict.fromkeys(key or ())))
+        elif le or key or form:
+            raise typer.BadParameter("expected --from INPUT beside --le, --key and --format")
+        else:
+            write_example(pattern)

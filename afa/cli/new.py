@@ -126,10 +126,10 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
     query = f'one("first").next(one("second", where={where})){by}.within({gap})'
     shown = {"file": file, "pattern": pattern}
     return TEMPLATE.format(
-        **{name: _in_docstring(text.replace("\\", "/").replace('"', "'")) for name, text in shown.items()},
+        **{name: in_docstring(text.replace("\\", "/").replace('"', "'")) for name, text in shown.items()},
         name=NAME,
         words=f"two events{f' of one {keys[0]}' if keys else ''}, one after the other, {words}",
-        options=form + ("" if time in (instant, "le") else f" --le {_in_docstring(shlex.quote(time))}"),
+        options=form + ("" if time in (instant, "le") else f" --le {in_docstring(shlex.quote(time))}"),
         event=_event_name(pattern),
         fields="\n".join(lines),
         query=query,
@@ -141,7 +141,7 @@ def _is_field(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") and name not in OWN
 
 
-def _in_docstring(text: str) -> str:
+def in_docstring(text: str) -> str:
     """Return text as a docstring says it: a name out of the input can't end it, and no more of the file is its own."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in plain)

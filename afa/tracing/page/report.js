@@ -93,12 +93,13 @@ function whole() {
   const most = state.down === "late" ? latest : last;
   return { x0: least - pad, x1: largest + pad, y0: -0.05 * most - (state.down === "late" ? 0 : 0.5), y1: most * 1.04 + (state.down === "late" ? 0 : 0.5) };
 }
+if (counts.events > 5000 && latest < (largest - least) / 50) state.down = "late";  // where arrival would show a line
 let view = whole();
 
 // -- canvases ----------------------------------------------------------------------------------------------------------------
 
 const arrivals = $("arrivals"), lanes = $("lanes");
-const edge = { left: 70, right: 12, top: 10, bottom: 26 };
+const edge = { left: 78, right: 12, top: 10, bottom: 26 };
 let colours = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
@@ -152,6 +153,13 @@ function tickText(t) {
   return +t % 1000 ? text.slice(11, 23) : +t % 60000 ? text.slice(11, 19) : text.slice(11, 16);
 }
 
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map((s) => s * 1000);
+function lateTicks(most, n) {
+  const size = time.ms === null ? 1 : time.ms, step = STEPS.find((s) => (most * size) / s <= n);
+  if (time.ms === null || !step || most * size < n * 1000) return d3.scaleLinear([0, most], [0, 1]).ticks(n).filter((t) => time.ms !== null || Number.isInteger(t));
+  return Array.from({ length: Math.floor((most * size) / step) + 1 }, (_, i) => (i * step) / size);
+}
+
 function axes(g, width, height, x, y) {
   g.strokeStyle = colours.grid;
   g.fillStyle = colours.dim;
@@ -170,7 +178,7 @@ function axes(g, width, height, x, y) {
   g.textAlign = "right";
   const late = state.down === "late", some = Math.max(2, Math.floor(height / 60));
   const [d0, d1] = y.domain(), arrived = d3.scaleLinear([d0 + 1, d1 + 1], y.range());
-  const rows = late ? y.ticks(some).filter((t) => t >= 0).map((t) => [y(t), t ? lasted(t) : "0"])
+  const rows = late ? lateTicks(d1, some).filter((t) => t >= d0).map((t) => [y(t), t ? lasted(t) : "0"])
     : arrived.ticks(some).filter((t) => Number.isInteger(t) && t >= 1).map((t) => [arrived(t), `#${number(t)}`]);
   for (const [at, text] of rows) {
     line(g, edge.left, at, width - edge.right, at);
@@ -322,10 +330,14 @@ function drawFrontier(g, x, y) {
 
 const kindOf = (i) => (events.diff[i] < 0 ? "retracted" : behind[i] ? "late" : "event");
 
+const foreign = (i) => data.keyed && state.match !== null && events.key[i] !== state.match.key;  // not of the selected match's key
+
 function drawSingle(g, shown, x, y) {
   const r = shown.length < 400 ? 4 : 2.2;
   for (const i of shown) {
     const px = x(events.le[i]), py = y(down(i)), kind = kindOf(i);
+    const other = foreign(i);
+    g.globalAlpha = other ? 0.3 : 1;
     g.fillStyle = g.strokeStyle = colours[kind];
     g.lineWidth = 1.5;
     if (events.diff[i] < 0) {
@@ -334,10 +346,10 @@ function drawSingle(g, shown, x, y) {
     } else {
       if (shown.length <= LABELS && state.down === "arrival") {
         const end = events.re[i] === null ? 1e6 : x(events.re[i]);
-        g.globalAlpha = 0.35;
+        g.globalAlpha = other ? 0.12 : 0.35;
         line(g, px, py, end, py);
         line(g, end, py - 4, end, py + 4);
-        g.globalAlpha = 1;
+        g.globalAlpha = other ? 0.3 : 1;
       }
       g.beginPath();
       g.arc(px, py, r, 0, 7);
@@ -345,6 +357,7 @@ function drawSingle(g, shown, x, y) {
       else g.fill();
     }
   }
+  g.globalAlpha = 1;
 }
 
 function drawDensity(g, shown, x, y, width, height) {
@@ -443,7 +456,7 @@ function drawLabels(g, names, shown, x, y, width) {
     if (match.whyGone && match.whyGone.event !== null) first.push(match.whyGone.event);
     for (const [, e] of match.path) first.push(e);
   }
-  const rest = shown.length <= LABELS ? shown.filter((i) => !first.includes(i)) : [];
+  const rest = shown.length <= LABELS ? shown.filter((i) => !first.includes(i) && !foreign(i)) : [];
   for (const i of [...first, ...rest]) if (within(i)) names.keep(x(events.le[i]), y(down(i)), 4);
   for (const i of new Set(first)) {
     if (!within(i)) continue;
@@ -472,7 +485,7 @@ function drawLanes(x) {
   const key = laneKey(), match = state.match && state.match.key === key ? state.match : null;
   const spans = spansOf.get(key) || [], names = data.threads.states;
   const used = new Set(spans.map((s) => s[2]));
-  if (match) match.states.forEach((s) => names.includes(s) && used.add(names.indexOf(s)));
+  if (match) match.states.slice(1).forEach((s) => names.includes(s) && used.add(names.indexOf(s)));
   const order = [...used].sort((a, b) => a - b);
   lanes.style.height = `${Math.min(Math.max(order.length * 34 + 44, 90), 420)}px`;
   const { g, width, height } = sized(lanes);
@@ -573,7 +586,9 @@ function choose(match, quiet) {
   box.replaceChildren();
   for (const button of document.querySelectorAll("#matches button")) button.setAttribute("aria-pressed", match !== null && +button.dataset.match === match.i);
   $("focus").disabled = match === null;
-  for (const group of document.querySelectorAll(".drawing .state")) group.classList.toggle("passed", match !== null && match.states.includes(group.dataset.state));
+  const states = match === null ? [] : match.states, hops = new Set(states.slice(1).map((to, i) => JSON.stringify([states[i], to])));
+  for (const group of document.querySelectorAll(".drawing .state")) group.classList.toggle("passed", states.includes(group.dataset.state));
+  for (const group of document.querySelectorAll(".drawing .arc")) group.classList.toggle("passed", hops.has(JSON.stringify([group.dataset.src, group.dataset.dst])));
   document.querySelector(".drawing").classList.toggle("held", match !== null && match.gone === null);
   if (match === null) {
     box.append(element("p", matches.length ? "Choose a match, in the list or in the picture, to see its events and why it came or went." : "Nothing has matched."));
@@ -726,6 +741,7 @@ if (data.keyed) {
     schedule();
   });
 } else $("keyed").hidden = true;
+$("down").value = state.down;
 $("down").addEventListener("change", () => { state.down = $("down").value; look(whole()); });
 $("all").addEventListener("click", () => look(whole()));
 $("focus").addEventListener("click", () => state.match && focus(state.match));
