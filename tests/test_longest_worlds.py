@@ -45,6 +45,7 @@ def test_worlds() -> None:
 def test_worlds_of_both_engines(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inforce, "WARM", 0)
     monkeypatch.setattr(memory, "SAMPLE", 4)
+    monkeypatch.setattr(memory, "SOON", 1)
     for number in range(60):
         spec = numbered(number, engine)
         try:

@@ -18,6 +18,8 @@ REST = k.MOST
 """The words that the record of a key at rest may have."""
 SAMPLE = 64
 """How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
+SOON = 2
+"""After so many steps behind a late event that were derived with whole lists, where only the longest count, columns are made."""
 PARTS = 64
 """How many rows a list has that is taken in parts: with fewer, to write it anew costs less than to look at what stays."""
 KEYS = 16
@@ -85,7 +87,7 @@ class Memory:
         m[k.C_REST] = REST if keyed else 0
         m[k.C_SMALL] = (62 - k.NODE_SMALL) // register if register else 0
         m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
-        m[k.C_SAMPLE] = SAMPLE
+        m[k.C_SAMPLE], m[k.C_SOON] = SAMPLE, SOON
         m[k.C_SHARDS] = 1
         self._use(m=m)
         self._new_scratch(SIZES, ROOMS)

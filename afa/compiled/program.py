@@ -125,7 +125,12 @@ class Program:
         w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
             w[k.P_STEP], w[k.P_UNCHANGED], w[k.P_LOOP], w[k.P_LOOP_RUNS] = slots.step, slots.unchanged, slots.plain, slots.runs
-            w[k.P_COLUMNS], w[k.P_KEPT] = slots.columns, slots.kept
+            w[k.P_COLUMNS], (w[k.P_KEPT], w[k.P_KEEPING]) = slots.columns, slots.kept
+            if slots.columns and slots.orders is not None and n < k.LARGE_STATE:
+                w[k.P_ORDERS], w[k.P_STAIRS] = self._room(n, k.NOWHERE), self._room(n + 1)
+                for number, (src, order) in enumerate(slots.orders):
+                    w[w[k.P_ORDERS] + src], w[w[k.P_STAIRS] + src] = order, number
+                w[w[k.P_STAIRS] + n] = len(slots.orders)
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words

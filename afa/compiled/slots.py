@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from afa.compiled.code.arc_code import ArcCode
+from afa.compiled.code.column_ranges import orders_in
 from afa.compiled.code.column_step import columns_ir, columns_key, kept_words
 from afa.compiled.code.in_order import loop_ir, loop_key
 from afa.compiled.code.layout import Layout
@@ -45,7 +46,7 @@ class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
 
     ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`,
-    ``columns``: of `afa.compiled.code.column_step`.
+    ``columns``: of `afa.compiled.code.column_step`, ``orders``: of `afa.compiled.code.column_ranges`.
     """
 
     places: Mapping[Class, tuple[int, int]]
@@ -54,7 +55,8 @@ class Slots(NamedTuple):
     plain: int = 0
     runs: int = 0
     columns: int = 0
-    kept: int = 0
+    kept: tuple[int, int] = (0, 0)
+    orders: tuple[tuple[int, int], ...] | None = None
 
     def place(self, of: Class | None) -> tuple[int, int]:
         """Return the first slot of a class, and how many it has."""
@@ -121,7 +123,7 @@ def slots(
         made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
     if longest:  # where lists may be kept in columns
         columns = _columns(classes, width) if with_runs else 0
-        return made._replace(columns=columns, kept=kept_words(classes))
+        return made._replace(columns=columns, kept=kept_words(classes), orders=orders_in(classes))
     plain = _loop(classes, width, payload, False, loops)
     return made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
 

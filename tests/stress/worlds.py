@@ -34,13 +34,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--engine", default="interpreted", help="compiled; both: each save changes over; each: both side by side")
     parser.add_argument("--warm", type=int, default=inforce.WARM, help="steps after which a step function is compiled")
     parser.add_argument("--parts", type=int, default=memory.PARTS, help="how many rows a list has that is taken in parts")
+    parser.add_argument("--soon", type=int, default=memory.SOON, help="steps behind a late one before columns (--longest)")
     parser.add_argument("--sample", type=int, default=memory.SAMPLE, help="steps from which it is seen whether runs pay")
     parser.add_argument("--failures", type=int, default=1, help="stop after so many")
     parser.add_argument("--outputs-only", action="store_true", help="leave out operator._check()")
     options = parser.parse_args(arguments)
     inforce.WARM = options.warm
     strategies.SKIPS = options.skips
-    memory.SAMPLE = options.sample
+    memory.SAMPLE, memory.SOON = options.sample, options.soon
     memory.PARTS = options.parts
     if options.outputs_only:
         Operator._check = lambda self: None

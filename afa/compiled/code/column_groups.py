@@ -22,23 +22,27 @@ from afa.compiled.kernel import names as k
 LARGE, UNUSUAL = k.LARGE_STATE, k.UNUSUAL
 
 
+def kept_and_others(e: Columns, parts: Sequence[Part], flags: Sequence[Flag]) -> tuple[str, str]:
+    """Return as bits the states whose rows all stay by this event, and those of which the best row does not suffice."""
+    stays, others, bests = "0", "0", "false"
+    for part, (flag, _, _) in zip(parts, flags):
+        bit = 1 << part.slot.state if part.slot.state < LARGE else 0
+        on = e.let(f"select i1 {flag}, i64 {bit}, i64 0")
+        if part.best:
+            bests = e.let(f"or i1 {bests}, {flag}")
+        elif not part.stays:
+            others = e.let(f"or i64 {others}, {on}")
+        elif part.eight and not part.rest:
+            stays = e.let(f"or i64 {stays}, {on}")
+    unusual = e.let(f"select i1 {bests}, i64 0, i64 {1 << UNUSUAL}")
+    return e.let(f"or i64 {stays}, {unusual}"), others
+
+
 class Look:
     """The groups of eight rows that are looked at."""
 
-    def __init__(self, e: Columns, parts: Sequence[Part], flags: Sequence[Flag]) -> None:
+    def __init__(self, e: Columns, parts: Sequence[Part], flags: Sequence[Flag], kept: str, others: str) -> None:
         self.e, self.parts = e, [(part, flag) for part, flag in zip(parts, flags) if part.best]
-        stays, others, bests = "0", "0", "false"
-        for part, (flag, _, _) in zip(parts, flags):
-            bit = 1 << part.slot.state if part.slot.state < LARGE else 0
-            on = e.let(f"select i1 {flag}, i64 {bit}, i64 0")
-            if part.best:
-                bests = e.let(f"or i1 {bests}, {flag}")
-            elif not part.stays:
-                others = e.let(f"or i64 {others}, {on}")
-            elif part.eight and not part.rest:
-                stays = e.let(f"or i64 {stays}, {on}")
-        unusual = e.let(f"select i1 {bests}, i64 0, i64 {1 << UNUSUAL}")
-        kept = e.let(f"or i64 {stays}, {unusual}")
         self.needs = splat(e, "i64", e.let(f"or i64 {e.let(f'xor i64 {kept}, -1')}, {others}"))
 
     def groups(self, first: str, end: str) -> None:
@@ -145,9 +149,12 @@ class Look:
         return m, start
 
 
-def put_rows(e: Columns, parts: Sequence[Part], flags: Sequence[Flag]) -> None:
-    """Look at the groups of eight rows that may matter; the best rows of part n are then in ``%m<n>``, ``%start<n>``."""
-    look = Look(e, parts, flags)
+def put_rows(e: Columns, parts: Sequence[Part], flags: Sequence[Flag], kept: str, others: str) -> None:
+    """Look at the groups of eight rows that may matter; the best rows of part n are then in ``%m<n>``, ``%start<n>``.
+
+    ``kept``, ``others``: see `kept_and_others`.
+    """
+    look = Look(e, parts, flags, kept, others)
     e.branch(e.let("icmp sgt i64 %n, 0"), "first", "rows_end")
     look.groups("first", "rows_end")
     e.eight_rows(parts, flags)

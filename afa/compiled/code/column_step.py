@@ -10,7 +10,8 @@
     ended                .    .    .    .             a bit of X_GONE a row that does not stay, eight a byte
 
 It writes rows ``[start, m, state, ALONE, register..]`` to X_OUT, up to X_LAST, in no order, and in X_ENDED whether any row ends.
-Returns how many, -1 (ask) or -2 (no room). What else a row means: `afa.compiled.code.step_function`.
+Returns how many, -1 (ask), -2 (no room) or REFUSED: see `afa.compiled.code.column_ranges`. What else a row means:
+`afa.compiled.code.step_function`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from afa.compiled.code.arc_code import ends
-from afa.compiled.code.column_groups import LARGE, put_rows
+from afa.compiled.code.column_groups import LARGE, kept_and_others, put_rows
 from afa.compiled.code.column_parts import part_of
+from afa.compiled.code.column_ranges import put_ranges
 from afa.compiled.code.column_rows import LEAST, Columns
 from afa.compiled.code.eight_rows import I64
 from afa.compiled.code.lanes import Lane, splat
@@ -53,21 +55,27 @@ def columns_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     for word in sorted({word for part in parts if part.best for word in part.kept}):
         e.line(f"%initial{word} = add {I64} {splat(e, 'i64', e.load('i64', '%begin', HEAD + word))}, zeroinitializer")
     flags = [e.asked(part) for part in parts]
-    put_rows(e, parts, flags)
+    kept, others = kept_and_others(e, parts, flags)
+    put_ranges(e, parts, flags, kept, others)
+    e.place("slowly")
+    put_rows(e, parts, flags, kept, others)
     for part in parts:
         if part.best:
             e.put_best(part)
+    e.goto("begins")
+    e.place("begins")
     for part, flag in zip(parts, flags):
         if part.slot.state == start and not part.slot.skip:
             e.begin(part, flag)
     size = e.let(f"sub i64 {e.let(f'ptrtoint ptr {e.next()} to i64')}, {e.let('ptrtoint ptr %out to i64')}")
     e.line(f"ret i64 {e.let(f'sdiv exact i64 {size}, {8 * (HEAD + width)}')}")
-    ends(e, ask=-1, full=-2)
+    ends(e, ask=-1, full=-2, refused=k.REFUSED)
     return e.function(COLUMNS)
 
 
-def kept_words(classes: Sequence[SlotClass]) -> int:
-    """Return the words of a register, as bits, in which a row that has not the initial one is unusual; -1: any."""
+def kept_words(classes: Sequence[SlotClass]) -> tuple[int, int]:
+    """Return the words of a register, as bits, in which a row is unusual that has not the initial one; -1: any; and the states."""
     parts = [part_of(number, slot) for number, slot in enumerate(classes)]
     words = {word for part in parts if part.best for word in part.kept}
-    return -1 if any(word > LARGE for word in words) else sum(1 << word for word in words)
+    states = {min(part.slot.state, LARGE) for part in parts if part.best and part.kept}
+    return -1 if any(word > LARGE for word in words) else sum(1 << word for word in words), sum(1 << state for state in states)

@@ -12,7 +12,9 @@
         gaps               numbers without gaps: which step continues which list
         lists              the same partial match once; best_rows: of those of one state and register the one that lasts longest
         matches            what they stand for -> output log
-      best_forward       the common case where only the longest count: rows in order; best_list: their list, in columns
+      best_forward       the common case where only the longest count: rows in order; best_replay: the steps behind late ones
+        best_step          what one event changes of their list; best_list: the list, in columns; best_matches: of its rows
+        best_stairs        its rows in the order of a field; best_sums: what is known of eight rows at a time
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key that are brought into order for it; one_step: a step that its loops leave;
                          parts: long lists, of which an event looks at those alone that it may move

@@ -1,12 +1,12 @@
-"""One list in columns, where only the longest count: its rows, the set that finds them, what is known of eight rows at a time.
+"""One list in columns, where only the longest count: its rows, and the set that finds them.
 
 columns      start   1    4    9            W_OTHER: W_ROWS words a column, as the words of a row stand; instead of ``end`` the
              m      61   64   69            number of the node; then the place in the set, and the LE at which it was stored
              state   b    b    a
              node   17   20   21
 set          (b, 7) -> 0                    W_HASH: the row of a state and register
-sums         69, 9, 61, a b                 W_READY: of eight rows m and start of the best, the least m, states as bits; behind
-hints        a -> 2, b -> 1                 them the row that came last into each state; then the bits at X_GONE
+
+`best_stairs` and `best_sums` say which of them an event concerns.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from afa.compiled.kernel.lists import new_set
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
-HINTS = 64
-"""Words at X_HINTS."""
-
 
 @kernel
 def column(m: Any, w: Any, word: int) -> int:
@@ -29,7 +26,7 @@ def column(m: Any, w: Any, word: int) -> int:
 
 
 @kernel
-def begin_columns(m: Any, w: Any, p: Any, b: int, x: int, n: int) -> int:
+def begin_columns(m: Any, w: Any, p: Any, x: int, n: int) -> int:
     """Bring the ``n`` rows at W_SOURCE into columns, and into the set. Returns the LE at which the oldest node was stored."""
     s, rows, reach = N_REG + m[C_R], w[W_SOURCE], FOREVER
     for j in range(s):
@@ -46,37 +43,9 @@ def begin_columns(m: Any, w: Any, p: Any, b: int, x: int, n: int) -> int:
     w[x + X_SRC], w[x + X_STRIDE] = m[C_W] + 8 * w[W_OTHER], w[W_ROWS]
     w[x + X_OUT] = m[C_W] + 8 * w[W_NEW]
     w[x + X_LAST] = m[C_W] + 8 * (w[W_NEW] + (w[W_ROWS] - 2) * s)
-    w[x + X_SUMS_SPAN], w[x + X_OVERS_SPAN] = (w[W_ROWS] >> 3) + 16, (w[W_ROWS] >> 6) + 10
-    w[x + X_SUMS], w[x + X_HINTS] = m[C_W] + 8 * w[W_READY], m[C_W] + 8 * hints_at(w, x)
-    w[x + X_OVERS], w[x + X_GONE] = m[C_W] + 8 * overs_at(w, x), m[C_W] + 8 * gone_at(w, x)
-    for state in range(HINTS):
-        w[hints_at(w, x) + state] = NOWHERE
-    forget_ends(w, x)
-    for group in range(((n + 7) >> 3) + 9):
-        sum_rows(m, w, p, x, group)
-    for block in range(((n + 63) >> 6) + 9):
-        sum_groups(w, x, block)
     fill_set(m, w, x)
     count_finals(m, w, p, x)
     return reach
-
-
-@kernel
-def hints_at(w: Any, x: int) -> int:
-    """Return where the words at X_HINTS begin; those at X_OVERS, and then the bits at X_GONE, follow on them."""
-    return int(w[W_READY] + 4 * w[x + X_SUMS_SPAN])
-
-
-@kernel
-def overs_at(w: Any, x: int) -> int:
-    """Return where the words at X_OVERS begin."""
-    return int(hints_at(w, x) + HINTS)
-
-
-@kernel
-def gone_at(w: Any, x: int) -> int:
-    """Return where the bits at X_GONE begin."""
-    return int(overs_at(w, x) + 4 * w[x + X_OVERS_SPAN])
 
 
 @kernel
@@ -137,17 +106,8 @@ def count_finals(m: Any, w: Any, p: Any, x: int) -> None:
 
 
 @kernel
-def first_since(m: Any, w: Any, x: int) -> int:
-    """Return the LE at which the oldest node of the list was stored; FOREVER: there is none."""
-    found, since = FOREVER, column(m, w, N_REG + m[C_R] + 1)
-    for k in range(w[x + X_N]):
-        found = min(found, w[since + k])
-    return found
-
-
-@kernel
-def take_out(m: Any, w: Any, p: Any, x: int, k: int) -> None:
-    """Take row ``k`` out of the list and the set: the last row takes its place."""
+def take_out(m: Any, w: Any, p: Any, x: int, k: int) -> int:
+    """Take row ``k`` out of the list and the set: the last row takes its place. Returns where that stood."""
     s, last = N_REG + m[C_R], w[x + X_N] - 1
     placed = column(m, w, s)
     w[x + X_FINALS] -= p[p[P_NOW] + w[column(m, w, N_STATE) + k]] != 0
@@ -159,75 +119,4 @@ def take_out(m: Any, w: Any, p: Any, x: int, k: int) -> None:
         w[w[placed + k] + 1] = k
     w[column(m, w, N_M) + last] = BEGINNING
     w[x + X_N] = last
-    sum_up(m, w, p, x, last >> 3)
-
-
-@kernel
-def forget_ends(w: Any, x: int) -> None:
-    """Clear the bits at X_GONE."""
-    at = gone_at(w, x)
-    for k in range((w[x + X_SUMS_SPAN] + 7) >> 3):
-        w[at + k] = 0
-
-
-@kernel
-def bit_of(m: Any, w: Any, p: Any, k: int) -> int:
-    """Return what bits row ``k`` of the list has at X_SUMS."""
-    state, kept, begin = w[column(m, w, N_STATE) + k], p[P_KEPT], p[P_BEGIN]
-    bits = 1 << min(state, LARGE_STATE)
-    for j in range(m[C_R] if kept else 0):
-        if (kept >> min(j, 62)) & 1 and w[column(m, w, N_REG + j) + k] != p[begin + N_REG + j]:
-            return int(bits | 1 << UNUSUAL)
-    return int(bits)
-
-
-@kernel
-def sum_up(m: Any, w: Any, p: Any, x: int, group: int) -> None:
-    """Say at X_SUMS what eight rows are, and at X_OVERS what the eight groups are of which they are one."""
-    sum_rows(m, w, p, x, group)
-    sum_groups(w, x, group >> 3)
-
-
-@kernel
-def sum_rows(m: Any, w: Any, p: Any, x: int, group: int) -> None:
-    """Say at X_SUMS what eight rows are."""
-    at, span, ms, starts = w[W_READY] + group, w[x + X_SUMS_SPAN], column(m, w, N_M), column(m, w, N_START)
-    best, start, least, bits = BEGINNING, BEGINNING, FOREVER, 0
-    for k in range(8 * group, min(8 * group + 8, w[x + X_N])):
-        if w[ms + k] > best or (w[ms + k] == best and w[starts + k] > start):
-            best, start = w[ms + k], w[starts + k]
-        least = min(least, w[ms + k])
-        bits |= bit_of(m, w, p, k)
-    w[at], w[at + span], w[at + 2 * span], w[at + 3 * span] = best, start, least, bits
-
-
-@kernel
-def sum_groups(w: Any, x: int, block: int) -> None:
-    """Say at X_OVERS what eight groups are."""
-    at, over, n = overs_at(w, x) + block, w[x + X_OVERS_SPAN], (w[x + X_N] + 7) >> 3
-    sums, span = w[W_READY], w[x + X_SUMS_SPAN]
-    best, start, least, bits = BEGINNING, BEGINNING, FOREVER, 0
-    for group in range(8 * block, min(8 * block + 8, n)):
-        row = sums + group
-        if w[row] > best or (w[row] == best and w[row + span] > start):
-            best, start = w[row], w[row + span]
-        least = min(least, w[row + 2 * span])
-        bits |= w[row + 3 * span]
-    w[at], w[at + over], w[at + 2 * over], w[at + 3 * over] = best, start, least, bits
-
-
-@kernel
-def put_sum(m: Any, w: Any, p: Any, x: int, k: int, least: int) -> None:
-    """Say at X_SUMS and X_OVERS that row ``k`` has come, or become better; ``least``: its m before, FOREVER: there was none."""
-    best, start, bits = w[column(m, w, N_M) + k], w[column(m, w, N_START) + k], bit_of(m, w, p, k)
-    w[hints_at(w, x) + min(w[column(m, w, N_STATE) + k], LARGE_STATE)] = k
-    at, span = w[W_READY] + (k >> 3), w[x + X_SUMS_SPAN]
-    if least == w[at + 2 * span] and least != FOREVER:  # it may be larger now
-        sum_up(m, w, p, x, k >> 3)
-        return
-    for _ in range(2):
-        if best > w[at] or (best == w[at] and start > w[at + span]):
-            w[at], w[at + span] = best, start
-        w[at + 2 * span] = min(w[at + 2 * span], best)
-        w[at + 3 * span] |= bits
-        at, span = overs_at(w, x) + (k >> 6), w[x + X_OVERS_SPAN]
+    return last

@@ -39,7 +39,7 @@ def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
     n = 0
     while at <= place:
         i = m[order + at]
-        n = add_nodes(m, w, b, i, rows, n, le if at < place else BEGINNING)
+        n = add_nodes(m, w, b, i, m[b + HEAD + ND * cap + i], rows, n, le if at < place else BEGINNING)
         if n < 0:
             return n
         at += 1
@@ -47,13 +47,12 @@ def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
 
 
 @kernel
-def add_nodes(m: Any, w: Any, b: int, i: int, rows: int, n: int, until: int) -> int:
-    """Add the nodes of step ``i`` that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer.
+def add_nodes(m: Any, w: Any, b: int, i: int, old: int, rows: int, n: int, until: int) -> int:
+    """Add the nodes ``old``, a slice of step ``i``, that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer.
 
     Returns how many rows there are then, or NEED_ROWS.
     """
     s, cap = N_REG + m[C_R], m[b + H_CAP]
-    old = m[b + HEAD + ND * cap + i]
     if n + (old & COUNT) >= w[W_ROWS]:
         return NEED_ROWS
     for k in range(old >> 24, (old >> 24) + (old & COUNT)):
@@ -81,7 +80,7 @@ def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
             if k != kept:
                 copy_row(w, rows, k, rows, kept, s)
             kept += 1
-    kept = add_nodes(m, w, b, i, rows, kept, BEGINNING)
+    kept = add_nodes(m, w, b, i, m[b + HEAD + ND * m[b + H_CAP] + i], rows, kept, BEGINNING)
     return kept if kept < 0 else sorted_rows(w, rows, kept, s)
 
 

@@ -85,6 +85,7 @@ C_TIED = C("where they are: whether a step came to hold several")
 C_SHORT = C("whether `forward` stopped because the block was full")
 C_RUNS = C("whether the block at work keeps runs")
 C_SAMPLE = C("how many last steps tell whether a block should keep runs")
+C_SOON = C("after how many steps behind a late event `replay` goes on, and compares lists; where only the longest count")
 C_RATE = C("rows of events, nodes and matches that a step takes, in 64ths", words=3)
 C_REST = C("how many words a record may have; 0: no key is at rest")
 C_DESK = C("the block on which records are opened; 0: not made yet")
@@ -242,6 +243,9 @@ P_LOOP = P("address of the loop over rows in order, for whole lists")
 P_LOOP_RUNS = P("address of the loop over rows in order, for runs")
 P_COLUMNS = P("address of the function that takes one event against a list in columns")
 P_KEPT = P("the words of a register, as bits, which the function at P_COLUMNS expects to be the initial ones; -1: all")
+P_KEEPING = P("in which states, as bits")
+P_ORDERS = P("by state: the word of the register by which its rows are in order, `word << 2 | floats << 1 | falls`; NOWHERE: none")
+P_STAIRS = P("by state: the number of its stairs; behind them how many states have stairs; 0: the function never asks for ranges")
 P_PYTHON = P("address of the way back to the user's functions")
 P_FINALS = P("by state: whether it is always final")
 P_NOW = P("by state: whether it is final now")
@@ -469,6 +473,21 @@ X_OVERS_SPAN = X("how many words each of these takes")
 X_HINTS = X("address of the row that came last, by state")
 X_GONE = X("address of bits, eight a byte: which of its rows do not stay")
 X_ENDED = X("whether there are such rows")
+X_QUICK = X("whether events may ask for ranges: rows stand in stairs, see `best_stairs`; else what is at X_SUMS and X_OVERS holds")
+X_CREDIT = X("how many more events may be refused before rows are looked at in groups for good")
+X_THERE = X("as bits: the states of its rows; and whether any is UNUSUAL")
+X_PASSING = X("as bits: the states whose rows all came with the last step")
+X_LEAVE = X("as bits: the states of which all rows leave")
+X_FARTHEST = X("no m of its rows is above")
+X_FRESH = X("the first row that came with the last step")
+X_UNUSUALS = X("how many rows are UNUSUAL")
+X_STAIRS = X("address of stairs: words of the order, m, start, X_STRIDE words each")
+X_STAIR_ROOM = X("room for the stairs of one state")
+X_NEXT_LOOK = X("when rows that are over are taken out: before this step")
+X_STATE_ROWS = X("by state: how many rows are in it", words=62)
+X_STAIR_COUNT = X("by state: how many stairs it has", words=62)
+X_BEST_M = X("by state: m of its best row; BEGINNING: it has none", words=62)
+X_BEST_START = X("by state: when that began", words=62)
 X_CHANGE = X("where other arcs come into force")
 X_MATCH = X("address of the next match")
 X_MATCH_LAST = X("address of the end of the room for matches")
@@ -480,6 +499,7 @@ X_FINAL = X("C_FINAL")
 X_WORDS = X("addresses of the columns of the payload", words=0)
 LARGE_STATE, UNUSUAL = 61, 62
 """Bits of X_SUMS beside those of states: of states from here on; of rows whose words at P_KEPT are not the initial ones."""
+REFUSED = -3  # of the function at P_COLUMNS: the event asks for more than ranges
 FAR, MIXED = 1, 2  # see X_AHEAD
 LOOP_STOP, LOOP_LOOK = 0, 1  # why a loop ended
 
@@ -493,6 +513,7 @@ CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
 TIED = -17  # where ties are refused: records of a unit share a step, or come to one that has an event
 NUMBERS = -16  # Python is to look at the numbers of the C_NEED records at W_INDEX
+ASK = -100  # a step that only arc by arc can be taken
 INSTANT = -2  # less the number of a time-out: asks Python for its instant, read off its expression
 YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
 

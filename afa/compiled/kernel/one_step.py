@@ -18,7 +18,7 @@ from afa.compiled.kernel.walk_runs import end_runs, extend_all
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
 NAN_WORD = 0x7FF8000000000000
-STAYS, ASK = 1 << 32, -100
+STAYS = 1 << 32
 
 
 @kernel

@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
+from afa.compiled.kernel.best_replay import last_before, may_replay, replay
 from afa.compiled.kernel.buffers import advance_old, copy_row, find_row, load_list, since_of, sorted_rows
 from afa.compiled.kernel.derive import derive
 from afa.compiled.kernel.heap import put, room
@@ -90,7 +91,20 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         passed = rest
     states = summarize(m, w, p, b, n)
     bound = cut = BEGINNING  # see `walk`
+    wait = m[C_SOON]
+    ahead = place + wait if may_replay(m, p) else FOREVER
     while place < last:
+        if place >= ahead:
+            begun = place
+            place, n, before, over = replay(m, w, p, b, place, n, before)
+            if place < 0 or place == last:
+                return int(place)
+            if over:
+                return take_over_ends(m, w, b, place, n, before)
+            wait = m[C_SOON] if place > begun + m[C_SOON] else 2 * wait
+            ahead = place + wait
+            rest, waits, states = m[times + m[order + place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
+            passed = last_before(m, w, b, place)
         i = m[order + place]
         le, events = m[times + i], m[b + HEAD + EV * cap + i]
         new, here = i >= w[W_MADE], marked(w, place)
