@@ -1,14 +1,16 @@
-"""Draw the pictures of automata that the pages show, into docs/pictures: ``python -m docs.pictures``. Tests hold them current."""
+"""Draw the pictures of automata that docs/ and examples/ show: ``python -m docs.pictures``. Tests hold them current."""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import afa
 from afa import Arc, Automaton, Operator, insert
 
-FOLDER = Path(__file__).parent / "pictures"
+ROOT = Path(__file__).parents[1]
 
 
 class Tick(NamedTuple):
@@ -84,14 +86,35 @@ def theft() -> str:
     return afa.query(text, event=Reading, tick="s").draw(labels="names")
 
 
-PICTURES = {"rebound": rebound, "swapped": swapped, "vee": vee, "theft": theft}
+def example(name: str, pattern: str, labels: str) -> Callable[[], str]:
+    """Return what draws the automaton, or the query, that an example has under a name."""
+
+    def draw() -> str:
+        found = getattr(importlib.import_module(f"examples.{name}"), pattern)
+        return str(found.draw(labels=labels))
+
+    return draw
+
+
+EXAMPLES = {
+    "timeout": ("PATTERN", "code"),
+    "worked_example": ("TWO_VEES", "code"),
+    "head_and_shoulders": ("PATTERN", "code"),
+    "double_top": ("QUERY", "names"),
+    "vees_until_recovered": ("PATTERN", "names"),
+    "counters": ("PATTERN", "code"),
+    "brackets": ("PATTERN", "code"),
+    "library_steps": ("PATTERN", "code"),
+}
+PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (rebound, swapped, vee, theft)}
+PICTURES |= {f"examples/pictures/{name}.svg": example(name, *how) for name, how in EXAMPLES.items()}
 
 
 def main() -> None:
-    """Write each picture, as a file of its name."""
-    FOLDER.mkdir(exist_ok=True)
+    """Write each picture."""
     for name, draw in PICTURES.items():
-        (FOLDER / f"{name}.svg").write_text(draw() + "\n", encoding="utf-8")
+        (ROOT / name).parent.mkdir(exist_ok=True)
+        (ROOT / name).write_text(draw() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
