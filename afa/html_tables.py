@@ -38,7 +38,7 @@ def titled(title: str, *parts: str) -> str:
 def pairs(rows: Iterable[tuple[str, Any]]) -> str:
     """Return a table of names and values."""
     lines = (f"<tr><th {_NAME}>{escaped(name)}</th><td {_CELL}>{escaped(shown(value))}</td></tr>" for name, value in rows)
-    return f'<table class="afa-table">{"".join(lines)}</table>'
+    return f'<table class="afa-table" style="font:inherit">{"".join(lines)}</table>'
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -46,7 +46,7 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     head = "".join(f"<th {_NAME}>{escaped(name)}</th>" for name in columns)
     lines = ("".join(f"<td {_CELL}>{escaped(shown(value))}</td>" for value in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f'<table class="afa-table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="afa-table" style="font:inherit"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def fields(payload: Any) -> list[tuple[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-WITHIN = 150
+WITHIN = 700
 """What a break within a term costs, in squares of characters that a line is short of the longest."""
 LINE_COST = 400
 """What one line more costs."""
@@ -45,4 +45,5 @@ def _cost(words: list[str], begin: int, end: int, short: int) -> int:
     if end == len(words):
         return LINE_COST  # the last line may be short
     good = words[end] in ("and", "or", "else", "if") or re.search(r",$", words[end - 1])
-    return LINE_COST + short * short // 4 + (0 if good else WITHIN)
+    worst = "=" in (words[end], words[end - 1])
+    return LINE_COST + short * short // 4 + (0 if good else 2 * WITHIN if worst else WITHIN)
