@@ -1,7 +1,7 @@
 """The pages of the documentation as tests: their blocks of Python run one after the other, their links lead somewhere.
 
 A fenced block is ``python`` (executed; with a second word, ``python cluster``, read only), ``pycon`` (each answer compared),
-``mermaid`` (what the name ``picture`` holds then) or ``sh``.
+``mermaid`` (what the name ``picture`` holds then) or ``sh``. A page that says so goes on from another one, whose code runs first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+GOES_ON = re.compile(r"^\*The code goes on from \[[^\]]+\]\(([\w.-]+)\)\.\*$", re.MULTILINE)
 
 
 def blocks(page: str) -> Iterator[tuple[str, str]]:
@@ -33,7 +34,9 @@ def execute(page: str) -> dict[str, Any]:
     AssertionError
         A block answers something else than the page says.
     """
-    names: dict[str, Any] = {"__name__": f"page {page}"}
+    before = GOES_ON.search((ROOT / page).read_text(encoding="utf-8"))
+    names: dict[str, Any] = {} if before is None else execute(str(Path(page).parent / before[1]))
+    names["__name__"] = f"page {page}"
     for number, (kind, code) in enumerate(blocks(page)):
         if kind == "python":
             exec(_compiled(code, f"<{page} {number}>", "exec"), names)

@@ -63,11 +63,11 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
     The guide's function that makes automata is ``falls.py``.
     """
     monkeypatch.chdir(tmp_path)
-    code = next(code for kind, code in blocks("docs/guide.md") if kind == "pycon")
+    code = next(code for kind, code in blocks("docs/guide/pattern.md") if kind == "pycon")
     lines = (example.source for example in doctest.DocTestParser().get_examples(code))
     Path("ticks.py").write_text("".join(lines), encoding="utf-8")
-    guide = "".join(code for kind, code in blocks("docs/guide.md") if kind == "pycon")
-    sources = [example.source for example in doctest.DocTestParser().get_examples(guide)]
+    guide = [code for page in ("pattern", "keys", "frames") for kind, code in blocks(f"docs/guide/{page}.md") if kind == "pycon"]
+    sources = [example.source for example in doctest.DocTestParser().get_examples("".join(guide))]
     factory = [source for source in sources if source.startswith(("from typing", "from afa import Arc", "class Quote", "def fall"))]
     Path("falls.py").write_text("".join(factory), encoding="utf-8")
     Path("rebound.sase").write_text(readme_example()["TEXT"], encoding="utf-8")
@@ -127,10 +127,10 @@ def test_the_readme_stays_short() -> None:
 
 
 def test_each_option_of_an_operator_is_explained_once() -> None:
-    """In one table of the guide, with a link; `Keyed` has the same ones, and one of its own behind them."""
-    text = (ROOT / "docs/guide.md").read_text(encoding="utf-8").partition("\n## All options\n")[2].partition("\n## ")[0]
+    """In one table of a page of the guide, with a link; `Keyed` has the same ones, and one of its own behind them."""
+    text = (ROOT / "docs/guide/options.md").read_text(encoding="utf-8")
     told = [line.split("|")[1].strip(" `=") for line in text.splitlines() if line.startswith("| `")]
-    assert all("](#" in line for line in text.splitlines() if line.startswith("| `"))
+    assert all(".md" in line for line in text.splitlines() if line.startswith("| `"))
     for operator, own, only in ((Operator, {"automaton"}, ["threads"]), (Keyed, {"automaton", "key"}, [])):
         assert told == [name for name in inspect.signature(operator).parameters if name not in own] + only
 

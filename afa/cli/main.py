@@ -222,7 +222,7 @@ def run(
     Rows are taken as they arrive, in any order; what a late row changes is withdrawn and replaced. Columns named le, re and diff
     are found without --le, --re and --diff. Timestamps become ticks since 1970 (UTC where they name no zone), integers are taken
     as they are. A match is printed as its lifetime, key and register, on standard output; all else goes to standard error.
-    What window, sequence and late mean stands in docs/guide.md, "All options".
+    What window, sequence and late mean stands in docs/guide/options.md.
 
     A query reads all columns by their names; its key and window are its own, --tick is what one tick is, --sequence its order=.
 
