@@ -11,8 +11,9 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Change, Keyed, LateEventError, Operator, Punctuation, insert, retract
-from afa.language import one
+from afa.language import absent, one
 from afa.reasons import Because, Reasons
+from speculation import Cleanse
 from tests import oracle
 
 
@@ -260,6 +261,35 @@ def test_matches_that_are_chosen() -> None:
         (1, 2, 3, "completes"),
         (-1, 2, 3, "choice"),
         (1, 1, 3, "part"),
+    ]
+
+
+def test_what_stages_hold_back_and_look_at() -> None:
+    for stage in (Cleanse(0).after, Cleanse(0).before):
+        op = Reasons(stage(Operator(PAIR, window=W, lineage=True)))
+        assert told(op, insert(Log("a"), 1), insert(Log("b"), 5)) == []
+        assert told(op, Punctuation(6)) == ["Announced: what was held back until 6 was promised has gone on."]
+    rows = """SELECT * FROM pays MATCH_RECOGNIZE (PARTITION BY card ORDER BY at MEASURES a.id AS first, b.id AS last
+      ALL ROWS PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN (a b) DEFINE a AS a.kind = 'declined', b AS b.kind = 'declined')"""
+    op = Reasons(afa.sql(rows, event=Pay, tick="ms").operator())
+    found = [change.because.text for row in (pay("declined", 1), pay("declined", 5), pay("approved", 3)) for change in op.push(row)]
+    assert found[2:] == [
+        "Withdrawn: 'approved, 0, 14:03:00' came; with it there is no such match.",
+        "Withdrawn: 'approved, 0, 14:03:00' arrived late; with it there is no such match.",
+    ]
+
+
+def test_what_must_not_come_before_the_first_event() -> None:
+    quiet = (
+        absent("n", where=lambda e: e.kind == "approved")
+        .followed_by(one("a", lambda e: e.kind == "declined"))
+        .by("card")
+        .within("1 hour")
+    )
+    op = Reasons(afa.query(quiet.returns(id=lambda m: m.a.id), event=Pay, tick="ms").operator())
+    assert told(op, pay("declined", 9, 1)) == ["Announced: 'declined, 1, 14:09:00' is its last event."]
+    assert told(op, pay("approved", 3, 2)) == [
+        "Withdrawn: 'approved, 2, 14:03:00' arrived late and lies before its first event, 'declined, 1, 14:09:00'."
     ]
 
 

@@ -89,7 +89,7 @@ class Reasons(Matching):
         self._before = copy.deepcopy(operator)
         self._lock = threading.RLock()
         self._named: dict[int, Change] = {}  # by item of the call: the event that it names by an id
-        self._chooses = any(type(stage).__name__ == "Choose" for stage in _stages(operator))
+        self._stages = frozenset(type(stage).__name__ for stage in _stages(operator))
         keys = () if core.keys is None else core.keys.fields
         self._words = Words(core.taken, tuple(keys), core.tick, False, zone)
 
@@ -248,8 +248,9 @@ class Reasons(Matching):
         if i + 1 < len(items) and items[i + 1][2] == items[i][2]:
             after = self._whole(items, i + 1)
         matches = [change for change in out if isinstance(change, Change)]
-        change = self._whole(items, i) or Change(None, None, None, 0)
-        return Asked(operator, change, matches, after, self._chooses, self._words)
+        promised = items[i][1].t if isinstance(items[i][1], Punctuation) else None
+        change = self._whole(items, i) or Change(None, promised, None, 0)
+        return Asked(operator, change, matches, after, self._stages, self._words)
 
     def _look_up(self, i: int, item: Item) -> None:
         """Note which event an item retracts that names it by an id, while that is in force."""

@@ -7,7 +7,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.reasons.because import Because
-from afa.reasons.why_gone import Asked, arc_change, is_arc, lasting, same_event
+from afa.reasons.why_gone import Asked, arc_change, held_back, is_arc, lasting, same_event
 from punctuation.promise import Punctuation
 
 
@@ -31,7 +31,9 @@ def why_come(asked: Asked, match: Change, newest: bool) -> Because:
 
 
 def why_promised(item: Punctuation, match: Change, asked: Asked) -> Because:
-    """Return the reason of a match that a promise has brought: a time-out has fired."""
+    """Return the reason of a match that a promise has brought: a time-out has fired, or a stage has let go what it held back."""
+    if "Cleanse" in asked.stages:
+        return held_back(Change(None, item.t, None, 0), match, asked)
     when, t = asked.words.time(match.le, match.le), asked.words.time(item.t, match.le)  # type: ignore[arg-type]
     text = f"Announced: nothing that comes can end the wait until {when} any more, as {t} was promised."
     return Because("promise", Change(None, item.t, None, 0), text)
@@ -51,7 +53,7 @@ def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
     if change.diff < 0:
         return (
             ("choice", f"{event} was retracted, and this match is chosen")
-            if asked.chooses
+            if "Choose" in asked.stages
             else ("cleared", f"{event}, which stood in its way, was retracted")
         )
     if change.le == le and newest:
@@ -63,9 +65,9 @@ def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
             if change.le == le
             else ("part", f"{event} {late} and is one of its events")
         )
-    if le < change.le:
+    if le < change.le and asked.operator._core.arcs.table.timeouts:
         return "clock", f"{event} {late}, so that time has come to {words.time(le, le)}"
-    if asked.chooses:
+    if "Choose" in asked.stages:
         return "choice", f"{event} {late}, and this match is chosen"
     return "changed", f"{event} {late}, and the match is there with it"
 

@@ -33,8 +33,9 @@ class Asked(NamedTuple):
         What the change has announced and withdrawn.
     next : Change or None
         The change behind it in the call, if it is one of an event of the same key.
-    chooses : bool
-        Whether of overlapping matches some are chosen.
+    stages : frozenset of str
+        The stages around the operator: whether of overlapping matches some are chosen (``Choose``), changes held back
+        (``Cleanse``), events looked at that came before the first one (``LastBefore``).
     words : Words
     """
 
@@ -42,13 +43,15 @@ class Asked(NamedTuple):
     change: Change
     out: list[Change]
     next: Change | None
-    chooses: bool
+    stages: frozenset[str]
     words: Words
 
 
 def why_gone(asked: Asked, match: Change) -> Because:
     """Return the reason for which a match, in force before the change, is withdrawn by it. O(lineage)."""
     change, near = asked.change, match.le
+    if change.payload is None and not change.diff:
+        return held_back(change, match, asked)
     if is_arc(change):
         return Because("arc", change, f"Withdrawn: {arc_change(change, asked.words, near)}.")  # type: ignore[arg-type]
     kind, text, events = (_retracted if change.diff < 0 else _inserted)(asked, match, _paths(asked.operator, match))
@@ -83,7 +86,7 @@ def _retracted(asked: Asked, match: Change, paths: list[Path]) -> Told:
     if last is not None and last < match.le < change.le:  # type: ignore[operator]
         when = words.time(match.le, near)  # type: ignore[arg-type]
         return "clock", f"{event} was retracted, so that time has not come to {when} any more.", ()
-    if asked.chooses:
+    if "Choose" in asked.stages and paths:
         return "choice", f"since {event} was retracted, another match is chosen.", ()
     return "changed", f"{event}, without which there is no such match, was retracted.", ()
 
@@ -110,10 +113,11 @@ def _inserted(asked: Asked, match: Change, paths: list[Path]) -> Told:
     if ends and change.le < match.le and all(place(end) < here for end in ends):  # type: ignore[operator]
         told = f"{event} {late}, behind its last event, {words.event(ends[0], near)}, and before {words.time(match.le, near)}"  # type: ignore[arg-type]
         return "absence", f"{told}, until when there was none.", (ends[0],)
-    if asked.chooses:
-        return "choice", f"with {event}, which {late}, another match is chosen.", ()
     begins = [path[0][1] for path in paths if path]
-    if begins and all(here < place(begin) for begin in begins):
+    before = bool(begins) and all(here < place(begin) for begin in begins)
+    if "Choose" in asked.stages and paths and not (before and "LastBefore" in asked.stages):
+        return "choice", f"with {event}, which {late}, another match is chosen.", ()
+    if before:
         return "before", f"{event} {late} and lies before its first event, {words.event(begins[0], near)}.", (begins[0],)  # type: ignore[arg-type]
     return "changed", f"{event} {late}; with it there is no such match.", ()
 
@@ -143,6 +147,13 @@ def lasting(out: list[Change], match: Change) -> Change | None:
 def same_event(one: Change, other: Change) -> bool:
     """Return whether two changes are of one event, whatever their signs."""
     return (any_payload(one.payload), one.le, one.re) == (any_payload(other.payload), other.le, other.re)
+
+
+def held_back(promise: Change, match: Change, asked: Asked) -> Because:
+    """Return the reason of what a stage has held back until a promise."""
+    done = "Announced" if match.diff > 0 else "Withdrawn"
+    t = asked.words.time(promise.le, match.le)  # type: ignore[arg-type]
+    return Because("promise", promise, f"{done}: what was held back until {t} was promised has gone on.")
 
 
 def is_arc(change: Change) -> bool:

@@ -83,8 +83,7 @@ class Trace(Reasons):
             data, drawing = page_data(self, title), self.automaton.draw()
         text = page_text(data, drawing)
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            _write(os.fspath(path), text)
         return text
 
     def _repr_html_(self) -> str:
@@ -147,3 +146,15 @@ class Trace(Reasons):
             known = Announcement(change, arrival, change.because, path, more)
             self.announcements.append(known)
             self._open[name] = known
+
+
+def _write(path: str, text: str) -> None:
+    """Write a file, as a whole or not at all."""
+    draft = f"{path}.{os.getpid()}.part"
+    try:
+        with open(draft, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(draft, path)
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
