@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+DOCS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
+PAGES = ["README.md", "SEMANTICS.md", "CHANGELOG.md", *DOCS]
 GOES_ON = re.compile(r"^\*The code goes on from \[[^\]]+\]\(([\w.-]+)\)\.\*$", re.MULTILINE)
 
 
