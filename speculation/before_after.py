@@ -345,7 +345,8 @@ class After(Around):
         self._hold(stage)
 
     def _hold(self, stage: Any) -> None:
-        if self._core.told is not None:
+        watched = self._core.watched
+        if self._core.told is not None or (watched is not None and watched.tells):
             raise AfaError(
                 f"expected an operator without members=, tell=, collapse= and having= in front of a {type(stage).__name__} but got "
                 f"one with them: what waits there may be final when it leaves, and its events dropped; hold events back instead"

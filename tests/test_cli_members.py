@@ -80,3 +80,16 @@ def test_a_query_has_members_by_component(logs: str) -> None:
 def test_wrong_names_and_sweeps_are_refused(logs: str) -> None:
     assert "but got members='ids'; fields: kind, id" in fails("run", "p.py:plain", logs, "--members", "ids")
     assert "no --members beside --vary" in fails("run", "p.py:make", logs, "--members", "id", "--vary", "n=1,2")
+
+
+def test_rows_and_members_of_a_query_in_sql(there: object) -> None:
+    """One row a match, with its members; or each row of it."""
+    text = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(b.id) AS last {}
+        PATTERN (a b+) WITHIN 9 DEFINE b AS id > PREV(id))"""
+    rows = write("rows.csv", "id,at\n1,1\n2,2\n3,3\n")
+    one, every = write("one.sql", text.format("")), write("every.sql", text.format("ALL ROWS PER MATCH"))
+    lines = call("run", one, rows, "--le", "at", "--members", "id").stdout.splitlines()
+    assert lines == ['+ [3, 10) last=3 members={"a":[1],"b":[2,3]}']
+    lines = call("run", every, rows, "--le", "at").stdout.splitlines()
+    assert [line.replace(" at=", " ").split() for line in lines][1] == ["+", "[2,", "10)", "2", "last=2", "id=2"]
+    assert len(lines) == 3

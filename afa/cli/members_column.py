@@ -27,7 +27,7 @@ class MembersColumn:
 
     def __init__(self, operator: Any, kind: pa.DataType | None, tick: str) -> None:
         core = operator._core
-        self._members = None if core.told is None else core.told.members
+        self._members = core.members
         if self._members is None:
             return
         self._kind, self._tick = kind if self._members.times else None, tick

@@ -14,6 +14,8 @@ from afa.compiled.store import Store
 from afa.engine import Step
 from afa.model.pmatch import PMatch
 
+NO_NODES = np.empty((0, 0), np.int64)
+
 
 def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[Any] | None) -> list[Step]:
     """See `afa.engine.Engine.steps`. O(steps of the key + rows of the span, and of steps before it that reach into it)."""
@@ -26,10 +28,11 @@ def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[
     event, register, states = store.payloads.record, store.registers.record, store.arcs.states
     standing: list[tuple[int, PMatch]] = []  # until when, and what
     found = []
-    reach = min(block.word(k.REACH, block.steps[first]), times[first])
+    wanted = starts is None or len(starts) > 0
+    reach = min(block.word(k.REACH, block.steps[first]), times[first]) if wanted else times[first]
     for place in range(bisect_left(times, reach), min(last + 1, len(times))):
         step, le = block.steps[place], times[place]
-        nodes = block.node_array(step)
+        nodes = block.node_array(step) if wanted else NO_NODES
         if starts is not None and len(nodes):
             begun = nodes[:, k.N_START]
             nodes = nodes[begun == among[0] if len(among) == 1 else np.isin(begun, among)]

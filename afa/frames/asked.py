@@ -11,6 +11,7 @@ from afa.model.arc import CONSUME, EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.operator.keyed import Keyed
+from afa.operator.members import Members
 from afa.operator.operator import EngineName, Operator
 from afa.schema import Field, Schema
 from speculation.before_after import After
@@ -25,6 +26,7 @@ class Options(NamedTuple):
     tick: str | None = None
     engine: EngineName = "auto"
     longest: bool = False
+    members: str | bool | None = None
 
 
 class Asked(NamedTuple):
@@ -50,6 +52,8 @@ class Asked(NamedTuple):
         Whether an event in order never withdraws a match; also where several have one LE.
     native : bool
         Whether it runs without Python, so that threads do side by side.
+    members : Members or None
+        What comes with each match of the events behind it.
     """
 
     make: Callable[[], Any]
@@ -62,6 +66,7 @@ class Asked(NamedTuple):
     steady: bool
     ties: bool
     native: bool
+    members: Members | None = None
 
     @property
     def fields(self) -> list[Field]:
@@ -147,7 +152,8 @@ def _of(make: Callable[[], Any]) -> Asked:
         waits=TIMEOUT in kinds,
         steady=steady,
         ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON} and not core.longest,
-        native=core.engine.native,
+        native=core.engine.native and core.members is None,
+        members=core.members,
     )
 
 

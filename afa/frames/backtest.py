@@ -136,7 +136,7 @@ def swept(
     done = iter(in_threads(jobs, workers if all(plan.native for plan in plans) else 1))
     found, withdrawn = [], []
     for plan in plans:
-        found.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)]))
+        found.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)], plan))
         withdrawn.append(0 if batch is False or rows.never(plan) else next(done))
     return _written(labels, plans[0], found, None if batch is False else withdrawn, frame, reading)
 

@@ -32,6 +32,7 @@ def find(
     workers: int | None = None,
     engine: EngineName = "auto",
     longest: bool = False,
+    members: str | bool | None = None,
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
@@ -66,6 +67,9 @@ def find(
     engine : "auto", "compiled" or "interpreted"
     longest : bool
         As of `Operator`.
+    members : str or True, optional
+        As of `Operator`: a column ``members`` of lists, by component a struct of lists; in pandas and dicts of
+        columns tuples, and dicts of tuples.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    options = Options(key, window, sequence, tick, engine, longest)
+    options = Options(key, window, sequence, tick, engine, longest, members)
     if is_path(frame):
         return in_parts(pattern, frame, options, (time, until, diff, end))
     opened = Frame(frame)
@@ -100,4 +104,4 @@ def find(
     plan = reading.asked(pattern, opened, options)
     rows = by_time(columns_of(opened, plan, reading), plan)
     tables = in_threads([finding(plan, rows, group, reading.end) for group in rows.groups], workers if plan.native else 1)
-    return written(joined([table for found in tables for table in found]), opened, plan, reading)
+    return written(joined([table for found in tables for table in found], plan), opened, plan, reading)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from afa.frames.asked import Asked
 from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
+from afa.operator.member_columns import MEMBERS, in_arrow
 from afa.operator.table_columns import as_arrow, keys_array
 from afa.schema import ODD
 from punctuation.door import arrow_type
@@ -22,10 +23,10 @@ Columns = dict[str, Any]
 """Arrays, each with the name of its column."""
 
 
-def joined(tables: Sequence[Columns]) -> Columns:
+def joined(tables: Sequence[Columns], asked: Asked) -> Columns:
     """Return what operators gave as the matches in force at the end, by LE and RE; ``diff`` is gone."""
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    rows = _in_force(columns)
+    rows = _in_force(columns, {"diff"} if asked.members is None else {"diff", MEMBERS})
     le, re = columns["le"], columns["re"]
     if rows is not None:
         le, re = le[rows], re[rows]
@@ -35,12 +36,12 @@ def joined(tables: Sequence[Columns]) -> Columns:
     return {name: column if rows is None else column[rows] for name, column in columns.items() if name != "diff"}
 
 
-def _in_force(columns: Columns) -> Any:
-    """Return the places of matches that came and did not go; None: none went."""
+def _in_force(columns: Columns, without: set[str]) -> Any:
+    """Return the places of matches that came and did not go; None: none went. ``without``: columns that are no part of a match."""
     gone = np.flatnonzero(columns["diff"] < 0)
     if not len(gone):
         return None
-    names = [name for name in columns if name != "diff"]
+    names = [name for name in columns if name not in without]
     left = Counter(_rows(columns, names, gone))
     kept = columns["diff"] > 0
     come = np.flatnonzero(kept & np.isin(columns["le"], columns["le"][gone]))
@@ -66,7 +67,9 @@ def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> A
     times = frame.times(reading.time)
     made: Columns = {}
     for name, column in columns.items():
-        if times is not None and name in ("le", "re", *asked.shown.times):
+        if name == MEMBERS and asked.members is not None:
+            made[name] = _members(column, asked, times, frame.table.in_arrow)
+        elif times is not None and name in ("le", "re", *asked.shown.times):
             made[name] = times.of_ticks(_ticks(column), asked.tick or "", name)
         elif name in asked.keys:
             made[name] = _keys(column, frame.raw(name, "key"), name, kind)
@@ -76,6 +79,26 @@ def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> A
         else:
             made[name] = column
     return framed(made, frame)
+
+
+def _members(column: Any, asked: Asked, times: Any, arrow: bool) -> Any:
+    """Return members: in Arrow as lists, else as they are; times in the type of the column of times."""
+    members = asked.members
+    assert members is not None
+
+    def made(flat: Any, name: str) -> Any:
+        return times.of_ticks(np.array(flat, np.int64), asked.tick or "", name)
+
+    if arrow:
+        return in_arrow(column, members, (), None if times is None else made)
+    if times is None or not members.times:
+        return column
+    found = np.empty(len(column), object)
+    for i, row in enumerate(column):
+        named = row if isinstance(row, dict) else {"": row}
+        lists = {name: tuple(made(list(each), MEMBERS)) for name, each in named.items()}
+        found[i] = lists if isinstance(row, dict) else lists[""]
+    return found
 
 
 def _ticks(column: Any) -> Any:

@@ -64,7 +64,7 @@ def in_parts(pattern: Any, path: str | Path, options: Options, said: tuple[Any, 
     plan = reading.asked(pattern, head, options)
     columns_of(head, plan, reading)  # which says what is missing
     tables = list(_found(plan, reading, file, str(path)))
-    return written(joined(tables), head, plan, reading)
+    return written(joined(tables, plan), head, plan, reading)
 
 
 def _found(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> Iterator[Columns]:
@@ -92,7 +92,7 @@ def _found(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> It
         frame = Frame(table)
         rows = by_time(_told(lambda frame=frame: columns_of(frame, plan, reading), path, group), plan, grouped=False)  # type: ignore[misc]
         (group_of_rows,) = rows.groups
-        yield from taken(op, rows, group_of_rows, last if then is None else then)
+        yield from taken(op, rows, group_of_rows, last if then is None else then, plan.members is not None)
 
 
 def _times(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> tuple[list[int], list[int], int]:

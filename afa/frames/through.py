@@ -21,20 +21,23 @@ def finding(plan: Asked, rows: Rows, group: tuple[int, int], end: End) -> Callab
         if threads:
             op._core.engine.let_threads_run()
         last = FOREVER if end == "forever" else rows.latest
-        return list(taken(op, rows, group, last if plan.waits or "diff" in rows.columns else None))
+        return list(taken(op, rows, group, last if plan.waits or "diff" in rows.columns else None, plan.members is not None))
 
     return carry_out
 
 
-def taken(op: Any, rows: Rows, group: tuple[int, int], last: int | None) -> Iterator[Columns]:
+def taken(op: Any, rows: Rows, group: tuple[int, int], last: int | None, whole: bool = False) -> Iterator[Columns]:
     """Take a group through an operator; yield what it gives.
 
     ``last``: the promise behind the last row, for time-outs, for retractions that wait for their insertion, or before rows to come.
+    ``whole``: no slice ends between rows of one LE, so that no later one changes the events behind a match.
     """
     low, end = group
     le = rows.columns["le"]
     while True:
         high = min(low + rows.size, end)
+        while whole and high < end and le[high] == le[high - 1]:
+            high += 1
         then = int(le[high]) if high < end else last
         for part in op.push_many([rows.part(low, high), *([] if then is None else [Punctuation(then)])]):
             if not isinstance(part, Punctuation):

@@ -23,8 +23,8 @@ previous         the event before, said as an event of a component
 builder_printer  tree -> Python text in the builder's words
 looking_back     negation at the start: what a match asks the stage LastBefore
 choosing         AFTER MATCH SKIP: what of a match the stage Choose asks
-all_rows         ALL ROWS PER MATCH: the stage behind Choose; rows_asked: what a query asks of it; row_components: which component
-                 took each row; row_values: what it shows
+chosen_events    the events of matches that Choose has chosen, told behind it: all_rows: as ALL ROWS PER MATCH; chosen_members: as
+                 members; row_components: which component took each; row_values: what a row shows; rows_asked: of which queries
 sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES
 """
 

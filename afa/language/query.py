@@ -8,15 +8,17 @@ from typing import Any
 
 from afa.errors import AfaError
 from afa.html_tables import pairs, titled
-from afa.language.all_rows import AllRows, MatchRows
+from afa.language.all_rows import AllRows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
 from afa.language.choosing import choosing
+from afa.language.chosen_events import MatchRows
+from afa.language.chosen_members import TellsMembers
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
-from afa.language.rows_asked import check_options, rows_alike, rows_of
+from afa.language.rows_asked import check_options, rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
@@ -56,7 +58,7 @@ class Query:
     tree: Tree
     _choose: dict[str, Any] | None
     _lowered: Lowered
-    _rows: MatchRows | None
+    _rows: tuple[MatchRows, Shown] | None
     _taken: frozenset[str]
 
     def __init__(self, tree: Tree) -> None:
@@ -70,7 +72,7 @@ class Query:
         whole, choose = (tree, None) if tree.skip is None else choosing(tree)
         object.__setattr__(self, "_choose", choose)
         object.__setattr__(self, "_lowered", Lowered(whole, taken))
-        object.__setattr__(self, "_rows", None if tree.rows is None else rows_of(tree, self._lowered, choose))
+        object.__setattr__(self, "_rows", None if tree.rows is None else (rows_of(tree, choose), shown_of(tree, self._lowered)))
         object.__setattr__(self, "_taken", taken)
 
     @property
@@ -114,7 +116,7 @@ class Query:
     def shown(self) -> Schema:
         """What a match shows: the names and types of RETURN."""
         if self._rows is not None:
-            return self._rows.values.schema
+            return self._rows[1].values.schema
         if self._choose is None:
             return self.automaton.match_schema
         hidden = sum(len(self._choose.get(name, ())) for name in ("start", "end", "prefer", "to"))
@@ -148,9 +150,13 @@ class Query:
                 )
         if options.get("longest", False) and self._choose is not None:
             raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
+        told = {}
         if self._rows is not None:
             check_options(options)
             options["lineage"] = True
+        elif self._choose is not None:
+            told = {name: options.pop(name, None) for name in ("members", "tell")}
+            options |= {"lineage": True} if any(told.values()) else {}
         threads = self._threads(options.pop("threads", 1))
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
         if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
@@ -166,7 +172,9 @@ class Query:
         if self._choose is None:
             return made
         if self._rows is not None:
-            return AllRows(Choose(**self._choose).after(made), self._rows)
+            return AllRows(Choose(**self._choose).after(made), *self._rows)
+        if any(told.values()):
+            return TellsMembers(Choose(**self._choose).after(made), rows_of(self.tree, self._choose), self.shown.cls, **told)
         return Choose(**self._choose, shown=self.shown.cls).after(made)
 
     def restore(
@@ -209,8 +217,11 @@ class Query:
 
         if self._choose is None:
             return looking(blob)
-        found = After.restore(blob, looking)
-        return found if self._rows is None else AllRows(found, self._rows)
+        inner, told = TellsMembers.opened(blob)
+        found = After.restore(inner, looking)
+        if told is not None:
+            return TellsMembers.restored(found, rows_of(self.tree, self._choose), self.shown.cls, told)
+        return found if self._rows is None else AllRows(found, *self._rows)
 
     def _threads(self, threads: Any) -> Any:
         """Return in how many threads an operator works; without a key, in one."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from afa.errors import AfaError
-from afa.language.all_rows import MatchRows
+from afa.language.all_rows import Shown
+from afa.language.chosen_events import MatchRows
 from afa.language.lowering import Lowered
 from afa.language.pattern import PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, components_of
 from afa.language.row_components import rows_by_bits, rows_by_counts
@@ -14,8 +15,8 @@ from afa.language.row_places import with_components
 from afa.language.row_values import RowValues
 
 
-def rows_of(tree: Tree, lowered: Lowered, choose: Mapping[str, Any] | None) -> MatchRows:
-    """Return what the rows of a query's matches are.
+def rows_of(tree: Tree, choose: Mapping[str, Any] | None) -> MatchRows:
+    """Return which component takes each event of a query's matches.
 
     Raises
     ------
@@ -29,13 +30,16 @@ def rows_of(tree: Tree, lowered: Lowered, choose: Mapping[str, Any] | None) -> M
     loose = next((gap for gap in _gaps(tree.pattern) if gap.strategy not in (STRICT, PARTITION) or gap.absent), None)
     if loose is not None or tree.before or tree.after:
         raise AfaError(f"expected neighbours with nothing between them where each row of a match is shown but got {loose}")
-    for _, value in tree.returns:
-        lowered.reader.read(value)  # refuses names that are none
     components = tuple(component.name for component in components_of(tree.pattern))
     bits = bool(choose["prefer"]) and choose["prefer"][0].startswith(":")
-    taken = rows_by_bits(tree.pattern) if bits else rows_by_counts(tree.pattern)
-    values = RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload)
-    return MatchRows(components, frozenset(tree.rows or ()), taken, values, tree.window)
+    return MatchRows(components, rows_by_bits(tree.pattern) if bits else rows_by_counts(tree.pattern), tree.window)
+
+
+def shown_of(tree: Tree, lowered: Lowered) -> Shown:
+    """Return what of the rows of a query's matches is shown."""
+    for _, value in tree.returns:
+        lowered.reader.read(value)  # refuses names that are none
+    return Shown(RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload), frozenset(tree.rows or ()))
 
 
 def rows_alike(tree: Tree) -> Any:

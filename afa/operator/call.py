@@ -38,6 +38,7 @@ from afa.operator.kept_lineage import check_kept, kept_options, lasts, let_go
 from afa.operator.lifetimes import timed
 from afa.operator.lineages_told import Told, asks, held_of, told_by
 from afa.operator.log_polls import here
+from afa.operator.members import Members
 from afa.operator.named_events import NamedEvents
 from afa.operator.named_swap import NamedSwap
 from afa.operator.rows import in_form
@@ -146,6 +147,12 @@ class Core(Member):
         self.calls = Calls(self)
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
+
+    @property
+    def members(self) -> Members | None:
+        """What comes with each match of the events behind it; a stage may tell it. None: nothing."""
+        told = self.watched if self.told is None else self.told
+        return None if told is None else told.members
 
     def watch(self, touched: Touched, whole: bool) -> None:
         """Let a stage know which events are touched; ``whole``: nothing is dropped any more, as it may ask for all."""

@@ -118,7 +118,7 @@ def _shape(core: Core, there: tuple[str, ...]) -> Shape:
     labels = keys.labels if keys else ()
     out = [known.get(label, Field(label, None, True)) for label in labels]
     out += [*register.fields, *(Field(name, int, False) for name in TIMES)]
-    out += [Field(MEMBERS, None, True)] if core.told is not None and core.told.members is not None else []
+    out += [Field(MEMBERS, None, True)] if core.members is not None else []
     taken = core.taken.fields if core.taken else ()
     ints = ["le", "re", *(field.name for field in taken if field.type is int)]
     timed = [name for name in dict.fromkeys(ints) if there.count(name) == 1]
@@ -394,7 +394,7 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
     fields, keys = shape_of(core, like).out, core.keys
     of_key = [] if keys is None else key_parts(rows.keys, keys)
     columns: list[Any] = [*of_key, *rows.fields, rows.le, rows.re, rows.diff]
-    members = None if core.told is None else core.told.members
+    members = core.members
     if members is not None:
         columns.append(rows.members or [None] * len(rows.le))
     if mixed:

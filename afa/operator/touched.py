@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from afa.operator.members import Members
 from punctuation.time import BEGINNING, FOREVER
 
 
@@ -17,11 +18,17 @@ class Touched:
         The keys and LEs of changes that came one by one.
     since : int
         The smallest LE of those that came as columns, whichever keys they have.
+    members : Members or None
+        What the stage tells of the events behind a match, in place of the operator.
+    tells : bool
+        Whether it tells anything of them.
     """
 
-    __slots__ = ("events", "since")
+    __slots__ = ("events", "members", "since", "tells")
 
     def __init__(self) -> None:
+        self.members: Members | None = None
+        self.tells = False
         self.clear()
 
     def clear(self) -> None:

@@ -1,0 +1,98 @@
+"""``afa.find(.., members=)``: a column of the events behind each match, in every kind of frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import afa
+from afa import Arc, Automaton
+from afa.frames import slicing
+
+
+class Log(NamedTuple):
+    kind: str
+    id: int
+
+
+def tries(select: str | None = None) -> Automaton:
+    arcs = [
+        Arc("0", "try", "kind == 'try'"),
+        Arc("try", "try", "True", name="wait"),
+        Arc("try", "in", "kind == 'login'", select=select),
+    ]
+    return Automaton(start="0", final={"in"}, event=Log, arcs=arcs)
+
+
+ROWS = {"kind": ["try", "look", "login", "try"], "id": [1, 2, 3, 4], "at": [10, 11, 13, 12]}
+SQL = """SELECT * FROM logs MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(b.id) AS id PATTERN (a b+) WITHIN 60
+         DEFINE a AS kind = 'try', b AS kind <> 'try')"""
+
+
+def frame(kind: str, rows: dict[str, list[Any]] = ROWS) -> Any:
+    table = pa.table(rows)
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        return pytest.importorskip("polars").from_arrow(table)
+    return table if kind == "arrow" else {name: np.array(column) for name, column in rows.items()}
+
+
+def members(found: Any) -> list[Any]:
+    """The column in Python's values."""
+    column = found["members"]
+    values = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    return [{k: list(v) for k, v in row.items()} if isinstance(row, dict) else list(row) for row in values]
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "arrow"])
+def test_kinds_of_frames(kind: str, engine: str) -> None:
+    asked: dict[str, Any] = {"time": "at", "window": 60, "engine": engine}
+    assert members(afa.find(tries(), frame(kind), members="id", **asked)) == [[1, 3], [4, 3]]
+    assert members(afa.find(tries("done"), frame(kind), members="le", **asked)) == [
+        {"try": [10], "done": [13]},
+        {"try": [12], "done": [13]},
+    ]
+    assert "members" not in list(afa.find(tries(), frame(kind), **asked).keys() if kind == "dict" else [])
+    chosen = afa.find(afa.sql(SQL, event=Log), frame(kind), members="id", time="at", engine=engine)
+    assert members(chosen) == [{"a": [1], "b": [2]}, {"a": [4], "b": [3]}]
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "arrow"])
+@pytest.mark.parametrize("select", [None, "done"])
+def test_times(kind: str, select: str | None) -> None:
+    at = np.array(ROWS["at"]).astype("datetime64[s]")
+    given = frame(kind, {**ROWS, "at": at})
+    found = afa.find(tries(select), given, time="at", window="1 minute", members="le")
+    first = members(found)[0]
+    values = first if isinstance(first, list) else [*first["try"], *first["done"]]
+    assert [np.datetime64(value, "s") for value in values] == [at[0], at[2]]
+
+
+def test_events_themselves() -> None:
+    found = afa.find(tries(), frame("arrow"), time="at", window=60, members=True)
+    assert found["members"].to_pylist()[1] == [
+        {"kind": "try", "id": 4, "le": 12, "re": 72}, {"kind": "login", "id": 3, "le": 13, "re": 73},
+    ]  # fmt: skip
+
+
+def test_a_slice_does_not_end_within_an_instant(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: str) -> None:
+    """Rows of one instant are alternatives: a later one would be one more event behind a match that was told."""
+    monkeypatch.setattr(slicing, "SLICE", 2)
+    monkeypatch.setattr(slicing, "MOST", 2)
+    rows = {"kind": ["try", "login", "login", "login", "login", "try"], "id": [1, 2, 3, 4, 5, 6], "at": [1, 2, 2, 2, 2, 3]}
+    assert members(afa.find(tries(), frame("dict", rows), members="id", time="at", window=9, engine=engine)) == [[1, 2, 3, 4, 5]]
+    path = tmp_path / "rows.parquet"
+    pq.write_table(frame("arrow", rows), path, row_group_size=3)
+    assert members(afa.find(tries(), path, members="id", time="at", window=9, engine=engine)) == [[1, 2, 3, 4, 5]]
+
+
+def test_retractions(engine: str) -> None:
+    rows = {**{name: [*column, column[0]] for name, column in ROWS.items()}, "diff": [1, 1, 1, 1, -1]}
+    found = afa.find(tries(), frame("dict", rows), members="id", time="at", window=60, diff="diff", engine=engine)
+    assert members(found) == [[4, 3]]

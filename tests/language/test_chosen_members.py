@@ -1,0 +1,126 @@
+"""``members=`` and ``tell="lineage"`` of queries with AFTER MATCH SKIP. Random ones: `chosen_member_worlds`."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+
+import afa
+from afa import AfaError, Change, Punctuation, SnapshotError, insert, retract
+from speculation import Cleanse, stage_state
+from tests.language import chosen_member_worlds
+from tests.language.worlds import RefusedError, Seen
+
+
+class Tick(NamedTuple):
+    key: str
+    x: float
+    id: int = 0
+
+
+FALL = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY key ORDER BY at MEASURES FIRST(a.x) AS top
+    PATTERN (a d+) {within} DEFINE d AS x < PREV(x))"""
+
+
+def fall(within: str = "WITHIN 10") -> afa.Query:
+    return afa.sql(FALL.format(within=within), event=Tick)
+
+
+def told(out: list[Any]) -> list[Any]:
+    return [(c.diff, c.le, c.members) for c in out if isinstance(c, Change)]
+
+
+@pytest.mark.parametrize("within", ["WITHIN 10", ""])
+def test_members_are_told_and_told_again(engine: str, within: str) -> None:
+    query = afa.sql(FALL.format(within=within).replace("BY at", "BY le_"), event=Timed)
+    op = query.operator(engine=engine, members="id", tell="lineage")
+    assert told(op.push_many([insert(Timed("k", 9, 1), 1), insert(Timed("k", 5, 2), 3)])) == [(1, 3, {"a": (1,), "d": (2,)})]
+    assert told(op.push(insert(Timed("k", 7, 3), 2))) == [(0, 3, {"a": (1,), "d": (3, 2)})]
+    assert told(op.push_many([retract(Timed("k", 7, 3), 2), insert(Timed("k", 6, 4), 2)])) == [(0, 3, {"a": (1,), "d": (4, 2)})]
+    assert told(op.push_many([retract(Timed("k", 6, 4), 2), insert(Timed("k", 6, 4), 2)])) == []
+    op = query.restore(op.snapshot(), engine=engine)
+    assert told(copy.deepcopy(op).push(insert(Timed("k", 4, 5), 4))) == [
+        (-1, 3, None), (1, 4, {"a": (1,), "d": (4, 2, 5)})
+    ]  # fmt: skip
+    assert op.stage.statistics == (1, 3)
+    assert told(op.push(retract(Timed("k", 9, 1), 1)))[0] == (-1, 3, None)
+
+
+class Timed(NamedTuple):
+    key: str
+    x: float
+    id: int
+    le_: afa.Instant | None = None
+
+
+def test_what_is_final_in_the_operator_keeps_its_members(engine: str) -> None:
+    """A match that ends below the promise may still be chosen, when one before it goes."""
+    text = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES LAST(b.id) AS b PATTERN (a b+ c) WITHIN 20
+              DEFINE b AS x > PREV(x), c AS x < PREV(x))"""
+    op = afa.sql(text, event=Tick).operator(engine=engine, members="id")
+    rows = [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0), (5, 1.0)]
+    assert told(op.push_many([insert(Tick("", x, le), le) for le, x in rows])) == [(1, 5, {"a": (1,), "b": (2, 3, 4), "c": (5,)})]
+    op.push(Punctuation(2))
+    assert told(op.push(retract(Tick("", 2.0, 2), 2))) == []  # it stays, with less events; of that nobody wants to be told
+    assert op.stage.statistics == (1, 4)
+    later = op.push_many([insert(Tick("", 9.0, 6), 6), insert(Tick("", 0.0, 7), 7), Punctuation(8)])
+    assert told(later) == []  # the row at 5 is in the match before
+    assert told(op.push_many([insert(Tick("", x, le), le) for le, x in ((8, 9.0), (9, 0.0), (10, 8.0))])) == [
+        (1, 9, {"a": (7,), "b": (8,), "c": (9,)})
+    ]
+
+
+def test_tables(engine: str) -> None:
+    op = fall().operator(engine=engine, members="le", tell="lineage")
+    out = op.push_many(pa.table({"key": ["k"] * 3, "x": [9.0, 8, 7], "id": [1, 2, 3], "le": [1, 2, 3]}))
+    assert out.to_pylist() == [
+        {"key": "k", "top": 9.0, "le": 3, "re": 11, "diff": 1, "members": {"a": [1], "d": [2, 3]}}
+    ]  # fmt: skip
+    again = op.push_many(pa.table({"key": ["k"] * 2, "x": [8.0, 8], "id": [2, 4], "le": [2, 2], "diff": [-1, 1]}))
+    assert again["diff"].to_pylist() == [0]  # other events, of which members tell the same
+    whole = fall().operator(engine=engine, members=True, tell="lineage")
+    whole.push_many(pa.table({"key": ["k"] * 3, "x": [9.0, 8, 7], "id": [1, 2, 3], "le": [1, 2, 3]}))
+    again = whole.push_many(pa.table({"key": ["k"] * 2, "x": [8.0, 8], "id": [2, 4], "le": [2, 2], "diff": [-1, 1]}))
+    assert [event["id"] for event in again["members"][0].as_py()["d"]] == [4, 3]
+
+
+def test_without_members(engine: str) -> None:
+    op = fall().operator(engine=engine, tell="lineage")
+    op.push_many([insert(Tick("k", 9), 1), insert(Tick("k", 5), 3)])
+    assert told(op.push(insert(Tick("k", 7), 2))) == [(0, 3, None)]
+    assert told(fall().restore(op.snapshot(), engine=engine).push(retract(Tick("k", 7), 2))) == [(0, 3, None)]
+
+
+def test_what_is_refused(engine: str) -> None:
+    with pytest.raises(AfaError, match=r'expected a field of the event, "le" or True .* but got members=\'y\''):
+        fall().operator(members="y")
+    with pytest.raises(AfaError, match='expected "lineage" or None but got tell=3'):
+        fall().operator(tell=3)
+    op = fall().operator(engine=engine, members="x")
+    with pytest.raises(AfaError, match=r"expected an operator without members=.* in front of a Cleanse"):
+        Cleanse(0).after(op)
+    inner = op.operator.snapshot()
+    for numbers in (["y", False], ["x", 1], ["x"]):
+        blob = stage_state.seal("ChosenMembers", "after", numbers, [], None, inner)
+        with pytest.raises(SnapshotError, match=r"expected (the members of a query|members and tell)"):
+            fall().restore(blob, engine=engine)
+
+
+def test_worlds(engine: str) -> None:
+    """A sample; the long run: ``python -m tests.language.chosen_member_worlds``."""
+    seen = Seen()
+    for number in range(160):
+        here = chosen_member_worlds.numbered("sample", number)
+        try:
+            seen = seen.plus(chosen_member_worlds.run(here, engine))
+        except RefusedError:
+            seen = seen.plus(Seen(refused=1))
+        except AssertionError as error:
+            pytest.fail(f"world sample/{number}: {error}\n{here}")
+    assert seen.matches > 150, seen
+    assert seen.retractions > 5, seen  # told again
+    assert seen.refused < 12, seen
+    assert chosen_member_worlds.main(["--worlds", "1"]) == 0
