@@ -104,6 +104,7 @@ EXAMPLES = {
     "vees_until_recovered": ("PATTERN", "names"),
     "counters": ("PATTERN", "code"),
     "brackets": ("PATTERN", "code"),
+    "uncertain_readings": ("PATTERN", "code"),
     "library_steps": ("PATTERN", "code"),
 }
 PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (rebound, swapped, vee, theft)}
