@@ -279,6 +279,55 @@ def test_what_stages_hold_back_and_look_at() -> None:
     ]
 
 
+QUERIES = {
+    "past last row": afa.sql(
+        """SELECT * FROM pays MATCH_RECOGNIZE (PARTITION BY card ORDER BY at MEASURES FIRST(a.id) AS first, b.id AS last
+        AFTER MATCH SKIP PAST LAST ROW PATTERN (a+ b) DEFINE a AS a.kind = 'x', b AS b.kind = 'y')""",
+        event=Pay,
+        order="id",
+    ),
+    "negation first": afa.query(
+        absent("n", where=lambda e: e.kind == "z").followed_by(one("a", lambda e: e.kind == "x")).by("card").within(6), event=Pay
+    ),
+    "any": afa.query(
+        one("a", lambda e: e.kind == "x").followed_by_any(one("b", lambda e: e.kind == "y")).by("card").within(8), event=Pay
+    ),
+    "next": afa.query(
+        one("a", lambda e: e.kind == "x").followed_by(one("b", lambda e: e.kind == "y")).by("card").within(8), event=Pay
+    ),
+}
+
+
+@pytest.mark.parametrize("cancel", [False, True])
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_tell_the_change_with_which_each_match_came_or_went(name: str, cancel: bool) -> None:
+    """Against the same changes pushed one by one into an operator without reasons."""
+    choose = random.Random(repr((name, cancel)))
+    options = {"cancel": "id"} if cancel else {}
+    op, plain = Reasons(QUERIES[name].operator(**options)), QUERIES[name].operator(**options)
+    there: list[Change] = []
+    for number in range(60):
+        call: list[Change] = []
+        for i in range(choose.choice([1, 2, 4])):
+            if there and choose.random() < 0.3:
+                gone = there.pop(choose.randrange(len(there)))
+                call.append(gone._replace(diff=-1))
+            else:
+                le = number // 4 + choose.randrange(6)
+                call.append(insert(Pay(le, choose.choice("cd"), choose.choice("xyz"), 10 * number + i), le))
+                there.append(call[-1])
+        by: dict[Any, tuple[int, Change]] = {}
+        for change in call:
+            for told_alone in plain.push(change):
+                by[(*told_alone[:3], told_alone.key)] = (told_alone.diff, change)
+        for told_of in op.push_many(call):
+            diff, change = by[(*told_of[:3], told_of.key)]
+            because = told_of.because
+            assert (told_of.diff, because.change.payload, because.change.diff) == (diff, change.payload, change.diff)
+            assert because.change.key == change.payload.card == told_of.key
+    assert op.snapshot() == plain.snapshot()
+
+
 def test_what_must_not_come_before_the_first_event() -> None:
     quiet = (
         absent("n", where=lambda e: e.kind == "approved")
@@ -306,6 +355,15 @@ def test_a_call_that_is_refused_leaves_both_as_they_were() -> None:
     assert told(op, insert(Log("b"), 4)) == told(twin, insert(Log("b"), 4)) != []
     assert op.statistics == twin.statistics
     assert op.lineage(Change(PAIR.register, 4, 1 + W)).count() == 1
+
+
+def test_threads_and_snapshots() -> None:
+    keyed = Keyed(PAIR, key="kind", window=W, threads=2)
+    assert told(Reasons(keyed), insert(Log("a"), 1)) == []
+    op = Reasons(Operator(PAIR, window=W))
+    told(op, insert(Log("a"), 1), insert(Log("b"), 5))
+    again = Reasons(Operator.restore(PAIR, op.snapshot()))
+    assert told(again, retract(Log("b"), 5)) == ["Withdrawn: 'b, 5', one of its events, was retracted."]
 
 
 def test_forms_of_tables() -> None:
