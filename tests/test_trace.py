@@ -134,6 +134,10 @@ def test_what_comes_is_refused() -> None:
 def test_all_forms() -> None:
     automaton = Automaton(start="0", final={"1"}, arcs=[Arc("0", "1", lambda e, r: e == "a")])
     assert data_of(afa.trace(automaton, [insert("a", 2**62), retract("a", 2**62)]).html())["counts"]["withdrawn"] == 1
+    waits = Automaton(start="0", final={"2"}, event=Pay, arcs=[Arc("0", "1", "kind == 'a'"), Arc.timeout("1", "2", at=lambda r: 5)])
+    silent = data_of(afa.trace(waits, [insert(Pay("c", "a"), 1), Punctuation(9)], window=20).html())
+    assert silent["matches"][0]["states"] == ["0", "1", "2"]
+    assert silent["matches"][0]["why"]["kind"] == "promise"
     for operator in (Operator(DECLINED.automaton, window=20), Keyed(DECLINED.automaton, key="card", window=20)):
         assert afa.trace(operator, rows(LATE)).announced > 0
     empty = data_of(afa.trace(DECLINED, []).html())
@@ -225,6 +229,31 @@ def test_hostile_values_and_large_times(window: Browser, tmp_path: Path) -> None
     assert page.run("return document.title") != "taken"
     assert str(2**62 + 3) in page.text("#details")
     assert "<script>" in page.text("#details")
+
+
+@browser_there
+def test_times_of_a_zone(window: Browser, tmp_path: Path) -> None:
+    from datetime import datetime, timezone
+
+    query = afa.query(
+        one("a", lambda e: e.kind == "declined").next(one("b", lambda e: e.kind == "declined")).by("card").within("20 hours"),
+        event=Pay,
+        tick="ns",
+    )
+    run = Trace(query.operator(lineage=True), zone="Europe/Berlin")
+    hours = [(30, 23, "declined"), (31, 2, "declined"), (31, 0, "approved")]  # at 1 o'clock UTC of the 31st summer time began
+    run.push_many(
+        [insert(Pay("c", kind), datetime(2024, 3, day, hour, tzinfo=timezone.utc)) for day, hour, kind in hours], net=False
+    )
+    page = shown(window, run, tmp_path)
+    told = page.text("#details")
+    assert (
+        "'approved, 01:00:00' arrived late and lies between two of its events, 'declined, 00:00:00' and 'declined, 04:00:00'"
+        in told
+    )
+    assert "from 2024-03-31 04:00:00 to 2024-03-31 21:00:00" in told
+    assert [row.split()[-2] for row in told.splitlines() if row.endswith(("#1", "#2"))] == ["00:00:00", "04:00:00"]
+    assert "(Europe/Berlin)" in page.text("#axes")
 
 
 @browser_there

@@ -30,15 +30,23 @@ class PassedStates:
             else:
                 self._taking.setdefault(arc.src, []).append((component, arc.dst))
         finals = {*final, *(arc.dst for arc in arcs if arc.final)}
-        self._leads = {state for state in {self._start, *(arc.dst for arc in arcs)} if finals & self._closure(state)}
+        self._leads = {state: self._final(state, finals) for state in {self._start, *(arc.dst for arc in arcs)}}
         self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def of(self, components: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the start state, and the state behind each event, along one way that the arcs have; empty: there is none."""
+        """Return the start state, and the state behind each event, along one way that the arcs have; empty: there is none.
+
+        Behind them a final state, where the last of these is none: a time-out, or an epsilon arc, leads there.
+        """
         found = self._known.get(components)
         if found is None:
             found = self._known[components] = self._search(components)
         return found
+
+    def _final(self, state: str, finals: set[str]) -> str | None:
+        """Return the state, if it is final, or a final one that is reached without an event; None: there is none."""
+        found = sorted(finals & self._closure(state))
+        return state if state in finals else found[0] if found else None
 
     def _closure(self, state: str) -> set[str]:
         """Return what can be reached from a state without an event of a path."""
@@ -62,10 +70,11 @@ class PassedStates:
                             then.setdefault(to, state)
             layers.append(then)
             here = then
-        ends = sorted(state for state in here if state in self._leads)
+        ends = sorted(state for state in here if self._leads[state] is not None)
         if not ends:
             return ()
         found = [ends[0]]
         for layer in reversed(layers):
             found.append(layer[found[-1]])
-        return tuple(reversed(found))
+        final = self._leads[ends[0]]
+        return (*reversed(found), *([] if final is None or final == ends[0] else [final]))

@@ -12,6 +12,20 @@ const number = (n) => n.toLocaleString("en-US");
 const base = BigInt(time.base);
 const floorDiv = (a, b) => (a >= 0n ? a / b : -((-a + b - 1n) / b));
 
+let zoned = null;  // a zone whose offset changes over the year
+if (time.ms !== null && time.zone.includes("/")) {
+  try {
+    const parts = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" };
+    zoned = new Intl.DateTimeFormat("en-US", { ...parts, timeZone: time.zone, hourCycle: "h23" });
+  } catch (error) { zoned = null; }
+}
+
+function ahead(ms) {
+  if (!zoned) return time.ahead;
+  const at = Object.fromEntries(zoned.formatToParts(new Date(ms)).map((part) => [part.type, +part.value]));
+  return Date.UTC(at.year, at.month - 1, at.day, at.hour, at.minute, at.second) - Math.floor(ms / 1000) * 1000;
+}
+
 function said(offset, near) {
   if (near !== undefined && time.ms !== null && offset !== null) {
     const text = said(offset), day = said(near).slice(0, 11);
@@ -27,7 +41,7 @@ function said(offset, near) {
     const rest = ticks - seconds * per;
     if (rest) fraction = "." + rest.toString().padStart(per.toString().length - 1, "0").replace(/0+$/, "");
   } else seconds = ticks * BigInt(Math.round(time.ms / 1000));
-  const date = new Date(Number(seconds) * 1000 + time.ahead);
+  const date = new Date(Number(seconds) * 1000 + ahead(Number(seconds) * 1000));
   return isNaN(date) ? ticks.toString() : date.toISOString().slice(0, 19).replace("T", " ") + fraction;
 }
 
@@ -141,9 +155,9 @@ function timeTicks(x, width) {
     if (!Number.isSafeInteger(shift)) return ticks.map((t) => [x(t), (base + BigInt(t)).toString()]);
     return d3.scaleLinear([a + shift, b + shift], x.range()).ticks(n).filter(Number.isInteger).map((t) => [x(t - shift), number(t)]);
   }
-  const ms = (t) => new Date(time.baseMs + t * time.ms + time.ahead);
+  const shift = ahead(time.baseMs + a * time.ms), ms = (t) => new Date(time.baseMs + t * time.ms + shift);
   const utc = d3.scaleUtc([ms(a), ms(b)], x.range());
-  return utc.ticks(n).map((t) => [utc(t), tickText(t)]);
+  return utc.ticks(n).map((t) => [utc(t), tickText(new Date(+t - shift + ahead(+t - shift)))]);
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -545,6 +559,7 @@ function drawLanes(x) {
 function drawThread(g, match, names, x, middle) {
   const colour = match.gone === null ? colours.match : colours.gone;
   const points = match.path.map(([, e], i) => [x(events.le[e]), middle(names.indexOf(match.states[i + 1]))]);
+  if (match.states.length > points.length + 1) points.push([x(match.le), middle(names.indexOf(match.states[points.length + 1]))]);
   if (!points.length) return;
   g.strokeStyle = g.fillStyle = colour;
   g.lineWidth = 3;
@@ -703,6 +718,7 @@ function tip(mouse) {
 
 function count(n, text, title) {
   const made = element("span");
+  if (n === 1) text = text.replace("events", "event").replace("matches", "match");
   made.append(element("b", number(n)), document.createTextNode(` ${text}`));
   if (title) made.title = title;
   return made;
