@@ -150,6 +150,22 @@ def test_arcs_in_force_with_their_lifetimes() -> None:
     assert drawing(keyed.draw()).arcs[0].data.get("life") is None
 
 
+@pytest.mark.parametrize("count", [3, 4, 12, 13, 100])
+def test_many_arcs_between_two_states(count: int) -> None:
+    rules = [Arc("a", "b", f"x == {i} and symbol != 'A'", "r._replace(total=x)", name=f"rule {i}") for i in range(count)]
+    loops = [Arc("b", "b", f"x == {i}", "r._replace(total=x)") for i in range(count)]
+    automaton = Automaton(
+        start="a", final={"c"}, register=Seen(), event=Tick, arcs=[*rules, *loops, Arc.epsilon("a", "b"), Arc("b", "c", "x < 0")]
+    )
+    check(automaton)
+    found = drawing(automaton.draw())
+    assert len({tuple(arc.points) for arc in found.arcs[:count]}) == (count if count < 4 else 1)
+    assert found.arcs[2 * count].points != found.arcs[0].points  # an epsilon arc has a line of its own
+    assert found.arcs[0].words == ["rule 0", "x == 0 and symbol != 'A'", "/ total = x"][: 1 if count > 12 else 3]
+    assert "fence: x == 0 and symbol != 'A'\ntransfer: r._replace(total=x)" in found.arcs[0].title
+    assert found.frame.width < 1500
+
+
 def test_backward_arcs_point_up() -> None:
     arcs = [Arc("a", "b", "x < 1"), Arc("b", "c", "x < 1"), Arc("c", "a", "x < 1"), Arc("c", "d", "x < 1"), Arc("d", "b", "x < 1")]
     found = drawing(Automaton(start="a", final={"d"}, event=Tick, arcs=arcs).draw())

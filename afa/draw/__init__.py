@@ -7,6 +7,7 @@ page          an HTML page with the drawing and a table of the arcs
 dot, mermaid  text that other programs draw
 places        where states, arcs and labels stand: the best of several layouts
 layered       a layered layout; labels are nodes of it
+label_stacks  labels of arcs that share a line or a state
 backward      which arcs run upward
 arc_labels    the lines of text beside an arc
 in_force      the arcs in force of an operator, with their lifetimes

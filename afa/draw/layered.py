@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from afa.draw.arc_labels import FONTS, ArcLabel, Drawn
 from afa.draw.backward import backward
 from afa.draw.font_widths import fitting, width_of
+from afa.draw.label_stacks import LEAST, stacked
 
 STATE_HEIGHT = 34.0
 STATE_WIDTH = 64.0
@@ -22,7 +23,8 @@ LONGEST_NAME = 200.0
 """The widest name of a state, in pixels."""
 LOOP_REACH = 22.0
 """How far a self-loop reaches out of its state."""
-LOOP_GAP = 6.0
+MANY = 4
+"""So many arcs of a kind between the same two states share a line."""
 CLEAR = 16.0
 """From a label to what stands at its right."""
 BESIDE = 6.0
@@ -61,8 +63,9 @@ class ArcPlace(NamedTuple):
 
 
 class Way(NamedTuple):
-    """An arc in the graph: the node of its label, the edge into it, the edge out of it."""
+    """Arcs in the graph that run side by side: their numbers, the node of their labels, the edge into it, the edge out of it."""
 
+    arcs: tuple[int, ...]
     node: int
     into: int
     out: int
@@ -85,43 +88,58 @@ class Layered:
         self._dot = self._graph.node(width=8.0, height=8.0, shape="ellipse", rank="first")
         self._begin = self._graph.edge(self._dot, self._states[start])
         back = backward(states, start, [(drawn.arc.src, drawn.arc.dst) for drawn in arcs])
-        self._ways = {i: self._way(i, i in back) for i, drawn in enumerate(arcs) if drawn.arc.src != drawn.arc.dst}
+        self._ways = [self._way(group, group[0] in back) for group in _side_by_side(arcs)]
 
     def _state(self, state: str) -> int:
-        loops = [self._labels[i] for i in self._loops[state]]
-        reach = max((LOOP_REACH + BESIDE + label.width + CLEAR for label in loops), default=0.0)
+        loops = stacked([self._labels[i] for i in self._loops[state]])
+        reach = LOOP_REACH + BESIDE + loops.width + CLEAR if loops.places else 0.0
         width = max(STATE_WIDTH, width_of(self._names[state], *FONTS["state"]) + 28)
-        height = max(STATE_HEIGHT, _stacked(loops) + 12)
+        height = max(STATE_HEIGHT, loops.height + 12)
         return int(self._graph.node(width=width, height=height, margin={"cross_pos": reach}))
 
-    def _way(self, i: int, back: bool) -> Way:
-        """Add an arc: a line of the label's height, with room for the label at its right, and the edges into it and out of it."""
-        arc, label = self._arcs[i].arc, self._labels[i]
-        margin = {"cross_pos": BESIDE + label.width + CLEAR}
-        node = self._graph.node(width=1.0, height=max(label.height, 4.0), margin=margin)
+    def _way(self, group: tuple[int, ...], back: bool) -> Way:
+        """Add a way: a line of the labels' height, with room for them at its right, and the edges into it and out of it."""
+        arc, stack = self._arcs[group[0]].arc, stacked([self._labels[i] for i in group])
+        margin = {"cross_pos": BESIDE + stack.width + CLEAR}
+        node = self._graph.node(width=1.0, height=stack.height, margin=margin)
         enter, leave = ("bottom", "top") if back else ("top", "bottom")
         src, dst = self._states[arc.src], self._states[arc.dst]
         into = self._graph.edge(src, node, target_port={"side": enter}, reverse_for_ranking=back)
-        return Way(node, into, self._graph.edge(node, dst, source_port={"side": leave}, reverse_for_ranking=back))
+        return Way(group, node, into, self._graph.edge(node, dst, source_port={"side": leave}, reverse_for_ranking=back))
 
     def laid(self, options: dict[str, Any]) -> tuple[dict[str, StatePlace], list[ArcPlace], Point, tuple[Point, ...]]:
         """Lay out under some options, which stand before `OPTIONS`: states, arcs, the dot, and the way from it to the start."""
         chosen = {name: {**value, **options.get(name, {})} if isinstance(value, dict) else value for name, value in OPTIONS.items()}
         laid = self._layout(self._graph, options={**options, **chosen})
         boxes = {state: _box(laid.nodes[number]) for state, number in self._states.items()}
-        arcs = {i: self._placed(laid, boxes, i) for i in self._ways}
+        arcs = {i: place for way in self._ways for i, place in zip(way.arcs, self._placed(laid, boxes, way))}
         for state, own in self._loops.items():
             arcs.update(zip(own, _looped(boxes[state], [self._labels[i] for i in own])))
         states = {state: StatePlace(box, self._names[state]) for state, box in boxes.items()}
         center = laid.nodes[self._dot]["center"]
         return states, [arcs[i] for i in sorted(arcs)], (center["x"], center["y"]), _points(laid.edges[self._begin])
 
-    def _placed(self, laid: Any, boxes: dict[str, Box], i: int) -> ArcPlace:
-        arc, label, way = self._arcs[i].arc, self._labels[i], self._ways[i]
-        box = _box(laid.nodes[way.node])
+    def _placed(self, laid: Any, boxes: dict[str, Box], way: Way) -> list[ArcPlace]:
+        """Place the arcs of a way: one line, and their labels one below the other."""
+        arc, box = self._arcs[way.arcs[0]].arc, _box(laid.nodes[way.node])
         first, *bends, last = _straight([*_points(laid.edges[way.into]), *_points(laid.edges[way.out])])
         points = on_outline(boxes[arc.src], first), *bends, on_outline(boxes[arc.dst], last)
-        return ArcPlace(points, Box(box.x + BESIDE, box.y, label.width, label.height), loop=False)
+        labels = [self._labels[i] for i in way.arcs]
+        return [
+            ArcPlace(points, Box(box.x + BESIDE + x, box.y + y, label.width, label.height), loop=False)
+            for label, (x, y) in zip(labels, stacked(labels).places)
+        ]
+
+
+def _side_by_side(arcs: Sequence[Drawn]) -> list[tuple[int, ...]]:
+    """Return the arcs that are no self-loops, by the line that shows them: `MANY` of a kind between two states share one."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for i, drawn in enumerate(arcs):
+        if drawn.arc.src != drawn.arc.dst:
+            groups.setdefault((drawn.arc.src, drawn.arc.dst, drawn.arc.kind), []).append(i)
+    shared = [tuple(group) for group in groups.values() if len(group) >= MANY]
+    alone = [(i,) for group in groups.values() if len(group) < MANY for i in group]
+    return sorted(shared + alone)
 
 
 def _straight(points: list[Point]) -> list[Point]:
@@ -133,21 +151,17 @@ def _straight(points: list[Point]) -> list[Point]:
     return found
 
 
-def _stacked(labels: Sequence[ArcLabel]) -> float:
-    """Return the height of labels one below the other."""
-    return sum(max(label.height, 14.0) + LOOP_GAP for label in labels) - LOOP_GAP
-
-
 def _looped(box: Box, labels: Sequence[ArcLabel]) -> list[ArcPlace]:
-    """Place the self-loops of a state, one below the other, at its right border."""
-    found, y = [], box.y + (box.height - _stacked(labels)) / 2
-    for label in labels:
-        height = max(label.height, 14.0)
-        right, middle, half = box.x + box.width, y + height / 2, min(height, 20.0) / 2
+    """Place the self-loops of a state at its right border; those whose labels stand in one row share a line."""
+    found, stack, right = [], stacked(labels), box.x + box.width
+    top = box.y + (box.height - stack.height) / 2
+    for label, (x, y) in zip(labels, stack.places):
+        height = max(label.height, LEAST)
+        middle, half = top + y + height / 2, min(height, 20.0) / 2
         a, b, c, d = ((right + dx, middle + dy * half) for dx, dy in ((0, -1), (LOOP_REACH, -1.6), (LOOP_REACH, 1.6), (0, 1)))
         points = on_outline(box, a, sideways=True), b, c, on_outline(box, d, sideways=True)
-        found.append(ArcPlace(points, Box(right + LOOP_REACH + BESIDE - 4, y, label.width, label.height), loop=True))
-        y += height + LOOP_GAP
+        where = Box(right + LOOP_REACH + BESIDE - 4 + x, top + y, label.width, label.height)
+        found.append(ArcPlace(points, where, loop=True))
     return found
 
 

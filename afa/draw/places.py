@@ -21,6 +21,10 @@ ATTEMPTS: tuple[dict[str, Any], ...] = (
 """What is tried, one after the other, until no arc runs over a label or a state. Most pictures need the first one only."""
 
 
+LARGE = 300
+"""Of more arcs than that the first layout is taken as it is: each attempt would cost seconds."""
+
+
 class Places(NamedTuple):
     """A layout: the picture's size, each state, each arc in the order given, and the way from the dot to the start state."""
 
@@ -36,7 +40,7 @@ def places(states: Sequence[str], start: str, arcs: Sequence[Drawn], labels: Seq
     """Lay out states and arcs, and their labels. The same picture for the same input, on every machine."""
     graph = Layered(states, start, arcs, labels)
     best, least = None, 0
-    for attempt in ATTEMPTS:
+    for attempt in ATTEMPTS if len(arcs) <= LARGE else ATTEMPTS[:1]:
         found = _framed(graph, attempt)
         hits = run_over(found, arcs)
         if best is None or hits < least:

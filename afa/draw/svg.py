@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 
 from afa.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, Piece, label_of, lifetimes
@@ -13,6 +14,8 @@ from afa.draw.words import final_states, kind_of
 from afa.html_tables import escaped
 from afa.model.automaton import Automaton
 
+CROWD = 12
+"""Of more arcs than that between the same two states one line of text is shown of each; all of it stands in its title."""
 ROUND = 8.0
 """The radius of an arc's bends, in pixels."""
 
@@ -37,7 +40,7 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
     drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else list(arcs)
     ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
     states = list(dict.fromkeys([*automaton.states, *ends]))
-    texts = [label_of(one, labels, type(automaton.register)) for one in drawn]
+    texts = _labels(automaton, labels, drawn)
     place = places(states, automaton.start, drawn, texts)
     finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
     width, height = _n(place.width), _n(place.height)
@@ -63,6 +66,14 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
             f"{_rect(*box, corner)}{inner}{text}</g>"
         )
     return "\n".join([*parts, "</svg>"])
+
+
+def _labels(automaton: Automaton, labels: str, drawn: Sequence[Drawn]) -> list[ArcLabel]:
+    """Return the labels; of many arcs between the same two states the first line of each."""
+    beside = Counter((one.arc.src, one.arc.dst, one.arc.kind) for one in drawn)
+    found = [label_of(one, labels, type(automaton.register)) for one in drawn]
+    crowded = [beside[one.arc.src, one.arc.dst, one.arc.kind] > CROWD for one in drawn]
+    return [label._replace(lines=label.lines[:1]) if many else label for label, many in zip(found, crowded)]
 
 
 def _arc(drawn: Drawn, label: ArcLabel, place: ArcPlace) -> str:
