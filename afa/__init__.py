@@ -26,6 +26,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     reasons/       why a match came, or went: a stage around an operator
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
     frames/        whole frames: find, backtest
+    serve/         the live page of a running job
     spark/, cli/   on Spark; on the command line
 
 [AFA10] is Chandramouli, Goldstein, Maier, *High-Performance Dynamic Pattern Matching over Disordered Streams*, PVLDB 3(1), 2010.

@@ -332,6 +332,8 @@ def test_writers_check_before_they_write(log: ArcLog, folder: Path) -> None:
         (lambda: log.swap("above 500", big(3), fence="True"), AfaError, r"for the arc 'above 500', but got both"),
         (lambda: log.swap("above 500", "True"), AfaError, r"expected an Arc but got 'True'"),  # type: ignore[arg-type]
         (lambda: log.swap("above 500", fence="amount >"), ExpressionError, r"in arc 'above 500'"),
+        (lambda: log.write([insert(big(3), le=1), retract(big(3, None))]), AfaError, r"of an arc with a name but got Change"),
+        (lambda: log.write([insert(big(3)), insert(Arc("a", "b", "amout > 3", name="x"))]), ExpressionError, r"amout"),
         (lambda: log.append("{"), AutomatonError, r"expected a line of an arc log \(JSON\) but got '\{'"),
         (lambda: log.append({**inserted(3, 1), "at": None}), AutomatonError, r"expected an int \(ticks\) but got at=None"),
     ]
@@ -339,6 +341,16 @@ def test_writers_check_before_they_write(log: ArcLog, folder: Path) -> None:
         with pytest.raises(error, match=text):
             work()
     assert os.listdir(folder) == []
+
+
+def test_arcs_that_go_and_come_at_once_are_one_file(op: Operator, log: ArcLog, folder: Path) -> None:
+    log.write([])
+    log.write([retract(PAYMENTS.arcs[0]), insert(big(3, "other"))], at=4)
+    (file,) = os.listdir(folder)
+    assert [json.loads(line)["at"] for line in (folder / file).read_text().splitlines()] == [4, 4]
+    log.poll(op)
+    assert log.told == []
+    assert sorted(str(event.arc.name) for event in op._core.arcs.table.events if event.re == FOREVER) == ["other", "small"]
 
 
 def test_what_is_no_log_or_no_operator(folder: Path, log: ArcLog) -> None:

@@ -44,6 +44,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.tracing"],
     ["afa.frames"],
     ["afa"],
+    ["afa.serve"],
     ["afa.spark"],
     ["afa.cli"],
 ]

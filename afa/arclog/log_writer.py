@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from afa.arclog.lines import NOW, instant, read_lines
 from afa.arclog.listing import Listing
+from afa.change import Change
 from afa.errors import AfaError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -99,6 +100,33 @@ class LogWriter:
             new = new.changed(name=name)
         self._write({"op": "swap", "name": name, "arc": self._json(new)}, at, None, id)
 
+    def write(self, changes: Iterable[Change], *, at: Instant = None) -> None:
+        """Write lines for arcs that go and come at one instant, such as ``before.changes_to(after).arcs`` of two queries.
+
+        They are one file: a reader takes all of them, or none yet.
+
+        Parameters
+        ----------
+        changes : iterable of Change
+            ``retract(arc)`` and ``insert(arc)``, each arc with a name.
+        at : datetime, str (ISO 8601) or int, optional
+            As of `insert`.
+
+        Raises
+        ------
+        AfaError
+            As `insert`; nothing is written then.
+        """
+        when, lines = self._instant(at, "at", instant(datetime.now(timezone.utc), "now")), list[tuple[str, int]]()
+        for change in changes:
+            if not isinstance(change.payload, Arc) or change.payload.name is None or change.diff not in (1, -1):
+                raise AfaError(f"expected the insertion or the retraction of an arc with a name but got {change!r}")
+            arc = self._json(change.payload) if change.diff > 0 else {"name": change.payload.name}
+            lines.append(self._line({"op": "insert" if change.diff > 0 else "retract", "arc": arc}, when, None, None))
+            self._last = lines[-1][1]
+        if lines:
+            self._put("\n".join(text for text, _ in lines), lines[-1][1])
+
     def listing(self) -> Listing:
         """Return what the lines of the folder come to, the automaton's own arcs among them."""
         return Listing.of(self.path, self._automaton, self._unit)
@@ -114,6 +142,10 @@ class LogWriter:
         return arc.to_json(self._automaton)
 
     def _write(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> None:
+        self._put(*self._line(line, at, until, known))
+
+    def _line(self, line: dict[str, Any], at: Instant, until: Instant, known: Any) -> tuple[str, int]:
+        """Return a line as text, checked, and its sequence."""
         now = instant(datetime.now(timezone.utc), "now")
         line["at"] = self._instant(at, "at", now)
         if until is not None:
@@ -124,7 +156,7 @@ class LogWriter:
         line["id"] = uuid.uuid4().hex if known is None else known
         text = json.dumps(line)
         self._check(text)
-        self._put(text, sequence)
+        return text, sequence
 
     def _instant(self, at: Instant, what: str, now: int) -> Any:
         """Return an instant as a line has it; ``now``: the clock, in microseconds."""

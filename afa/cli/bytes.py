@@ -6,6 +6,7 @@ import io
 import os
 import select
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,20 @@ class Stdin:
     def whole(self) -> Any:
         """Return what `pyarrow.parquet.ParquetFile` reads: it begins at the end."""
         return pa.BufferReader(b"".join(part for part in self.chunks() if part))
+
+
+class Growing(Stdin):
+    """A file that others append to: read as it comes, and waited for at its end."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path.open("rb"))
+        self.name = str(path)
+
+    def _more(self, most: int) -> bytes | None:
+        found: bytes = self._raw.read(most)
+        if not found:
+            time.sleep(PAUSE)
+        return found or None
 
 
 def _file_number(raw: Any) -> int | None:

@@ -140,7 +140,7 @@ Pattern = Annotated[
         "as text: [bold]file.sase[/], [bold]file.sql[/].",
     ),
 ]
-COLUMNS, ORDER, RESULT = "Columns of the input", "Time and order", "Output"
+COLUMNS, ORDER, RESULT, PAGE = "Columns of the input", "Time and order", "Output", "The page"
 FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
 INSERT = "What in the column of --diff means an insertion; may be repeated."
 CANCEL = "The event's field by which a retraction names its event; its row needs no other value."
@@ -176,6 +176,11 @@ OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to s
 
 LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
+
+
+SIGMA = "How far ahead of the last promise matches are told, and not held back; wants --lateness. By default there is no bound."
+SPEED = "How fast the rows come: so many a second (500), so many times as fast as their own times (60x), or max."
+HOST = "Where the page is served: on this machine only by default. Elsewhere all is sent as it is, not encrypted."
 
 
 def _option(panel: str, text: str, *names: str, **more: Any) -> Any:
@@ -269,6 +274,72 @@ def run(
                 report=None if report is None else str(report),
             )
         )
+
+
+@app.command()
+def serve(
+    pattern: Pattern,
+    file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
+    le: Annotated[str | None, _option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
+    key: Annotated[list[str] | None, _option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
+    re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
+    diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    insert: Annotated[list[str] | None, _option(COLUMNS, INSERT, metavar="VALUE")] = None,
+    retract: Annotated[list[str] | None, _option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
+    cancel: Annotated[str | None, _option(COLUMNS, CANCEL, metavar="FIELD")] = None,
+    form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
+    type_: Annotated[
+        str | None, _option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
+    ] = None,
+    window: Annotated[str | None, _option(ORDER, WINDOW, metavar="DURATION", callback=_duration(1))] = None,
+    tick: Annotated[Tick | None, _option(ORDER, TICK)] = None,
+    lateness: Annotated[str | None, _option(ORDER, LATENESS, metavar="DURATION", callback=_duration(0))] = None,
+    late: Annotated[Late, _option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.drop,
+    sequence: Annotated[str | None, _option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
+    sigma: Annotated[str | None, _option(ORDER, SIGMA, metavar="DURATION")] = None,
+    arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
+    longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
+    threads: Annotated[int, _option(ORDER, THREADS, metavar="N", min=1)] = 1,
+    speed: Annotated[str, _option(PAGE, SPEED, metavar="SPEED")] = "1000",
+    follow: Annotated[bool, _option(PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
+    browse: Annotated[bool, _option(PAGE, "Open the page in the browser.", "--open")] = False,
+    host: Annotated[str, _option(PAGE, HOST, metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, _option(PAGE, "0: any that is free.", metavar="PORT", min=0, max=65535)] = 0,
+) -> None:
+    """Play an input through a pattern, and show it live in a browser, from where its arcs, its text and sigma can be changed.
+
+    Prints the page's address, which holds the token that changes want. Changes of arcs are written to the arc log of --arcs.
+
+    [bold]afa serve vees.py:two_vees ticks.csv --le time --key symbol --window 7000 --speed 60x[/]
+    [bold]tail -f readings.jsonl | afa serve theft.sase - --format jsonl --lateness 30s[/]
+    """
+    from afa.cli.request import Job
+    from afa.cli.serve_run import Serving
+    from afa.cli.serve_run import serve as serve_job
+
+    with plain_exit():
+        job = Job(
+            pattern=pattern,
+            file=file,
+            form=form.value if form else None,
+            le=le,
+            re=re,
+            diff=diff,
+            insert=tuple(insert or ()),
+            retract=tuple(retract or ()),
+            cancel=cancel,
+            keys=tuple(dict.fromkeys(key or ())),
+            window=window,
+            tick=tick.value if tick else None,
+            lateness=lateness,
+            late=late.value,
+            sequence=sequence,
+            type=type_,
+            arcs=None if arcs is None else str(arcs),
+            threads=threads,
+            longest=longest,
+        )
+        serve_job(job, Serving(host, port, speed, sigma, follow, browse))
 
 
 @app.command()

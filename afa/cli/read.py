@@ -17,7 +17,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from afa.cli.bytes import CODECS, STREAM, File, Stdin
+from afa.cli.bytes import CODECS, STREAM, File, Growing, Stdin
 from afa.cli.cut import lines_of
 from afa.cli.fault import CommandError
 from afa.cli.input_columns import ANY, KEY, TIME, TYPES, Column
@@ -52,8 +52,8 @@ class Source(Protocol):
         """Yield the rows in order, as tables of about ``rows`` rows; columns as in the file. None: there are no more just now."""
 
 
-def open_source(file: str, form: str | None) -> Source:
-    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet")."""
+def open_source(file: str, form: str | None, grows: bool = False) -> Source:
+    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more."""
     path = Path(file)
     if file == STREAM and form is None:
         raise CommandError("-: expected the form of standard input; say --format csv, jsonl or parquet")
@@ -61,8 +61,10 @@ def open_source(file: str, form: str | None) -> Source:
     form = form or SUFFIXES.get(suffixes[-1] if suffixes else "")
     if form is None:
         raise CommandError(f"{file}: expected one of {', '.join(SUFFIXES)} (or these with .gz); say --format csv, jsonl or parquet")
+    if grows and (form == "parquet" or path.suffix.lower() in CODECS):
+        raise CommandError(f"{file}: expected CSV or JSON lines, not compressed, to follow as it grows")
     with readable(file):
-        return FORMS[form](Stdin() if file == STREAM else File(path))
+        return FORMS[form](Stdin() if file == STREAM else Growing(path) if grows else File(path))
 
 
 @contextlib.contextmanager

@@ -65,7 +65,7 @@ def run(job: Job) -> None:
     source = open_source(job.file, job.form)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
     try:
-        operator = explaining(_operator(automaton, job), job)
+        operator = explaining(operator_of(automaton, job), job)
     except AfaError as error:
         raise CommandError(on_the_line(error)) from error
     _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
@@ -96,7 +96,8 @@ def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
     return matches if job.collapse is None else operator._core.shown
 
 
-def _operator(automaton: Automaton, job: Job) -> Any:
+def operator_of(automaton: Automaton, job: Job) -> Any:
+    """Return the operator of an automaton that a job asks for."""
     options: dict[str, Any] = {
         "window": job.window,
         "sequence": job.sequence,
@@ -124,13 +125,13 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     tables = iter(batches_in)
     table = next(tables)
     none, scalar = table.slice(0, 0), shown.scalar
-    schema = _schema(shown, job.keys, table)
+    schema = schema_of(shown, job.keys, table)
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary, follow = Summary(keyed=bool(job.keys)), None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick)
     members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
     because = BecauseColumn(isinstance(operator, Reasons), job.reasons, batches_in.kind, job.tick or "ms")
     told_as_times(operator, batches_in.kind)
-    with writing(job.output, because.schema(members.schema(_with_kinds(schema, timed, batches_in.kind)))) as write:
+    with writing(job.output, because.schema(members.schema(with_kinds(schema, timed, batches_in.kind)))) as write:
 
         def push(*items: Any) -> None:
             batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
@@ -140,7 +141,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
                 if not isinstance(part, Punctuation):
                     part, reasons = because.taken(part)
                     part, column = members.taken(part)
-                    changes = _typed(part, schema)
+                    changes = typed_output(part, schema)
                     summary.count(changes, batches_in.latest)
                     found = members.put(with_times(changes, timed, batches_in.kind, job.tick or "ms"), column)
                     found = because.put(found, reasons)
@@ -171,7 +172,7 @@ def _open(operator: Any) -> int | str:
     return found
 
 
-def _schema(shown: Schema, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:
+def schema_of(shown: Schema, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:
     """One schema for all changes: a key has its type in the input; a register field of any type is text."""
     kinds = [events.schema.field(key).type for key in keys]
     types = [(key, kind.value_type if pa.types.is_dictionary(kind) else kind) for key, kind in zip(keys, kinds)]
@@ -179,14 +180,14 @@ def _schema(shown: Schema, keys: tuple[str, ...], events: pa.Table) -> pa.Schema
     return pa.schema(types + [(name, pa.int64()) for name in ("le", "re", "diff")])
 
 
-def _with_kinds(schema: pa.Schema, names: Sequence[str], kind: pa.DataType | None) -> pa.Schema:
+def with_kinds(schema: pa.Schema, names: Sequence[str], kind: pa.DataType | None) -> pa.Schema:
     """Return a schema in which some columns are of another type."""
     for name in names:
         schema = schema.set(schema.get_field_index(name), pa.field(name, kind))
     return schema
 
 
-def _typed(changes: Any, schema: pa.Schema) -> pa.Table:
+def typed_output(changes: Any, schema: pa.Schema) -> pa.Table:
     """Return the changes in the one schema of the output."""
     if isinstance(changes, pa.Table):
         return changes.cast(schema)

@@ -1,0 +1,261 @@
+"""Carry out ``afa serve``: play an input through an operator, and show it on the live page, from which it can be steered."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import tempfile
+import threading
+import time
+import webbrowser
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from afa.arclog.about import put_about
+from afa.arclog.arc_log import ArcLog
+from afa.cli.fault import CommandError, on_the_line, one_line
+from afa.cli.input_columns import choose
+from afa.cli.load import load
+from afa.cli.load_query import is_query, is_sql, load_query
+from afa.cli.output_times import in_text, with_times
+from afa.cli.pace import Pace
+from afa.cli.read import Source, open_source
+from afa.cli.request import Job
+from afa.cli.run import ENDS, Input, operator_of, schema_of, typed_output
+from afa.errors import AfaError, QueryError
+from afa.language.query import Query, query, sql
+from afa.language.sase_printer import sase_text
+from afa.model.automaton import Automaton
+from afa.schema import Schema
+from afa.serve.live_operator import LiveOperator
+from afa.serve.site import Site
+from afa.serve.steering import Steering
+from punctuation.sources import BoundedDisorder
+from speculation.cleanse import Cleanse
+
+EVERY = 0.5
+"""So many seconds lie between two looks at the arc log, and at what is held."""
+PAUSE = 0.03
+"""So many seconds the loop waits where no row may go yet."""
+NO_SIGMA = "there is one with --lateness: what waits for a promise would wait for ever without promises"
+
+
+class Serving(NamedTuple):
+    """How the page is served, and how fast the input plays."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    speed: str = "max"
+    sigma: str | None = None
+    follow: bool = False
+    browse: bool = False
+
+
+class Opened(NamedTuple):
+    """What a job runs: its operator, the schemas of events and matches, the query and its text, if it is one."""
+
+    automaton: Automaton
+    events: Schema
+    shown: Schema
+    operator: Any
+    job: Job
+    query: Query | None = None
+    text: str | None = None
+    read: Callable[[str], Query] | None = None
+
+
+def serve(job: Job, how: Serving) -> None:
+    """Carry out ``afa serve``, until it is interrupted. A `CommandError` is the one line that says what is wrong."""
+    source = open_source(job.file, job.form, how.follow)
+    try:
+        opened = _opened(job, source)
+        pace = Pace(how.speed, opened.job.tick)
+    except CommandError:
+        raise
+    except AfaError as error:
+        raise CommandError(on_the_line(error)) from error
+    with _folder(job.arcs) as folder, _ended_by_signals():
+        failed = _serve(opened, source, pace, folder, how)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _serve(opened: Opened, source: Source, pace: Pace, folder: str, how: Serving) -> bool:
+    job, done = opened.job, threading.Event()
+    named = {"le": job.le, "re": job.re, "diff": job.diff}
+    batches_in = Input(job, source, choose(job.file, source.names, source.sparse, opened.events, named, job.keys))
+    tables = iter(batches_in)
+    try:
+        first = next(tables)
+        live = _live(opened, batches_in, first, pace, folder, how)
+        with Site(live, host=how.host, port=how.port) as site:
+            typer.echo(
+                f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)"
+            )
+            if how.browse:
+                webbrowser.open(site.url)
+            looks = threading.Thread(target=_look, args=(live, done), daemon=True)
+            looks.start()
+            try:
+                return _play(live, first, tables, pace, job)
+            finally:
+                done.set()
+                looks.join(5)
+                typer.echo(f"afa: ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn", err=True)
+    except KeyboardInterrupt:
+        return False
+
+
+def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: Job) -> bool:
+    """Push the input at its speed, then wait; return, once it is interrupted, whether it has failed."""
+    promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
+    live.board.status, failed = "playing", False
+    try:
+        try:
+            largest = np.iinfo(np.int64).min
+            while table is not None:
+                latest = np.maximum(np.maximum.accumulate(table["le"].to_numpy()), largest)
+                at = 0
+                while at < len(table):
+                    n = pace.ready(latest[at:])
+                    if n:
+                        part = table.slice(at, n)
+                        live.push([part] if promises is None else promises.push_many(part), n)
+                        at += n
+                    if pace.text != "max" or not n:
+                        time.sleep(PAUSE)
+                largest = int(latest[-1]) if len(latest) else largest
+                table = next(tables, None)
+            live.board.status = "ended"
+            live.board.note(
+                "note", "The input has ended; what is held stays, and changes of arcs that begin in the past still act."
+            )
+        except Exception as error:
+            live.board.status, failed = "failed", True
+            live.board.note("fault", one_line(error))
+            typer.echo(f"afa: {one_line(error)}", err=True)
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        return failed
+
+
+def _look(live: LiveOperator, done: threading.Event) -> None:
+    """Look at the arc log and at what is held, until it is over."""
+    told = None
+    while not done.wait(EVERY):
+        try:
+            live.poll()
+        except AfaError as error:
+            if str(error) != told:
+                live.board.note("fault", str(error))
+            told = str(error)
+
+
+def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder: str, how: Serving) -> LiveOperator:
+    job, none = opened.job, first.slice(0, 0)
+    schema = schema_of(opened.shown, job.keys, first)
+    timed = [] if batches_in.kind is None else [*ENDS, *(name for name in opened.shown.times if name in schema.names)]
+
+    def texts(part: Any) -> list[dict[str, Any]]:
+        table = with_times(typed_output(part, schema), timed, batches_in.kind, job.tick or "ms")
+        rows = in_text(table).to_pylist()
+        return [{"diff": row.pop("diff"), "le": _time(row.pop("le")), "re": _time(row.pop("re")), "payload": row} for row in rows]
+
+    def instant(ticks: int) -> str:
+        """Return an instant as the input has its times."""
+        column = with_times(pa.table({"le": [ticks]}), ["le"] if timed else [], batches_in.kind, job.tick or "ms")
+        return str(in_text(column)["le"][0].as_py())
+
+    operator, stage, hints = opened.operator, None, {}
+    try:
+        log = ArcLog(folder, opened.automaton, tick=job.tick)
+        if job.lateness is None:
+            hints["sigma"] = NO_SIGMA
+            if how.sigma is not None:
+                raise CommandError("expected --lateness beside --sigma: what waits for a promise would wait for ever without one")
+        else:
+            sigma = int(how.sigma) if how.sigma is not None and how.sigma.isdigit() else how.sigma
+            stage = Cleanse(sigma, tick=job.tick)
+            operator = stage.after(operator)
+    except CommandError:
+        raise
+    except AfaError as error:
+        raise CommandError(on_the_line(error)) from error
+    put_about(log.path, opened.automaton, job.tick)
+    return LiveOperator(
+        operator,
+        Steering(log, opened.query, opened.read, opened.text),
+        texts,
+        none if opened.shown.scalar else none.to_pydict(),
+        stage=stage,
+        pace=pace,
+        tick=job.tick,
+        times=instant,
+        told={"title": Path(job.pattern).name, "where": job.file, "hints": hints},
+    )
+
+
+def _time(time: Any) -> str:
+    return "forever" if time is None or time == np.iinfo(np.int64).max else str(time)
+
+
+def _opened(job: Job, source: Source) -> Opened:
+    automaton = None if is_query(job.pattern) else load(job.pattern)
+    if isinstance(automaton, Automaton):
+        if automaton.event_schema is None:
+            raise CommandError(f"{job.pattern} has no event schema; `afa serve` types the input by Automaton(..., event=...)")
+        job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
+        return Opened(automaton, automaton.event_schema, automaton.match_schema, operator_of(automaton, job), job)
+    found, job = load_query(job, source, automaton)
+    options = {name: getattr(job, name) for name in ("late", "tick", "cancel", "threads", "longest")}
+    text, tree = None, found.tree
+    given: dict[str, Any] = {"event": tree.event, "tick": tree.tick, "order": tree.order}
+    if is_query(job.pattern):
+        text = Path(job.pattern).read_text(encoding="utf-8")
+    else:
+        with contextlib.suppress(QueryError):
+            text = sase_text(tree)
+
+    def read(text: str) -> Query:
+        return sql(text, **given) if is_sql(job.pattern) else query(text, type=tree.type_column, **given)
+
+    operator = found.operator(**options)
+    return Opened(found.automaton, Schema.of(tree.event, "event"), found.shown, operator, job, found, text, read)
+
+
+@contextlib.contextmanager
+def _folder(arcs: str | None) -> Iterator[str]:
+    """Yield the folder of the arc log; where none was named, one that is removed again."""
+    if arcs is not None:
+        yield arcs
+        return
+    made = tempfile.mkdtemp(prefix="afa-arcs-")
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM end the job as Ctrl-C does."""
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    known = signal.getsignal(signal.SIGTERM)
+    here = threading.current_thread() is threading.main_thread()
+    if here:
+        signal.signal(signal.SIGTERM, interrupted)
+    try:
+        yield
+    finally:
+        if here:
+            signal.signal(signal.SIGTERM, known)

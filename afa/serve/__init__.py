@@ -1,0 +1,12 @@
+"""The live page: a job that runs, seen in a browser, and steered from there; with the package's extra `serve`.
+
+site           the server: starlette on uvicorn, in a thread of its own; page/: the page, which loads nothing from elsewhere
+gate           who may ask, and who may change something: Host, Origin, token
+watched        what a job has to offer to be shown
+board          what is shown of a job: samples of its numbers, changes of its output, what was said
+picture        its automaton with the arcs in force, as SVG and as a list
+steering       a change, as the page sends it, into lines of the arc log that the job reads
+live_operator  a job of this process: an operator, the log that it follows, a stage whose sigma can be moved
+
+browser -> site -> gate -> Watched.change -> steering -> arc log -> the job's next poll -> board -> browser
+"""

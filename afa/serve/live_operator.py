@@ -1,0 +1,226 @@
+"""A job of this process, to be shown and steered: an operator, the arc log that it follows, a stage whose sigma can be moved."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from afa.arclog.arc_log import Poll
+from afa.errors import AfaError
+from afa.operator.statistics import statistics_of
+from afa.serve.board import Board
+from afa.serve.picture import Picture, Pictures
+from afa.serve.steering import Steering, instant_of
+from punctuation.durations import NANOSECONDS
+from punctuation.time import BEGINNING
+
+SHARE = 0.05
+"""The most of the time that is spent on looking at what is held."""
+LONGEST = 10.0
+"""The most seconds between two looks: the first one may have waited for kernels that were compiled."""
+SHOWN = 50
+"""The most changes of one call that are shown."""
+
+
+class LiveOperator:
+    """An operator that a loop drives, and that a page shows and steers. All methods may be called by any thread.
+
+    Parameters
+    ----------
+    operator : Operator or Keyed, perhaps with stages
+    steering : Steering
+        What writes into the log that the operator follows.
+    texts : callable
+        Makes rows to show, plain data, of a part of the operator's output; called for the last `SHOWN` of its changes.
+    none : table or list
+        What `push_many` takes as no events, so that output comes in its form.
+    stage : Cleanse, optional
+        The stage whose ``sigma`` the page may move. None: there is none, and ``hints`` says why.
+    pace : optional
+        Has ``text``, how fast the input plays, which the page may set. None: as it comes.
+    times : callable
+        Makes the text of an instant in ticks.
+    told : dict
+        What the page says of the job besides: title, where, hints.
+    """
+
+    def __init__(
+        self,
+        operator: Any,
+        steering: Steering,
+        texts: Callable[[Any], list[dict[str, Any]]],
+        none: Any,
+        *,
+        stage: Any = None,
+        pace: Any = None,
+        tick: str | None = None,
+        times: Callable[[int], str] = str,
+        told: dict[str, Any] | None = None,
+    ) -> None:
+        self.board = Board()
+        self.rows = self.matches = self.withdrawn = 0
+        self._operator, self._steering, self._texts, self._none = operator, steering, texts, none
+        self._stage, self._pace, self._tick, self._times, self._told = stage, pace, tick, times, told or {}
+        self._lock = threading.RLock()
+        self._pictures = Pictures(operator.automaton)
+        self._looked, self._cost, self._before = 0.0, 0.0, (time.monotonic(), 0, 0, 0)
+        self._held: dict[str, Any] = {}
+
+    # -- what drives it ----------------------------------------------------------------------------------------------------
+
+    def push(self, items: list[Any], rows: int = 0) -> None:
+        """Take events and promises, and before them what the log has brought, as one call."""
+        with self._lock:
+            self._call([Poll(self._steering.log), *items])
+            self.rows += rows
+
+    def poll(self) -> None:
+        """Take what the log has brought, and look at what is held if it was long ago."""
+        with self._lock:
+            self._call([Poll(self._steering.log)])
+            self.look()
+
+    def _call(self, items: list[Any]) -> list[str]:
+        """Carry out a call, show its output, and return what the log had to tell."""
+        out = self._operator.push_many([self._none, *items])
+        for part in out:
+            diff = _diffs(part)
+            if diff is not None:
+                self.matches += int((diff > 0).sum())
+                self.withdrawn += int((diff < 0).sum())
+                self.board.changes(self._texts(_last(part, len(diff))))
+        told = [one for item in items if isinstance(item, Poll) for one in item.told]
+        for one in told:
+            self.board.note("note" if one.kind == "note" else "fault", str(one))
+        return [str(one) for one in told if one.kind != "note"]
+
+    def look(self) -> None:
+        """Take a sample; unless the last one was so dear that this would take more than `SHARE` of the time."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked < min(self._cost / SHARE, LONGEST):
+                return
+            core = self._operator._core
+            held = core.calls.call(statistics_of, core, False)
+            states = self._operator.partial_matches_by_state
+            self._cost, self._looked = time.monotonic() - now, now
+            self.board.sample(self._numbers(now, held, states))
+
+    def _numbers(self, now: float, held: Any, states: dict[str, int]) -> dict[str, Any]:
+        then, rows, matches, withdrawn = self._before
+        self._before = now, self.rows, self.matches, self.withdrawn
+        passed = max(now - then, 1e-9)
+        came, went = self.matches - matches, self.withdrawn - withdrawn
+        return {
+            "rows": self.rows,
+            "rate": (self.rows - rows) / passed,
+            "matches": self.matches,
+            "withdrawn": self.withdrawn,
+            "match_rate": came / passed,
+            "withdrawn_rate": went / passed,
+            "ratio": self.withdrawn / self.matches if self.matches else 0.0,
+            "lag": self._lag(),
+            "state": held.state_size,
+            "events": held.events,
+            "partial_matches": held.partial_matches,
+            "keys": held.keys,
+            "late": held.late,
+            "waiting": None if self._stage is None else self._stage.statistics.held,
+            "sigma": None if self._stage is None or self._stage.sigma is None else self._seconds(self._stage.sigma),
+            "by_state": states,
+        }
+
+    def _lag(self) -> float | None:
+        """Return how far the promise is behind the latest event: in seconds, or ticks where nobody knows what one is."""
+        progress = self._operator._core.progress
+        if progress.final == BEGINNING or progress.now == BEGINNING:
+            return None
+        ticks: int = max(progress.now - 1 - progress.final, 0)
+        return self._seconds(ticks)
+
+    def _seconds(self, ticks: int) -> float:
+        """Return ticks in seconds; as they are where nobody knows what one is."""
+        return ticks if self._tick is None else ticks * NANOSECONDS[self._tick] / 1e9
+
+    # -- what the page asks ------------------------------------------------------------------------------------------------
+
+    def about(self) -> dict[str, Any]:
+        steering = self._steering
+        text = steering.query is not None and steering.text is not None
+        there = ["swap", "insert", "end", *["query"] * text]
+        there += ["sigma"] * (self._stage is not None) + ["speed"] * (self._pace is not None)
+        return {
+            **self._told,
+            "log": str(steering.log.path),
+            "query": steering.text if text else None,
+            "controls": there,
+            "at": None,
+            "unit": "s" if self._tick else "ticks",
+            "tick": self._tick,
+            "sigma": None if self._stage is None else self._stage.sigma,
+            "speed": None if self._pace is None else self._pace.text,
+        }
+
+    def picture(self) -> Picture:
+        with self._lock:
+            core = self._operator._core
+            return self._pictures.of(core.arcs.table.events, core.progress.now)
+
+    def change(self, data: dict[str, Any]) -> str:
+        """Carry out a change of the page at once: one of arcs is written to the log, and read from there in the same breath."""
+        do = data.get("do")
+        if do == "speed":
+            return self._set_speed(data.get("value"))
+        with self._lock:
+            said = self._set_sigma(data.get("value")) if do == "sigma" else self._change_arcs(data)
+            self._looked = 0.0
+            self.look()
+        self.board.note("done", said)
+        return said
+
+    def _change_arcs(self, data: dict[str, Any]) -> str:
+        before, at = self._operator._core.progress.now, instant_of(data)
+        self._call([Poll(self._steering.log)])  # what others have written is told apart
+        query, text = self._steering.query, self._steering.text
+        said = self._steering.write(data, at)
+        told = self._call([Poll(self._steering.log)])
+        if told:
+            self._steering.query, self._steering.text = query, text
+            raise AfaError("; ".join(told))
+        since = "the beginning" if before == BEGINNING else self._times(before)
+        return f"{said}; from {at if at is not None else since} on"
+
+    def _set_sigma(self, value: Any) -> str:
+        if self._stage is None:
+            raise AfaError(
+                f"expected a job with a sigma but got one without: {self._told.get('hints', {}).get('sigma', 'no stage')}"
+            )
+        text = value.strip() if isinstance(value, str) else value
+        self._stage.sigma = None if text in ("", None) else int(text) if isinstance(text, str) and text.isdigit() else text
+        sigma = self._stage.sigma
+        return "sigma: no bound" if sigma is None else f"sigma: {sigma} ticks, from the next promise on"
+
+    def _set_speed(self, value: Any) -> str:
+        if self._pace is None:
+            raise AfaError("expected a job whose input plays at a speed but got one that takes it as it comes")
+        self._pace.text = value
+        if self.board.status in ("playing", "paused"):
+            self.board.status = "paused" if self._pace.paused else "playing"
+        return "paused" if self._pace.paused else f"speed: {self._pace.text}"
+
+
+def _diffs(part: Any) -> Any:
+    """Return the column of signs; None: it is no table of changes."""
+    if hasattr(part, "column_names"):
+        return part["diff"].to_numpy()
+    return np.asarray(part["diff"]) if isinstance(part, dict) else None
+
+
+def _last(part: Any, n: int) -> Any:
+    """Return the last changes of a table."""
+    first = max(0, n - SHOWN)
+    return part.slice(first) if hasattr(part, "column_names") else {name: column[first:] for name, column in part.items()}

@@ -1,0 +1,132 @@
+"""The live page in a real browser: numbers move, a swap made there changes the matches, what is wrong is refused in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser import Browser, browser_there
+from tests.test_serve import Served
+
+pytestmark = browser_there
+NUMBER = "return Number(document.querySelector('[data-number={}]')?.dataset.value)"
+SET = "const f = document.getElementById(arguments[0]); f.value = arguments[1]; f.dispatchEvent(new Event('change')); return true"
+
+
+def number(page: Browser, name: str) -> float:
+    found: float = page.run(NUMBER.format(name))
+    return found
+
+
+def moves(page: Browser, name: str, beyond: float) -> float:
+    page.wait(f"{NUMBER.format(name)} > {beyond}")
+    return number(page, name)
+
+
+def write_input(folder: Path) -> None:
+    rows = "".join(f"{le},{-1 if le % 3 else 1}\n" for le in range(200_000))
+    (folder / "in.csv").write_text(f"le,change\n{rows}")
+
+
+@pytest.mark.parametrize(("dark", "size"), [(False, (1360, 1000)), (True, (500, 1400))])
+def test_the_page_shows_and_steers(dark: bool, size: tuple[int, int], tmp_path: Path) -> None:
+    write_input(tmp_path)
+    options = ("--window", "5", "--lateness", "2", "--speed", "2000", "--arcs", "rules")
+    with Served(tmp_path, "in.csv", *options) as served, Browser(dark, size) as page:
+        page.open(served.url)
+        rows = moves(page, "rows", 0)
+        moves(page, "rows", rows)
+        matches = moves(page, "matches", 0)
+        matches = moves(page, "matches", matches)
+        held = page.run(
+            "return Object.fromEntries([...document.querySelectorAll('.state')].map(s => [s.dataset.state, s.dataset.held]))"
+        )
+        assert set(held) == {"a", "b", "c"}
+        assert (held["a"], int(held["b"]) > 0) == ("0", True)
+        assert page.run("return document.querySelectorAll('#changes tr.plus').length") > 10
+        assert page.run("return document.querySelectorAll('.chart:not([hidden]) canvas').length") >= 5
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth")  # nothing beside the page
+        paper = page.run("return getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, paper[4:-1].split(","))) < 200) is dark
+
+        # a wrong expression is refused in words, and nothing changes
+        page.run("document.querySelector('.arc[data-arc=up]').dispatchEvent(new Event('click'))")
+        assert page.run("return document.getElementById('fence').value") == "change > 0"
+        page.run(SET, "fence", "chang > 0")
+        page.click("#swap")
+        page.wait("return !document.getElementById('answer').hidden")
+        said = page.text("#answer")
+        assert "chang is no field of Tick" in said
+        assert "did you mean 'change'?" in said
+
+        # a swap made in the page changes the matches, and is written to the log
+        page.run(SET, "fence", "change > 100")
+        page.click("#swap")
+        page.wait("return document.querySelector('.arc[data-arc=up] .label').textContent.includes('100')", 3)
+        assert len(list((tmp_path / "rules").glob("[0-9]*.json"))) == 1
+        still = number(page, "matches")
+        rows = number(page, "rows")
+        page.wait(f"{NUMBER.format('rows')} > {rows + 2500}")
+        assert number(page, "matches") - still < 700  # those of the last second; none since
+
+        # an arc that is added in the page brings them back, in another state
+        page.run("document.querySelector('[data-control=insert]').open = true")
+        for field, text in {"new-name": "again", "new-src": "b", "new-dst": "c", "new-fence": "change > 0"}.items():
+            page.run(SET, field, text)
+        page.click("#insert-form button")
+        page.wait("return document.querySelector('.arc[data-arc=again]') !== null", 3)
+        moves(page, "matches", number(page, "matches"))
+        assert page.run("return document.querySelectorAll('#notes li.done').length") == 2
+
+        # it stands still, and goes on
+        page.click("#pause")
+        page.wait("return document.getElementById('status').textContent === 'paused'")
+        page.click("#pause")
+        page.wait("return document.getElementById('status').textContent === 'playing'")
+        errors = [error for error in page.errors() if "422" not in error]  # the refusal above
+        assert errors == []
+        assert served.end()[0] == 0
+        page.wait("return document.getElementById('status').textContent === 'not reached'")
+
+
+def test_without_the_token_it_only_shows(tmp_path: Path) -> None:
+    write_input(tmp_path)
+    with Served(tmp_path, "in.csv", "--window", "5", "--speed", "500") as served, Browser() as page:
+        page.open(served.url.partition("#")[0])
+        moves(page, "rows", 0)
+        assert not page.run("return document.getElementById('read-only').hidden")
+        assert page.run("return document.getElementById('fields').disabled && document.getElementById('pause').disabled")
+        refused = page.run("""
+            const answer = new XMLHttpRequest();
+            answer.open("POST", "change", false);
+            answer.setRequestHeader("Content-Type", "application/json");
+            answer.send('{"do": "end", "name": "up"}');
+            return [answer.status, JSON.parse(answer.responseText).error];
+        """)
+        assert refused[0] == 401
+        assert "expected the token" in refused[1]
+        assert len(served.state()["picture"]["arcs"]) == 2
+
+
+def test_another_site_can_not_change_anything(tmp_path: Path) -> None:
+    """Two servers are two origins: what a page of one sends to the other is refused, even with its token."""
+    write_input(tmp_path)
+    with (
+        Served(tmp_path, "in.csv", "--window", "5") as served,
+        Served(tmp_path, "in.csv", "--window", "5") as other,
+        Browser() as page,
+    ):
+        page.open(other.url)
+        page.wait("return document.title.includes('fall.py')")
+        sent = """
+            const answer = new XMLHttpRequest();
+            answer.open("POST", arguments[0], false);
+            for (const [name, value] of Object.entries(arguments[1])) answer.setRequestHeader(name, value);
+            try { answer.send('{"do": "end", "name": "up"}'); return answer.status; } catch (error) { return error.name; }
+        """
+        there = f"http://127.0.0.1:{served.port}/change"
+        simple = {"Content-Type": "text/plain"}
+        full = {"Content-Type": "application/json", "Authorization": f"Bearer {served.token}"}
+        assert [page.run(sent, there, headers) for headers in (simple, full)] == ["NetworkError"] * 2
+        assert len(served.state()["picture"]["arcs"]) == 2
