@@ -32,31 +32,40 @@ class Reading(NamedTuple):
     tag: int
 
 
+FALLS = [
+    Arc("start", "falling", "change < 0", "(r.total + e.change,)"),
+    Arc("falling", "falling", "change < 0", "(r.total + e.change,)"),
+]
+FLAT = Arc("falling", "falling", "change == 0")
+TURN = Arc("falling", "rebound", "change > 0 and r.total < -2", name="turn")
+
+
+def automaton(*arcs: Arc) -> Automaton:
+    """The automaton of most pages, with these arcs behind the first two."""
+    return Automaton(start="start", final={"rebound"}, register=Falls(), event=Tick, arcs=[*FALLS, *arcs])
+
+
+def pattern() -> str:
+    """The pattern of guide/pattern.md."""
+    return automaton(TURN).draw()
+
+
+def live() -> str:
+    """The same in an operator, after a swap of its last arc at the timestamp 3: guide/swaps.md."""
+    op = Operator(automaton(TURN), window=60)
+    op.push_many([insert(Tick(-1.0), 1), insert(Tick(-0.5), 2)])
+    op.swap("turn", fence="change > 0 and r.total < -1")
+    return op.draw()
+
+
 def rebound() -> str:
-    """The pattern of how-it-works.md."""
-    return Automaton(
-        start="start",
-        final={"rebound"},
-        register=Falls(),
-        event=Tick,
-        arcs=[
-            Arc("start", "falling", "change < 0", "(r.total + e.change,)"),
-            Arc("falling", "falling", "change < 0", "(r.total + e.change,)"),
-            Arc("falling", "falling", "change == 0"),
-            Arc("falling", "rebound", "change > 0 and r.total < -2", name="turn"),
-        ],
-    ).draw()
+    """The pattern of how-it-works.md, which ignores what does not move."""
+    return automaton(FLAT, TURN).draw()
 
 
 def swapped() -> str:
-    """The same pattern in an operator, after a swap of its last arc at the timestamp 5."""
-    arcs = [
-        Arc("start", "falling", "change < 0", "(r.total + e.change,)"),
-        Arc("falling", "falling", "change < 0", "(r.total + e.change,)"),
-        Arc("falling", "falling", "change == 0"),
-        Arc("falling", "rebound", "change > 0 and r.total < -2", name="turn"),
-    ]
-    op = Operator(Automaton(start="start", final={"rebound"}, register=Falls(), event=Tick, arcs=arcs), window=60)
+    """That pattern in an operator, after a swap of its last arc at the timestamp 5."""
+    op = Operator(automaton(FLAT, TURN), window=60)
     op.push_many([insert(Tick(-1.5), 1), insert(Tick(-1.5), 2), insert(Tick(2.0), 4)])
     op.swap("turn", fence="change > 0 and r.total < -5")
     return op.draw()
@@ -107,7 +116,7 @@ EXAMPLES = {
     "uncertain_readings": ("PATTERN", "code"),
     "library_steps": ("PATTERN", "code"),
 }
-PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (rebound, swapped, vee, theft)}
+PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (pattern, live, rebound, swapped, vee, theft)}
 PICTURES |= {f"examples/pictures/{name}.svg": example(name, *how) for name, how in EXAMPLES.items()}
 
 

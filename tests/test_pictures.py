@@ -22,5 +22,5 @@ def test_each_picture_is_on_a_page() -> None:
     there = {str(path.relative_to(ROOT)) for folder in ("docs", "examples") for path in (ROOT / folder / "pictures").iterdir()}
     assert there == set(PICTURES)
     pages = [ROOT / page for page in (*PAGES, "examples/README.md")]
-    links = [(page, link) for page in pages for link in re.findall(r"pictures/\w+\.svg", page.read_text("utf-8"))]
-    assert {(page.parent / link).relative_to(ROOT).as_posix() for page, link in links} == set(PICTURES)
+    links = [(page, link) for page in pages for link in re.findall(r"[\w./]*pictures/\w+\.svg", page.read_text("utf-8"))]
+    assert {(page.parent / link).resolve().relative_to(ROOT).as_posix() for page, link in links} == set(PICTURES)

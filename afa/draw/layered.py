@@ -138,7 +138,7 @@ def _side_by_side(arcs: Sequence[Drawn]) -> list[tuple[int, ...]]:
         if drawn.arc.src != drawn.arc.dst:
             groups.setdefault((drawn.arc.src, drawn.arc.dst, drawn.arc.kind), []).append(i)
     shared = [tuple(group) for group in groups.values() if len(group) >= MANY]
-    alone = [(i,) for group in groups.values() if len(group) < MANY for i in group]
+    alone: list[tuple[int, ...]] = [(i,) for group in groups.values() if len(group) < MANY for i in group]
     return sorted(shared + alone)
 
 
