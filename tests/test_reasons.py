@@ -351,6 +351,18 @@ def test_a_call_that_is_refused_leaves_both_as_they_were() -> None:
         op.push_many([insert(Log("b"), 4), insert(Log("a"), 0)])
     assert op.snapshot() == before
     assert op._before.snapshot() == before
+    column = pa.table({"kind": ["b", "b"], "le": pa.array([4, 0])})
+    with pytest.raises(LateEventError, match="expected le >= 1"):
+        op.push_many(column)
+    assert op.snapshot() == before
+    names = Automaton(
+        start="0", final={"1"}, event=Log, register=Log(""), arcs=[Arc("0", "1", "True", lambda e, r: Log(chr(0xD800)))]
+    )
+    bad = Reasons(Operator(names, window=W))
+    empty = bad.snapshot()
+    with pytest.raises(AfaError):
+        bad.push_many(pa.table({"kind": ["a"], "le": [1]}))
+    assert bad.snapshot() == bad._before.snapshot() == empty
     twin = copy.deepcopy(op)
     assert told(op, insert(Log("b"), 4)) == told(twin, insert(Log("b"), 4)) != []
     assert op.statistics == twin.statistics

@@ -6,6 +6,8 @@ why_gone        a withdrawn match: its events before the change, and the change
 broken_run      what became of the partial match at an event that came between two of its events
 why_come        an announced match
 explaining      `Reasons`: a stage around an operator, and its state before each call
+explainable     operators whose matches have reasons
+left_records    of what the changes of a call tell one by one, what is left when it is netted
 because_column  the same in a table
 
 SEMANTICS.md, "Reasons", says which change it is.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from afa.change import Change
+from afa.reasons.telling import plain
 from punctuation.promise import Punctuation
 
 BECAUSE = "because"
@@ -15,7 +16,7 @@ BECAUSE = "because"
 def plain_reason(change: Change) -> dict[str, Any]:
     """Return the reason of a match as a row of the column."""
     kind, made_by, text, _ = change.because
-    key = None if made_by.key is None else str(made_by.key)
+    key = None if made_by.key is None else plain(str(made_by.key))
     return {"kind": kind, "key": key, "le": made_by.le, "diff": made_by.diff, "text": text}
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from afa.change import Change, put_in_order
-from afa.errors import AfaError, ChangeError
+from afa.change import Change
+from afa.errors import AfaError
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.keys import take_key
@@ -25,10 +25,11 @@ from afa.operator.statistics import Statistics
 from afa.operator.tables import Come, Found, Item, answer, brought, items_of
 from afa.reasons.because import Because, Explained
 from afa.reasons.because_column import with_reasons
+from afa.reasons.explainable import check_explainable, first_time, stages_of
+from afa.reasons.left_records import left
 from afa.reasons.telling import Words
 from afa.reasons.why_come import why_come, why_promised
 from afa.reasons.why_gone import Asked, is_arc, why_gone
-from afa.schema import any_payload
 from punctuation.promise import Punctuation
 from punctuation.timestamps import is_time
 
@@ -84,12 +85,12 @@ class Reasons(Matching):
         if not isinstance(operator, Matching) or isinstance(operator, Reasons):
             raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
         core = operator._core
-        _check(core)
+        check_explainable(core)
         self.operator: Any = operator
         self._before = copy.deepcopy(operator)
         self._lock = threading.RLock()
         self._named: dict[int, Change] = {}  # by item of the call: the event that it names by an id
-        self._stages = frozenset(type(stage).__name__ for stage in _stages(operator))
+        self._stages = frozenset(type(stage).__name__ for stage in stages_of(operator))
         keys = () if core.keys is None else core.keys.fields
         self._words = Words(core.taken, tuple(keys), core.tick, False, zone)
 
@@ -129,17 +130,18 @@ class Reasons(Matching):
             core = self._core
             come: Come = brought(core, batch, arcs, le)
             self._see_times(batch if come.listed else [batch], le)
-            out = self._take(list(items_of(core, come)), net)
+            items = list(items_of(core, come))
             if come.like is None:
-                return out
-            return with_reasons(answer(Found.of(out, core.shown), come, core, net), out, come.like)
+                return self._carry_out(items, net, None)[0]
+            out, table = self._carry_out(items, net, lambda out: answer(Found.of(out, core.shown), come, core, net))
+            return with_reasons(table, out, come.like)
 
     def _see_times(self, parts: Any, le: str) -> None:
         """Tell times as times once some have come."""
         if not self._words.times and self._words.tick is not None:
             for part in parts:
                 names = (le, "le", getattr(self._words.schema, "instant", None))
-                if is_time(part.le if isinstance(part, Change) else _first_time(part, names)):
+                if is_time(part.le if isinstance(part, Change) else first_time(part, names)):
                     self._words = self._words._replace(times=True)
                     return
 
@@ -178,20 +180,28 @@ class Reasons(Matching):
 
     def _take(self, items: list[Item], net: bool) -> Output:
         """Carry out a call: all items by the operator, then by the one that stays behind, and tell why."""
+        return self._carry_out(items, net, None)[0]
+
+    def _carry_out(self, items: list[Item], net: bool, write: Callable[[Output], Any] | None) -> tuple[Output, Any]:
+        """Carry out a call. Returns its output, and what ``write`` makes of it without reasons, or the call is refused."""
         outs, come = self._ahead(items)
+        places = left(outs, net)
         try:
-            gone = self._behind(items, outs, net)
+            written = write([outs[i][j] for i, j in places]) if write is not None else None
+        except BaseException:
+            self.operator = copy.deepcopy(self._before)
+            raise
+        try:
+            reasons = come | self._behind(items, outs, places)
         except BaseException:
             self._before = copy.deepcopy(self.operator)
             raise
-        reasons = come | gone
         found: Output = []
-        places = left(outs, net)
         for i, j in places:
             change = outs[i][j]
             found.append(change if isinstance(change, Punctuation) else Explained.because_of(change, reasons[i, j]))
         self._taken(items, places, found)
-        return found
+        return found, written
 
     def _announced(self, place: tuple[int, int], change: Any) -> None:
         """Take note of a match that the call has announced, in force now: its item, and its place in the output of that."""
@@ -226,10 +236,10 @@ class Reasons(Matching):
         newest = not is_arc(asked.change) and asked.change.le >= now  # type: ignore[operator]
         return why_come(asked, match, newest)
 
-    def _behind(self, items: list[Item], outs: list[Output], net: bool) -> dict[tuple[int, int], Because]:
+    def _behind(self, items: list[Item], outs: list[Output], places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Because]:
         """Push all items into the operator that has stayed behind; return the reasons of what each withdraws."""
         wanted: dict[int, list[int]] = {}
-        for i, j in left(outs, net):
+        for i, j in places:
             change = outs[i][j]
             if isinstance(change, Change) and change.diff < 0:
                 wanted.setdefault(i, []).append(j)
@@ -285,76 +295,3 @@ def _push(operator: Any, item: Item) -> Output:
     if isinstance(change, Change) and key is not None:
         return operator.push(change, key=key)  # type: ignore[no-any-return]
     return operator.push(change)  # type: ignore[no-any-return]
-
-
-def left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
-    """Return which records of the items' outputs leave, in order of output: item, and place in its output.
-
-    With ``net`` of each match the last record, if the call has changed it, then the last punctuation.
-    """
-    places = [(i, j) for i, out in enumerate(outs) for j in range(len(out))]
-    if not net:
-        return places
-    total: dict[Any, int] = {}
-    last: dict[Any, tuple[int, int]] = {}
-    promise = None
-    for i, j in places:
-        change = outs[i][j]
-        if isinstance(change, Punctuation):
-            promise = (i, j)
-            continue
-        name = any_payload(change.payload), change.le, change.re, change.key
-        total[name] = total.get(name, 0) + change.diff
-        last[name] = (i, j)
-    left = {place: outs[place[0]][place[1]] for name, place in last.items() if total[name]}
-    ordered: Any = [Placed.at(change, place) for place, change in left.items()]
-    put_in_order(ordered)
-    return [change.place for change in ordered] + ([] if promise is None else [promise])
-
-
-class Placed(Change):
-    """A change that knows where it stands in the outputs of a call."""
-
-    @classmethod
-    def at(cls, change: Any, place: tuple[int, int]) -> Placed:
-        """Return a change with its place."""
-        made = cls._make(change)
-        made.__dict__["place"] = place
-        return made
-
-
-def _stages(operator: Any) -> list[Any]:
-    """Return the stages around an operator."""
-    found = []
-    while hasattr(operator, "stage"):
-        found.append(operator.stage)
-        operator = operator.operator
-    return found
-
-
-def _first_time(part: Any, names: Sequence[str | None]) -> Any:
-    """Return the first value of a table's column of times, or a row's; None: there is none."""
-    for name in names:
-        try:
-            column = part[name]
-        except Exception:  # whatever a table of another library raises
-            continue
-        if isinstance(column, (int, str)) or is_time(column):
-            return column
-        values = column.to_pylist() if hasattr(column, "to_pylist") else column
-        return next(iter(values), None)
-    return None
-
-
-def _check(core: Any) -> None:
-    """Refuse an operator whose matches have no reasons."""
-    if core.told is not None and core.told.again:
-        raise AfaError(
-            "expected an operator that tells matches, without collapse=, having= and tell=, but got one with such an option"
-        )
-    if core.gapless is not None:
-        raise AfaError(f"expected an operator without gapless= but got gapless={core.gapless.field!r}")
-    if core.late.policy not in ("raise", "drop"):
-        raise AfaError(f'expected late="raise" or "drop" beside reasons but got late={core.late.policy!r}')
-    if core.faults is not None:
-        raise ChangeError("expected an operator whose faults are raised")

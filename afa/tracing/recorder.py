@@ -94,9 +94,9 @@ class Trace(Reasons):
 
     # -- what happens ----------------------------------------------------------------------------------------------------------
 
-    def _take(self, items: list[Item], net: bool) -> Output:
+    def _carry_out(self, items: list[Item], net: bool, write: Any) -> tuple[Output, Any]:
         self._paths.clear()
-        return super()._take(items, net)
+        return super()._carry_out(items, net, write)
 
     def _announced(self, place: tuple[int, int], change: Any) -> None:
         if len(self.announcements) + len(self._paths) >= self.most_matches:
