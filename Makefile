@@ -51,9 +51,9 @@ bench: .venv/ready-bench
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.page
 
-# The API reference, out of the docstrings: out/api/index.html
+# The pages as one static site with the API reference, which needs no network: out/site/index.html
 docs: .venv/ready-docs
-	$(BIN)/pdoc --docformat numpy --output-directory out/api afa afa.language afa.spark punctuation speculation
+	$(BIN)/python docs/site.py out/site
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
