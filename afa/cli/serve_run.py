@@ -19,6 +19,7 @@ import typer
 
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog
+from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.input_columns import choose
 from afa.cli.load import load
@@ -27,7 +28,7 @@ from afa.cli.output_times import in_text, with_times
 from afa.cli.pace import Pace
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
-from afa.cli.run import ENDS, Input, operator_of, schema_of, typed_output
+from afa.cli.run import ENDS, operator_of, schema_of, typed_output
 from afa.errors import AfaError, QueryError
 from afa.language.query import Query, query, sql
 from afa.language.sase_printer import sase_text
