@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from afa.draw.arc_labels import ArcLabel, Drawn
 from afa.draw.layered import ArcPlace, Box, Layered, Point, StatePlace
@@ -52,23 +55,22 @@ def places(states: Sequence[str], start: str, arcs: Sequence[Drawn], labels: Seq
 
 
 def run_over(found: Places, arcs: Sequence[Drawn]) -> int:
-    """Return how often a piece of an arc runs over a label, or over a state that is not its own."""
-    boxes = [(state, place.box) for state, place in found.states.items()]
-    texts = [("", place.label) for place in found.arcs if place.label.height]
-    hits = 0
+    """Return how often a piece of an arc runs over a label, or over a state that is not its own. O(pieces * boxes), as arrays."""
+    numbers = {state: i for i, state in enumerate(found.states)}
+    boxes = np.array([place.box for place in found.states.values()] + [place.label for place in found.arcs if place.label.height])
+    pieces, own = [], []
     for drawn, place in zip(arcs, found.arcs):
-        if place.loop:
-            continue
-        own = drawn.arc.src, drawn.arc.dst
-        pieces = list(zip(place.points, place.points[1:]))
-        hits += sum(_meets(piece, box) for name, box in boxes + texts if name not in own for piece in pieces)
-    return hits
-
-
-def _meets(piece: tuple[Point, Point], box: Box) -> bool:
-    (ax, ay), (bx, by) = piece
-    across = min(ax, bx) < box.x + box.width and max(ax, bx) > box.x
-    return across and min(ay, by) < box.y + box.height and max(ay, by) > box.y
+        if not place.loop:
+            pieces += [(*a, *b) for a, b in itertools.pairwise(place.points)]
+            own += [(numbers[drawn.arc.src], numbers[drawn.arc.dst])] * (len(place.points) - 1)
+    if not pieces:
+        return 0
+    ax, ay, bx, by = (column[:, None] for column in np.array(pieces).T)
+    x, y, width, height = boxes.T
+    across = (np.minimum(ax, bx) < x + width) & (np.maximum(ax, bx) > x)
+    met = across & (np.minimum(ay, by) < y + height) & (np.maximum(ay, by) > y)
+    met[np.arange(len(pieces))[:, None], np.array(own)] = False
+    return int(met.sum())
 
 
 def _framed(graph: Layered, attempt: dict[str, Any]) -> Places:
