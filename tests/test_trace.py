@@ -232,6 +232,19 @@ def test_hostile_values_and_large_times(window: Browser, tmp_path: Path) -> None
 
 
 @browser_there
+def test_arcs_that_come_and_go(window: Browser, tmp_path: Path) -> None:
+    pair = Automaton(
+        start="0", final={"2"}, event=Pay, arcs=[Arc("0", "1", "kind == 'a'"), Arc("1", "2", "kind == 'b'", name="second")]
+    )
+    run = afa.trace(pair, [insert(Pay("c", "a"), 1), insert(Pay("c", "b"), 3)], window=9)
+    (gone,) = run.swap("second", fence="kind == 'c'", at=2)
+    assert gone.because.kind == "arc"
+    page = shown(window, run, tmp_path)
+    assert "Withdrawn: the arc 'second' was swapped from 2 on." in page.text("#details")
+    assert "an arc was put in or taken out" in page.text("#legend")
+
+
+@browser_there
 def test_times_of_a_zone(window: Browser, tmp_path: Path) -> None:
     from datetime import datetime, timezone
 

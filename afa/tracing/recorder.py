@@ -80,7 +80,7 @@ class Trace(Reasons):
             The pattern's name, as the page has it in its head.
         """
         with self._lock:
-            data, drawing = page_data(self, title), self.automaton.draw()
+            data, drawing = page_data(self, title), self.draw()
         text = page_text(data, drawing)
         if path is not None:
             _write(os.fspath(path), text)

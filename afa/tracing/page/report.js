@@ -98,7 +98,7 @@ const lows = [...events.le, ...matches.map((m) => m.le)];
 let least = 0, largest = 1;
 if (lows.length) { least = Infinity; largest = -Infinity; for (const t of lows) { if (t < least) least = t; if (t > largest) largest = t; } }
 let last = 1;
-for (const column of [events.arrival.filter((a) => a !== null), promises.map((p) => p.arrival)]) for (const a of column) if (a > last) last = a;
+for (const column of [events.arrival.filter((a) => a !== null), promises.map((p) => p.arrival), data.arcs.map((a) => a.arrival)]) for (const a of column) if (a > last) last = a;
 const pad = (largest - least) * 0.03 || 1;
 let latest = 1;
 for (const b of behind) if (b > latest) latest = b;
@@ -224,7 +224,7 @@ function labels(g, width, height) {
     taken, hidden: 0,
     keep(x, y, r) { taken.push([x - r, y - r, x + r, y + r]); },
     put(text, x, y, colour, bold) {
-      text = text.length > 34 ? text.slice(0, 32) + " .." : text;
+      text = text.length > 48 ? text.slice(0, 46) + " .." : text;
       g.font = `${bold ? "600 " : ""}12px system-ui, 'Segoe UI', Arial, sans-serif`;
       const w = g.measureText(text).width;
       for (const [left, top] of [[x + 6, y - 21], [x + 11, y - 8], [x - 6 - w, y - 21], [x - 11 - w, y - 8], [x + 6, y + 6], [x - 6 - w, y + 6], [x - w / 2, y - 26], [x - w / 2, y + 11]]) {
@@ -274,6 +274,7 @@ function draw() {
   clip(g, width, height);
   if (state.down === "arrival") {
     drawPromises(g, width, height, x, y);
+    drawArcs(g, width, y);
     drawFrontier(g, x, y);
   }
   const shown = inView(x, y), single = shown.length <= SINGLE;
@@ -320,6 +321,14 @@ function drawPromises(g, width, height, x, y) {
       g.strokeRect(cx - 6, cy - 6, 12, 12);
     }
   }
+}
+
+function drawArcs(g, width, y) {
+  g.strokeStyle = colours.ink;
+  g.lineWidth = 1;
+  g.setLineDash([8, 4]);
+  for (const arc of data.arcs) line(g, edge.left, y(arc.arrival), width - edge.right, y(arc.arrival));
+  g.setLineDash([]);
 }
 
 function drawFrontier(g, x, y) {
@@ -477,6 +486,8 @@ function drawLabels(g, names, shown, x, y, width) {
     const broke = match.whyGone && match.whyGone.event === i;
     names.put(eventText(i), x(events.le[i]), y(down(i)), broke ? colours.gone : colours.ink, true);
   }
+  const [y0, y1] = y.domain(), changed = state.down === "arrival" ? data.arcs.filter((arc) => arc.arrival >= y0 && arc.arrival <= y1) : [];
+  if (changed.length <= LABELS) for (const arc of changed) names.put(arc.text, edge.left, y(arc.arrival), colours.ink, false);
   for (const i of rest) names.put(eventText(i), x(events.le[i]), y(down(i)), colours.dim, false);
 }
 
@@ -734,11 +745,11 @@ for (const [name, text] of FILTERS) {
   button.addEventListener("click", () => { state.filter = name; list(); });
   $("filters").append(button);
 }
-for (const [name, text] of [["event", "event"], ["late", "event out of order"], ["retracted", "× retraction"], ["match", "◆ match"], ["gone", "◆ withdrawn match, until ×"], ["promise", "promise, □ its cover"], ["rule", "the latest so far"]]) {
+for (const [name, text] of [["event", "event"], ["late", "event out of order"], ["retracted", "× retraction"], ["match", "◆ match"], ["gone", "◆ withdrawn match, until ×"], ["promise", "promise, □ its cover"], ["rule", "the latest so far"], ["ink", "╌ an arc was put in or taken out"]]) {
   const item = element("span"), sample = element("i");
   sample.style.background = `var(--${name})`;
   item.append(sample, document.createTextNode(text));
-  if (name === "promise" && !promises.length) continue;
+  if ((name === "promise" && !promises.length) || (name === "ink" && !data.arcs.length)) continue;
   $("legend").append(item);
 }
 if (data.keyed) {
