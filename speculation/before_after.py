@@ -65,6 +65,9 @@ class Around(Matching):
             self._core.show(shown)
         stage.join(self._core.calls, self._columns and self._columns.changes)
 
+    def _told_as(self) -> str:
+        return f"{self.operator._told_as()}, {self._place} it a {type(self.stage).__name__}"
+
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change or a promise of the event input. As `Operator.push`; with ``key`` as `Keyed.push`."""
         return self._core.calls.either(self._push_alone, self._push, change, key)

@@ -86,7 +86,8 @@ def _texts(group: ET.Element) -> list[Rect]:
     found = []
     for text in group.iter(f"{NS}text"):
         size = SIZES[text.attrib["class"].removesuffix("-text")]
-        x, y, width = (float(text.get(name, 0)) for name in ("x", "y", "textLength"))
+        x, y = float(text.attrib["x"]), float(text.attrib["y"])
+        width = float(text.get("textLength") or text.get("data-width") or 0)
         left = x - width / 2 if text.get("text-anchor") == "middle" else x
         found.append(Rect(left, y - UP * size, width, (UP + DOWN) * size))
     return found

@@ -62,6 +62,17 @@ def test_an_operator_with_what_it_holds() -> None:
     assert cells(Keyed(untyped.automaton, key=len)._repr_html_())[:3] == ["Keyed", "key", "a function"]
 
 
+def test_an_operator_with_a_stage() -> None:
+    op = afa.sql(
+        """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (a b) WITHIN INTERVAL '1' HOUR DEFINE b AS change > 0)""",
+        event=Tick,
+        tick="s",
+    ).operator()
+    assert cells(op._repr_html_())[:3] == ["Keyed, after it a Choose", "key", "symbol"]
+    assert op.draw() in op._repr_html_()
+
+
 def test_a_change() -> None:
     assert cells(Change(Tick(BAD, 1.5), 3, FOREVER, -1, "k")._repr_html_()) == [
         "Tick goes", "symbol", BAD, "change", "1.5", "LE", "3", "RE", "FOREVER", "diff", "-1", "key", "k",

@@ -97,10 +97,11 @@ def _row(line: Sequence[Piece], x: float, y: float) -> str:
 
 
 def _text(style: str, text: str, x: float, y: float, more: str) -> str:
-    """Draw one piece of text; it is as wide as it was measured, whatever font shows it."""
+    """Draw one piece of text; it is as wide as it was measured, whatever font shows it, if all its characters are in the tables."""
     width = Piece(style, text).width
-    length = f' textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs"' if width else ""
-    return f'<text class="{style}-text" x="{_n(x)}" y="{_n(y)}"{more}{length}>{escaped(text)}</text>'
+    known = all(" " <= sign <= "~" or sign == "…" for sign in text)
+    length = f' textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs"' if known else f' data-width="{_n(width)}"'
+    return f'<text class="{style}-text" x="{_n(x)}" y="{_n(y)}"{more}{length if width else ""}>{escaped(text)}</text>'
 
 
 def _rect(x: float, y: float, width: float, height: float, corner: float, more: str = "") -> str:

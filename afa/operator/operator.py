@@ -280,7 +280,11 @@ class Matching:
 
     def _repr_html_(self) -> str:
         """Return the drawing and what is held, for notebooks."""
-        return self._core.calls.call(html_of, self._core, type(self).__name__)
+        return self._core.calls.call(html_of, self._core, self._told_as())
+
+    def _told_as(self) -> str:
+        """Return what notebooks call it."""
+        return type(self).__name__
 
     @property
     def partial_matches_by_state(self) -> dict[str, int]:
