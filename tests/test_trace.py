@@ -232,6 +232,22 @@ def test_hostile_values_and_large_times(window: Browser, tmp_path: Path) -> None
 
 
 @browser_there
+@pytest.mark.parametrize(("dark", "width"), [(False, 1360), (True, 900)])
+def test_labels_lie_apart(tmp_path: Path, dark: bool, width: int) -> None:
+    run = afa.trace(DECLINED, drawn(2, 34))
+    with Browser(dark=dark, size=(width, 900)) as window:
+        page = shown(window, run, tmp_path)
+        labels = json.loads(page.run("return document.querySelector('#arrivals').dataset.labels"))
+        right = page.run("return document.querySelector('#arrivals').getBoundingClientRect().width")
+        paper = page.run("return getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(13, 17, 23)") is dark
+    assert len(labels) > 5
+    for i, (_, x0, y0, x1, y1) in enumerate(labels):
+        assert 0 <= x0 < x1 <= right
+        assert all(x1 <= a + 1 or c <= x0 + 1 or y1 <= b + 1 or d <= y0 + 1 for _, a, b, c, d in labels[i + 1 :])
+
+
+@browser_there
 def test_arcs_that_come_and_go(window: Browser, tmp_path: Path) -> None:
     pair = Automaton(
         start="0", final={"2"}, event=Pay, arcs=[Arc("0", "1", "kind == 'a'"), Arc("1", "2", "kind == 'b'", name="second")]
@@ -271,7 +287,7 @@ def test_times_of_a_zone(window: Browser, tmp_path: Path) -> None:
 
 @browser_there
 def test_many_events_are_drawn_quickly(window: Browser, tmp_path: Path) -> None:
-    n = 30_000
+    n = 12_000
     choose = random.Random(3)
     table = {
         "card": [f"c{choose.randrange(300)}" for _ in range(n)],

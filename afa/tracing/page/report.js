@@ -221,7 +221,7 @@ function labels(g, width, height) {
   const free = (r) => r[0] >= edge.left && r[2] <= width - 2 && r[1] >= 2 && r[3] <= height - edge.bottom + 2 &&
     taken.every((o) => r[0] >= o[2] || r[2] <= o[0] || r[1] >= o[3] || r[3] <= o[1]);
   return {
-    taken, hidden: 0,
+    taken, written: [], hidden: 0,
     keep(x, y, r) { taken.push([x - r, y - r, x + r, y + r]); },
     put(text, x, y, colour, bold) {
       text = text.length > 48 ? text.slice(0, 46) + " .." : text;
@@ -231,6 +231,7 @@ function labels(g, width, height) {
         const r = [left - 2, top, left + w + 2, top + 16];
         if (!free(r)) continue;
         taken.push(r);
+        this.written.push([text, ...r.map(Math.round)]);
         g.fillStyle = colour;
         g.textAlign = "left";
         g.strokeStyle = colours.paper;
@@ -293,6 +294,7 @@ function draw() {
   tell(shown.length, single, marks, names.hidden);
   $("axes").textContent = `Across: when it happened${time.zone ? ` (${time.zone})` : ""}. Down: ${state.down === "late" ? "how far behind the latest so far it came, or when a match was announced" : "when it arrived; the promises so far are shaded"}.`.replace(promises.length ? "" : "; the promises so far are shaded", "");
   Object.assign(arrivals.dataset, { events: shown.length, single, matches: marks, milliseconds: Math.round(performance.now() - began) });
+  arrivals.dataset.labels = JSON.stringify(names.written);
   lanes.dataset.spans = spans;
   document.body.dataset.ready = "true";
 }
