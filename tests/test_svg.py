@@ -150,6 +150,12 @@ def test_arcs_in_force_with_their_lifetimes() -> None:
     assert drawing(keyed.draw()).arcs[0].data.get("life") is None
 
 
+def test_lifetimes_as_times() -> None:
+    op = Operator(Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", "x < 1", name="low")]), window="1 h", tick="ms")
+    op.swap("low", fence="x < 2", at="2013-07-01T12:30:00")
+    assert [arc.data["life"] for arc in drawing(op.draw()).arcs] == ["until 2013-07-01 12:30", "from 2013-07-01 12:30"]
+
+
 @pytest.mark.parametrize("count", [3, 4, 12, 13, 100])
 def test_many_arcs_between_two_states(count: int) -> None:
     rules = [Arc("a", "b", f"x == {i} and symbol != 'A'", "r._replace(total=x)", name=f"rule {i}") for i in range(count)]

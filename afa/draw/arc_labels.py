@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from afa.draw.font_widths import fitting, width_of
@@ -11,6 +12,7 @@ from afa.draw.in_words import said
 from afa.draw.line_breaks import broken
 from afa.draw.words import fence_of, function_text, kind_of, name_of, transfer_of
 from afa.model.arc import Arc
+from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 
 FONTS = {  # of each style of text: font, size in pixels
@@ -28,16 +30,19 @@ WIDEST = 240.0
 """The widest line of a label, in pixels."""
 MOST_LINES = 4
 """The most lines of a fence, and of a transfer; the rest is cut, and stands in the title."""
+FROM_1990, TO_2100 = 631_152_000, 4_102_444_800
+"""Seconds since 1970: between these, ticks are taken for times."""
 SIGNS = {"consume": "", "ignorable": "ignores", "skip": "skips", "epsilon": "ε", "time-out": "time-out"}
 
 
 class Drawn(NamedTuple):
-    """An arc to draw: its number, the lifetimes in which it serves (None: always), and whether all of them are past."""
+    """An arc to draw: its number, the lifetimes in which it serves (None: always), whether all of them are past, what a tick is."""
 
     number: int
     arc: Arc
     lives: tuple[tuple[int, int], ...] | None = None
     past: bool = False
+    tick: str | None = None
 
 
 class Piece(NamedTuple):
@@ -132,13 +137,29 @@ def lifetimes(drawn: Drawn) -> str:
     """
     if drawn.lives is None or drawn.lives == ((BEGINNING, FOREVER),):
         return ""
-    return ", ".join(_life(le, re) for le, re in drawn.lives)
+    return ", ".join(_life(le, re, drawn.tick) for le, re in drawn.lives)
 
 
-def _life(le: int, re: int) -> str:
+def _life(le: int, re: int, tick: str | None) -> str:
     if le == BEGINNING:
-        return "always" if re == FOREVER else f"until {re}"
-    return f"from {le}" if re == FOREVER else f"[{le}, {re})"
+        return "always" if re == FOREVER else f"until {instant_text(re, tick)}"
+    return f"from {instant_text(le, tick)}" if re == FOREVER else f"[{instant_text(le, tick)}, {instant_text(re, tick)})"
+
+
+def instant_text(value: int, tick: str | None) -> str:
+    """Return an instant as text: where a tick is known and it lies in the years 1990 to 2099 as a time (UTC), else as ticks.
+
+    Examples
+    --------
+    >>> instant_text(1_372_636_800, "s"), instant_text(1_372_636_801_500, "ms"), instant_text(7, "s"), instant_text(7, None)
+    ('2013-07-01', '2013-07-01 00:00:01.5', '7', '7')
+    """
+    seconds = value * NANOSECONDS[tick] / 1e9 if tick else 0.0
+    if not FROM_1990 <= seconds < TO_2100:
+        return str(value)
+    text = str(datetime(1970, 1, 1) + timedelta(seconds=seconds))
+    text = text.rstrip("0") if "." in text else text
+    return text.removesuffix(" 00:00:00").removesuffix(":00")
 
 
 def _headed(head: list[Piece], lines: list[tuple[Piece, ...]]) -> list[tuple[Piece, ...]]:

@@ -7,7 +7,7 @@ from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 
 
-def in_force(table: ArcTable, now: int) -> list[Drawn]:
+def in_force(table: ArcTable, now: int, tick: str | None = None) -> list[Drawn]:
     """Return each arc of a table once, in order of arrival.
 
     Parameters
@@ -15,6 +15,8 @@ def in_force(table: ArcTable, now: int) -> list[Drawn]:
     table : ArcTable
     now : int
         One tick past all that was seen (ticks): arcs that have ended by then are past.
+    tick : str, optional
+        What one tick is.
 
     Examples
     --------
@@ -25,6 +27,8 @@ def in_force(table: ArcTable, now: int) -> list[Drawn]:
     lives: dict[int, tuple[Arc, list[tuple[int, int]]]] = {}
     for arc, le, re in table.events:
         lives.setdefault(id(arc), (arc, []))[1].append((le, re))
-    return [
-        Drawn(i, arc, tuple(sorted(set(spans))), all(re <= now for _, re in spans)) for i, (arc, spans) in enumerate(lives.values())
-    ]
+    found = []
+    for i, (arc, spans) in enumerate(lives.values()):
+        past = all(re <= now for _, re in spans)
+        found.append(Drawn(i, arc, tuple(sorted(set(spans))), past, tick))
+    return found

@@ -274,7 +274,8 @@ class Matching:
     def draw(self, form: str = "svg", *, labels: str = "code") -> str:
         """Draw the arcs in force, each with its lifetimes, as `Automaton.draw` draws those of an automaton.
 
-        An arc that has ended, and serves late events only, is pale.
+        An arc that has ended, and serves late events only, is pale. Where the operator has a tick, lifetimes in the years 1990 to
+        2099 are told as times.
         """
         return self._core.calls.call(drawn_in_force, self._core, form, labels)
 

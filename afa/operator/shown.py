@@ -16,7 +16,7 @@ def drawn_in_force(core: Core, form: str, labels: str) -> str:
     from afa.draw.drawing import draw
     from afa.draw.in_force import in_force
 
-    return draw(core.automaton, form, labels, in_force(core.arcs.table, core.progress.now))
+    return draw(core.automaton, form, labels, in_force(core.arcs.table, core.progress.now, core.tick))
 
 
 def html_of(core: Core, kind: str) -> str:
