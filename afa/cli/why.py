@@ -102,6 +102,7 @@ def funnel_over(asked: Asked, kept: KeptRows) -> Funnel:
             tick=core.tick,
             keys=", ".join(job.keys),
             late=kept.late,
+            taken=kept.rows - kept.late,
             share=kept.share,
             cut=kept.cut,
             promise="" if job.end == "forever" else "; --end forever promises that no event comes any more",

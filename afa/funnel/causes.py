@@ -50,8 +50,8 @@ class Facts(NamedTuple):
     tick : str or None
     keys : str
         How the key is called; empty: there are no keys.
-    late : int
-        Rows that came behind a promise, and were dropped.
+    late, taken : int
+        Changes that came behind a promise and were dropped, and those that were not, since the beginning.
     promise : str
         How a promise is made that lets time-outs fire.
     """
@@ -61,15 +61,16 @@ class Facts(NamedTuple):
     tick: str | None
     keys: str = ""
     late: int = 0
+    taken: int = 0
     promise: str = ""
 
 
 def cause_of(facts: Facts) -> Cause:
     """Return why there is no match."""
     counting = facts.counting
-    if facts.late and facts.late >= counting.events:
-        of = f"all {facts.late:,} changes" if not counting.events else f"{facts.late:,} of {facts.late + counting.events:,} changes"
-        return Cause("late", f"{of} came behind the promise and were dropped as late; promise later, or take more lateness")
+    if facts.late and facts.late >= facts.taken:
+        of = f"{facts.late:,} of {facts.late + facts.taken:,}" if facts.taken else f"all {facts.late:,}"
+        return Cause("late", f"{of} changes came behind the promise and were dropped as late; promise later, or take more lateness")
     if not counting.events:
         return Cause("empty", "there is no event")
     if counting.matches:

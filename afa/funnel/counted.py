@@ -41,8 +41,8 @@ class Source(NamedTuple):
     tick : str or None
     keys : str
         What the key is called; empty: there are no keys.
-    late : int
-        Changes that were dropped as late.
+    late, taken : int
+        Changes that were dropped as late, and those that were not, since the beginning.
     share : int
         The engine holds the events of one key of so many.
     cut : bool
@@ -61,6 +61,7 @@ class Source(NamedTuple):
     tick: str | None = None
     keys: str = ""
     late: int = 0
+    taken: int = 0
     share: int = 1
     cut: bool = False
     promise: str = ""
@@ -86,7 +87,7 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
             break
         counting.take(key, _steps(source.engine, key))
     late = source.late
-    cause = cause_of(Facts(counting, source.window, source.tick, source.keys, late, source.promise))
+    cause = cause_of(Facts(counting, source.window, source.tick, source.keys, late, source.taken, source.promise))
     return Funnel(
         why=cause.text,
         cause=cause.kind,

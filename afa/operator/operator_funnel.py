@@ -28,5 +28,6 @@ def funnel_in(core: Core, most: int | None = MOST) -> Funnel:
         tick=core.tick,
         keys=keys or ("its keys" if core.keyed else ""),
         late=core.late.count,
+        taken=core.changes,
     )
     return funnel_of(source, most)
