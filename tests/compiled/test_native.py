@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from afa.compiled.machine import folder as folders
+from afa.compiled.machine import native as native_module
 from afa.compiled.machine.folder import EVERY, Folder, default_path
-from afa.compiled.machine.native import Native
+from afa.compiled.machine.native import Native, digest_of
 from tests.compiled.calls import function
 
 SEVEN = "define i64 @f() { ret i64 7 }"
@@ -278,3 +279,10 @@ def test_without_jit_native_code_runs_all_the_same(path: Path) -> None:
 
 def test_llvm_is_loaded_at_first_use(path: Path) -> None:
     assert output(run("import sys; print('llvmlite' in sys.modules)", path)) == "False\n"
+
+
+def test_code_of_other_words_is_not_taken() -> None:
+    """Functions of arcs read and write words whose places `names` tells."""
+    assert "afa.compiled.kernel.names" in native_module.SOURCES
+    both = {digest_of(*sources) for sources in (native_module.SOURCES, native_module.SOURCES[:-1], native_module.SOURCES[-1:])}
+    assert len(both) == 3

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.best_list import column
-from afa.compiled.kernel.best_rows import log_end, same_words
-from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.best_rows import log_end
+from afa.compiled.kernel.lists import copy, same_words
 from afa.compiled.kernel.matches import accepted, set_matches, store_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel

@@ -14,45 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.lists import FEW, copy, new_set, unique
+from afa.compiled.kernel.lists import FEW, copy, fill_place, new_set, place_of, same_words, unique
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
-
-
-@kernel
-def same_words(a: Any, x: int, c: Any, y: int, n: int) -> bool:
-    """Return whether ``n`` words agree."""
-    for i in range(n):
-        if a[x + i] != c[y + i]:
-            return False
-    return True
-
-
-@kernel
-def place_of(a: Any, w: Any, x: int, n: int, key: int) -> int:
-    """Return the place in the set of the ``n`` words at ``x`` and of ``key``: of equal ones, or a free one, for the caller to fill.
-
-    A place is 3 words ``[stamp, where the words stand, key]``; it is free if the stamp is not that of the set. O(n).
-    """
-    h = key & 0xFFFFFFF
-    for i in range(n):
-        word = a[x + i]
-        h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
-    places = w[W_HASHES]
-    at = (h ^ (h >> 17)) & (places - 1)
-    table = w[W_HASH]
-    while w[table + 3 * at] == w[W_STAMP]:
-        if w[table + 3 * at + 2] == key and same_words(a, x, a, w[table + 3 * at + 1], n):
-            break
-        at = (at + 1) & (places - 1)
-    return int(table + 3 * at)
-
-
-@kernel
-def fill_place(w: Any, place: int, x: int, key: int) -> None:
-    """Put words into the set, at the place that `place_of` gave."""
-    w[place], w[place + 1], w[place + 2] = w[W_STAMP], x, key
 
 
 @kernel
@@ -77,7 +42,7 @@ def best_rows(a: Any, w: Any, rows: int, n: int, s: int) -> int:
         row = rows + k * s
         twin = NOWHERE
         if hashed:
-            place = place_of(a, w, row + N_REG, s - N_REG, a[row + N_STATE])
+            place = place_of(a, w, row + N_REG, s - N_REG, NOWHERE, a[row + N_STATE])
             if w[place] == w[W_STAMP]:
                 twin = w[place + 1] - N_REG
             if twin == NOWHERE or outlives(a, row, twin):
@@ -119,7 +84,7 @@ def add_longest(m: Any, w: Any, at: int, count: int) -> int:
     """
     for j in range(m[C_TOLD], m[C_R]):
         w[at + M_REG + j] = 0
-    place = place_of(w, w, at + M_REG, m[C_R], w[at + M_T])
+    place = place_of(w, w, at + M_REG, m[C_R], NOWHERE, w[at + M_T])
     if w[place] != w[W_STAMP]:
         fill_place(w, place, at + M_REG, w[at + M_T])
         return count + 1
@@ -162,14 +127,14 @@ def log_longest(m: Any, w: Any, p: Any, b: int, i: int, there: int, before: int,
     put_matches(m, w, here, count)
     for k in range(before):
         match = old + k * width
-        place = place_of(w, w, match + M_REG, m[C_R], w[match + M_T])
+        place = place_of(w, w, match + M_REG, m[C_R], NOWHERE, w[match + M_T])
         now = w[w[place + 1] - M_REG + M_RE] if w[place] == w[W_STAMP] else BEGINNING
         other = longest_elsewhere(m, b, i, w, match) if shared else BEGINNING
         log_end(m, w, match, max(w[match + M_RE], other), max(now, other))
     put_matches(m, w, old, before)
     for k in range(count):
         match = here + k * width
-        if w[place_of(w, w, match + M_REG, m[C_R], w[match + M_T])] != w[W_STAMP]:
+        if w[place_of(w, w, match + M_REG, m[C_R], NOWHERE, w[match + M_T])] != w[W_STAMP]:
             other = longest_elsewhere(m, b, i, w, match) if shared else BEGINNING
             log_end(m, w, match, other, max(w[match + M_RE], other))
 
@@ -180,7 +145,7 @@ def put_matches(m: Any, w: Any, rows: int, n: int) -> None:
     new_set(w)
     for k in range(n):
         match = rows + k * (M_REG + m[C_R])
-        fill_place(w, place_of(w, w, match + M_REG, m[C_R], w[match + M_T]), match + M_REG, w[match + M_T])
+        fill_place(w, place_of(w, w, match + M_REG, m[C_R], NOWHERE, w[match + M_T]), match + M_REG, w[match + M_T])
 
 
 @kernel

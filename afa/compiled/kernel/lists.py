@@ -5,7 +5,7 @@
     count_until   (1, a) (1, b) (4, a), bound 1                -->  2                         rows that began by then: the head
 
 A row is ``[start, m, state, end, register..]``; all words but ``end`` say which partial match it is. Above FEW rows of one start a
-set is used: places of 3 words ``[stamp, row, key]``, empty if the stamp is not that of the set at work.
+set is used: places of 3 words ``[stamp, row, key]``, free if the stamp is not that of the set at work; see `place_of`.
 """
 
 from __future__ import annotations
@@ -43,14 +43,48 @@ def new_set(w: Any) -> None:
 
 
 @kernel
-def hash_of(a: Any, w: Any, x: int, s: int, key: int) -> int:
-    """Return the place of the set where a row for ``key`` stands, if those before it are taken."""
+def same_words(a: Any, x: int, c: Any, y: int, n: int) -> bool:
+    """Return whether ``n`` words agree."""
+    for i in range(n):
+        if a[x + i] != c[y + i]:
+            return False
+    return True
+
+
+@kernel
+def hash_of(a: Any, w: Any, x: int, n: int, but: int, key: int) -> int:
+    """Return the place of the set where ``n`` words, but for word ``but``, stand for ``key``, if those before it are taken."""
     h = key & 0xFFFFFFF
-    for i in range(s):
-        if i != N_END:
+    for i in range(n):
+        if i != but:
             word = a[x + i]
             h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
     return int((h ^ (h >> 17)) & (w[W_HASHES] - 1))
+
+
+@kernel
+def place_of(a: Any, w: Any, x: int, n: int, but: int, key: int) -> int:
+    """Return the place in the set of the ``n`` words at ``x``, but for word ``but`` (NOWHERE: of all), and of ``key``. O(n).
+
+    It is that of equal words, or a free one, whose stamp is not that of the set, for the caller to fill.
+    """
+    places, table = w[W_HASHES], w[W_HASH]
+    at = hash_of(a, w, x, n, but, key)
+    while w[table + 3 * at] == w[W_STAMP]:
+        if w[table + 3 * at + 2] == key:
+            other, i = w[table + 3 * at + 1], 0
+            while i < n and (i == but or a[x + i] == a[other + i]):
+                i += 1
+            if i == n:
+                break
+        at = (at + 1) & (places - 1)
+    return int(table + 3 * at)
+
+
+@kernel
+def fill_place(w: Any, place: int, x: int, key: int) -> None:
+    """Put words into the set, at the place that `place_of` gave."""
+    w[place], w[place + 1], w[place + 2] = w[W_STAMP], x, key
 
 
 @kernel
@@ -90,30 +124,18 @@ def rise_of(a: Any, rows: int, s: int, w: Any, at: int, low: int, n: int) -> int
 @kernel
 def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
     """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already, or -1. O(1)."""
-    places, table = w[W_HASHES], w[W_HASH]
-    at = hash_of(a, w, x, s, key)
-    while w[table + 3 * at] == w[W_STAMP]:
-        other = w[table + 3 * at + 1]
-        if w[table + 3 * at + 2] == key and equal(a, x, a, other, s):
-            return int(other)
-        at = (at + 1) & (places - 1)
-    w[table + 3 * at] = w[W_STAMP]
-    w[table + 3 * at + 1] = x
-    w[table + 3 * at + 2] = key
+    place = place_of(a, w, x, s, N_END, key)
+    if w[place] == w[W_STAMP]:
+        return int(w[place + 1])
+    fill_place(w, place, x, key)
     return -1
 
 
 @kernel
 def find_in_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
     """Return where the row of the set stands, for ``key``, that is equal to the one at ``x``; -1: none is. O(1)."""
-    places, table = w[W_HASHES], w[W_HASH]
-    at = hash_of(a, w, x, s, key)
-    while w[table + 3 * at] == w[W_STAMP]:
-        other = w[table + 3 * at + 1]
-        if w[table + 3 * at + 2] == key and equal(a, x, a, other, s):
-            return int(other)
-        at = (at + 1) & (places - 1)
-    return -1
+    place = place_of(a, w, x, s, N_END, key)
+    return int(w[place + 1]) if w[place] == w[W_STAMP] else -1
 
 
 @kernel

@@ -14,28 +14,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.best_rows import add_longest, fill_place, log_longest, place_of
+from afa.compiled.kernel.best_rows import add_longest, log_longest
 from afa.compiled.kernel.heap import put
-from afa.compiled.kernel.lists import FEW, copy, new_set
+from afa.compiled.kernel.lists import FEW, copy, fill_place, new_set, place_of, same_words
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
 
 
 @kernel
-def same(a: Any, x: int, c: Any, y: int, n: int) -> bool:
-    """Return whether ``n`` words agree."""
-    for i in range(n):
-        if a[x + i] != c[y + i]:
-            return False
-    return True
-
-
-@kernel
 def among(a: Any, row: int, c: Any, rows: int, count: int, width: int) -> bool:
     """Return whether a row is one of ``count`` rows."""
     for k in range(count):
-        if same(a, row, c, rows + k * width, width):
+        if same_words(a, row, c, rows + k * width, width):
             return True
     return False
 
@@ -43,7 +34,7 @@ def among(a: Any, row: int, c: Any, rows: int, count: int, width: int) -> bool:
 @kernel
 def is_noted(w: Any, row: int, width: int) -> bool:
     """Return whether a match is in the set (`new_set`); else put it there. O(1)."""
-    place = place_of(w, w, row, width, 0)
+    place = place_of(w, w, row, width, NOWHERE, 0)
     if w[place] == w[W_STAMP]:
         return True
     fill_place(w, place, row, 0)
@@ -158,7 +149,7 @@ def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
     width = M_REG + m[C_R]
     here, there = w[W_TEMP], b + m[b + H_MATCHES] + (old >> 24) * width
     head = 0
-    while head < before and head < count and same(w, here + head * width, m, there + head * width, width):
+    while head < before and head < count and same_words(w, here + head * width, m, there + head * width, width):
         head += 1
     if head == before and head == count:
         return DONE

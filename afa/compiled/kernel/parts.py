@@ -327,7 +327,7 @@ def set_rows_anew(m: Any, w: Any, b: int) -> None:
 def stands_already(m: Any, w: Any, nodes: int, k: int, first: int) -> bool:
     """Return whether a row like node ``k`` stands, OPEN or among the nodes from ``first`` on; else put it into the set. O(1)."""
     s, places, table = N_REG + m[C_R], w[W_HASHES], w[W_SET]
-    row, at = nodes + k * s, hash_of(m, w, nodes + k * s, s, 0)
+    row, at = nodes + k * s, hash_of(m, w, nodes + k * s, s, N_END, 0)
     while w[table + 2 * at] == w[W_SET_STAMP]:
         q = w[table + 2 * at + 1]
         if equal(m, row, m, nodes + q * s, s):

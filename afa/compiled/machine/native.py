@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from afa.compiled.machine.folder import Folder
 
 LOGGER = logging.getLogger("afa")
-SOURCES = ("afa.compiled.code", "afa.compiled.machine")
-"""The packages on which machine code depends."""
+SOURCES = ("afa.compiled.code", "afa.compiled.machine", "afa.compiled.kernel.names")
+"""The packages on which machine code depends, and the module of the words that it reads and writes."""
 LOCK = threading.RLock()
 """A lock, held while code is compiled and around every fork, so that a child never inherits a compilation that nobody ends."""
 
@@ -191,12 +191,15 @@ class _Engine:
 
 
 @functools.cache
-def digest_of(*packages: str) -> str:
-    """Return a digest of all modules of packages: code that an older version of them has made is not taken."""
+def digest_of(*sources: str) -> str:
+    """Return a digest of modules, and all modules of packages: code that an older version of them has made is not taken."""
     digest = hashlib.blake2b(digest_size=16)
-    for package in packages:
-        for module in sorted(found.name for found in pkgutil.iter_modules(import_module(package).__path__)):
-            digest.update(pkgutil.get_data(package, f"{module}.py") or b"")
+    for source in sources:
+        package, _, module = source.rpartition(".")
+        path = getattr(import_module(source), "__path__", None)
+        names = [module] if path is None else sorted(found.name for found in pkgutil.iter_modules(path))
+        for name in names:
+            digest.update(pkgutil.get_data(package if path is None else source, f"{name}.py") or b"")
     return digest.hexdigest()
 
 
