@@ -288,6 +288,6 @@ TARGETS = (
             where={"late, %": late, "window": (500, 5_000, 50_000)},
             unit="M events/s",
         )
-        for share, late, least in (("in order", 0, 1), ("5 % late", 5, 0.5))
+        for share, late, least in (("in order", 0, 10), ("5 % late", 5, 5))
     ),
 )

@@ -217,7 +217,7 @@ class Blocks(Model):
         found = set()
         for block, promised in blocks(changes, self.event_promise, self.join):
             found |= oracle.matches(self.automaton, block, self.arcs, promised, self.sequence)
-        return found
+        return oracle.longest(found) if self.longest else found
 
 
 def blocks(changes: list[Any], promised: int, join: bool) -> list[tuple[list[Any], int]]:

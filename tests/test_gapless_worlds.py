@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from afa import AfaError, Keyed, Operator, Punctuation
+from afa.compiled import inforce
 from punctuation.time import FOREVER
 from speculation import Ordered
 from tests import oracle
@@ -43,6 +44,29 @@ def test_after_each_step_it_is_the_oracle_within_blocks(engine: str, gaps: Any, 
                 held = oracle.net(out, held)
                 assert held == model.matches(), f"seed {seed}, step {i}: {step}"
                 op._check()
+
+
+@pytest.mark.parametrize("gaps", ["break", "join"])
+def test_the_longest_within_blocks(engine: str, gaps: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inforce, "WARM", 0)
+    fewer = 0
+    for seed in range(WORLDS[Operator]):
+        world = World(f"longest {gaps} {seed}")
+        options = {**world.options(), "repeated": "drop"}
+        model = model_of(world, join=gaps == "join", repeated="drop", longest=True)
+        op = Operator(world.automaton, engine=engine, gapless="seq", gaps=gaps, longest=True, **options)
+        held: set[Any] = set()
+        for i, step in enumerate(world.steps):
+            if world.choose.chance(12):
+                op = _again(op, world)
+            out = carried_out(op, model, step)
+            if out is not None:
+                held = oracle.net(out, held)
+                assert held == model.matches(), f"seed {seed}, step {i}: {step}"
+                op._check()
+        model.longest = False
+        fewer += model.matches() > held
+    assert fewer > 5
 
 
 def _once_more(choose: Any, step: list[Any]) -> list[Any]:

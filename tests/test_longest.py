@@ -150,11 +150,6 @@ def test_queries() -> None:
     assert told(op.push_many([insert(a(), 1), insert(a(), 3), insert(Event("b", 8), 5)])) == [(8, 5, 13, 1)]
 
 
-def test_what_is_refused() -> None:
-    with pytest.raises(AfaError, match=r"expected longest=False where numbers are gapless \('n'\) but got longest=True"):
-        Operator(ANY, window=10, gapless="n", longest=True)
-
-
 def test_a_choice_is_made_among_all_matches() -> None:
     chosen = afa.sql(
         """SELECT * FROM Event MATCH_RECOGNIZE (PARTITION BY key ORDER BY le MEASURES B.n AS n AFTER MATCH SKIP PAST LAST ROW

@@ -104,8 +104,6 @@ class Core(Member):
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads
-        if longest and gapless is not None:
-            raise AfaError(f"expected longest=False where numbers are gapless ({gapless.field!r}) but got longest=True")
         self.longest = bool(longest)
         self.gapless = gapless
         self.automaton = automaton

@@ -384,7 +384,7 @@ class Operator(Matching):
         What one int of LE counts; durations are turned into ticks by it.
     longest : bool
         True: of matches with equal payload and LE only the one with the largest RE is in force. So of the partial matches of one
-        state and register only one is held, the one that lasts longest. Not together with ``gapless``.
+        state and register only one is held, the one that lasts longest.
     members : str or True, optional
         A field of the event: each match that is announced comes with the values that the events in any of its paths have there
         (`lineage`), in order, as ``change.members``, which is no part of the change otherwise, and in tables as a column

@@ -82,11 +82,8 @@ def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     while place < last:
         i = m[order + place]
         le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
-        if m[C_GAPLESS] and place > m[b + H_FIRST]:  # what a new step stands before did not continue the list before that
-            if not linked(m, b, place):
-                source = before = 0
-            elif m[order + place - 1] >= w[W_MADE]:
-                before = 0
+        if m[C_GAPLESS] and place > m[b + H_FIRST]:
+            source, before = linked_lists(m, w, b, place, source, before)
         rows, n = nodes + (source >> 24) * s, source & COUNT
         head = tail = 0
         behind = False  # whether the list before does not say what this one is
@@ -138,10 +135,21 @@ def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
 
 
 @kernel
+def linked_lists(m: Any, w: Any, b: int, place: int, source: int, before: int) -> tuple[int, int]:
+    """Return the nodes of the list before a step, now and as it was, where numbers are gapless: none before a gap.
+
+    What a new step stands before did not continue the list before that.
+    """
+    if not linked(m, b, place):
+        return 0, 0
+    return source, 0 if m[b + HEAD + place - 1] >= w[W_MADE] else before
+
+
+@kernel
 def walk_best(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     """Do what `walk_lists` does where only the longest count: of a list that has changed each part may be another one.
 
-    A partial match that went may have been better than others of any beginning. Nothing is pruned then, and numbers have gaps.
+    A partial match that went may have been better than others of any beginning. Nothing is pruned then.
     """
     s, cap = N_REG + m[C_R], m[b + H_CAP]
     order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
@@ -153,6 +161,8 @@ def walk_best(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     while place < last:
         i = m[order + place]
         le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
+        if m[C_GAPLESS] and place > m[b + H_FIRST]:
+            source, before = linked_lists(m, w, b, place, source, before)
         rows, n = nodes + (source >> 24) * s, source & COUNT
         if not marked(w, place) and same_list(m, rows, n, m, nodes + (before >> 24) * s, before & COUNT, s):
             return int(place)
