@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 import pyarrow.parquet
 import pytest
 
+from afa import Arc, ArcLog, Automaton, Operator, insert
+from afa.reasons import Reasons
 from tests.cli import call, fails, write
 from tests.cli import there as there  # the fixture of all tests here
 
@@ -28,6 +31,15 @@ WITHDRAWN = (
     "Withdrawn: 'approved, 14:03:23' arrived late and lies between two of its events, 'declined, 14:00:00' and "
     "'declined, 14:05:00'. In state 'a' no arc takes it: the partial match ends there."
 )
+
+
+class Log(NamedTuple):
+    kind: str
+
+
+def pair() -> Automaton:
+    arcs = [Arc("0", "1", "kind == 'a'"), Arc("1", "2", "kind == 'b'", name="second")]
+    return Automaton(start="0", final={"2"}, event=Log, arcs=arcs)
 
 
 @pytest.fixture
@@ -68,10 +80,43 @@ def test_ticks_promises_and_arcs(there: object) -> None:
     assert "    Withdrawn: 'approved, 3' arrived late and lies between two of its events, 'declined, 1' and 'declined, 5'." in out
 
 
+def test_what_an_arc_log_does(there: object) -> None:
+    write(
+        "p.py",
+        """
+from typing import NamedTuple
+import afa
+class Log(NamedTuple):
+    kind: str
+pair = afa.Automaton(start="0", final={"2"}, event=Log, arcs=[
+    afa.Arc("0", "1", "kind == 'a'"), afa.Arc("1", "2", "kind == 'b'", name="second"),
+])
+""",
+    )
+    rows = write("logs.csv", "kind,le\na,1\nb,3\nc,20\n")
+    call("run", "p.py:pair", rows, "--window", "9", "--arcs", "log")
+    call("arcs", "log", "swap", "second", "--fence", "kind == 'c'", "--at", "2")
+    out = call("run", "p.py:pair", rows, "--window", "9", "--arcs", "log", "--reasons", "--report", "run.html").stdout
+    assert out == ""
+    arcs = ArcLog("other", pair())
+    op = Reasons(Operator(pair(), window=9))
+    told = [op.push(insert(Log(kind), le)) for kind, le in [("a", 1), ("b", 3)]]
+    assert len(told[1]) == 1
+    arcs.swap("second", fence="kind == 'c'", at=2)
+    (gone,) = arcs.poll(op)
+    assert (gone.diff, gone.because.text) == (-1, "Withdrawn: the arc 'second' was swapped from 2 on.")
+    (come,) = op.push(insert(Log("c"), 2))
+    assert come.because.kind == "completes"
+    arcs.retract("second", at=2)
+    (gone,) = arcs.poll(op)
+    assert gone.because.kind == "arc"
+    assert gone.because.text.startswith("Withdrawn: the arc 'second' was taken out")
+    assert arcs.poll(op) == []
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("--arcs", "log"), "expected no --arcs beside --reasons"),
         (("--collapse", "*"), "expected no --collapse beside --reasons"),
         (("--having", "count(a) > 0"), "expected no --having beside --reasons"),
     ],

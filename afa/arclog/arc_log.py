@@ -17,11 +17,12 @@ log = logging.getLogger("afa.arclog")
 
 
 class Poll:
-    """One poll, on its way through the stages around an operator."""
+    """One poll, on its way through the stages around an operator; the folder is read once, for each operator that it comes to."""
 
     def __init__(self, arcs: ArcLog) -> None:
         self.log = arcs
         self.told: list[Told] = []
+        self.reading: Any = None
 
 
 class ArcLog(LogWriter):

@@ -77,9 +77,10 @@ class ArcInput:
         """Take what the folder of an arc log has brought; see `afa.arclog.log_state`."""
         state = self.log or LogState()
         try:
-            reading = poll.log.folder.read(state.files)
+            reading = poll.log.folder.read(state.files) if poll.reading is None else poll.reading
         except OSError as error:
             raise AfaError(f"expected the folder of an arc log but got {poll.log.path}: {error.strerror}") from error
+        poll.reading = reading
         if not reading.lines and not reading.faults and state.waits >= here.promised:
             return  # nothing has come, and nothing waits in vain; what has ended is dropped later
         found = followed(state, reading, here)

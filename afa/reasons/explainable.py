@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from afa.change import Change
 from afa.errors import AfaError
+from afa.model.arctable import ArcEvent
+from punctuation.time import FOREVER
 from punctuation.timestamps import is_time
 
 
@@ -16,6 +19,24 @@ def stages_of(operator: Any) -> list[Any]:
         found.append(operator.stage)
         operator = operator.operator
     return found
+
+
+def polled(before: Sequence[ArcEvent], after: Sequence[ArcEvent]) -> Change | None:
+    """Return what a poll of an arc log has done to the arcs in force, as one change: of the first arc that came, or that went.
+
+    None: nothing.
+    """
+    come = [event for event in after if event not in before]
+    gone = [event for event in before if event not in after]
+    swapped = {event.arc.name for event in come} & {event.arc.name for event in gone} - {None}
+    new = sorted((event for event in come if all(event.arc is not old.arc for old in gone)), key=lambda event: event.le)
+    if new:
+        arc, le, re = new[0]
+        others = bool(gone) or arc.name in swapped
+        return Change(arc, le, None if re == FOREVER else re, 0 if others else 1)
+    if come:  # the same arc, which ends elsewhere
+        return Change(come[0].arc, come[0].re, None, -1)
+    return Change(gone[0].arc, gone[0].le, None, -1) if gone else None
 
 
 def first_time(part: Any, names: Sequence[str | None]) -> Any:

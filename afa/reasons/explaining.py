@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from afa.arclog.arc_log import Poll
 from afa.change import Change
 from afa.errors import AfaError
 from afa.lineage import Lineage
@@ -25,7 +26,7 @@ from afa.operator.statistics import Statistics
 from afa.operator.tables import Come, Found, Item, answer, brought, items_of
 from afa.reasons.because import Because, Explained
 from afa.reasons.because_column import with_reasons
-from afa.reasons.explainable import check_explainable, first_time, stages_of
+from afa.reasons.explainable import check_explainable, first_time, polled, stages_of
 from afa.reasons.left_records import left
 from afa.reasons.telling import Words
 from afa.reasons.why_come import why_come, why_promised
@@ -89,7 +90,7 @@ class Reasons(Matching):
         self.operator: Any = operator
         self._before = copy.deepcopy(operator)
         self._lock = threading.RLock()
-        self._named: dict[int, Change] = {}  # by item of the call: the event that it names by an id
+        self._named: dict[int, Change] = {}  # by item of the call: the event that an id names, the arc that a poll has brought
         self._stages = frozenset(type(stage).__name__ for stage in stages_of(operator))
         keys = () if core.keys is None else core.keys.fields
         self._words = Words(core.taken, tuple(keys), core.tick, False, zone)
@@ -217,8 +218,10 @@ class Reasons(Matching):
         try:
             for i, item in enumerate(items):
                 self._look_up(i, item)
-                now = self._core.progress.now
+                now, arcs = self._core.progress.now, self._core.arcs.table.events
                 outs.append(_push(self.operator, item))
+                if type(item[1]) is Poll and (brought_by := polled(arcs, self._core.arcs.table.events)) is not None:
+                    self._named[i] = brought_by
                 come = [j for j, change in enumerate(outs[i]) if isinstance(change, Change) and change.diff > 0]
                 if come:
                     asked = self._asked(self.operator, items, i, outs[i])
@@ -274,10 +277,14 @@ class Reasons(Matching):
         """Return an event change in its whole form, or a change of an arc. None: neither."""
         port, change, key = items[i]
         core = self._core
+        if i in self._named:
+            return self._named[i]
+        if type(change) is Poll:
+            return None
         if port == "arc":
             return change if isinstance(change, Change) else Change(change, getattr(change, "at", None), None, 0)
         if not isinstance(change, Change) or (core.named is not None and change.diff < 0):
-            return self._named.get(i)
+            return None
         schema, payload = core.taken, change.payload
         if schema is not None:
             payload = schema.take(schema.dated(payload, change.le))
