@@ -12,6 +12,7 @@ match_states     where a match rests, and what it skips there; steps: how it goe
 registers        which values are held in which state; what RETURN shows
 payload_classes  classes of registers and payloads
 lowering         tree to automaton
+postponed        which conditions wait for the match, so that no register carries sums; path_conditions: how they are asked of paths
 query            `Query`, `afa.query`; explain_query: what became of it; changes: from one to another, while it runs
 conjuncts        conditions over several components: which one they are asked of, and when
 return_names     names of what RETURN shows, where none is given

@@ -5,7 +5,7 @@ repetition costs as much as the values differ that it has to hold:
 
     flat           nothing of what it takes is read later
     by value       a value of one event (last, first), the smallest, the largest, a count: as many partial matches as values
-    exponential    a sum or a mean: every subset has its own; what may wait for the match is checked on its paths by ``having=``
+    exponential    a sum or a mean: every subset has its own; conditions on them wait for the match where they can (`postponed`)
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from afa.language.items import Item, items_of, replaced
 from afa.language.lowering import Lowered
 from afa.language.match_states import END, WAITS, State
 from afa.language.pattern import ANY
+from afa.language.postponed import Served
 
 FLAT, BY_VALUE, EXPONENTIAL = "flat", "by value", "exponential"
 
@@ -77,15 +78,18 @@ class QueryExplanation(NamedTuple):
     costs: tuple[Cost, ...]
     warnings: tuple[str, ...]
     back: str | None = None
+    waits: str | None = None
 
     def __str__(self) -> str:
         warnings = [f"warning: {warning}" for warning in self.warnings]
         back = [] if self.back is None else [f"before the first event: {self.back}"]
-        return "\n".join([*back, *map(str, self.states), *map(str, self.register), *map(str, self.costs), *warnings])
+        waits = [] if self.waits is None else [f"waits for the match: {self.waits}"]
+        return "\n".join([*back, *map(str, self.states), *map(str, self.register), *map(str, self.costs), *waits, *warnings])
 
 
-def explained(lowered: Lowered) -> QueryExplanation:
-    """Explain what a tree became."""
+def explained(made: Served) -> QueryExplanation:
+    """Explain what a tree became, and what waits for the match."""
+    lowered = made.lowered
     steps, names = lowered.steps, lowered.names
     states = [_state(lowered, state) for state in steps.states[1:]]
     fields = [_field(lowered, i) for i in range(len(lowered.registers.slots))]
@@ -96,7 +100,9 @@ def explained(lowered: Lowered) -> QueryExplanation:
             costs[names[state]] = found
     warnings, back = tuple(_warnings(lowered)), lowered.back
     said = None if back is None else f"the stage LastBefore says in {back.field} when last: {back.condition}"
-    return QueryExplanation(tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said)
+    held = made.waiting
+    waits = None if held is None else f"{held.text}; asked of the paths of each match, within {held.budget:,} steps"
+    return QueryExplanation(tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said, waits)
 
 
 def _state(lowered: Lowered, state: State) -> StateExplanation:

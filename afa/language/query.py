@@ -16,13 +16,16 @@ from afa.language.chosen_members import TellsMembers
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
+from afa.language.path_conditions import Postponed
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
+from afa.language.postponed import Served, served
 from afa.language.rows_asked import check_options, rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
 from afa.operator.operator import EngineName, Operator
+from afa.operator.snapshot import belongs
 from afa.schema import Schema
 from punctuation.late import Policy
 from speculation.before_after import After
@@ -126,7 +129,9 @@ class Query:
         made = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields), times)
         return Schema.of(made, "match")
 
-    def operator(self, *, engine: EngineName = "auto", **options: Any) -> Keyed | Operator | After | LookBack:
+    def operator(
+        self, *, engine: EngineName = "auto", postpone: bool | None = None, **options: Any
+    ) -> Keyed | Operator | After | LookBack:
         """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
 
         In front of it stands a `LastBefore`, where the query begins with a negation; behind it a `Choose`, where it says SKIP.
@@ -134,6 +139,12 @@ class Query:
         Parameters
         ----------
         engine : "auto", "compiled" or "interpreted"
+        postpone : bool, optional
+            Whether conditions on sums and means of all of a component wait for the match, and are asked of its paths then
+            (`explain` names them). True: or the query is refused. False: the automaton carries them, which takes a partial match
+            for each choice of events under skip till any match. None: they wait, where that saves this and no option speaks against
+            it. What a match means is the same. A match that can't be decided in 1,000,000 steps makes the call fail
+            (`afa.lineage.BudgetError`).
         options
             As of `Operator`, or `Keyed`; the window, the key and the sequence are the query's.
 
@@ -157,16 +168,13 @@ class Query:
         elif self._choose is not None:
             told = {name: options.pop(name, None) for name in ("members", "tell")}
             options |= {"lineage": True} if any(told.values()) else {}
+        automaton = self._served(postpone, options).automaton
         threads = self._threads(options.pop("threads", 1))
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
         if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
             raise AfaError(f"expected the query's own tick={self.tree.tick!r} but got tick={options['tick']!r}")
         made: Keyed | Operator | LookBack
-        made = (
-            Operator(self.automaton, **options)
-            if self.key is None
-            else Keyed(self.automaton, key=self.key, threads=threads, **options)
-        )
+        made = Operator(automaton, **options) if self.key is None else Keyed(automaton, key=self.key, threads=threads, **options)
         if self._lowered.back is not None:
             made = self._lowered.back.stage().before(made)
         if self._choose is None:
@@ -207,9 +215,11 @@ class Query:
         threads = self._threads(threads)
 
         def alone(part: bytes) -> Keyed | Operator:
+            waits = self._served(None, {}).automaton
+            automaton = waits if waits.having is not None and belongs(waits, part) else self.automaton
             if self.key is None:
-                return Operator.restore(self.automaton, part, **options)
-            return Keyed.restore(self.automaton, part, key=self.key, threads=threads, **options)
+                return Operator.restore(automaton, part, **options)
+            return Keyed.restore(automaton, part, key=self.key, threads=threads, **options)
 
         def looking(part: bytes) -> Keyed | Operator | LookBack:
             back = self._lowered.back
@@ -223,6 +233,10 @@ class Query:
             return TellsMembers.restored(found, rows_of(self.tree, self._choose), self.shown.cls, told)
         return found if self._rows is None else AllRows(found, *self._rows)
 
+    def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> Served:
+        """Return what an operator is made of, with or without conditions that wait."""
+        return served(self._lowered, False if self._rows is not None and postpone is None else postpone, options)
+
     def _threads(self, threads: Any) -> Any:
         """Return in how many threads an operator works; without a key, in one."""
         if threads != 1 and self.key is None:
@@ -231,7 +245,7 @@ class Query:
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""
-        return explained(self._lowered)
+        return explained(self._served(None, {}))
 
     def draw(self, form: str = "svg", *, labels: str = "code") -> str:
         """Draw the automaton that the query stands for; see `Automaton.draw`."""
@@ -244,13 +258,19 @@ class Query:
         known = [(name, value) for name, value in [*rows, ("returns", returns)] if value]
         return titled("Query", pairs(known), self.draw())
 
-    def changes_to(self, other: Query) -> QueryChanges:
+    def changes_to(self, other: Query, postpone: bool | None = None) -> QueryChanges:
         """Return what leads a running operator of this query to another one: arcs that go and come, states that stay.
+
+        Parameters
+        ----------
+        other : Query
+        postpone : bool, optional
+            As the operator was made with it; False, too, where an option of it spoke against it (`operator`).
 
         Raises
         ------
         AfaError
-            They differ in what an operator can't change while it runs: events, key, order, window, register.
+            They differ in what an operator can't change while it runs: events, key, order, window, register, conditions that wait.
         """
         if not isinstance(other, Query):
             raise AfaError(f"expected a Query but got {other!r}")
@@ -260,10 +280,16 @@ class Query:
             )
         if (self._rows, other._rows) != (None, None) and rows_alike(self.tree) != rows_alike(other.tree):
             raise AfaError("expected a query whose rows show the same of the same pattern (ALL ROWS PER MATCH) but got another one")
-        then = other
-        while clash := renamed(self._lowered, then._lowered):
+        now, then, led = self._served(postpone, {}), other, other._served(postpone, {})
+        if now.waiting != led.waiting:
+            raise AfaError(
+                f"expected a query with the same conditions that wait for the match, as a running operator asks them, but got "
+                f"{_words(now.waiting)} and {_words(led.waiting)}; an operator made with postpone=False can go over to it"
+            )
+        while clash := renamed(now.lowered, led.lowered):
             then = _query(other.tree, clash | then._taken)
-        return changes(self._lowered, then._lowered)._replace(query=then)
+            led = then._served(postpone, {})
+        return changes(now.lowered, led.lowered)._replace(query=then)
 
     def __eq__(self, other: object) -> bool:
         return (self.tree, self._taken) == (other.tree, other._taken) if isinstance(other, Query) else NotImplemented
@@ -291,6 +317,10 @@ def _query(tree: Tree, taken: frozenset[str]) -> Query:
     found = Query.__new__(Query)
     found._fill(tree, taken)
     return found
+
+
+def _words(waiting: Postponed | None) -> str:
+    return "none" if waiting is None else waiting.text
 
 
 def query(

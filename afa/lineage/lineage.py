@@ -11,6 +11,7 @@ from afa.html_tables import fields, grid, pairs, titled
 from afa.lineage.aggregates import Aggregates, aggregates_of, counts_of
 from afa.lineage.graph import BEGUN, Graph, Node
 from afa.lineage.having import BUDGET, Having, having_of
+from afa.lineage.satisfying import Condition, Satisfying
 from afa.schema import Schema
 
 Path = tuple[tuple[str, Change], ...]
@@ -74,7 +75,7 @@ class Lineage:
 
     __slots__ = ("_event", "_graph", "match")
 
-    def __init__(self, match: Change, graph: Graph, event: Schema | None) -> None:
+    def __init__(self, match: Change, graph: Any, event: Schema | None) -> None:
         self.match = match
         self._graph, self._event = graph, event
 
@@ -219,6 +220,19 @@ class Lineage:
     def satisfies(self, condition: str, budget: int) -> bool:
         """Return whether a path satisfies a condition, as of `having`; components that no arc in force has are no mistake."""
         return having_of(self._graph, condition, self._event, None, budget).exists()
+
+    def satisfying(self, condition: Condition) -> Lineage:
+        """Return the lineage with those of its paths only that satisfy a condition (`afa.lineage.satisfying`)."""
+        return Lineage(
+            self.match,
+            Satisfying(self._graph, condition, f"the match {self.match.payload!r} from {self.match.le} to {self.match.re}"),
+            self._event,
+        )
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a path."""
+        return self._graph.root is not None
 
     def events(self) -> dict[str, list[Change]]:
         """Return the events in any of the paths, by component, in order. O(steps + what they hold)."""

@@ -37,6 +37,11 @@ class Automaton:
         initial values, so that matches which differ show it.
     ties : bool
         False: two events of one instant (and sequence) of a key are refused, by a `ChangeError`; else they are alternatives.
+    having : callable, or (callable, int), optional
+        Of the matches only those are in force of which a path satisfies ``having(path)``; a path is a tuple of ``(component,
+        event)`` in order, the event as a `Change`. Paths are tried one by one, at most so many steps a match, 1,000,000 or the
+        number given, or the call is refused (`afa.lineage.BudgetError`). An operator then keeps what lineages need. Conditions of
+        a query that wait for the match stand here (`Query.operator`).
 
     Raises
     ------
@@ -60,13 +65,15 @@ class Automaton:
     """
 
     __slots__ = (
-        "arcs", "event", "event_schema", "final", "match_schema", "register", "register_schema", "shown", "start", "states", "ties",
+        "arcs", "event", "event_schema", "final", "having", "match_schema", "register", "register_schema", "shown", "start",
+        "states", "ties",
     )  # fmt: skip
 
     arcs: tuple[Arc, ...]
     event: type | None
     event_schema: Schema | None
     final: frozenset[str]
+    having: Any
     match_schema: Schema
     register: Any
     register_schema: Schema
@@ -85,11 +92,14 @@ class Automaton:
         event: type | None = None,
         shown: type | None = None,
         ties: bool = True,
+        having: Any = None,
     ) -> None:
         fields: dict[str, Any] = {"start": start, "arcs": tuple(arcs), "event": event, "shown": shown, "ties": ties}
+        fields["having"] = having
         for arc in fields["arcs"]:
             check_arc(arc)
         _check_names(fields["arcs"])
+        _check_having(having)
         if isinstance(final, str):
             raise AutomatonError(f"expected a set of states but got final={final!r}; write {{{final!r}}}")
         fields["final"] = frozenset(final)
@@ -141,7 +151,7 @@ class Automaton:
         arcs = tuple(bound_arc(arc, tick, self) for arc in self.arcs)
         if all(arc is own for arc, own in zip(arcs, self.arcs)):
             return self
-        return _automaton(self.start, self.final, arcs, self.register, self.event, self.shown, self.ties)
+        return _automaton(self.start, self.final, arcs, self.register, self.event, self.shown, self.ties, self.having)
 
     _explained: ClassVar[Callable[..., Any]]
     """`afa.explain.explain`, which stands floors above: it asks the engines. ``import afa`` puts it here."""
@@ -216,7 +226,7 @@ class Automaton:
         raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _automaton, (self.start, self.final, self.arcs, self.register, self.event, self.shown, self.ties)
+        return _automaton, (self.start, self.final, self.arcs, self.register, self.event, self.shown, self.ties, self.having)
 
     def __copy__(self) -> Automaton:
         return self
@@ -236,8 +246,9 @@ def _automaton(
     event: type | None,
     shown: type | None = None,
     ties: bool = True,
+    having: Any = None,
 ) -> Automaton:  # for pickle
-    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown, ties=ties)
+    return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown, ties=ties, having=having)
 
 
 def _states(start: str, arcs: tuple[Arc, ...], final: frozenset[str]) -> tuple[str, ...]:
@@ -251,6 +262,13 @@ def _check_names(arcs: tuple[Arc, ...]) -> None:
         if arc in seen:
             raise AutomatonError(f"expected one arc of a name but got {arc!r} beside {seen[arc]!r}")
         seen[arc] = arc
+
+
+def _check_having(having: Any) -> None:
+    function, budget = having if isinstance(having, tuple) and len(having) == 2 else (having, 1)
+    of_query = hasattr(having, "plus")  # a condition that waits
+    if having is not None and not of_query and (not callable(function) or type(budget) is not int or budget < 1):
+        raise AutomatonError(f"expected a function of a path, or one with a budget of steps, but got having={having!r}")
 
 
 def _check_states(start: Any, final: frozenset[Any], arcs: tuple[Arc, ...]) -> None:

@@ -100,7 +100,7 @@ class Core(Member):
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
         if type(lineage) is not bool:
             raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
-        lineage = lineage or asks(members, tell, collapse, having)  # of all paths, or of none
+        lineage = lineage or asks(automaton, members, tell, collapse, having)  # of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads

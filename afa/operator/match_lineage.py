@@ -9,6 +9,7 @@ from afa.change import Change
 from afa.errors import ChangeError
 from afa.lineage.lineage import Lineage
 from afa.lineage.match_ends import collapsed_of, lineage_of
+from afa.lineage.path_function import condition_of
 from afa.model.keys import take_key
 from afa.operator.call import Core
 from afa.schema import as_ticks
@@ -29,8 +30,15 @@ def lineage_in(core: Core, match: Any, chosen: Chosen | None = None, collapsed: 
         return [tuple(take(payload)) for payload in chosen(each)]  # type: ignore[misc]
 
     if collapsed:
-        return collapsed_of(held, match, None if chosen is None else meant)
-    return lineage_of(held, match, None if chosen is None else meant(match))
+        found = collapsed_of(held, match, None if chosen is None else meant)
+    else:
+        found = lineage_of(held, match, None if chosen is None else meant(match))
+    if core.automaton.having is None:
+        return found
+    found = found.satisfying(condition_of(core.automaton.having))
+    if not found.there:
+        raise ChangeError(f"expected a match in force but got {match!r}: none of its paths satisfies {core.automaton.having!r}")
+    return found
 
 
 def _in_form(core: Core, match: Any, collapsed: bool) -> Change:

@@ -3,6 +3,9 @@
 Under *any* such a condition costs an automaton a register for each sum that a choice of events can have. Left out of the automaton
 it is checked on the paths of each match (`afa.lineage.having`): the match is told when a first one is found, and taken back when
 the last one goes. That is what a query means that has the condition as a conjunct, where RETURN does not show the aggregate.
+
+A query leaves such conditions out by itself (`afa.language.postponed`): they, and conditions that are functions, stand in the
+automaton, `Automaton.having`. A lineage then has those paths only that satisfy them.
 """
 
 from __future__ import annotations
@@ -14,15 +17,50 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.lineage.components import components_in
 from afa.lineage.having import BUDGET, having_of
+from afa.lineage.lineage import Lineage
 from afa.lineage.match_ends import Held, lineage_in_force
+from afa.lineage.path_function import condition_of
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Schema, any_payload
 
 
-class Postponing(ToldAnew):
-    """Matches of which a path satisfies a condition.
+class Matches(ToldAnew):
+    """Some of the matches."""
+
+    def name(self, match: Change) -> Any:
+        """Return the match."""
+        return any_payload(match.payload), match.le, match.re, match.key
+
+    def derive(self, held: Held, name: Any) -> Change | None:
+        """Return the match, if it is in force and a path of it satisfies the condition."""
+        payload, le, re, key = name
+        match = Change(payload, le, re, 1, key)
+        found = lineage_in_force(held, match)
+        return match if found is not None and self.satisfied(found) else None
+
+    def satisfied(self, found: Lineage) -> bool:
+        """Return whether a path satisfies the condition."""
+        raise NotImplementedError
+
+
+class Having(Matches):
+    """Matches of which a path satisfies the automaton's own condition."""
+
+    options = ()  # the automaton says it
+
+    def __init__(self, held: Callable[[], Held], automaton: Automaton) -> None:
+        super().__init__(held, automaton.match_schema, automaton.match_schema)
+        self._condition = condition_of(automaton.having)
+
+    def satisfied(self, found: Lineage) -> bool:
+        """Return whether a path satisfies the condition."""
+        return found.satisfying(self._condition).there
+
+
+class Postponing(Matches):
+    """Matches of which a path satisfies a condition in words.
 
     Parameters
     ----------
@@ -56,16 +94,9 @@ class Postponing(ToldAnew):
         """The options that it was made by, by name."""
         return [["having", [self._text, self._budget]]]
 
-    def name(self, match: Change) -> Any:
-        """Return the match."""
-        return any_payload(match.payload), match.le, match.re, match.key
-
-    def derive(self, held: Held, name: Any) -> Change | None:
-        """Return the match, if it is in force and a path of it satisfies the condition."""
-        payload, le, re, key = name
-        match = Change(payload, le, re, 1, key)
-        found = lineage_in_force(held, match)
-        return match if found is not None and found.satisfies(self._text, self._budget) else None
+    def satisfied(self, found: Lineage) -> bool:
+        """Return whether a path satisfies the condition."""
+        return found.satisfies(self._text, self._budget)
 
 
 def is_postponed(value: Any) -> bool:

@@ -332,6 +332,14 @@ def _digest(blob: bytes) -> bytes:
     return hashlib.blake2b(b"%d" % len(blob) + blob[:4096] + blob[-4096:], digest_size=16).digest()
 
 
+def belongs(automaton: Automaton, blob: bytes) -> bool:
+    """Return whether a blob, sound or not, says that its operator was of an automaton."""
+    try:
+        return bool(unseal(MAGIC, VERSION, blob)[1] == fingerprint(automaton))
+    except (SnapshotError, TypeError, IndexError, KeyError):
+        return False
+
+
 def fingerprint(automaton: Automaton) -> bytes:
     """Return 16 bytes that the saved and the restored automaton must have in common."""
     event = automaton.event_schema.describe() if automaton.event_schema else None
@@ -341,6 +349,8 @@ def fingerprint(automaton: Automaton) -> bytes:
         shape = (*shape, automaton.match_schema.describe())
     if not automaton.ties:
         shape = (*shape, "no ties")
+    if automaton.having is not None:
+        shape = (*shape, "having", getattr(automaton.having, "text", None))  # a function can't be compared
     return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
 
 

@@ -7,7 +7,7 @@ So output is exact by its definition: `collapsed_output` and `postponed_output` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from afa.change import Change, put_in_order
@@ -30,7 +30,7 @@ class ToldAnew:
 
     members = None
     again = True
-    options: list[list[Any]]
+    options: Sequence[list[Any]]
 
     def __init__(self, held: Callable[[], Held], inner: Schema, shown: Schema) -> None:
         self._held, self.inner, self.shown = held, inner, shown

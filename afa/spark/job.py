@@ -306,4 +306,5 @@ def _portable(automaton: Automaton) -> Automaton:
         event=automaton.event,
         shown=automaton.shown,
         ties=automaton.ties,
+        having=automaton.having,
     )

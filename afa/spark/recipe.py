@@ -208,6 +208,7 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
         event=now.event,
         shown=now.shown,
         ties=now.ties,
+        having=now.having,
     )
 
 

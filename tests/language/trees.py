@@ -62,6 +62,7 @@ class Allowed:
     names: bool = False  # a name at several places, subsets, terms over all events, CLASSIFIER
     skip: bool = False  # AFTER MATCH SKIP
     later: bool = False  # negations that name what comes behind them
+    sums: bool = False  # conditions on sums of whole components, under any
 
 
 def tree(choose: Choices, allowed: Allowed) -> Tree:
@@ -71,7 +72,10 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
         (STRICT, PARTITION, *(() if skip else (NEXT, NEXT, NEXT, NEXT, ANY, ANY, ANY, "mixed", "mixed", "mixed")))
     )
     keyed = strategy != STRICT and choose.chance(50)
+    if allowed.sums and choose.chance(80):
+        strategy = choose.one((ANY, ANY, "mixed"))
     make = Maker(choose, strategy, keyed, allowed.names)
+    make.sums = allowed.sums
     make.negations = 60 if allowed.later else 20
     pattern = make.pattern()
     if allowed.later:
@@ -103,12 +107,17 @@ class Maker:
         self.known: list[Known] = []
         self.again: list[Component] = []  # may stand at one more place
         self.subsets: list[tuple[str, tuple[str, ...]]] = []
+        self.sums = False  # whether whole components are asked for sums mostly
         self.negations = 20  # how many percent of the gaps have one
 
     # -- patterns ----------------------------------------------------------------------------------------------------------------
 
     def pattern(self) -> Pattern:
         items, gaps = [self.item()], []
+        if self.sums and self.choose.chance(80):
+            low = self.choose.one((1, 1, 1, 0, 2))
+            items.append(Repeat(self.many(), low, None, Gap(ANY)))
+            gaps.append(self.gap())
         for _ in range(self.choose.one((0, 1, 1, 1, 2, 2))):
             gaps.append(self.gap())
             items.append(self.item())
@@ -116,7 +125,7 @@ class Maker:
 
     def item(self) -> Pattern:
         kind = self.choose.number(0, 99)
-        if kind < 50:
+        if kind < (25 if self.sums else 50):
             return self.component()
         if kind < 80:
             return self.repeat()
@@ -161,8 +170,12 @@ class Maker:
     def many(self) -> Component:
         """One that repeats."""
         name, chance = next(self.names), self.choose.chance
-        made = Component(name, self.type(), self.some(15), self.some(15), (self.own(name),) if chance(50) else ())
+        made = Component(
+            name, self.type(), self.some(15), self.some(15), (self.own(name),) if chance(15 if self.sums else 50) else ()
+        )
         self.known.append(Known(name, False))
+        if self.sums and chance(70):
+            return replace(made, done=tuple(self.sum(name) for _ in range(self.choose.one((1, 1, 2)))))
         return replace(made, done=(self.about(name),)) if chance(35) else made
 
     def absent(self, alone: bool = False) -> Component:
@@ -209,12 +222,13 @@ class Maker:
         return replace(absent, type=None if alone else absent.type, where=(*(() if alone else absent.where), *found))
 
     def type(self) -> str | None:
-        return self.choose.one(TYPES) if self.choose.chance(55) else None
+        return self.choose.one(TYPES) if self.choose.chance(15 if self.sums else 55) else None
 
     # -- predicates --------------------------------------------------------------------------------------------------------------
 
     def some(self, percent: int) -> tuple[Expr, ...]:
         """Predicates of one event, perhaps none."""
+        percent = percent // 4 if self.sums else percent
         found = [self.predicate() for _ in range(self.choose.one((1, 1, 1, 2)) if self.choose.chance(percent) else 0)]
         return tuple(item for expr in found for item in (expr.items if isinstance(expr, And) else (expr,)))
 
@@ -248,6 +262,23 @@ class Maker:
         total = Aggregate(name, self.choose.one(("avg", "sum", "max")), "y")
         found = self.choose.one((Compare(">=", Aggregate(name, "count"), Const(2)), Compare("<=", Ref(name, "last", "y"), total)))
         return Not(found) if self.choose.chance(20) else found
+
+    def sum(self, name: str) -> Expr:
+        """A predicate on the sum or the mean of a component."""
+        function = self.choose.one(("avg", "sum", "sum"))
+        total = Aggregate(name, function, self.choose.one(("x", "y")))
+        kind = self.choose.number(0, 99)
+        if kind < 65:
+            bounds = (0.5, 1, 1.5, 2, 2.5) if function == "avg" else (1, 2, 3, 4, 5, 6, 7, 8, 5.5)
+            bound, op = Const(self.choose.one(bounds)), self.choose.one(("<", "<=", ">", ">=", ">", ">=", "==", "!="))
+            return Compare(op, total, bound) if kind < 55 else Compare(op, bound, total)
+        if kind < 72:
+            return Compare(self.op(), total, Aggregate(name, self.choose.one(("avg", "sum", "max", "count")), "y"))
+        if kind < 80:
+            other = Compare("==", Aggregate(name, "count"), Const(self.choose.number(1, 2)))
+            return disjunction([Compare(self.op(), total, Const(2)), other])
+        found = Compare(self.op(), total, self.value(1, event=False))
+        return Not(found) if self.choose.chance(40) else found
 
     def op(self) -> str:
         return self.choose.one(("<=", ">=", "<=", ">=", "!=", "<", ">", "=="))
@@ -288,7 +319,7 @@ class Maker:
         return self.choose.one(terms)
 
     def returns(self) -> tuple[tuple[str, Expr], ...]:
-        if self.choose.chance(20):
+        if self.choose.chance(70 if self.sums else 20):
             return ()
         values = [self.value(2, event=False) for _ in range(self.choose.number(1, 3))]
         if self.several and self.choose.chance(30):

@@ -47,6 +47,7 @@ class Seen(NamedTuple):
     matches: int = 0
     retractions: int = 0
     refused: int = 0
+    postponed: int = 0
 
     def plus(self, other: Seen) -> Seen:
         return Seen(*(a + b for a, b in zip(self, other)))
@@ -71,9 +72,11 @@ KINDS = {
     "names": Allowed(names=True, end=True),
     "skip": Allowed(names=True, skip=True, ties=False),
     "later": Allowed(end=True, later=True),
+    "sums": Allowed(start=True, end=True, names=True, sums=True),
 }
 """Queries as they are; with negation at the end; at the start, too;
-with names at several places, subsets, terms over all; with AFTER MATCH SKIP; with negations that name what comes behind them."""
+with names at several places, subsets, terms over all; with AFTER MATCH SKIP; with negations that name what comes behind them;
+with sums of whole components, which wait for the match (`afa.language.postponed`)."""
 
 # -- random worlds ---------------------------------------------------------------------------------------------------------------
 
@@ -170,7 +173,7 @@ def run(here: World, engine: str) -> Seen:
         side = Side(here.tree, engine, here.longest)
     except AfaError as error:
         raise RefusedError(str(error)) from None
-    seen = Seen()
+    seen = Seen(postponed=side.waits)
     for number, op in enumerate(here.ops):
         try:
             seen = seen.plus(side.step(op))
@@ -185,6 +188,7 @@ class Side:
     def __init__(self, of: Tree, engine: str, longest: bool = False) -> None:
         self.query, self.engine, self.longest = Query(of), engine, longest
         self.operator = self.query.operator(engine=engine, longest=longest)
+        self.waits = int(self.operator.automaton.having is not None)
         self.copies: Counter[Event] = Counter()
         self.promised = BEGINNING
         self.held: set[Any] = set()

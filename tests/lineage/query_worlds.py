@@ -48,7 +48,14 @@ def check(side: Side) -> Seen:
     seen, order = Seen(1), side.query.tree.order
     for (key, values, le, re), (paths, first) in behind(side).items():
         match = Change(side.query.shown.cls(*values), le, re, 1, key)
-        if min(le, first) < side.promised:
+        if min(le, first) < side.promised and side.waits:  # what it needs itself is held longer, and may answer
+            try:
+                found = side.operator.lineage(match)
+            except AfaError as error:
+                assert "promise" in str(error), error
+            else:
+                check_lineage(found, paths, key, order)
+        elif min(le, first) < side.promised:
             assert "promise" in refusal(side.operator, match, AfaError)
             seen = seen.plus(Seen(refused=1))
         else:

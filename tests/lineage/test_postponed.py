@@ -68,18 +68,22 @@ def test_against_all_paths(seed: int, engine: Any) -> None:
 
 def test_as_a_query_that_carries_the_sum(engine: Any) -> None:
     text = "PATTERN SEQ(a x, b+ y[], c z) WHERE skip_till_any_match(x, y[], z) {{ x.val > 0 {} }} WITHIN 12 RETURN x.val AS v"
-    assert "say it to the operator as having=" in str(query(text.format("and sum(y[].val) > 4"), event=Ev, type="kind").explain())
-    assert "having=" not in str(query(text.format(""), event=Ev, type="kind").explain())
+    whole = query(text.format("and sum(y[].val) > 4"), event=Ev, type="kind")
+    assert "waits for the match: sum(y.val) > 4; asked of the paths" in str(whole.explain())
+    assert "waits" not in str(query(text.format(""), event=Ev, type="kind").explain())
     told = 0
     for seed in range(8):
         choose = random.Random(f"query {seed}")
-        carries = query(text.format("and sum(y[].val) > 4"), event=Ev, type="kind").operator(engine=engine)
+        carries = whole.operator(engine=engine, postpone=False)
         waits = query(text.format(""), event=Ev, type="kind").operator(engine=engine, having="sum(y.val) > 4")
+        by_itself = whole.operator(engine=engine)
+        assert by_itself.automaton.having is not None
+        assert carries.automaton.having is None
         for change in changes_at_random(choose, 50):
             if not isinstance(change.payload, Arc):
                 change = change._replace(re=None)
                 found = waits.push(change)
-                assert found == carries.push(change)
+                assert found == carries.push(change) == by_itself.push(change)
                 told += len(found)
     assert told > 20
 

@@ -1,0 +1,173 @@
+"""Conditions of a query that wait for the match: those on all of a component, which under *any* make its cost exponential.
+
+A partial match under *any* has a register for each sum that a choice of events can have. A condition on the whole of a component
+(`Component.done`) need not be asked before the match is complete: left out of the automaton, it is asked of the paths of each match
+(`afa.lineage.satisfying`). That means the same where
+
+    the component stands at one place of the pattern, and what the condition reads comes before it or is its own: all is known when
+    the component is left, and does not change any more (a component that has taken nothing is asked nothing)
+    nothing else reads the sum, RETURN among it: else partial matches differ by it all the same, and matches show it
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from afa.errors import AfaError
+from afa.expression.nodes import Expr
+from afa.expression.nodes import Field as Named
+from afa.expression.text import text_of_expr
+from afa.language.items import Item, items_of, replaced
+from afa.language.lowering import Lowered
+from afa.language.match_states import WAITS
+from afa.language.path_conditions import Postponed, Waiting
+from afa.language.pattern import ANY, Component, Either, Pattern, Repeat, Seq
+from afa.model.automaton import Automaton
+
+AGAINST: dict[str, Any] = {
+    "longest": False, "members": None, "tell": None, "collapse": None, "having": None, "gapless": None, "keep_payloads": True,
+    "retractions": True,
+}  # fmt: skip
+"""Options beside which nothing waits, unless they say this. Without retractions promises may have conditions."""
+
+
+class Served(NamedTuple):
+    """What an operator is made of: a query as it is lowered, without conditions that wait, and the automaton, which has them."""
+
+    lowered: Lowered
+    automaton: Automaton
+
+    @property
+    def waiting(self) -> Postponed | None:
+        """The conditions that wait."""
+        found: Postponed | None = self.automaton.having
+        return found
+
+
+def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) -> Served:
+    """Return what an operator of a query is made of.
+
+    Parameters
+    ----------
+    lowered : Lowered
+    postpone : bool or None
+        Whether conditions wait. None: where there are such, and no option speaks against it.
+    options : mapping
+        Of the operator.
+
+    Raises
+    ------
+    AfaError
+        Conditions are to wait, and none can, or an option speaks against it.
+    """
+    if postpone not in (None, True, False):
+        raise AfaError(f"expected postpone=True, False or None but got postpone={postpone!r}")
+    plain = Served(lowered, lowered.automaton)
+    against = [name for name in AGAINST if options.get(name, AGAINST[name]) != AGAINST[name]]
+    if postpone is False or (against and not postpone):
+        return plain
+    if against:
+        raise AfaError(f"expected postpone=False or None beside {against[0]}={options[against[0]]!r} but got postpone=True")
+    found = postponed(lowered)
+    if found is None and postpone:
+        raise AfaError(
+            "expected a query with a condition on a sum or a mean of all of a component, under skip till any match, that nothing "
+            "else reads, but got postpone=True and none that can wait for the match"
+        )
+    return plain if found is None else found
+
+
+def postponed(lowered: Lowered) -> Served | None:
+    """Return a query without the conditions that wait. None: there are none, or nothing would be won."""
+    tree = lowered.tree
+    if tree.skip is not None or not _exponential(lowered):
+        return None
+    reader = lowered.reader
+    waiting: dict[Component, list[Expr]] = {}
+    found = []
+    for component in dict.fromkeys(lowered.positions.components):
+        for expr in component.done:
+            read = reader.read(expr)
+            items = set(items_of(read))
+            if any(item.kind == "sum" for item in items) and _known(lowered, component, items):
+                waiting.setdefault(component, []).append(expr)
+                found.append(Waiting(component.name, read, _text(lowered, read)))
+    if not found:
+        return None
+    without = Lowered(replace(tree, pattern=_without(tree.pattern, waiting), returns=lowered.returns), lowered._taken)
+    if _exponential(without) >= _exponential(lowered):
+        return None
+    names = dict.fromkeys(item.component for each in found for item in items_of(each.expr))
+    condition = Postponed(tuple(found), tuple((name, tuple(sorted(reader.groups[name]))) for name in names))
+    made = without.automaton
+    whole = Automaton(
+        start=made.start,
+        final=made.final,
+        arcs=made.arcs,
+        register=made.register,
+        event=made.event,
+        shown=made.shown,
+        ties=made.ties,
+        having=condition,
+    )
+    return Served(without, whole)
+
+
+def _exponential(lowered: Lowered) -> int:
+    """Return how many fields of states have as many values as there are choices of events, by a repetition under *any*."""
+    steps, conditions, registers = lowered.steps, lowered.conditions, lowered.registers
+    found = 0
+    for state in steps.states[1:]:
+        loops = [step for step in steps.steps if step.src == step.dst == state and state.position != WAITS]
+        if loops and any(edge.to == state.position and edge.gap.strategy == ANY for edge in conditions.ways(state)):
+            sums = [item for item in registers.live[state] if item.kind == "sum"]
+            found += sum(any(steps.after(step, item) != item for step in loops) for item in sums)
+    return found
+
+
+def _known(lowered: Lowered, component: Component, items: Iterable[Item]) -> bool:
+    """Return whether all that a condition reads is known when its component is left, and does not change any more."""
+    positions, groups = lowered.positions, lowered.reader.groups
+    names = [each.name for each in positions.components]
+    own = {p for p, name in enumerate(names) if name == component.name}
+    if any(item.now or item.noted is not None or item.kind == "path" for item in items):
+        return False
+    if any(positions.components[p] != component for p in own):
+        return False
+    todo, behind = list(own), set[int]()
+    while todo:
+        for edge in positions.edges[todo.pop()]:
+            if edge.to not in own and edge.to not in behind:
+                behind.add(edge.to)
+                todo.append(edge.to)
+    again = any(edge.to in own for p in behind for edge in positions.edges[p])
+    return not again and not any(names[p] in groups[item.component] for item in items for p in behind)
+
+
+def _without(pattern: Pattern, waiting: dict[Component, list[Expr]]) -> Pattern:
+    """Return the pattern without conditions that wait."""
+    match pattern:
+        case Component():
+            gone = waiting.get(pattern, [])
+            return replace(pattern, done=tuple(expr for expr in pattern.done if expr not in gone))
+        case Repeat(item):
+            return replace(pattern, item=_without(item, waiting))
+        case Seq(items) | Either(items):
+            return replace(pattern, items=tuple(_without(item, waiting) for item in items))
+    raise AssertionError(pattern)
+
+
+def _text(lowered: Lowered, expr: Expr) -> str:
+    """Return a condition as text: ``sum(y.val) > 4``."""
+    name = lowered.registers.name_of
+    items = {name(item): item for item in items_of(expr)}
+    text = text_of_expr(replaced(expr, lambda item: Named("r", name(item))))
+    return re.sub(r"\br\.(\w+)", lambda found: _words(items[found[1]]), text)
+
+
+def _words(item: Item) -> str:
+    back = "" if not item.back else f", {item.back} before"
+    return f"{item.kind}({item.component}{'' if item.field is None else '.' + item.field}{back})"

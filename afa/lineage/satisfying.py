@@ -1,0 +1,195 @@
+"""Of the paths of a match those that satisfy a condition on what they have taken: a graph of them, folded forward with early cuts.
+
+A condition says what it must know of a path so far (a sum, a count, ..): a *value*, which one more event changes. Forward, from the
+beginning to the end of the paths, each node of their graph is given the values of the walks that lead to it: walks of one value are
+one, as in a register, but only where a match stands. What may still come bounds a sum, so that a value
+
+    is kept     if whatever comes satisfies the condition: all such values are one
+    is cut      if nothing that may still come can repair it
+
+Backward, from the values at the end that satisfy it, a node of the graph of satisfying paths is a node of the first graph with the
+values with which it may be left. Each value that is looked at is a step, of which there is a budget: beyond it `BudgetError` is
+raised. Values are added up in the order of the path, as a register does, so that the condition means the same to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from afa.change import Change
+from afa.lineage.graph import BEGUN, Graph, Node
+from afa.lineage.having import BudgetError
+
+KEPT, CUT = "kept", "cut"
+Value = Any
+Ranges = tuple[tuple[Any, Any], ...]
+"""For each weight of a condition the least and the largest sum that may still come."""
+
+
+class Condition(Protocol):
+    """A condition on what a path has taken.
+
+    Attributes
+    ----------
+    text : str
+    budget : int
+        Steps for each match.
+    """
+
+    text: str
+    budget: int
+
+    def begin(self) -> Value:
+        """Return the value of a path that has taken nothing."""
+
+    def plus(self, value: Value, component: str, change: Change) -> Value:
+        """Return the value when a component has taken one more event."""
+
+    def holds(self, value: Value) -> bool:
+        """Return whether a whole path of this value satisfies the condition."""
+
+    def weights(self, component: str, change: Change) -> tuple[Any, ...]:
+        """Return what an event adds to each sum by which values are cut."""
+
+    def decided(self, value: Value, ranges: Ranges) -> Value:
+        """Return the value as far as it still matters: it, a simpler one, `KEPT` or `CUT`."""
+
+
+class Satisfying:
+    """The graph of the paths that satisfy a condition. It stands where `afa.lineage.graph.Graph` does.
+
+    Parameters
+    ----------
+    graph : Graph
+    condition : Condition
+    what : str
+        The match, for messages.
+    """
+
+    def __init__(self, graph: Graph, condition: Condition, what: str) -> None:
+        self._graph, self._condition, self._what = graph, condition, what
+        self._steps = 0
+        self._ranges: dict[Node | None, list[tuple[Any, Any]]] = {}
+        self._values: dict[Node | None, frozenset[Value]] | None = None
+        self._made: dict[tuple[Node, frozenset[Value]], Node] = {}
+        self._of: dict[Node, tuple[Node, frozenset[Value]]] = {}
+
+    def exists(self) -> bool:
+        """Return whether there is such a path.
+
+        Raises
+        ------
+        BudgetError
+            The budget was spent before that was clear.
+        """
+        return self.root is not None
+
+    @property
+    def root(self) -> Node | None:
+        """The node of the last picks; None: no path satisfies the condition."""
+        values, root = self._forward(), self._graph.root
+        held = frozenset(v for v in values[root] if v is KEPT or self._condition.holds(v))
+        return self._node(root, held)
+
+    def ways(self, node: Node) -> list[tuple[tuple[str, Change], Node | None]]:
+        """Return the ways of a node; its rest is known from here on."""
+        if node in self._of:
+            inner, wanted = self._of.pop(node)
+            values = self._forward()
+            found = []
+            for pick, before in self._graph.ways(inner):
+                led = frozenset(v for v in values[before] if self._next(inner, v, pick) in wanted)
+                if led:
+                    found.append((pick, self._node(before, led)))
+            rested = frozenset(v for v in values[inner.rest] if self._next(inner, v, None) in wanted)
+            rest = self._node(inner.rest, rested)
+            if not found and rest is not None and rest is not BEGUN:  # every node has a way
+                found, rest = self.ways(rest), rest.rest
+            node.ways, node.rest = found, rest
+        return node.ways
+
+    def nodes(self) -> list[Node]:
+        """Return all nodes, BEGUN left out, later steps first."""
+        seen = dict.fromkeys([] if self.root is None else [self.root])
+        todo = list(seen)
+        while todo:
+            node = todo.pop()
+            for other in (*(before for _, before in self.ways(node)), node.rest):
+                if other is not None and other is not BEGUN and other not in seen:
+                    seen[other] = None
+                    todo.append(other)
+        return sorted(seen, key=lambda node: -node.step)
+
+    def picks(self) -> Iterator[tuple[str, Change]]:
+        """Yield each pick that is in some path, in order."""
+        there = {pick for node in self.nodes() for pick, _ in self.ways(node)}
+        return (pick for pick in self._graph.picks() if pick in there)
+
+    def components(self) -> set[str]:
+        """Return the names that arcs in force take events for."""
+        return self._graph.components()
+
+    # -- values --------------------------------------------------------------------------------------------------------------
+
+    def _node(self, inner: Node | None, values: frozenset[Value]) -> Node | None:
+        if not values or inner is None or inner is BEGUN:
+            return inner if values else None
+        place = inner, values
+        if place not in self._made:
+            made = self._made[place] = Node(inner.step, ({}, 0))
+            self._of[made] = place
+        return self._made[place]
+
+    def _forward(self) -> dict[Node | None, frozenset[Value]]:
+        """Return for each node the values of the walks that lead to it from the beginning."""
+        if self._values is None:
+            graph, condition = self._graph, self._condition
+            nodes = graph.nodes()
+            self._bound(nodes)
+            begin = condition.begin()
+            values: dict[Node | None, frozenset[Value]] = {None: frozenset(), BEGUN: frozenset([begin])}
+            for node in reversed(nodes):
+                found = {self._next(node, v, None) for v in values[node.rest]}
+                for pick, before in graph.ways(node):
+                    found |= {self._next(node, v, pick) for v in values[before]}
+                values[node] = frozenset(found - {CUT})
+            self._values = values
+        return self._values
+
+    def _next(self, node: Node, value: Value, pick: tuple[str, Change] | None) -> Value:
+        """Return a value as it is at a node behind a pick (None: its rest leads there)."""
+        self._steps += 1
+        if self._steps > self._condition.budget:
+            raise BudgetError(
+                f"expected {self._what} to be decided within {self._condition.budget} steps, as its paths must satisfy "
+                f"{self._condition.text}, but got no end by then; give a larger budget, narrow down what the query matches, or let "
+                f"the automaton carry it (postpone=False)"
+            )
+        if value is KEPT:
+            return KEPT
+        found = value if pick is None else self._condition.plus(value, *pick)
+        return self._condition.decided(found, tuple(self._ranges[node]))
+
+    def _bound(self, nodes: list[Node]) -> None:
+        """Note for each node the least and the largest sums of what may come behind it. O(graph)."""
+        graph, ranges = self._graph, self._ranges
+        weights: dict[int, tuple[Any, ...]] = {}
+
+        def widen(node: Node | None, led: list[tuple[Any, Any]]) -> None:
+            here = ranges.get(node)
+            both = led if here is None else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(here, led)]
+            ranges[node] = both
+
+        if nodes:
+            first = next(iter(graph.ways(nodes[0])), None)
+            count = 0 if first is None else len(self._condition.weights(*first[0]))
+            ranges[graph.root] = [(0, 0)] * count
+        for node in nodes:
+            here = ranges[node]
+            for pick, before in graph.ways(node):
+                w = weights.get(id(pick))
+                if w is None:
+                    w = weights[id(pick)] = self._condition.weights(*pick)
+                widen(before, [(low + x, high + x) for x, (low, high) in zip(w, here)])
+            widen(node.rest, here)
