@@ -85,21 +85,22 @@ def postponed(lowered: Lowered) -> Served | None:
     tree = lowered.tree
     if tree.skip is not None or not _exponential(lowered):
         return None
-    reader = lowered.reader
-    waiting: dict[Component, list[Expr]] = {}
-    found = []
-    for component in dict.fromkeys(lowered.positions.components):
-        for expr in component.done:
-            read = reader.read(expr)
-            items = set(items_of(read))
-            if any(item.kind == "sum" for item in items) and _known(lowered, component, items):
-                waiting.setdefault(component, []).append(expr)
-                found.append(Waiting(component.name, read, _text(lowered, read)))
-    if not found:
+    candidates = [
+        (component, expr)
+        for component in dict.fromkeys(lowered.positions.components)
+        for expr in component.done
+        if _sums(lowered, expr) and _known(lowered, component, set(items_of(lowered.reader.read(expr))))
+    ]
+    without = _lowered_without(lowered, candidates)
+    carried = set[Item]().union(*without.registers.live.values())
+    waiting = [(component, expr) for component, expr in candidates if not _sums(lowered, expr) & carried]
+    if not waiting:
         return None
-    without = Lowered(replace(tree, pattern=_without(tree.pattern, waiting), returns=lowered.returns), lowered._taken)
+    without = without if waiting == candidates else _lowered_without(lowered, waiting)
     if _exponential(without) >= _exponential(lowered):
         return None
+    reader = lowered.reader
+    found = [Waiting(each.name, read, _text(lowered, read)) for each, read in ((c, reader.read(e)) for c, e in waiting)]
     names = dict.fromkeys(item.component for each in found for item in items_of(each.expr))
     condition = Postponed(tuple(found), tuple((name, tuple(sorted(reader.groups[name]))) for name in names))
     made = without.automaton
@@ -114,6 +115,16 @@ def postponed(lowered: Lowered) -> Served | None:
         having=condition,
     )
     return Served(without, whole)
+
+
+def _sums(lowered: Lowered, expr: Expr) -> set[Item]:
+    """Return the sums that a condition reads."""
+    return {item for item in items_of(lowered.reader.read(expr)) if item.kind == "sum"}
+
+
+def _lowered_without(lowered: Lowered, waiting: list[tuple[Component, Expr]]) -> Lowered:
+    tree = lowered.tree
+    return Lowered(replace(tree, pattern=_without(tree.pattern, waiting), returns=lowered.returns), lowered._taken)
 
 
 def _exponential(lowered: Lowered) -> int:
@@ -147,12 +158,11 @@ def _known(lowered: Lowered, component: Component, items: Iterable[Item]) -> boo
     return not again and not any(names[p] in groups[item.component] for item in items for p in behind)
 
 
-def _without(pattern: Pattern, waiting: dict[Component, list[Expr]]) -> Pattern:
+def _without(pattern: Pattern, waiting: list[tuple[Component, Expr]]) -> Pattern:
     """Return the pattern without conditions that wait."""
     match pattern:
         case Component():
-            gone = waiting.get(pattern, [])
-            return replace(pattern, done=tuple(expr for expr in pattern.done if expr not in gone))
+            return replace(pattern, done=tuple(expr for expr in pattern.done if (pattern, expr) not in waiting))
         case Repeat(item):
             return replace(pattern, item=_without(item, waiting))
         case Seq(items) | Either(items):
