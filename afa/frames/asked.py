@@ -13,6 +13,7 @@ from afa.model.reach import check_whole
 from afa.operator.keyed import Keyed
 from afa.operator.members import Members
 from afa.operator.operator import EngineName, Operator
+from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
 from speculation.before_after import After
 
@@ -27,6 +28,8 @@ class Options(NamedTuple):
     engine: EngineName = "auto"
     longest: bool = False
     members: str | bool | None = None
+    collapse: str | bool | None = None
+    having: str | tuple[str, int] | None = None
 
 
 class Asked(NamedTuple):
@@ -133,7 +136,7 @@ def _of(make: Callable[[], Any]) -> Asked:
     first = make()
     core, alone = first._core, [first]
     kinds = {arc.kind for arc in core.automaton.arcs}
-    steady = not isinstance(first, After)
+    steady, anew = not isinstance(first, After), isinstance(core.told, ToldAnew)
 
     def again() -> Any:
         """Return the operator that was looked at, to the one who asks first, or another one."""
@@ -151,8 +154,8 @@ def _of(make: Callable[[], Any]) -> Asked:
         core.tick,
         waits=TIMEOUT in kinds,
         steady=steady,
-        ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON} and not core.longest,
-        native=core.engine.native and core.members is None,
+        ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON} and not (core.longest or anew),
+        native=core.engine.native and core.members is None and not anew,
         members=core.members,
     )
 

@@ -57,6 +57,8 @@ def backtest(
     workers: int | None = None,
     engine: EngineName = "auto",
     longest: bool = False,
+    collapse: str | bool | None = None,
+    having: str | tuple[str, int] | None = None,
 ) -> Backtest:
     """Find the matches of many patterns in one frame, and count what each would have withdrawn in a live run.
 
@@ -67,7 +69,7 @@ def backtest(
     ----------
     patterns : mapping
         Automata or queries by their names: ints, floats, bools or texts. Their matches show the same.
-    frame, key, time, window, until, diff, sequence, tick, end, engine, longest
+    frame, key, time, window, until, diff, sequence, tick, end, engine, longest, collapse, having
         As of `afa.find`. A Parquet file is read as a whole, as far as its columns are asked for.
     withdrawn : bool
         False: what is withdrawn is not counted, for a frame whose rows stand in no order of arrival. To count it takes longer than
@@ -82,7 +84,7 @@ def backtest(
     Backtest
         ``matches`` are those that `afa.find` finds. ``withdrawn`` in ``table`` counts the matches that an operator announces and
         takes back if the rows come in the order in which they stand in the frame. It is 0 where they stand by time, but for
-        queries that choose among their matches, and at equal times for skips, time-outs and the longest matches.
+        queries that choose among their matches, and at equal times for skips, time-outs, the longest matches and records.
 
     Raises
     ------
@@ -112,7 +114,8 @@ def backtest(
     opened = whole(frame) if is_path(frame) else Frame(frame)
     labels = {"variant": list(patterns)}
     reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
-    options, count = Options(key, window, sequence, tick, engine, longest), (batch if withdrawn else False)
+    options = Options(key, window, sequence, tick, engine, longest, None, collapse, having)
+    count = batch if withdrawn else False
     return swept(labels, list(patterns.values()), opened, reading, options, count, workers)
 
 

@@ -33,6 +33,8 @@ def find(
     engine: EngineName = "auto",
     longest: bool = False,
     members: str | bool | None = None,
+    collapse: str | bool | None = None,
+    having: str | tuple[str, int] | None = None,
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
@@ -70,6 +72,8 @@ def find(
     members : str or True, optional
         As of `Operator`: a column ``members`` of lists, by component a struct of lists; in pandas and dicts of
         columns tuples, and dicts of tuples.
+    collapse, having
+        As of `Operator`: records of all paths in place of matches; only the matches of which a path satisfies a condition.
 
     Returns
     -------
@@ -96,7 +100,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    options = Options(key, window, sequence, tick, engine, longest, members)
+    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having)
     if is_path(frame):
         return in_parts(pattern, frame, options, (time, until, diff, end))
     opened = Frame(frame)

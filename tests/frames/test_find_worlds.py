@@ -22,6 +22,7 @@ ALL = {
     "plain": Allowed(end=True),
     "chosen": Allowed(names=True, skip=True, start=True),
     "negated": Allowed(start=True, end=True, later=True),
+    "sums": Allowed(end=True, sums=True),
 }
 
 
@@ -43,9 +44,9 @@ def changes(here: World) -> list[Any]:
     return [(sign, event) for sign, event in found if balance[event] >= 0]
 
 
-def one_by_one(query: Query, items: list[Any], engine: Any, end: int) -> tuple[Counter[Any], int]:
+def one_by_one(query: Query, items: list[Any], engine: Any, end: int, **options: Any) -> tuple[Counter[Any], int]:
     """The matches in force at the end, and how many were taken back on the way."""
-    op = query.operator(engine=engine)
+    op = query.operator(engine=engine, **options)
     net, gone = Counter[Any](), 0
     for sign, event in items:
         for change in op.push((insert if sign == "+" else retract)(event.payload, event.le, event.re)):
@@ -109,3 +110,24 @@ def test_find_equals_one_by_one(kind: str, engine: str) -> None:
                 assert test.table["matches"].tolist() == [sum(rows.values())]
     assert met > WORLDS // 2
     assert matches > WORLDS
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("options", [{"collapse": True}, {"collapse": "y"}, {"having": "sum(y) > 3 and count(x) < 4"}], ids=str)
+def test_records_and_conditions_on_paths_one_by_one(options: dict[str, Any], engine: Any) -> None:
+    allowed, met = Allowed(end=True), 0
+    for number in range(14):
+        here = world(Seeded(f"find {options} {number}"), allowed)
+        items, query = changes(here), Query(here.tree)
+        if not items:
+            continue
+        latest = max(event.le for _, event in items)
+        expected, gone = one_by_one(query, items, engine, latest, **options)
+        given: dict[str, Any] = {"time": "when", "until": "until", "diff": "diff", "engine": engine, **options}
+        found = afa.find(query, frame(items), **given)
+        rows = Counter(_known(list(row)) for row in zip(*(column.tolist() for column in found.values())))
+        assert rows == expected, number
+        test = afa.backtest({"it": query}, frame(items), **given)
+        assert test.table["withdrawn"].tolist() == [gone], number
+        met += len(rows)
+    assert met > 8
