@@ -232,7 +232,7 @@ class Lineage:
     @property
     def there(self) -> bool:
         """Whether there is a path."""
-        return self._graph.root is not None
+        return self._graph.exists() if isinstance(self._graph, Satisfying) else self._graph.root is not None
 
     def events(self) -> dict[str, list[Change]]:
         """Return the events in any of the paths, by component, in order. O(steps + what they hold)."""

@@ -14,7 +14,8 @@ raised. Values are added up in the order of the path, as a register does, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from operator import gt, lt
 from typing import Any, Protocol
 
 from afa.change import Change
@@ -37,8 +38,11 @@ class Condition(Protocol):
         Steps for each match.
     """
 
-    text: str
     budget: int
+
+    @property
+    def text(self) -> str:
+        """The condition, for messages."""
 
     def begin(self) -> Value:
         """Return the value of a path that has taken nothing."""
@@ -70,20 +74,47 @@ class Satisfying:
     def __init__(self, graph: Graph, condition: Condition, what: str) -> None:
         self._graph, self._condition, self._what = graph, condition, what
         self._steps = 0
+        self._weighed: dict[int, tuple[Any, ...]] = {}  # by the identity of a pick
         self._ranges: dict[Node | None, list[tuple[Any, Any]]] = {}
         self._values: dict[Node | None, frozenset[Value]] | None = None
         self._made: dict[tuple[Node, frozenset[Value]], Node] = {}
         self._of: dict[Node, tuple[Node, frozenset[Value]]] = {}
 
     def exists(self) -> bool:
-        """Return whether there is such a path.
+        """Return whether there is such a path: first those are asked whose sums are the largest and the least.
 
         Raises
         ------
         BudgetError
             The budget was spent before that was clear.
         """
+        if self._values is None and any(self._satisfies(path) for path in self._extreme()):
+            return True
         return self.root is not None
+
+    def _satisfies(self, path: list[tuple[str, Change]]) -> bool:
+        value = self._condition.begin()
+        for pick in path:
+            value = self._condition.plus(value, *pick)
+        return self._condition.holds(value)
+
+    def _extreme(self) -> Iterator[list[tuple[str, Change]]]:
+        """Yield for each weight of the condition a path of the largest sum, and one of the least. O(graph)."""
+        graph, weights = self._graph, self._weights
+        nodes = graph.nodes()
+        picks = next((graph.ways(node) for node in nodes), [])
+        for place in range(len(weights(picks[0][0])) if picks else 0):
+            for better in (gt, lt):
+                best: dict[Node | None, tuple[Any, Any, Node | None]] = {BEGUN: (0, None, None)}
+                for node in reversed(nodes):
+                    found = best.get(node.rest)
+                    for pick, before in graph.ways(node):
+                        total = best[before][0] + weights(pick)[place]
+                        if found is None or better(total, found[0]):
+                            found = total, pick, before
+                    assert found is not None, "a node that leads to no beginning"
+                    best[node] = found
+                yield _back(best, graph.root)
 
     @property
     def root(self) -> Node | None:
@@ -174,7 +205,6 @@ class Satisfying:
     def _bound(self, nodes: list[Node]) -> None:
         """Note for each node the least and the largest sums of what may come behind it. O(graph)."""
         graph, ranges = self._graph, self._ranges
-        weights: dict[int, tuple[Any, ...]] = {}
 
         def widen(node: Node | None, led: list[tuple[Any, Any]]) -> None:
             here = ranges.get(node)
@@ -188,8 +218,22 @@ class Satisfying:
         for node in nodes:
             here = ranges[node]
             for pick, before in graph.ways(node):
-                w = weights.get(id(pick))
-                if w is None:
-                    w = weights[id(pick)] = self._condition.weights(*pick)
+                w = self._weights(pick)
                 widen(before, [(low + x, high + x) for x, (low, high) in zip(w, here)])
             widen(node.rest, here)
+
+    def _weights(self, pick: tuple[str, Change]) -> tuple[Any, ...]:
+        found = self._weighed.get(id(pick))
+        if found is None:
+            found = self._weighed[id(pick)] = self._condition.weights(*pick)
+        return found
+
+
+def _back(best: Mapping[Node | None, tuple[Any, Any, Node | None]], node: Node | None) -> list[tuple[str, Change]]:
+    """Return the path to a node by the picks that were best, in order."""
+    found = []
+    while node is not None and node is not BEGUN:
+        _, pick, node = best[node]
+        if pick is not None:
+            found.append(pick)
+    return found[::-1]
