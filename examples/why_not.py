@@ -4,7 +4,7 @@ Two declined payments of a card within an hour, the second one above a limit. Ti
 
 It prints:
 
-    as it is meant: 468 matches, from 666 beginnings; most others ended in `declined`: 14 by the window, 0 by no arc
+    as it is meant: 468 matches, from 666 beginnings; most others ended in `declined`: 14 by the window
     a window in seconds: 622 of 666 partial matches in `declined` ended by the window (3,600 ticks of 1 ms = 3.6 s, ..)
     a limit in cents: the largest amount is 98.97, not > 5000; is the limit in the unit of the field?
     a word misspelt: no status is 'declned', but 'approved', 'declined'; did you mean 'declined'?

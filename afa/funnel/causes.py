@@ -87,7 +87,8 @@ def _lost(facts: Facts) -> str:
     state = max(counting.ended, key=lambda state: counting.ended[state].by_window + counting.ended[state].by_no_arc)
     ended = counting.ended[state]
     if ended.by_window + ended.by_no_arc:
-        text += f"; most others ended in `{state}`: {ended.by_window:,} by the window, {ended.by_no_arc:,} by no arc"
+        ends = [(ended.by_window, "by the window"), (ended.by_no_arc, "by no arc")]
+        text += f"; most others ended in `{state}`: {', '.join(f'{n:,} {how}' for n, how in ends if n)}"
     return text
 
 

@@ -13,6 +13,7 @@ from afa.funnel.fence_parts import Asked
 from afa.funnel.funnel import ArcCount, Funnel, Miss, PartCount, StateCount
 from afa.funnel.labels import label_of
 from afa.funnel.near_misses import KEPT, events_behind
+from afa.funnel.spans_in_words import is_dated
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
@@ -111,6 +112,7 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
         until=counting.until,
         window=source.window,
         tick=source.tick,
+        dated=is_dated(counting.low, counting.high, source.tick),
     )  # fmt: skip
 
 

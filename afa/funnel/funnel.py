@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from afa.funnel.spans_in_words import ticks_in_words
+from afa.funnel.spans_in_words import as_date, ticks_in_words
 
 
 class PartCount(NamedTuple):
@@ -145,6 +145,8 @@ class Funnel:
         From which LE, and up to which, was counted; None: all. What a promise has dropped is not counted.
     window : int or None
     tick : str or None
+    dated : bool
+        Whether LEs are shown as times since 1970: all of them lie in our days, by this tick. As data they are ints.
     """
 
     why: str
@@ -164,6 +166,11 @@ class Funnel:
     until: int | None = None
     window: int | None = None
     tick: str | None = None
+    dated: bool = False
+
+    def when(self, le: int) -> str:
+        """Return an LE as it is shown."""
+        return as_date(le, self.tick) if self.dated and self.tick is not None else f"{le}"
 
     @property
     def part(self) -> bool:
@@ -184,9 +191,9 @@ class Funnel:
         if self.cut:
             text += " (the first ones: there was too much to keep)"
         if self.since is not None:
-            text += f", since the promise of {self.since:,} (what it has dropped is not counted)"
+            text += f", since the promise of {self.when(self.since)} (what it has dropped is not counted)"
         if self.until is not None:
-            text += f", up to {self.until:,}: there was too much to count"
+            text += f", up to {self.when(self.until)}: there was too much to count"
         if self.late:
             text += f"; {self.late:,} changes were dropped as late"
         return text if self.window is None else f"{text}; window {ticks_in_words(self.window, self.tick)}"
@@ -203,8 +210,9 @@ class Funnel:
                 times = f"{most.stopped:,}" if most else ""
             if arc.past:
                 why, times = "past the window", f"{arc.past:,}"
-            name = arc.arc if arc.arc == f"{arc.src} -> {arc.dst}" else f"{arc.arc}: {arc.src} -> {arc.dst}"
-            found.append((name, f"{arc.asked:,}", f"{arc.true:,}", "" if arc.last is None else f"{arc.last}", why, times))
+            ends = f"{arc.src} -> {arc.dst}"
+            name = arc.arc if ends in arc.arc else f"{arc.arc}: {ends}"
+            found.append((name, f"{arc.asked:,}", f"{arc.true:,}", "" if arc.last is None else self.when(arc.last), why, times))
         return found
 
     def rows_of_states(self) -> list[tuple[str, ...]]:
@@ -216,7 +224,7 @@ class Funnel:
 
     def misses_in_words(self) -> list[str]:
         """Return each nearest miss in one line."""
-        return [_in_words(miss) for miss in self.misses]
+        return [_in_words(miss, self.when) for miss in self.misses]
 
     def table(self, of: str = "arcs") -> Any:
         """Return the counts as an Arrow table.
@@ -256,13 +264,13 @@ class Funnel:
         )
 
 
-def _in_words(miss: Miss) -> str:
+def _in_words(miss: Miss, when: Callable[[int], str]) -> str:
     of = "" if miss.key is None else f"key {miss.key!r}: "
     behind = ""
     if miss.events:
-        behind = f" behind {', '.join(f'{event!r} at {le}' for event, le in miss.events[-3:])}"
+        behind = f" behind {', '.join(f'{event!r} at {when(le)}' for event, le in miss.events[-3:])}"
         behind += f" ({len(miss.events) - 3} more before)" if len(miss.events) > 3 else ""
-    return f"{of}{miss.event!r} at {miss.le}{behind} did not take `{miss.arc}`: `{miss.part}` was false"
+    return f"{of}{miss.event!r} at {when(miss.le)}{behind} did not take `{miss.arc}`: `{miss.part}` was false"
 
 
 def _plain(miss: Miss) -> dict[str, Any]:

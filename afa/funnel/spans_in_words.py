@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from punctuation.durations import NANOSECONDS
 
@@ -65,6 +65,23 @@ def unit_hint(low: int, high: int, tick: str | None) -> str:
             of = f"by a tick of 1 {tick} the times are those of the year {_year(low, tick)}, by 1 {other} of {_year(low, other)}"
             return f"{of}: is one tick 1 {other}?"
     return ""
+
+
+def is_dated(low: int, high: int, tick: str | None) -> bool:
+    """Return whether ticks are likely to count from 1970 on: all times lie in our days then."""
+    return tick is not None and low <= high and _year(low, tick) in PLAUSIBLE and _year(high, tick) in PLAUSIBLE
+
+
+def as_date(le: int, tick: str) -> str:
+    """Return ticks since 1970 as a time, UTC.
+
+    Examples
+    --------
+    >>> as_date(1_767_276_660_000, "ms"), as_date(1_767_276_660_250, "ms")
+    ('2026-01-01 14:11:00', '2026-01-01 14:11:00.250000')
+    """
+    microseconds = le * NANOSECONDS[tick] // NANOSECONDS["us"]
+    return (datetime(1970, 1, 1) + timedelta(microseconds=microseconds)).isoformat(sep=" ")
 
 
 def _year(le: int, tick: str) -> int:
