@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from afa.draw.words import fence_of
 from afa.errors import AfaError
 from afa.expression.arc_functions import expression_of
 from afa.expression.evaluation import callable_of
@@ -45,6 +44,8 @@ def parts_of(arc: Arc, automaton: Automaton) -> list[Part]:
     try:
         found = clauses(expression_of(fence, kind, automaton.event_schema, automaton.register_schema))
     except (Unreadable, AfaError):
+        from afa.draw.words import fence_of  # not at the top: `import afa` loads no picture
+
         return [Part(fence_of(arc), fence if arc.reads_event else lambda e, r: fence(r), None, False)]
     found = [clause for clause in found if not (isinstance(clause, Const) and clause.value)]
     schema = automaton.register_schema
