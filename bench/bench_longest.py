@@ -3,10 +3,13 @@
 Of the events 10, 80 and 10 % are a, b and c, values 1 to 1000. One partial match of each state and value is held, whatever the
 window; the plain operator holds one of each beginning and path. In order, and with a twentieth of the events 1 to 1000 places late;
 batches of 100,000, each with a promise. The answer is compared with the longest of all matches, over few events, a small window.
+Then one `push` of a b that comes so many steps late, where 1,000 values are held.
 """
 
 from __future__ import annotations
 
+import statistics
+import time
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,9 +18,11 @@ import numpy as np
 import afa
 from bench.drive import Batches, Outcome, batched, matches_of, run
 from bench.measure import Options, Row, interleaved, rates, ratio
-from bench.workloads import Stream, punctuated, shifted
+from bench.workloads import EVENT, Stream, punctuated, shifted
 
 BATCH, VALUES, WINDOWS, LATE = 100_000, 1000, (500, 5_000, 50_000), (0.0, 0.05)
+BEHIND, PUSHES, TICKS = (0, 100, 1000), 100, 1000
+"""How late single events are, how many of them come, and the ticks between two of the others."""
 SMALL, FEW = 50, 4000
 """Window and events of the plain operator."""
 
@@ -60,6 +65,22 @@ def longest(make: Any, fed: Batches) -> set[tuple[int, int, int]]:
     return {(*match, re) for match, re in ends.items()}
 
 
+def late_push(window: int, behind: int, n: int, pushes: int, engine: Any) -> float:
+    """Microseconds of CPU that a push of a b takes, ``behind`` steps behind the last of ``n`` events; the median."""
+    stream = events(n, 0.0, n)
+    op = query(window * TICKS).operator(engine=engine, longest=True)
+    of = stream["kind"] == EVENT
+    op.push_many({"sort": stream["sort"][of], "val": stream["val"][of], "le": stream["le"][of] * TICKS})
+    spent, rng = [], np.random.default_rng(3)
+    for le, val in zip(
+        range((n - 1 - behind) * TICKS - pushes, (n - 1 - behind) * TICKS), rng.integers(1, VALUES + 1, pushes).tolist()
+    ):
+        begin = time.thread_time_ns()
+        op.push(afa.insert(Event(1, val), le))
+        spent.append(time.thread_time_ns() - begin)
+    return statistics.median(spent) / 1000
+
+
 def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     engine: Any = o.engine
@@ -88,4 +109,8 @@ def measure(o: Options) -> list[Row]:
             column = columns[str(late)]
             shares = {"M events/s": rates(column), "rate, relative to in order": ratio(column, columns["0.0"])}
             rows.append({"window": window, "late, %": 100 * late, "matches": column[0].final, **shares})
+    for window in o.some(WINDOWS):
+        for behind in BEHIND:
+            taken = late_push(window, behind, o.size(100_000, least=4000), PUSHES, engine)
+            rows.append({"window": window, "steps behind": behind, "microseconds a push": round(taken, 1)})
     return rows
