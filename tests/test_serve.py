@@ -95,8 +95,7 @@ def rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
 def live(operator: Any, folder: Path, net: Net, automaton: Any = FALLS, **more: Any) -> LiveOperator:
     log = ArcLog(folder, automaton)
     query = automaton if isinstance(automaton, afa.Query) else None
-    read = None if query is None else (lambda text: afa.query(text, event=Tick))
-    return LiveOperator(operator, Steering(log, query, read, TEXT if query else None), net.take, NONE, **more)
+    return LiveOperator(operator, Steering(log, query, TEXT if query else None), net.take, NONE, **more)
 
 
 CHANGES_BY_HAND: list[tuple[dict[str, Any], Any]] = [

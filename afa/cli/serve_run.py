@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,18 +23,18 @@ from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.input_columns import choose
 from afa.cli.load import load
-from afa.cli.load_query import is_query, is_sql, load_query
+from afa.cli.load_query import is_query, load_query
 from afa.cli.output_times import in_text, with_times
 from afa.cli.pace import Pace
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.run import ENDS, operator_of, schema_of, typed_output
-from afa.errors import AfaError, QueryError
-from afa.language.query import Query, query, sql
-from afa.language.sase_printer import sase_text
+from afa.errors import AfaError
+from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.schema import Schema
 from afa.serve.live_operator import LiveOperator
+from afa.serve.query_text import text_of
 from afa.serve.site import Site
 from afa.serve.steering import Steering
 from punctuation.sources import BoundedDisorder
@@ -68,7 +68,6 @@ class Opened(NamedTuple):
     job: Job
     query: Query | None = None
     text: str | None = None
-    read: Callable[[str], Query] | None = None
 
 
 def serve(job: Job, how: Serving) -> None:
@@ -192,7 +191,7 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
     put_about(log.path, opened.automaton, job.tick)
     return LiveOperator(
         operator,
-        Steering(log, opened.query, opened.read, opened.text),
+        Steering(log, opened.query, opened.text),
         texts,
         none if opened.shown.scalar else none.to_pydict(),
         stage=stage,
@@ -216,19 +215,9 @@ def _opened(job: Job, source: Source) -> Opened:
         return Opened(automaton, automaton.event_schema, automaton.match_schema, operator_of(automaton, job), job)
     found, job = load_query(job, source, automaton)
     options = {name: getattr(job, name) for name in ("late", "tick", "cancel", "threads", "longest")}
-    text, tree = None, found.tree
-    given: dict[str, Any] = {"event": tree.event, "tick": tree.tick, "order": tree.order}
-    if is_query(job.pattern):
-        text = Path(job.pattern).read_text(encoding="utf-8")
-    else:
-        with contextlib.suppress(QueryError):
-            text = sase_text(tree)
-
-    def read(text: str) -> Query:
-        return sql(text, **given) if is_sql(job.pattern) else query(text, type=tree.type_column, **given)
-
-    operator = found.operator(**options)
-    return Opened(found.automaton, Schema.of(tree.event, "event"), found.shown, operator, job, found, text, read)
+    text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else text_of(found)
+    events, operator = Schema.of(found.tree.event, "event"), found.operator(**options)
+    return Opened(found.automaton, events, found.shown, operator, job, found, text)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.arclog.arc_log import Poll
+from afa.arclog.arc_log import ArcLog, Poll
 from afa.errors import AfaError
 from afa.operator.statistics import statistics_of
 from afa.serve.board import Board
@@ -61,7 +61,9 @@ class LiveOperator:
         times: Callable[[int], str] = str,
         told: dict[str, Any] | None = None,
     ) -> None:
-        self.board = Board()
+        if not isinstance(steering.log, ArcLog):
+            raise AfaError(f"expected an afa.ArcLog, which an operator follows, but got {steering.log!r}")
+        self.board, self._log = Board(), steering.log
         self.rows = self.matches = self.withdrawn = 0
         self._operator, self._steering, self._texts, self._none = operator, steering, texts, none
         self._stage, self._pace, self._tick, self._times, self._told = stage, pace, tick, times, told or {}
@@ -75,13 +77,13 @@ class LiveOperator:
     def push(self, items: list[Any], rows: int = 0) -> None:
         """Take events and promises, and before them what the log has brought, as one call."""
         with self._lock:
-            self._call([Poll(self._steering.log), *items])
+            self._call([Poll(self._log), *items])
             self.rows += rows
 
     def poll(self) -> None:
         """Take what the log has brought, and look at what is held if it was long ago."""
         with self._lock:
-            self._call([Poll(self._steering.log)])
+            self._call([Poll(self._log)])
             self.look()
 
     def _call(self, items: list[Any]) -> list[str]:
@@ -184,10 +186,10 @@ class LiveOperator:
 
     def _change_arcs(self, data: dict[str, Any]) -> str:
         before, at = self._operator._core.progress.now, instant_of(data)
-        self._call([Poll(self._steering.log)])  # what others have written is told apart
+        self._call([Poll(self._log)])  # what others have written is told apart
         query, text = self._steering.query, self._steering.text
         said = self._steering.write(data, at)
-        told = self._call([Poll(self._steering.log)])
+        told = self._call([Poll(self._log)])
         if told:
             self._steering.query, self._steering.text = query, text
             raise AfaError("; ".join(told))

@@ -12,14 +12,14 @@ Functions are text over the allow-list of `afa.expression`; nothing of it is run
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
-from afa.arclog.arc_log import ArcLog
+from afa.arclog.log_writer import LogWriter
 from afa.change import Change, insert, retract
 from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.language.query import Query
 from afa.model.arc import Arc
+from afa.serve.query_text import another
 from punctuation.time import FOREVER
 
 ARC_CHANGES = ("swap", "insert", "end", "query")
@@ -30,21 +30,16 @@ class Steering:
 
     Parameters
     ----------
-    log : ArcLog
+    log : LogWriter
         The log that the job reads, for its automaton.
     query : Query, optional
         What the job runs, if that is a query.
-    read : callable, optional
-        Makes a query of a text. None: the query has no text.
-    text : str
-        The query's text, as it is now.
+    text : str, optional
+        The query's text, as it is now. None: it has none.
     """
 
-    def __init__(
-        self, log: ArcLog, query: Query | None = None, read: Callable[[str], Query] | None = None, text: str | None = None
-    ) -> None:
+    def __init__(self, log: LogWriter, query: Query | None = None, text: str | None = None) -> None:
         self.log, self.query, self.text = log, query, text
-        self._read = read
 
     def write(self, data: dict[str, Any], at: int | str | None) -> str:
         """Write a change of arcs that holds from ``at`` on (None: from when it is read); return what was done, in words.
@@ -84,9 +79,9 @@ class Steering:
         return f"inserted {arc.name!r}"
 
     def _query(self, text: str, at: int | str | None) -> str:
-        if self.query is None or self._read is None:
+        if self.query is None or self.text is None:
             raise AfaError("expected a job whose query is text, to swap its text, but got one without")
-        changes = self.query.changes_to(self._read(text))
+        changes = self.query.changes_to(another(self.query, text))
         arcs = self._difference(changes.query)
         self.log.write(arcs, at=at)
         self.query, self.text = changes.query, text

@@ -15,7 +15,7 @@ ledger          the arcs of a bucket, worked out once for all buckets of a proce
 recipe          what a state depends on, for code that changes
 moved           keys that move to another number of buckets
 shared          operators in shared memory between batches; operator_image: one as a file
-metrics         what each bucket tells of each batch
+metrics         what each bucket tells of each batch; live_query: the live page of a running query
 shipped         what workers are sent, and what they say if they lack a module
 table_folder    changes folded into the matches in force, and where `keep_current` keeps them
 session         Spark in this process, and what `match` wants of any
@@ -24,9 +24,22 @@ session         Spark in this process, and what `match` wants of any
 from __future__ import annotations
 
 from afa.spark.arc_lines import ArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
+from afa.spark.live_query import Served, serve
 from afa.spark.metrics import line, listener, metrics
 from afa.spark.plan import match
 from afa.spark.session import NEEDED, local_session
 from afa.spark.table_folder import current, keep_current
 
-__all__ = ["NEEDED", "arc_log", "current", "keep_current", "line", "listener", "local_session", "match", "metrics"]
+__all__ = [
+    "NEEDED",
+    "Served",
+    "arc_log",
+    "current",
+    "keep_current",
+    "line",
+    "listener",
+    "local_session",
+    "match",
+    "metrics",
+    "serve",
+]

@@ -33,6 +33,7 @@ from afa.spark.held import Held, Windows
 from afa.spark.job import Answer, Fault, Job
 from afa.spark.ledger import Logged
 from afa.spark.operator_image import Image
+from afa.spark.packed_rows import STATE
 from afa.spark.recipe import Difference, check, difference, rebuilt
 from afa.spark.stages import Stages
 from afa.state.key_columns import KeyColumns
@@ -265,6 +266,7 @@ class Bucket:
             "partial_matches": None if sizes is None else sizes.partial_matches,
             "ties": None if sizes is None else sizes.ties,
             "candidates": None if sizes is None else self._stages.matches,
+            **({} if sizes is None else {f"{STATE}{state}": n for state, n in engine.by_state().items()}),
             "held": len(self._held.rows),
             "memory_bytes": engine.store.memory.used + engine.store.directory.keys.arrays.nbytes,
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
 from afa.spark.job import Job
-from afa.spark.packed_rows import FAULT, LATE, MATCH, METRICS
+from afa.spark.packed_rows import FAULT, LATE, MATCH, METRICS, STATE
 
 NAME = "afa"
 """The beginning of the names of observed metrics."""
@@ -37,6 +37,8 @@ FIELDS = {
     "state_ms": "double",  # with its state: store, shared memory, timers
     "watermark": "timestamp",
 }
+MOST_STATES = 100
+"""Of so many states the partial matches are among the observed metrics."""
 COUNTED = ("matches", "withdrawn", "late", "faults")
 SUMMED = ("events", "keys", "held", "memory_bytes", "stored_bytes", "read_bytes", "written_bytes", "operator_ms", "state_ms")
 
@@ -71,19 +73,24 @@ def name_of(job: Job, name: str | None) -> str:
     return name if name.startswith(NAME) else f"{NAME} {name}"
 
 
-def observed(changes: DataFrame, name: str) -> DataFrame:
-    """Return changes with the numbers of each batch among the query's observed metrics, under a name."""
-    kind, diff, told = F.col("kind"), F.col("diff"), F.when(F.col("kind") == METRICS, _parsed())
+def observed(changes: DataFrame, name: str, states: Sequence[str] | None) -> DataFrame:
+    """Return changes with the numbers of each batch among the query's observed metrics, under a name.
+
+    ``states``: those of which partial matches are told, each under its name behind `STATE`; None: no partial matches are.
+    """
+    held = [] if states is None else ["partial_matches", *(f"{STATE}{state}" for state in states[:MOST_STATES])]
+    kind, diff, told = F.col("kind"), F.col("diff"), F.when(F.col("kind") == METRICS, _parsed(held[1:]))
     conditions = ((kind == MATCH) & (diff > 0), (kind == MATCH) & (diff < 0), kind == LATE, kind == FAULT)
     return changes.observe(
         name,
         *(F.count(F.when(condition, 1)).alias(name) for name, condition in zip(COUNTED, conditions)),
-        *(F.sum(told[name]).alias(name) for name in SUMMED),
+        *(F.sum(told[name]).alias(name) for name in (*SUMMED, *held)),
     )
 
 
-def _parsed() -> Column:
-    schema = ", ".join(f"{name} {kind}" for name, kind in FIELDS.items())
+def _parsed(more: Sequence[str] = ()) -> Column:
+    names = (name.replace("`", "``") for name in more)
+    schema = ", ".join([*(f"{name} {kind}" for name, kind in FIELDS.items()), *(f"`{name}` bigint" for name in names)])
     return F.from_json("reason", schema, {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"})
 
 

@@ -32,6 +32,8 @@ from punctuation.time import FOREVER
 _begun: Counter[str] = Counter()
 EVENTS, ARC, BAD, END, WAKE = 0, 1, 2, 3, 4
 PARTS = "bucket int, part int, rows binary"
+STATE = "state "
+"""What stands, among a bucket's numbers, before the name of a state whose partial matches are counted."""
 MATCH, LATE, FAULT, CODE, NOTE, METRICS = "match", "late", "fault", "code", "note", "metrics"
 
 

@@ -224,7 +224,7 @@ def match(
         behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
         if not first and asked.choose is None:  # what is chosen may change behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.delay, behind))
-        found = observed(found, name_of(job, name))
+        found = observed(found, name_of(job, name), list(automaton.states) if metrics else None)
         return found if metrics else found.where(F.col("kind") != METRICS)
 
     def transform(events: DataFrame) -> DataFrame:

@@ -16,7 +16,7 @@ from tests.spark.streams import when
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python( \w+)?\n(.*?)```", PAGE, re.DOTALL)
-FOLDERS = "ticks|changes|checkpoint|kept|now|changes-2|checkpoint-2|arcs|arcs-of-jumps"
+FOLDERS = "ticks|changes|checkpoint|kept|now|changes-2|checkpoint-2|changes-3|checkpoint-3|arcs|arcs-of-jumps"
 TICKS = [(1, -1.5, 1), (4, 2.0, 1), (2, -1.5, 1), (3, 0.5, 1), (3, 0.5, -1), (9, 2.5, 1)]
 
 

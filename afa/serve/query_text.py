@@ -1,0 +1,32 @@
+"""The text of a query, and a query of another text over the same events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.errors import QueryError
+from afa.language.query import Query, query, sql
+from afa.language.sase_printer import sase_text
+
+
+def text_of(found: Query) -> str | None:
+    """Return a query as SASE+ text; None: it says what the text can't."""
+    try:
+        return sase_text(found.tree)
+    except QueryError:
+        return None
+
+
+def another(found: Query, text: str) -> Query:
+    """Return the query of a text, SASE+ or SQL, over the events of another one, with its tick and order.
+
+    Raises
+    ------
+    QueryError
+        The text is no query of these events.
+    """
+    tree = found.tree
+    given: dict[str, Any] = {"event": tree.event, "tick": tree.tick, "order": tree.order}
+    if "match_recognize" in text.lower():
+        return sql(text, **given)
+    return query(text, type=tree.type_column, **given)
