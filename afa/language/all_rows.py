@@ -10,6 +10,7 @@ from afa.errors import AfaError, blame
 from afa.language.chosen_events import ChosenEvents, MatchRows, Taken, TellsEvents, Told
 from afa.language.row_values import RowValues
 from afa.lineage import Lineage
+from afa.model.raised import Raised, in_words
 from speculation.before_after import After
 from speculation.choose import Choose
 
@@ -74,7 +75,13 @@ class Rows(ChosenEvents):
         try:
             rows = list(shown.values.of([(components[each.component], each.payload) for each in taken]))
         except Exception as error:
-            blame(error, f"MEASURES, in the match from {taken[0].le} to {taken[-1].le}")
+            where = f"MEASURES, in the match from {taken[0].le} to {taken[-1].le}"
+            if self._core.faults is not None:
+                self._core.faults.take(
+                    Raised(match.key, taken[-1].le, None, "", "MEASURES", in_words(error)), f"in {where}: its rows are left out"
+                )
+                return ()
+            blame(error, where)
             raise
         re: Any = match.re
         return tuple((row, each.le, re, match.key) for each, row in zip(taken, rows) if each.component not in shown.hidden)

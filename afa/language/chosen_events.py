@@ -111,6 +111,7 @@ class ChosenEvents(Stage):
         """Restore all; deadlines are set anew when they are needed."""
         super().call_failed(before)
         self._deadlines = None
+        self.begin()
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a chosen match that comes or goes, or a promise."""
@@ -180,16 +181,20 @@ class ChosenEvents(Stage):
                 told = SortedDict()
                 self._journal.put(self._told, key, told)
             for start, close, match, choices in some:
-                made = Told(match._replace(diff=1), close, self.of_match(match, self._taken(match, choices, span, start, close)))
+                taken = self._taken(match, choices, span, start, close)
+                made = Told(match._replace(diff=1), close, () if taken is None else self.of_match(match, taken))
                 self._journal.put(told, start, made)
                 self.count(made, 1)
             self._wait(key)
 
-    def _taken(self, match: Change, choices: Any, span: Span, start: Point, close: Point) -> list[Taken]:
+    def _taken(self, match: Change, choices: Any, span: Span, start: Point, close: Point) -> list[Taken] | None:
+        """Return the events of a match. None: rows of one place are among them, of which the operator has told, and goes on."""
         places, events = span
         here = events[bisect_left(places, start) : bisect_right(places, close)]
         taken = self._spec.taken(choices)
         if len(here) != len(taken):
+            if self._core.faults is not None:
+                return None
             raise ChangeError(
                 f"expected a match that takes each row from its first to its last one, {len(here)} of them, but got one of "
                 f"{len(taken)}, {match!r}: of arcs that are not of the query no rows can be told"

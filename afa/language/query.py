@@ -180,7 +180,7 @@ class Query:
         if self._choose is None:
             return made
         if self._rows is not None:
-            return AllRows(Choose(**self._choose).after(made), *self._rows)
+            return self.telling(Choose(**self._choose).after(made))
         if any(told.values()):
             return TellsMembers(Choose(**self._choose).after(made), rows_of(self.tree, self._choose), self.shown.cls, **told)
         return Choose(**self._choose, shown=self.shown.cls).after(made)
@@ -231,7 +231,19 @@ class Query:
         found = After.restore(inner, looking)
         if told is not None:
             return TellsMembers.restored(found, rows_of(self.tree, self._choose), self.shown.cls, told)
-        return found if self._rows is None else AllRows(found, *self._rows)
+        return found if self._rows is None else self.telling(found)
+
+    def telling(self, operator: After) -> AllRows:
+        """Put behind an operator of this query, and the choice behind it, what tells the rows of chosen matches.
+
+        Raises
+        ------
+        AfaError
+            The query shows one row a match.
+        """
+        if self._rows is None:
+            raise AfaError("expected a query with ALL ROWS PER MATCH but got one that shows one row a match")
+        return AllRows(operator, *self._rows)
 
     def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> Served:
         """Return what an operator is made of, with or without conditions that wait."""

@@ -72,6 +72,7 @@ class Bucket:
             self._held = Held(job.schema, job.speculation)
             options: dict[str, Any] = {"engine": "auto", "arc_punctuation": False, "keyed": True, "faults": self._faults}
             options |= {"window": job.window, "sequence": job.sequence, "longest": job.longest, "members": job.members}
+            options["lineage"] = job.asked.rows is not None
             self._core = Core(job.automaton, late=late, **options)
             self._core.arcs.elsewhere = True
             self._core.keys = Keys(job.automaton, job.key)

@@ -250,8 +250,6 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
         raise AfaError("expected a query with a key ([attribute] in text, .by(..), PARTITION BY): a stream is cut by it on Spark")
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
-    if tree.rows is not None:
-        raise AfaError("expected ONE ROW PER MATCH on Spark but got ALL ROWS PER MATCH; join matches and rows by key and time")
     window = None if query.window is None else timedelta(microseconds=query.window)
     return query.automaton, query.key, window, tree.order
 
@@ -260,7 +258,8 @@ def _asked(query: Query) -> Asked:
     """Return what a query asks for beside an operator."""
     back, choose = query.looking_back, query.choosing
     shown = None if choose is None else query.shown.cls
-    return Asked(back and query.tree.event, back and back.options, choose, shown, query.held)
+    rows = None if query.tree.rows is None else query.tree
+    return Asked(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
 
 
 def _tell(job: Job, alone: bool) -> None:

@@ -39,6 +39,7 @@ Recipe = Mapping[str, Any]
 FIXED = {
     "before": "negation at the start (with what it looks back by)",
     "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
+    "rows": "rows of matches (ALL ROWS PER MATCH)",
     "start": "start",
     "final": "final",
     "event": "event",

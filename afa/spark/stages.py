@@ -2,7 +2,8 @@
 
     rows, promise -> LastBefore -> operator -> Choose -> changes
 
-A query that begins with a negation has the first one, one with AFTER MATCH SKIP the second. What they hold is kept as blobs: a
+A query that begins with a negation has the first one, one with AFTER MATCH SKIP the second; behind that stands the one that tells
+rows (ALL ROWS PER MATCH), whose state follows from that of the operator and the choice. What they hold is kept as blobs: a
 whole one, then one for each save since, of the keys that have changed. What a promise has made final since is forgotten anew.
 """
 
@@ -17,6 +18,10 @@ import pyarrow.compute as pc
 
 from afa.change import Change
 from afa.engine import Logged
+from afa.language.all_rows import AllRows
+from afa.language.pattern import Tree
+from afa.language.query import Query
+from afa.language.rows_asked import rows_alike
 from afa.model.keys import take_key
 from afa.model.raised import Faults, Raised
 from afa.operator.call import Core
@@ -49,6 +54,8 @@ class Asked(NamedTuple):
         Of matches as they leave, where `Choose` takes more of them.
     held : mapping, optional
         For each state of a query a digest of the values that a match holds there.
+    rows : Tree, optional
+        The query, where each row of a match is told (ALL ROWS PER MATCH).
     """
 
     event: Any = None
@@ -56,6 +63,7 @@ class Asked(NamedTuple):
     choose: Mapping[str, Any] | None = None
     shown: Any = None
     held: Mapping[str, str] | None = None
+    rows: Tree | None = None
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -65,6 +73,7 @@ class Asked(NamedTuple):
             "before": before,
             "choose": None if self.choose is None else dict(self.choose),
             "held": self.held and dict(self.held),
+            **({} if self.rows is None else {"rows": repr(rows_alike(self.rows))}),
         }
 
 
@@ -79,6 +88,7 @@ class Stages:
         self._blobs = list(blobs)
         self._looking: LookBack | None = None
         self._choosing: After | None = None
+        self._telling: AllRows | None = None
         self._bits = -1
         keys = core.keys
         assert keys is not None
@@ -96,10 +106,12 @@ class Stages:
             prefer = asked.choose["prefer"]
             if prefer and prefer[0][0] == ":":
                 self._bits = core.automaton.match_schema.cls._fields.index(prefer[0][1:])  # type: ignore[attr-defined]
+            if asked.rows is not None:
+                self._telling = Query(asked.rows).telling(self._choosing)
         self._fresh: dict[str, dict[Hashable, None]] = {"looking": {}, "choosing": {}}  # keys that have changed since the last save
 
     def _choose(self, asked: Asked, parts: Sequence[Any]) -> Choose:
-        core, stage = self._core, Choose(**asked.choose or {}, shown=asked.shown)
+        core, stage = self._core, Choose(**asked.choose or {}, shown=asked.shown if asked.rows is None else None)
         stage.follow(core)
         for part, without in _newest(parts):
             stage.load(part.numbers, part.waiting, core.automaton.match_schema, without)
@@ -143,10 +155,12 @@ class Stages:
         if self._bits >= 0 and faults is not None:
             rows = self._that_can_be_chosen(rows, faults)
         stage, core = self._choosing.stage, self._core
-        if stage.columns:
+        if stage.columns and self._telling is None:
             return stage.pass_found(Found(rows, [(len(rows.le), final)] if final > before else [])).rows  # type: ignore[no-any-return]
         came: list[Any] = rows.changes(core.automaton.match_schema)
         chosen = stage.push_fitting([*came, *([Punctuation(final)] if final > before else [])])
+        if self._telling is not None:
+            chosen = self._telling.stage.push_fitting(chosen)
         return Logged.of([item for item in chosen if isinstance(item, Change)], core.shown)
 
     def _that_can_be_chosen(self, rows: Logged, faults: Faults) -> Logged:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import pyspark.cloudpickle
 import pytest
 
-import afa
 from afa import AfaError, Arc, Automaton, Keyed
 from tests.spark.streams import SECOND, when
 from tests.spark.test_stream import Files, read
@@ -44,12 +43,6 @@ def high(**names: Any) -> Automaton:
     return Automaton(
         start="a", final={"b"}, event=Signal, register=Held(), arcs=[Arc("a", "b", "sort > 3", "(sort,)", name="high")], **names
     )
-
-
-def test_rows_of_matches() -> None:
-    text = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sort ORDER BY at ALL ROWS PER MATCH PATTERN (a b) WITHIN 9)"""
-    with pytest.raises(AfaError, match="expected ONE ROW PER MATCH on Spark but got ALL ROWS PER MATCH"):
-        afa_spark.match(afa.sql(text, event=Signal), time="at")
 
 
 def test_a_session_without_the_settings(spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
