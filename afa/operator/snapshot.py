@@ -107,7 +107,11 @@ def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
     late: Any = first.late.policy
     core, table = without_states(first.automaton, fields, [], late, "auto", faults, lambda _: first.arcs.table)
     core.arcs.elsewhere = first.arcs.elsewhere
-    core.progress.now = max(each.progress.now for each in cores)
+    marks = [each.progress.marks() for each in cores]
+    core.progress.now = max(each.now for each in marks)
+    if core.lineage:  # of one that has seen no event yet, nothing is kept
+        core.progress.floor, core.progress.span = min(each.floor for each in marks), max(each.span for each in marks)
+        core.progress.answers = max(each.answers for each in marks)
     core.put_table(table)
     for each in cores:
         core.engine.load(each.engine.save())
