@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import afa
 from afa import Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, retract
 from punctuation import BoundedDisorder, ObservedLateness, SideOutput, Union
 from speculation import Choose, Cleanse, Consolidate, LastBefore, Ordered
@@ -132,6 +133,25 @@ def chosen(engine: str) -> Any:
     return stage
 
 
+TOLD = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sym ORDER BY at, seq MEASURES COUNT(*) AS n {}
+    PATTERN (a b+) WITHIN 20 DEFINE b AS x <> PREV(x))"""
+
+
+def told(rows: str, **options: Any) -> Callable[[str], Any]:
+    """A query in SQL that tells of the events behind chosen matches."""
+
+    def make(engine: str) -> Any:
+        op = afa.sql(TOLD.format(rows), event=Tick).operator(engine=engine, **options)  # type: ignore[arg-type]
+        for le in range(1, 12):
+            op.push(tick(le % 3, le, "ab"[le % 2], le))
+        op.push(Punctuation(4))
+        return op
+
+    return make
+
+
+EVERY, MEMBERS = told("ALL ROWS PER MATCH"), told("", members="x", tell="lineage")
+REVISED = [retract(*tick(8 % 3, 8, "a", 8)[:2]), tick(7, 8, "a", 8), tick(1, 12, "a", 12), Punctuation(26)]
 BEFORE, AFTER = (lambda op: Cleanse(5).before(op)), (lambda op: Cleanse(5).after(op))
 CHOOSE = lambda op: Choose(window=20).after(op)  # noqa: E731
 KINDS: dict[str, Kind] = {
@@ -161,6 +181,9 @@ KINDS: dict[str, Kind] = {
     ),
     "choose, after": Kind(around(CHOOSE), lambda op: op.push(tick(2, 8)), of_around),
     "choose, table": Kind(around(CHOOSE), lambda op: op.push_many([columns(30), Punctuation(12)]), of_around),
+    "all rows": Kind(EVERY, lambda op: op.push_many(REVISED), of_around),
+    "all rows, one": Kind(EVERY, lambda op: op.push(tick(5, 9, "a", 9)), of_around),
+    "members of chosen matches": Kind(MEMBERS, lambda op: op.push_many(REVISED), of_around),
     "before": Kind(around(BEFORE), lambda op: op.push(tick(2, 8)), of_around),
     "before, promise": Kind(around(BEFORE), lambda op: op.push(Punctuation(9)), of_around),
     "before, rows": Kind(around(BEFORE, table=True), lambda op: op.push_many([pa.table(columns(9)), Punctuation(28)]), of_around),
