@@ -115,6 +115,8 @@ EXAMPLES = {
     "brackets": ("PATTERN", "code"),
     "uncertain_readings": ("PATTERN", "code"),
     "library_steps": ("PATTERN", "code"),
+    "chained": ("DEEPER", "code"),
+    "why_not": ("PATTERN", "code"),
 }
 PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (pattern, live, rebound, swapped, vee, theft)}
 PICTURES |= {f"examples/pictures/{name}.svg": example(name, *how) for name, how in EXAMPLES.items()}

@@ -43,6 +43,9 @@ def pattern(status: str = "declined", limit: float = 50) -> Automaton:
     return Automaton(start="start", final={"again"}, arcs=arcs, event=Pay, register=First())
 
 
+PATTERN = pattern()
+
+
 def funnel(automaton: Automaton, window: str | int = "1 hour", key: str = "card") -> Funnel:
     rng = random.Random(1)
     op = Keyed(automaton, key=key, window=window, tick="ms")
@@ -53,16 +56,16 @@ def funnel(automaton: Automaton, window: str | int = "1 hour", key: str = "card"
 
 
 def main() -> None:
-    print("as it is meant:", funnel(pattern()).why)
-    print("a window in seconds:", funnel(pattern(), window=3600).why.partition(":")[2].partition(";")[0].strip() + ", ..)")
+    print("as it is meant:", funnel(PATTERN).why)
+    print("a window in seconds:", funnel(PATTERN, window=3600).why.partition(":")[2].partition(";")[0].strip() + ", ..)")
     for mistake, found in (
         ("a limit in cents", funnel(pattern(limit=5000))),
         ("a word misspelt", funnel(pattern("declned"))),
-        ("the wrong key", funnel(pattern(), key="id")),
+        ("the wrong key", funnel(PATTERN, key="id")),
     ):
         print(f"{mistake}:", found.why.partition(": ")[2])
     print()
-    print("\n".join(str(funnel(pattern())).splitlines()[4:6]))
+    print("\n".join(str(funnel(PATTERN)).splitlines()[4:6]))
 
 
 if __name__ == "__main__":
