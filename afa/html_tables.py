@@ -26,7 +26,8 @@ def escaped(text: str) -> str:
     import re
     from html import escape
 
-    return escape(re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text), quote=True)
+    text = escape(re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text), quote=True)
+    return re.sub("[\t\n\r]", lambda found: f"&#{ord(found[0])};", text)  # within an attribute they would become spaces
 
 
 def titled(title: str, *parts: str) -> str:

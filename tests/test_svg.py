@@ -108,7 +108,8 @@ def test_a_long_fence_is_cut_and_whole_in_the_title() -> None:
 
 
 HOSTILE = [
-    "</svg><script>alert(1)</script>", '" onload="alert(1)', "]]>", "a\x00b\x1b", "\ud800", "'&amp;<!--", "{color:red}</style>",
+    "</svg><script>alert(1)</script>",
+    '" onload="alert(1)', "]]>", "a\nb\tc\r", "a\x00b\x1b", "\ud800", "'&amp;<!--", "{color:red}</style>",
 ]  # fmt: skip
 
 
@@ -119,6 +120,7 @@ def test_names_are_only_text(name: str) -> None:
     text.encode()
     found = drawing(text)  # well-formed, and of these elements only
     assert len(found.states) == 2
+    assert "\x00" in name or "\ud800" in name or found.arcs[0].data["src"] == found.arcs[0].data["arc"] == name
     assert len(found.arcs) == 1
     assert "<script" not in text
     assert text.count("<style>") == text.count("</style>") == 1
