@@ -99,6 +99,7 @@ class Announcing:
         come = [change for change in changes if change.diff > 0]
         found = [change for change in changes if change.diff < 0]
         found += self._changed(held, found)
+        self.begin()  # which lets go what was read
         if self.members is None:
             found += come
         else:

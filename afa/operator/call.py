@@ -225,6 +225,8 @@ class Core(Member):
         marks, self.late.count, self.conditions.all, self.changes, self.outputs, self.withdrawn, numbers = before
         self.progress.restore(marks)
         self.late.waiting.clear()
+        if self.told is not None:
+            self.told.begin()
         if self.gapless is not None:
             self.gapless.put_counters(numbers)
         self.engine.rollback()

@@ -83,6 +83,7 @@ class ToldAnew:
             if old is None or new is None or any_payload(old) != any_payload(new):
                 found += [old._replace(diff=-1)] if old is not None else []
                 found += [new] if new is not None else []
+        self.begin()  # which lets go what was read
         if len(found) > 1:
             put_in_order(found)
         return found

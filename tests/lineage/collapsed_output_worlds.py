@@ -3,6 +3,7 @@
 Worlds are those of `tests.lineage.told_worlds`. Of each part of a call, brute force says which records there are before and behind
 it, by going through all paths; the operator must tell exactly their difference. On every other world it has ``longest=True``, on
 every third one ``having=`` in place of ``collapse=``: then it must tell the matches of which a path satisfies the condition.
+All ways in; a restore may go to the other engine, and to another number of threads.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-from afa import AfaError, Keyed, Operator, Punctuation
+from afa import AfaError, Keyed, LateEventError, Operator, Punctuation
 from tests.lineage.aggregated import aggregated
 from tests.lineage.test_having import said, satisfied
-from tests.lineage.told_worlds import ENGINES, Seen, all_behind, call, numbered
+from tests.lineage.told_worlds import ENGINES, Seen, all_behind, numbered
 from tests.oracle import one_nan
 from tests.stress import run as stress
+from tests.stress import tables
 from tests.stress.generate import BATCHES, World, on_arcs, push
 
 
@@ -32,6 +34,45 @@ def make(here: World, engine: str, asked: Any, longest: bool) -> Any:
     if here.options["key"]:
         return Keyed(here.automaton, key=here.options["key"], **options)
     return Operator(here.automaton, **options)
+
+
+def restored(here: World, operator: Any, engine: str, turn: int) -> Any:
+    """The operator after a snapshot: by the other engine now and then, with other threads, or as it was pickled."""
+    other = ENGINES[(ENGINES.index(engine) + turn) % 2]
+    options: dict[str, Any] = {"arcs": here.pool[len(here.automaton.arcs) :], "engine": other}
+    if here.options["key"]:
+        options |= {"key": here.options["key"], "threads": (1, 3, 2)[turn % 3]}
+    return type(operator).restore(here.automaton, operator.snapshot(), **options)
+
+
+def call(here: World, operator: Any, op: Any, items: list[Any]) -> tuple[list[Any], str]:
+    """Push an operation; what was emitted, and how it ended."""
+    try:
+        if op[0] in ("table", "list"):
+            return pushed(here, operator, op, [item for item, _ in items]), stress.OK
+        if op[0] == "batch":
+            return operator.push_many([item for item, _ in items], net=op[2]), stress.OK
+        ((item, arcs),) = items
+        return (operator.push_arc(item) if arcs else operator.push(item)), stress.OK
+    except LateEventError:
+        return [], stress.LATE
+    except AfaError as error:
+        return [], f"{stress.ERROR} {error}"
+
+
+def pushed(here: World, operator: Any, op: Any, items: list[Any]) -> list[Any]:
+    """Push items as one table, or as a list of some."""
+    size = max(len(items), 1) if op[0] == "table" else 2
+    batch: list[Any] = []
+    arcs: list[Any] = []
+    for low in range(0, max(len(items), 1), size):
+        table, found = tables.columns(items[low : low + size], here.event, here.options["window"], len(arcs))
+        batch.append(table)
+        arcs += found
+    out = operator.push_many(batch[0] if op[0] == "table" else batch, net=op[2], arcs=arcs)
+    parts = [out] if op[0] == "table" else out
+    shown, key = operator._core.shown.cls, here.options["key"]
+    return [each for part in parts for each in ([part] if isinstance(part, Punctuation) else tables.changes(part, shown, key))]
 
 
 def records(model: Any, automaton: Any, asked: Any, known: dict[Any, Any]) -> Counter[Any]:
@@ -86,11 +127,11 @@ def run(spec: dict[str, Any], engine: str, number: int) -> Seen:
         forms = [[each] for each in (*sums, *(f"count {each} != 1" for each in components(here)))] or forms
     asked = forms[number // 2 % len(forms)]
     operator, known = make(here, engine, asked, bool(number % 2)), dict[Any, Any]()
-    inner = here.automaton.match_schema.cls
+    inner, saves = here.automaton.match_schema.cls, 0
     for step, op in enumerate(spec["ops"]):
         try:
             if op[0] == "save":
-                operator = stress.restored(here, operator, None, engine)
+                operator, saves = restored(here, operator, engine, saves + number), saves + 1
                 continue
             ops = op[1] if op[0] in BATCHES else [op]
             items = [(here.item(each), on_arcs(each)) for each in ops]
@@ -101,8 +142,6 @@ def run(spec: dict[str, Any], engine: str, number: int) -> Seen:
                     break
                 if op[0] in BATCHES and not op[2]:
                     models.append(models[-1].fork())
-            if op[0] == "table" or op[0] == "list":
-                op = ("batch", *op[1:])
             out, ended = call(here, operator, op, items)
             assert (ended != stress.OK) == refused, f"it ended {ended}"
             operator._check()

@@ -215,3 +215,15 @@ def test_random_worlds(engine: str) -> None:
     for number in range(60):
         seen = seen.plus(told_worlds.run(numbered("told", number), engine, told_worlds.FORMS[number % len(told_worlds.FORMS)]))
     assert seen.announced > 200 and seen.again > 50, seen  # noqa: PT018
+
+
+@pytest.mark.parametrize("options", [{"members": True, "tell": "lineage"}, {"collapse": True}, {"having": "count(b) > 0"}], ids=str)
+def test_nothing_that_a_call_has_read_is_held_behind_it(options: dict[str, Any], engine: Any) -> None:
+    op = Operator(MANY, window=60, engine=engine, **options)
+    told: Any = op._core.told
+    op.push_many([insert(Ev("a"), 1), *(insert(Ev("b", i), i) for i in range(2, 9)), *(insert(Ev("c"), i) for i in range(10, 14))])
+    assert op.push(insert(Ev("b", 1), 2))
+    assert (told._before, told._from) == ({}, {})
+    with pytest.raises(AfaError, match="expected"):
+        op.push_many([insert(Ev("b", 7), 3), insert(7, 3)], net=False)
+    assert (told._before, told._from) == ({}, {})
