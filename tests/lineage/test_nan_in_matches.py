@@ -56,7 +56,10 @@ def test_a_nan_is_one_value(options: dict[str, Any], keyed: bool, engine: Any) -
                 change = retract
             else:
                 quote = Quote(
-                    choose.choice("aabbcc"), choose.choice((1.0, math.nan, math.nan)), choose.randint(0, 4), choose.randint(0, 1)
+                    choose.choice("aabbcc"),
+                    choose.choice((1.0, math.nan, math.nan)),
+                    choose.randint(0, 4),
+                    choose.choice((0, 0, 0, 1)),
                 )
                 le, change = choose.randint(1, 9), insert
                 held.append((quote, le))
