@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,8 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import afa
-from afa import Arc, Automaton
+from afa import AfaError, Arc, Automaton, Punctuation, insert, retract
 from afa.frames import slicing
+from afa.language.query import Query
+from afa.language.terms import Aggregate
+from tests.frames.test_find_worlds import ALL, changes
+from tests.frames.test_find_worlds import frame as table
+from tests.language import row_worlds
+from tests.language.worlds import world
+from tests.strategies import Seeded
 
 
 class Log(NamedTuple):
@@ -96,3 +104,46 @@ def test_retractions(engine: str) -> None:
     rows = {**{name: [*column, column[0]] for name, column in ROWS.items()}, "diff": [1, 1, 1, 1, -1]}
     found = afa.find(tries(), frame("dict", rows), members="id", time="at", window=60, diff="diff", engine=engine)
     assert members(found) == [[4, 3]]
+
+
+def one_by_one(query: Any, items: list[Any], engine: Any, end: int) -> dict[Any, Any]:
+    """The members of the matches in force at the end, of an operator that is told again of those whose events change."""
+    op, held = query.operator(engine=engine, members="seq", tell="lineage"), {}
+    out = [change for sign, event in items for change in op.push((insert if sign == "+" else retract)(*event))]
+    for change in [*out, *op.push(Punctuation(end))]:
+        if isinstance(change, Punctuation):
+            continue
+        name = *((change.key,) if isinstance(change.key, int) else change.key or ()), *change.payload, change.le, change.re
+        if change.diff < 0:
+            del held[name]
+        else:
+            held[name] = change.members
+    return held
+
+
+@pytest.mark.parametrize("kind", ["plain", "chosen"])
+def test_random_frames(kind: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("SLICE", 3), ("MOST", 3), ("KEYS", 1), ("SAMPLE", 2)):
+        monkeypatch.setattr(slicing, name, size)
+    met = 0
+    for number in range(40):
+        if kind == "chosen":
+            here = row_worlds.numbered("members of frames", number)
+            query = Query(replace(here.tree, rows=None, returns=(("n", Aggregate("", "count")),)))
+        else:
+            here = world(Seeded(f"members of frames {number}"), ALL[kind])
+            query = Query(here.tree)
+        items = changes(here)
+        if not items:
+            continue
+        try:
+            expected = one_by_one(query, items, engine, max(event.le for _, event in items))
+        except AfaError:  # of ties, where there may be none
+            continue
+        asked: dict[str, Any] = {"time": "when", "until": "until", "diff": "diff", "engine": engine, "members": "seq"}
+        found = afa.find(query, table(items), **asked)
+        *rows, members = (column.tolist() for column in found.values())
+        got = {tuple(row): each for row, each in zip(zip(*rows), members)}
+        assert got == expected, (kind, number)
+        met += len(got)
+    assert met > 20, met
