@@ -4,7 +4,7 @@
 before. CPU time of the call; of the count of all paths, behind it; of a call with its first path; of one with its events; and the
 path events a second.
 Then what `lineage=True` costs where nothing is asked (`bench.kept`), and what it takes to have each match come with its events
-(`bench.told`).
+(`bench.told`); and pushes a second where output follows from paths (`bench.collapsed`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from afa import Change, Query, insert, query
+from bench.collapsed import collapsed_rows
 from bench.kept import kept_rows
 from bench.measure import WINDOW, Options, Row, Spread, spread
 from bench.told import told_rows
@@ -32,7 +33,7 @@ class Ev(NamedTuple):
 
 
 def measure(o: Options) -> list[Row]:
-    return [*(row(o, name) for name in CASES), *kept_rows(o), *told_rows(o)]
+    return [*(row(o, name) for name in CASES), *kept_rows(o), *told_rows(o), *collapsed_rows(o)]
 
 
 def row(o: Options, name: str) -> Row:

@@ -69,13 +69,15 @@ def operator(automaton: Any, window: int, engine: str) -> Callable[[], Operator]
     return lambda: Operator(automaton, window=window, engine=engine)  # type: ignore[arg-type]
 
 
-def run(make: Callable[[], Any], fed: Batches, *, net: bool = True, columns: Sequence[str] | None = None) -> Outcome:
+def run(
+    make: Callable[[], Any], fed: Batches, *, net: bool = True, columns: Sequence[str] | None = None, grows: int = 4
+) -> Outcome:
     """Push all batches into a fresh operator; ``columns``: of the output, which ones make the answer.
 
-    The first quarter of the batches is not timed: there the state grows to its size.
+    The first quarter of the batches, or one in ``grows``, is not timed: there the state grows to its size.
     """
     op = make()
-    first = len(fed.batches) // 4
+    first = len(fed.batches) // grows
     outputs = [op.push_many(batch, net=net, **fed.arguments) for batch in fed.batches[:first]]
     gc.collect()
     begin = time.thread_time()

@@ -12,8 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from afa import AfaError, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, SnapshotError, insert, retract
-from afa.compiled import inforce
+from afa import (
+    AfaError,
+    Arc,
+    Automaton,
+    Change,
+    ChangeError,
+    Keyed,
+    LateEventError,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    insert,
+    retract,
+)
+from afa.compiled import batches, inforce
 from afa.operator.snapshot import MAGIC, VERSION, plain, unseal
 from punctuation import sealed
 from punctuation.time import FOREVER
@@ -54,6 +67,38 @@ def test_a_gap_is_told_once_and_its_numbers_are_counted(name: Any) -> None:
     found = op.statistics
     assert (found.gaps, found.missing, found.barriers, found.changes) == (1, 2, 1, 3)
     assert Operator(FALLS).statistics[-4:] == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("table", [False, True])
+@pytest.mark.parametrize("name", ENGINES)
+def test_numbers_are_held_against_times_behind_all_changes_of_a_call(
+    name: Any, table: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However a batch is cut: what a later change puts right is no fault, and a late one is told first."""
+    monkeypatch.setattr(batches, "KEYED_CHUNK", 3)
+    monkeypatch.setattr(batches, "CHUNK", 3)
+    for keyed in (False, True):
+        op = (
+            Keyed(FALLS, key="kind", gapless="seq", window=99, engine=name)
+            if keyed
+            else Operator(FALLS, gapless="seq", engine=name)
+        )
+        op.push_many([event(2, 10), Punctuation(5)])
+        wrong = [event(3, 8), *(event(number, 10 * number) for number in range(4, 9))]
+        rows = [*wrong, event(9, 1)]
+        with pytest.raises(LateEventError, match="got le=1 for"):
+            op.push_many(as_table(rows) if table else rows)
+        with pytest.raises(ChangeError, match="got seq=2 at le=10 and seq=3 at le=8"):
+            op.push_many(as_table(wrong) if table else wrong)
+        right = [*wrong, retract(E(0, 3), 8), event(3, 30)]
+        op.push_many(as_table(right) if table else right)
+        assert op.statistics.events == 8 - 1
+        op._check()
+
+
+def as_table(rows: list[Any]) -> dict[str, Any]:
+    columns = {name: [getattr(row.payload, name) for row in rows] for name in E._fields}
+    return columns | {"le": [row.le for row in rows], "diff": [row.diff for row in rows]}
 
 
 @pytest.mark.parametrize("name", ENGINES)

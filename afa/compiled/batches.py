@@ -328,7 +328,7 @@ class Batches:
         """Where numbers are gapless: what is repeated was not seen; ``seen``: the present before the records."""
         if not self._store.gaps:
             return
-        host.numbers_settled()
+        host.numbers_applied()
         le, diff, kind = (words.words[which, low:high] for which in (k.I_LE, k.I_DIFF, k.I_KIND))
         events = (kind == k.EVENT) | (kind == k.TAKEN)
         if (diff[events] == 0).any():

@@ -36,7 +36,7 @@ class NumberLookup:
             raise
 
     def _decide(self, host: Host, batch: Batch) -> None:
-        host.numbers_settled()
+        host.numbers_applied()
         store, w = self._store, self._store.memory.w
         index = w[k.W_INDEX]
         for x in sorted(w[index : index + store.memory.m[k.C_NEED]].tolist()):

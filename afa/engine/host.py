@@ -45,8 +45,8 @@ class Host(Protocol):
     def take_numbered(self, change: Change) -> int:
         """Return how many copies of an event take effect, where numbers are gapless; see `afa.operator.gapless`."""
 
-    def numbers_settled(self) -> None:
-        """Check that numbers ascend with time, now that those that `take_numbered` let pass are applied."""
+    def numbers_applied(self) -> None:
+        """Take note that what `take_numbered` let pass is applied; that numbers ascend with time is checked later."""
 
     def take_record(self, item: Change | Punctuation) -> None:
         """Take a punctuation, or a change of an arc, in the midst of a batch: calls `Engine.swap`, or what a punctuation calls."""

@@ -45,6 +45,8 @@ class Graph:
     ----------
     picks : callable
         Yields each pick that is in some path, as ``(component, event)``, in order.
+    has_extremes : bool
+        Whether `extremes` tells, without nodes.
     """
 
     def __init__(self, derivation: Derivation | Walked) -> None:
@@ -52,6 +54,12 @@ class Graph:
         self._nodes: dict[tuple[int, int], Node | None] = {}
         self._root: Node | None = None
         self.picks: Callable[[], Iterator[tuple[str, Change]]] = derivation.picks
+        self.has_extremes = isinstance(derivation, Walked)
+
+    def extremes(self, weight: Callable[[str, Any], Any]) -> tuple[Any, Any]:
+        """Return the least and the largest sum of weights, by component and payload, over a path. See `Walked.extremes`."""
+        found: tuple[Any, Any] = self._derivation.extremes(weight)
+        return found
 
     @property
     def root(self) -> Node | None:

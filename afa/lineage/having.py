@@ -23,8 +23,9 @@ SASE++ (Zhang, Diao, Immerman, SIGMOD 2014), over the graph of paths in place of
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from math import lcm
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
@@ -90,6 +91,7 @@ class Having:
 
     def __init__(self, graph: Graph, linear: Sequence[Linear], budget: int, text: str) -> None:
         self._graph, self._linear, self._budget, self._text = graph, linear, budget, text
+        self._whole: Sequence[Linear] = ()  # the same over whole numbers
         self._weights: dict[int, Sums] = {}  # by the identity of a pick
         self._ranges: dict[Node | None, list[tuple[Any, Any]]] = {}
 
@@ -101,7 +103,25 @@ class Having:
         BudgetError
             The budget was spent before that was clear.
         """
-        return next(self.paths(), None) is not None
+        told = self._told_by_extremes()
+        return told if told is not None else next(self.paths(), None) is not None
+
+    def _told_by_extremes(self) -> bool | None:
+        """Return whether there is such a path, if the least and the largest sum of each comparison tell. None: they do not.
+
+        Each of the two is the sum of a path. Of one comparison that is not sure one of them satisfies it, or maybe none does.
+        """
+        if not self._graph.has_extremes:
+            return None
+        unsure, one = 0, False
+        for linear in self._linear:
+            low, high = self._graph.extremes(linear.weight)
+            decided = linear.decided(low, high)
+            if decided is CUT:
+                return False
+            if decided is None:
+                unsure, one = unsure + 1, linear.compare(low, linear.bound) or linear.compare(high, linear.bound)
+        return True if unsure == 0 or (unsure == 1 and one) else None
 
     def count(self) -> int:
         """Return how many such paths there are, exactly. O(graph), and at most the budget: sums that differ, times ways.
@@ -188,7 +208,7 @@ class Having:
     def _left(self, sums: Sums, ranges: list[tuple[Any, Any]]) -> Sums | None:
         """Return the sums as far as they still matter at a node; None: what comes there is cut."""
         found = []
-        for each, linear, (least, largest) in zip(sums, self._linear, ranges):
+        for each, linear, (least, largest) in zip(sums, self._whole, ranges):
             decided = None if each is None else linear.decided(each + least, each + largest)
             if decided is CUT:
                 return None
@@ -196,26 +216,35 @@ class Having:
         return tuple(found)
 
     def _plus(self, sums: Sums, pick: tuple[str, Change]) -> Sums:
-        weights = self._weights.get(id(pick))
-        if weights is None:
-            component, change = pick
-            weights = self._weights[id(pick)] = tuple(linear.weight(component, change.payload) for linear in self._linear)
-        return tuple(None if each is None else each + weight for each, weight in zip(sums, weights))
+        return tuple(None if each is None else each + weight for each, weight in zip(sums, self._weights[id(pick)]))
 
     def _all_ranges(self) -> dict[Node | None, list[tuple[Any, Any]]]:
         """Return for each node, and each comparison, the least and the largest sum from there to the beginning. O(graph)."""
         if self._ranges:
             return self._ranges
         graph = self._graph
+        nodes = graph.nodes()
+        weights = self._scaled(pick for node in nodes for pick, _ in graph.ways(node))
         ranges: dict[Node | None, list[tuple[Any, Any]]] = {BEGUN: [(0, 0)] * len(self._linear)}
-        for node in reversed(graph.nodes()):
+        for node in reversed(nodes):
             found = [] if node.rest is None else [ranges[node.rest]]
             for pick, before in graph.ways(node):
-                weights = self._plus((0,) * len(self._linear), pick)
-                found.append([(low + w, high + w) for w, (low, high) in zip(weights, ranges[before])])
-            ranges[node] = [(min(low for low, _ in each), max(high for _, high in each)) for each in zip(*found)]
-        self._ranges = ranges  # all of them, or none: a field may hold no number that can be added up
+                found.append([(low + w, high + w) for w, (low, high) in zip(weights[id(pick)], ranges[before])])
+            ranges[node] = found[0] if len(found) == 1 else [(min(each)[0], max(high for _, high in each)) for each in zip(*found)]
+        self._ranges, self._weights = ranges, weights
         return ranges
+
+    def _scaled(self, picks: Iterable[tuple[str, Change]]) -> dict[int, Sums]:
+        """Return the weights of picks, by identity; from here on they and all bounds are whole numbers, which add up faster."""
+        found = {id(pick): pick for pick in picks}
+        columns, whole = [], []
+        for linear in self._linear:
+            column = [linear.weight(component, change.payload) for component, change in found.values()]
+            scale = lcm(linear.bound.denominator, *{value.denominator for value in column})
+            whole.append(linear._replace(bound=int(linear.bound * scale)))
+            columns.append([int(value * scale) for value in column])
+        self._whole = whole  # all of them, or none: a field may hold no number that can be added up
+        return dict(zip(found, zip(*columns)))
 
     def _spent(self) -> BudgetError:
         return BudgetError(
@@ -321,13 +350,14 @@ def _linear(term: Term, schema: Schema | None) -> list[Linear]:
 
     if term.aggregate == "count":
         return [Linear(present, term.compare, _plain(term.bound))]
-    taken = _plain(term.bound) if term.aggregate == "avg" else 0
+    taken, bound = (_plain(term.bound), 0) if term.aggregate == "avg" else (0, _plain(term.bound))
 
     def weight(component: str, payload: Any) -> Any:
         found = value(component, payload)
         return 0 if found is None else found - taken
 
-    return [Linear(weight, term.compare, 0 if term.aggregate == "avg" else _plain(term.bound)), Linear(present, gt, 0)]
+    own = Linear(weight, term.compare, bound)
+    return [own, Linear(present, gt, 0)] if term.compare(0, bound) else [own]  # of nothing the sum is 0, which does not satisfy it
 
 
 def _plain(value: Fraction) -> Any:

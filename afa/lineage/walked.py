@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import pairwise
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -121,6 +123,54 @@ class Walked:
         first = (self._first[i : last + 2] - begin).tolist()
         self._groups[i : last + 1] = [groups[low:high] for low, high in pairwise(first)]
         return self._groups[last] or []
+
+    # -- all paths at once ---------------------------------------------------------------------------------------------------
+
+    def extremes(self, weight: Callable[[str, Any], Any]) -> tuple[Any, Any]:
+        """Return the least and the largest sum of weights over a path: in one pass forward over all that leads to the match.
+
+        Several computations of one path have one sum. O(edges).
+        """
+        steps, numbers, _, _ = self._ways.groups
+        into, sources = self._ways.edges.tolist()
+        weights, scale = self._weights(weight)
+        low, high = [0] * self._ways.numbers, [0] * self._ways.numbers
+        found: list[int] = []
+        edge = group = 0
+        while group < len(steps):
+            step = steps[group]
+            news: dict[int, tuple[list[int], list[int]]] = {}
+            while group < len(steps) and steps[group] == step:
+                news.setdefault(numbers[group], ([], []))
+                group += 1
+            while edge < len(into) and into[edge] < group:
+                lows, highs = news[numbers[into[edge]]]
+                lows.append(low[sources[edge]] + weights[into[edge]])
+                highs.append(high[sources[edge]] + weights[into[edge]])
+                edge += 1
+            for number, (lows, highs) in news.items():
+                low[number], high[number] = min(lows), max(highs)
+            for number in self._numbers_in(self._ends.get(step, 0)):
+                found += (low[number], high[number])
+        return Fraction(min(found), scale), Fraction(max(found), scale)
+
+    def _weights(self, weight: Callable[[str, Any], Any]) -> tuple[list[int], int]:
+        """Return the weight of what each group picks, times a number that makes all of them whole; and that number."""
+        ways, known = self._ways, dict[tuple[int, int], Any]()
+        for pick in zip(*ways.groups[2:]):
+            if pick not in known:
+                event, component = pick
+                known[pick] = weight(ways.components[component], ways.form(*ways.events[event][0])) if event >= 0 else 0
+        scale = lcm(*{value.denominator for value in known.values()})
+        whole = {pick: int(value * scale) for pick, value in known.items()}
+        return [whole[pick] for pick in zip(*ways.groups[2:])], scale
+
+    @staticmethod
+    def _numbers_in(held: int) -> Iterator[int]:
+        while held:
+            low = held & -held
+            yield low.bit_length() - 1
+            held ^= low
 
     def components(self) -> set[str]:
         """Return the names that arcs in force take events for."""

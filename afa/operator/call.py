@@ -330,6 +330,7 @@ class Core(Member):
                     self._control(port, item)
         if batch:
             self._flush(batch)
+        self._settle_numbers()
         if not self.automaton.ties:
             self.engine.check_ties()
 
@@ -339,6 +340,8 @@ class Core(Member):
             let_go(self)
             self.progress.span = max(self.progress.span, columns.longest())
         self.engine.run_columns(columns, self, cuts)
+        if cuts is not None:
+            self._settle_numbers()
 
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
@@ -352,6 +355,7 @@ class Core(Member):
 
     def progress_to(self, t: int) -> None:
         """Take a promise of the event input under which no retraction waits in vain."""
+        self._settle_numbers()
         self.progress.promise_events(t)
         self._punctuate()
 
@@ -383,8 +387,13 @@ class Core(Member):
         self.changes -= abs(change.diff) - abs(left)
         return left
 
-    def numbers_settled(self) -> None:
-        """Check that the numbers that `take_numbered` let pass, applied by now, ascend with time."""
+    def numbers_applied(self) -> None:
+        """Take note that what `take_numbered` let pass is applied."""
+        if self.gapless is not None:
+            self.gapless.applied()
+
+    def _settle_numbers(self) -> None:
+        """Check that numbers ascend with time: before each promise and arc, and behind all changes of a call."""
         if self.gapless is not None:
             self.gapless.settled(self._numbered)
 
@@ -402,10 +411,10 @@ class Core(Member):
                     blame(error, f"of key {key!r}")
                 raise
         batch.clear()
-        if self.gapless is not None:
-            self.gapless.settled(self._numbered)
+        self.numbers_applied()
 
     def _control(self, port: str, item: Any) -> None:
+        self._settle_numbers()
         if isinstance(item, Punctuation) and item.where is not None:
             self._promise_some(port, item)
         elif isinstance(item, Punctuation):

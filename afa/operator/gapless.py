@@ -63,6 +63,7 @@ class Gapless:
         self._told: list[Change] = []  # repeated ones, for the callback
         self._here: dict[tuple[Hashable, int], tuple[int, Any] | None] = {}  # changes to come: LE and event of a number, None: gone
         self._waits: dict[tuple[Hashable, Any, int, int], int] = {}  # the same: more retractions of an event that wait
+        self._applied: dict[tuple[Hashable, int], tuple[int, Any] | None] = {}  # what came before, and is not checked yet
 
     # -- calls -------------------------------------------------------------------------------------------------------------
 
@@ -79,7 +80,7 @@ class Gapless:
         """Restore the counters, and forget the call under way."""
         self.gap_count, self.missing, self.repeats = counters
         self._told = []
-        self._here, self._waits = {}, {}
+        self._here, self._waits, self._applied = {}, {}, {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Gapless:
         other = memo[id(self)] = copy.copy(self)
@@ -144,6 +145,11 @@ class Gapless:
         if callable(self.repeated):
             self._told.append(change)
 
+    def applied(self) -> None:
+        """Take note that the taken changes have been applied; more may come before their numbers are checked."""
+        self._applied |= self._here
+        self._here, self._waits = {}, {}
+
     def settled(self, engine: Numbered) -> None:
         """Check, after the taken changes have been applied, that numbers ascend with time around them.
 
@@ -152,7 +158,8 @@ class Gapless:
         ChangeError
             They do not.
         """
-        here, self._here, self._waits = self._here, {}, {}
+        self.applied()
+        here, self._applied = self._applied, {}
         wrong: list[tuple[tuple[int, int], tuple[int, int], Hashable]] = []
         for (key, number), event in here.items():
             if event is not None:

@@ -34,6 +34,7 @@ OWNER, DEADLINES, REST, GONE, NEW, GREW = -1, -2, -3, -4, -16, -(1 << 40)
 KEY_BITS = 32
 KEY = (1 << KEY_BITS) - 1
 SMALLEST, LARGER = 64, 4
+LARGE = 44  # the size class of blocks of 2**17 words
 
 
 @kernel
@@ -278,7 +279,8 @@ def take_block(m: Any, words: int) -> int:
     """Take a block of at least so many words from the heap; its first word is its size class.
 
     Returns its address, or NEED_HEAP. Of many keys small ones lie in cells. Of the others one that was used before is taken even if
-    it is somewhat larger: new memory costs more.
+    it is somewhat larger: new memory costs more. Hence a new one that is LARGE gets some room to spare: the next one that takes its
+    place may need a little more, and what nobody writes to is no memory yet.
     """
     size = class_of(words)
     if size + LARGER >= CLASSES:
@@ -295,6 +297,8 @@ def take_block(m: Any, words: int) -> int:
             m[head] = found
             return int(head)
     address = m[C_TOP]
+    if size >= LARGE and address + size_of(size + 1) <= m[C_LIMIT]:
+        size += 1
     if address + size_of(size) > m[C_LIMIT]:
         return NEED_HEAP
     m[C_TOP] = address + size_of(size)
