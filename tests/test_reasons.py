@@ -157,7 +157,8 @@ def check(change: Change, item: Any, before: set[Any]) -> None:
     elif because.kind == "lifetime":
         assert "lasts until" in because.text
     else:
-        assert because.kind in ("clock", "changed", "before"), because
+        assert because.kind in ("clock", "changed", "before", "passed"), because
+        assert because.kind != "passed" or item.le <= change.le
 
 
 def check_way(automaton: Automaton, match: Change, items: list[Any]) -> bool:

@@ -15,10 +15,10 @@ class Because(NamedTuple):
     kind : str
         Of a withdrawn match ``"between"`` (an event lies between two of its events), ``"instant"`` (it came at the instant of one),
         ``"absence"`` (it came before a time-out), ``"before"`` (before the first), ``"retracted"`` (one of its events went),
-        ``"clock"`` (time is not there any more), ``"lifetime"`` (it lasts for another time), ``"choice"`` (AFTER MATCH SKIP chooses
-        another), ``"arc"``, else ``"changed"``. Of an announced one ``"completes"`` (the event is its last one), ``"part"``,
-        ``"cleared"`` (what stood in its way went), ``"promise"``, ``"clock"``, ``"lifetime"``, ``"choice"``, ``"arc"``,
-        ``"changed"``.
+        ``"passed"`` (one that it passed over went), ``"clock"`` (time is not there any more), ``"lifetime"`` (it lasts for another
+        time), ``"choice"`` (AFTER MATCH SKIP chooses another), ``"arc"``, ``"promise"`` (a stage had held it back), else
+        ``"changed"``. Of an announced one ``"completes"`` (the event is its last one), ``"part"``, ``"cleared"`` (what stood in its
+        way went), ``"passed"``, ``"promise"``, ``"clock"``, ``"lifetime"``, ``"choice"``, ``"arc"``, ``"changed"``.
     change : Change
         Of an event, as it came: key, LE and the sign of ``diff`` are those of the input; or of an arc. Of a promise: an event None
         with the promise as LE and a ``diff`` of 0.

@@ -59,7 +59,8 @@ def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
     if change.le == le and newest:
         return "completes", f"{event} is its last event"
     late = "came" if newest else "arrived late"
-    if _among(asked, match):
+    events = _events(asked, match)
+    if any(same_event(each, change) for each in events):
         return (
             ("completes", f"{event} {late} and is its last event")
             if change.le == le
@@ -69,13 +70,16 @@ def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
         return "clock", f"{event} {late}, so that time has come to {words.time(le, le)}"
     if "Choose" in asked.stages:
         return "choice", f"{event} {late}, and this match is chosen"
+    when: list[Any] = [each.le for each in events]
+    if when and min(when) < change.le and change.le not in when:
+        return "passed", f"{event} {late}, and it passes over this event"
     return "changed", f"{event} {late}, and the match is there with it"
 
 
-def _among(asked: Asked, match: Change) -> bool:
-    """Return whether the event is in a path of the match."""
+def _events(asked: Asked, match: Change) -> list[Change]:
+    """Return the events in the paths of a match in force; none, where it began before what is held."""
     try:
-        events = asked.operator.lineage(match).events()
+        found = asked.operator.lineage(match).events()
     except AfaError:
-        return False
-    return any(same_event(each, asked.change) for found in events.values() for each in found)
+        return []
+    return [each for events in found.values() for each in events]

@@ -88,6 +88,8 @@ def _retracted(asked: Asked, match: Change, paths: list[Path]) -> Told:
         return "clock", f"{event} was retracted, so that time has not come to {when} any more.", ()
     if "Choose" in asked.stages and paths:
         return "choice", f"since {event} was retracted, another match is chosen.", ()
+    if any(_passes(path, change) for path in paths if path) and change.le <= match.le:  # type: ignore[operator]
+        return "passed", f"{event}, over which it passed, was retracted.", ()
     return "changed", f"{event}, without which there is no such match, was retracted.", ()
 
 
@@ -120,6 +122,12 @@ def _inserted(asked: Asked, match: Change, paths: list[Path]) -> Told:
     if before:
         return "before", f"{event} {late} and lies before its first event, {words.event(begins[0], near)}.", (begins[0],)  # type: ignore[arg-type]
     return "changed", f"{event} {late}; with it there is no such match.", ()
+
+
+def _passes(path: Path, change: Change) -> bool:
+    """Return whether an event stands behind the first event of a path, and at the instant of none."""
+    when: list[Any] = [each.le for _, each in path]
+    return when[0] < change.le and change.le not in when
 
 
 def _placed(sequence: str | None) -> Any:
