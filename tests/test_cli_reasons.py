@@ -56,7 +56,10 @@ def test_a_sentence_below_each_match(pays: str) -> None:
         "- [2026-01-01T14:05:00, 2026-01-01T14:10:00) card=c1 first=2026-01-01T14:00:00",
         f"    {WITHDRAWN}",
     ]
-    assert call("run", "p.py:pattern", pays, "--reasons").stdout == ""  # in one batch nothing has come
+    done = call("run", "p.py:pattern", pays, "--reasons")
+    assert done.stdout.splitlines() == lines  # row by row, unless it is said how many come at once
+    assert "a second" not in done.stderr
+    assert call("run", "p.py:pattern", pays, "--reasons", "--batch", "3").stdout == ""
 
 
 def test_columns(pays: str) -> None:

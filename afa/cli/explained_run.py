@@ -43,8 +43,8 @@ def explaining(operator: Any, job: Job) -> Any:
 
 
 def how_pushed(job: Job) -> dict[str, bool]:
-    """Return how batches are pushed: a report shows each row as it came, unless the user says how many come at once."""
-    return {"net": False} if job.report is not None and job.batch is None else {}
+    """Return how batches are pushed: reasons are told of each row as it came, unless the user says how many come at once."""
+    return {"net": False} if (job.reasons or job.report is not None) and job.batch is None else {}
 
 
 def write_report(operator: Any, job: Job) -> None:

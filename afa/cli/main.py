@@ -167,7 +167,7 @@ COLLAPSE = (
     "FIELD over all of them; component.FIELD: of the events of one component; *: the paths only."
 )
 HAVING = "Tell only matches of which a path satisfies CONDITION on sums, averages and counts: 'sum(b.price) > 100'."
-REASONS = "Say of each match why it came or went: which row did it, and how, in a sentence; --output has a column because."
+REASONS = "Say of each match why it came or went: which row did it, and how. Rows are taken one by one, unless --batch is said."
 REPORT = (
     "Write the run as a page, which needs no network: events by when they happened and arrived, partial matches, matches, what was "
     "withdrawn, and why. Rows are taken one by one, unless --batch says how many come at once."

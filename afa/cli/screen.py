@@ -23,14 +23,16 @@ from afa.operator.statistics import statistics_of
 from afa.reasons.because_column import BECAUSE
 from punctuation.time import FOREVER
 
+MANY = 10_000
+"""Of fewer events the time is that of the start."""
 STYLES = {"+": "green", "-": "red"}
 
 
 class Summary:
-    """The numbers of a run."""
+    """The numbers of a run. ``rated``: whether it took batches, so that it says something how many events a second it took."""
 
-    def __init__(self, *, keyed: bool) -> None:
-        self.keyed = keyed
+    def __init__(self, *, keyed: bool, rated: bool = True) -> None:
+        self.keyed, self._rated = keyed, rated
         self.began = time.perf_counter()
         self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = self.pending = 0
         self.not_final = 0
@@ -83,7 +85,7 @@ class Summary:
             ("retractions open", self.pending, "of events that have not come"),
         ]
         return [
-            ("events", self.events, f"{self.rate:,.0f} a second"),
+            ("events", self.events, f"{self.rate:,.0f} a second" if self._rated and self.events >= MANY else ""),
             ("late", self.late, late),
             *keys,
             ("state", self.state, "most held at once: events, partial matches, matches"),
