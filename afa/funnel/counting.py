@@ -279,6 +279,8 @@ class Counting(Tally):
 
     def _fire(self, standing: Standing, since: int, horizon: int) -> None:
         """Let the time-outs of all that stands fire up to an instant; a promise has let those below ``since`` fire before."""
+        if not self.table.timeouts:
+            return
         least = max(since, self.since)
         waiting = [(since, p) for state in self.table.timeouts if standing.holds(state) for p in standing.in_state(state)]
         fired: dict[tuple[int, PMatch], None] = {}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from afa import Arc, Automaton, Funnel, Keyed, Operator, Punctuation, insert, query, retract
+from afa import Arc, Automaton, Funnel, Instant, Keyed, Operator, Punctuation, insert, query, retract, sql
 from afa.errors import AfaError
 from tests import raising
 
@@ -326,3 +326,23 @@ def test_arcs_of_a_query_are_named_once() -> None:
     operator = query(f"{text} WITHIN 1 hour", event=Pay, tick="ms").operator()
     operator.push_many(payments(40))
     assert [row[0] for row in operator.funnel().rows_of_arcs()][:2] == ["a: start -> a", "b: a -> F"]
+
+
+def test_stages_have_the_funnel_of_their_operator() -> None:
+    text = (
+        "SELECT * FROM pays MATCH_RECOGNIZE (PARTITION BY card ORDER BY at MEASURES a.amount AS x AFTER MATCH SKIP PAST LAST ROW "
+        "PATTERN (a b) WITHIN INTERVAL '1' HOUR DEFINE a AS status = 'declined', b AS status = 'refund')"
+    )
+
+    class Dated(NamedTuple):
+        card: str
+        amount: float
+        status: str
+        at: Instant | None = None
+
+    operator = sql(text, event=Dated, tick="ms").operator()
+    rows = {(change.payload.card, change.le): change for change in payments(400)}.values()
+    operator.push_many([insert(Dated(*change.payload[:3]), change.le) for change in rows])
+    found = operator.funnel()
+    assert found.cause == "value"
+    assert found.why.endswith("no status is 'refund', but 'approved', 'declined'")
