@@ -70,7 +70,7 @@ class Lowered:
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
         self.conditions = Conditions(tree, self.positions, self.reader, [value for _, value in values], ended)
         self.steps = Steps(self.conditions, self.reader, tree.pattern)
-        times = tuple(name for name, value in self.returns if _is_time(value, self.event.instant))
+        times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
         self.registers = Registers(self.steps, values, tree.payload, times)
         self.names = self._names()
         self.automaton = Automaton(
@@ -197,7 +197,7 @@ def _taken(pattern: Pattern) -> dict[str, tuple[float, float]]:
     return {name: (min(few for few, _ in counts), max(many for _, many in counts)) for name, counts in found.items()}
 
 
-def _is_time(value: Expr, instant: str | None) -> bool:
+def is_time(value: Expr, instant: str | None) -> bool:
     """Return whether a value is the LE of an event of the match, or the first or last of several."""
     if isinstance(value, Aggregate):
         return value.function in ("min", "max") and value.field == instant is not None

@@ -15,6 +15,7 @@ from afa.expression import EPSILON_TRANSFER
 from afa.expression.evaluation import callable_of
 from afa.expression.nodes import Binary, Call, Expr, Field, walk
 from afa.expression.types import NONE, NUMBERS, types_of
+from afa.language.lowering import is_time
 from afa.language.payload_classes import made
 from afa.language.registers import ZEROS
 from afa.language.terms import Aggregate, Classifier, Final, Ref, changed
@@ -73,7 +74,7 @@ class RowValues:
             absent = {field for term, field in fields.items() if self._absent(term)}.__contains__
             self._values.append(callable_of(nullable(value, absent), EPSILON_TRANSFER, schema))
             shown.append((label, kind, missing(value, absent) is not None))
-        times = tuple(label for label, value in returns if isinstance(value, Ref) and value.field == event.instant is not None)
+        times = tuple(label for label, value in returns if is_time(value.x if isinstance(value, Final) else value, event.instant))
         self.shown = made(name, tuple(shown), times)
         self.schema = Schema.of(self.shown, "row")
 

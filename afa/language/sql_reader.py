@@ -333,6 +333,10 @@ class _Text:
                 found[alias.alias] = reader.value(alias.this)
             except QueryError as error:
                 raise RefusedError(str(error), place_of(each)) from None
+            if every and str(each.args.get("window_frame") or "").upper() == "FINAL":  # `with_finals` has taken those of functions
+                raise RefusedError(
+                    f"expected FINAL before FIRST, LAST or an aggregate but got FINAL {alias.this.sql()}", place_of(each)
+                )
             if every and alias.alias.lower() in {name.lower() for name in self._kinds}:
                 raise RefusedError(f"expected a name that no column has in MEASURES but got {alias.alias!r}", place_of(each))
         return found

@@ -206,6 +206,16 @@ def test_find(engine: str) -> None:
     }  # fmt: skip
 
 
+def test_times_leave_as_times(engine: str) -> None:
+    """Whatever is the LE of an event: of the row, of the first one, of the whole match."""
+    measures = "FIRST(tstamp) AS first_at, FINAL LAST(tstamp) AS last_at, MAX(tstamp) AS so_far"
+    query = afa.sql(ORACLE.format(measures=measures, within="WITHIN INTERVAL '1' HOUR"), event=Ticker, tick="s")
+    at = np.array([1, 2, 3]).astype("datetime64[s]")
+    found = query.operator(engine=engine).push_many(pa.table({"symbol": ["A"] * 3, "price": [9, 5, 6], "tstamp": at}))
+    for name, times in (("tstamp", at), ("first_at", at[[0, 0, 0]]), ("last_at", at[[2, 2, 2]]), ("so_far", at), ("le", at)):
+        assert found[name].to_numpy().tolist() == times.astype(found[name].to_numpy().dtype).tolist(), name
+
+
 def test_a_refused_call_leaves_no_trace(engine: str) -> None:
     query = afa.sql(falls("SUM(id) AS total, 1 / (x - 3) AS odd"), event=Tick)
     op = query.operator(engine=engine)
@@ -226,6 +236,9 @@ def test_a_refused_call_leaves_no_trace(engine: str) -> None:
         (falls("LAST(d.x) AS x"), "expected a name that no column has in MEASURES but got 'x'"),
         (falls(select="c, y"), r"expected \* or names of MEASURES and columns in SELECT but got 'y'"),
         (falls("MATCH_NUMBER() AS n"), "a late row would number all later matches anew"),
+        (falls("FINAL CLASSIFIER() AS n"), "expected FINAL before FIRST, LAST or an aggregate but got FINAL"),
+        (falls("FINAL x - 1 AS n"), "expected FINAL before FIRST, LAST or an aggregate but got FINAL x - 1"),
+        (falls("1 + FINAL x AS n"), "expected"),
         (falls("FINAL SUM() AS n"), "expected one column in SUM but got"),
         (falls().replace("d AS x", "d AS FINAL MAX(x) > 3 AND x"), "expected what is known when a row comes in DEFINE"),
     ],
