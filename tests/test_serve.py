@@ -485,6 +485,23 @@ def _fall() -> Automaton:
     return Automaton(start="a", final={"c"}, event=Tick, arcs=[Arc("a", "b", "change < 0", name="down")])
 
 
+def test_a_function_that_raises_holds_the_input_until_it_is_mended(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("le,change\n" + lines(1, 20))
+    with Served(tmp_path, "in.csv", "--window", "5", "--speed", "40") as served:
+        assert served.change(do="swap", name="up", fence="change // (change - 1) > 7")[0] == 200
+        found = served.until(lambda told: told["status"] == "failed")
+        assert "integer division" in found["notes"][-1]["text"]
+        rows = found["samples"][-1]["rows"]
+        assert served.change(do="swap", name="up", fence="change > 0")[0] == 200
+        assert served.change(do="speed", value="play")[0] == 200
+        found = served.until(lambda told: told["status"] == "ended")
+        found = served.until(lambda told: told["samples"][-1]["rows"] == 20)
+        assert rows < 20
+        assert found["samples"][-1]["matches"] > 5
+        code, said = served.end()
+        assert (code, "integer division" in said, "Traceback" in said) == (0, True, False)
+
+
 def test_a_fault_is_shown_and_told_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(
         '{"le": 1, "change": -1}\n{"le": 0, "change": 1}\n{"le": 9, "change": 1}\n{"le": 1, "change": 1}\n'

@@ -113,7 +113,7 @@ def _serve(opened: Opened, source: Source, pace: Pace, folder: str, how: Serving
 
 
 def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: Job) -> bool:
-    """Push the input at its speed, then wait; return, once it is interrupted, whether it has failed."""
+    """Push the input at its speed, then wait; return, once it is interrupted, whether something is wrong."""
     promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
     live.board.status, failed = "playing", False
     try:
@@ -126,24 +126,38 @@ def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace
                     n = pace.ready(latest[at:])
                     if n:
                         part = table.slice(at, n)
-                        live.push([part] if promises is None else promises.push_many(part), n)
+                        _push(live, [part] if promises is None else promises.push_many(part), n, pace)
                         at += n
                     if pace.text != "max" or not n:
                         time.sleep(PAUSE)
                 largest = int(latest[-1]) if len(latest) else largest
                 table = next(tables, None)
-            live.board.status = "ended"
             live.board.note(
                 "note", "The input has ended; what is held stays, and changes of arcs that begin in the past still act."
             )
-        except Exception as error:
-            live.board.status, failed = "failed", True
+        except AfaError as error:  # of the input: there is no more of it
+            failed = True
             live.board.note("fault", one_line(error))
             typer.echo(f"afa: {one_line(error)}", err=True)
+        live.board.status = "ended"
         while True:
             time.sleep(3600)
     except KeyboardInterrupt:
-        return failed
+        return failed or live.board.status == "failed"
+
+
+def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace) -> None:
+    """Push rows. Where a function raises, or a row is late, nothing of them is taken: hold the input until it may go on."""
+    while True:
+        try:
+            live.push(items, rows)
+            return
+        except Exception as error:
+            pace.text, live.board.status = "pause", "failed"
+            live.board.note("fault", one_line(error))
+            typer.echo(f"afa: {one_line(error)}", err=True)
+        while pace.paused:
+            time.sleep(PAUSE)
 
 
 def _look(live: LiveOperator, done: threading.Event) -> None:

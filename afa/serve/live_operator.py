@@ -210,7 +210,7 @@ class LiveOperator:
         if self._pace is None:
             raise AfaError("expected a job whose input plays at a speed but got one that takes it as it comes")
         self._pace.text = value
-        if self.board.status in ("playing", "paused"):
+        if self.board.status != "ended":
             self.board.status = "paused" if self._pace.paused else "playing"
         return "paused" if self._pace.paused else f"speed: {self._pace.text}"
 

@@ -3,7 +3,7 @@
 const $ = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 const KEPT = 1200, EVERY = 500, SVG = "http://www.w3.org/2000/svg";
-let next = 0, drawn = "", arcs = [], about = {}, chosen = null, lost = 0, samples = [], marks = [], charts = [];
+let next = 0, drawn = "", arcs = [], about = {}, chosen = null, lost = 0, wrong = "", samples = [], marks = [], charts = [];
 
 const CHARTS = [
   { title: "events / s", series: [["rate", "events", "--c1"]] },
@@ -62,7 +62,6 @@ async function look() {
     const found = await answer.json();
     if (!answer.ok) throw new Error(found.error);
     lost = 0;
-    banner("");
     take(found);
   } catch (error) {
     lost += 1;
@@ -82,6 +81,9 @@ function take(found) {
   samples.push(...found.samples);
   samples.splice(0, samples.length - KEPT);
   status(found.status, found.status);
+  const fault = found.notes.filter((note) => note.kind === "fault").pop();
+  if (fault && found.status === "failed") wrong = fault.text;
+  banner(found.status === "failed" ? `Nothing of the last rows was taken: ${wrong}` : "");
   output(found.changes);
   notes(found.notes);
   const last = samples[samples.length - 1];
@@ -100,7 +102,7 @@ function banner(text) {
 function status(cls, text) {
   $("status").className = `pill ${cls}`;
   $("status").textContent = text;
-  $("pause").textContent = text === "paused" ? "Play" : "Pause";
+  $("pause").textContent = { paused: "Play", failed: "Try again" }[text] || "Pause";
 }
 
 function tell(told) {
@@ -335,7 +337,7 @@ on("insert-form", () => {
 on("query-form", () => ({ do: "query", text: $("query").value, at: $("query-at").value }), () => { $("query").dataset.was = $("query").value; });
 on("sigma-form", () => ({ do: "sigma", value: $("sigma").value }), () => { $("sigma").dataset.was = $("sigma").value; });
 on("speed-form", () => ({ do: "speed", value: $("speed").value }), () => { $("speed").dataset.was = $("speed").value; });
-$("pause").addEventListener("click", () => change({ do: "speed", value: $("pause").textContent === "Play" ? "play" : "pause" }));
+$("pause").addEventListener("click", () => change({ do: "speed", value: $("pause").textContent === "Pause" ? "pause" : "play" }));
 $("arc").addEventListener("change", () => choose(Number($("arc").value)));
 $("new-kind").addEventListener("change", () => { $("new-fence-label").textContent = $("new-kind").value === "timeout" ? "at" : "fence"; });
 look();
