@@ -102,8 +102,10 @@ def find_ways(store: Store, code: int, sought: Sought, summed: Mapping[int, int]
         asked[y.Q_SIZE] = table.batch.n
         words[y.Y_ASKED, : y.Q_FIELDS] = asked
         words[y.Y_WANTED, : len(wanted)] = wanted
-        words[y.Y_COMPONENT, : arcs.many] = arcs.numbers
-        words[y.Y_FORM, : arcs.many] = arcs.forms
+        if table.told is not arcs:
+            words[y.Y_COMPONENT, : arcs.many] = arcs.numbers
+            words[y.Y_FORM, : arcs.many] = arcs.forms
+            table.told = arcs
         words[y.Y_SEEN, : arcs.many] = k.NOWHERE
         if not _carried_out(store, code, table.batch):
             return None

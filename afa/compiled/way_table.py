@@ -45,6 +45,7 @@ class WayTable:
     def __init__(self) -> None:
         self.batch = Batch(np.zeros((y.Y_SIZE, COLUMNS), np.int64))
         self.arcs: KnownArcs | None = None
+        self.told: KnownArcs | None = None  # those that the table tells of
         self.limbs = LIMBS  # of sums, as many as were enough the last time
 
     def grow(self, least: int = 0) -> None:
@@ -52,4 +53,4 @@ class WayTable:
         n = 2 * self.batch.n
         while n < least:
             n *= 2
-        self.batch = Batch(np.empty((y.Y_SIZE, n), np.int64))
+        self.batch, self.told = Batch(np.empty((y.Y_SIZE, n), np.int64)), None

@@ -29,6 +29,7 @@ from punctuation import sealed
 from tests.lineage import worlds
 from tests.lineage.test_lineage import MANY, Ev, paths, pushed
 from tests.lineage.worlds import Seen
+from tests.strategies import Seeded
 from tests.stress.run import BOTH
 
 
@@ -88,6 +89,39 @@ def test_never_more_than_a_lifetime_is_held(engine: Any) -> None:
     op.push(Punctuation(1000))
     op.push_many([])
     assert op.statistics.state_size == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_in_random_worlds_no_more_is_held_than_a_lifetime_below_the_last_promise(seed: int, engine: Any) -> None:
+    """Late events, retractions, ties, promises now and then and of any step, keys; beside one without it."""
+    choose, now, promised = Seeded(f"held {seed}"), 0, 0
+    options: dict[str, Any] = {"window": choose.number(1, 15), "engine": engine}
+    ops = [Keyed(MANY, key="val", lineage=on, **options) for on in (True, False)]
+    known: list[Any] = []
+    for _ in range(60):
+        batch: list[Any] = []
+        for _ in range(choose.number(0, 12)):
+            now += choose.number(0, 2)
+            le = max(promised, now - choose.number(0, 6))
+            if known and choose.chance(20):
+                batch.append(known.pop(choose.number(0, len(known) - 1))._replace(diff=-1))
+                continue
+            known.append(insert(Ev(choose.one("abcx"), choose.number(0, 2)), le))
+            batch.append(known[-1])
+        before = promised
+        if choose.chance(40):
+            promised = choose.number(promised, now + 1)
+            batch.append(Punctuation(promised))
+            known = [event for event in known if event.le >= promised]
+        kept_op, plain = ops
+        assert kept_op.push_many(batch) == plain.push_many(batch)
+        held, least = kept_op.statistics, plain.statistics
+        low = before - options["window"]
+        assert held.events - held.kept_events <= least.events
+        for key in kept_op.keys:
+            steps = kept_op._core.engine.steps(key, -1000, 1000)
+            assert all(step.le >= low or not step.events for step in steps), (key, low, steps)
+        kept_op._check()
 
 
 def test_lifetimes_of_their_own(engine: Any) -> None:
