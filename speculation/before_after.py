@@ -21,6 +21,7 @@ from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.match_lineage import lineage_in
 from afa.operator.operator import Matching, Operator
+from afa.operator.postponed_output import Having
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps
 from afa.operator.twins import twin
@@ -349,7 +350,8 @@ class After(Around):
 
     def _hold(self, stage: Any) -> None:
         watched = self._core.watched
-        if self._core.told is not None or (watched is not None and watched.tells):
+        told = self._core.told
+        if (told is not None and not isinstance(told, Having)) or (watched is not None and watched.tells):
             raise AfaError(
                 f"expected an operator without members=, tell=, collapse= and having= in front of a {type(stage).__name__} but got "
                 f"one with them: what waits there may be final when it leaves, and its events dropped; hold events back instead"

@@ -47,6 +47,8 @@ def run(job: Job) -> None:
         _check_threads(job, query.key is not None)
         names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
         options: dict[str, Any] = {name: getattr(job, name) for name in names}
+        if job.arcs is not None or job.reasons or job.report is not None:  # which speak of the query's own arcs
+            options["postpone"] = False
         try:
             events, operator = Schema.of(query.tree.event, "event"), explaining(query.operator(**with_lineage(options, job)), job)
         except AfaError as error:

@@ -230,7 +230,10 @@ def _opened(job: Job, source: Source) -> Opened:
     found, job = load_query(job, source, automaton)
     options = {name: getattr(job, name) for name in ("late", "tick", "cancel", "threads", "longest")}
     text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else text_of(found)
-    events, operator = Schema.of(found.tree.event, "event"), found.operator(**options)
+    events, operator = (
+        Schema.of(found.tree.event, "event"),
+        found.operator(**options, postpone=False),
+    )  # arcs may come that carry sums
     return Opened(found.automaton, events, found.shown, operator, job, found, text)
 
 

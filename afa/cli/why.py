@@ -61,7 +61,7 @@ def _asked(job: Job) -> Asked:
     if not isinstance(found, Automaton):
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, found)
-        operator = _made(lambda: query.operator(tick=job.tick, cancel=job.cancel))
+        operator = _made(lambda: query.operator(tick=job.tick, cancel=job.cancel, postpone=False))
         return Asked(job, Schema.of(query.tree.event, "event"), operator, query.automaton, source)
     if found.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa why` types the input by Automaton(..., event=...)")

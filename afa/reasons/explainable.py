@@ -57,7 +57,8 @@ def check_explainable(core: Any) -> None:
     """Refuse an operator whose matches have no reasons."""
     if core.told is not None and core.told.again:
         raise AfaError(
-            "expected an operator that tells matches, without collapse=, having= and tell=, but got one with such an option"
+            "expected an operator that tells matches, without collapse=, having= and tell=, but got one with such an option, or of "
+            "a query with conditions that wait for the match: give Query.operator postpone=False"
         )
     if core.gapless is not None:
         raise AfaError(f"expected an operator without gapless= but got gapless={core.gapless.field!r}")

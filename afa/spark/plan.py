@@ -161,6 +161,11 @@ def match(
     if isinstance(automaton, Query):
         asked = _asked(automaton)
         automaton, key, window, sequence = _said(automaton, key=key, window=window, sequence=sequence)
+    elif getattr(automaton, "having", None) is not None:
+        raise AfaError(
+            f"expected an automaton without having= on Spark, whose workers derive no paths around each change, but got "
+            f"{automaton.having!r}; let its function choose among the members (members=) of the matches that leave"
+        )
     if key is None:
         raise AfaError("expected the names of key columns but got key=None")
 

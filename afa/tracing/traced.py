@@ -62,7 +62,10 @@ def trace(
     elif hasattr(pattern, "operator"):
         if key is not None:
             raise AfaError(f"expected no key beside a query, which has its own, but got key={key!r}")
-        operator = pattern.operator(**{"lineage": True, **options})
+        whole = (
+            {"postpone": False} if hasattr(pattern, "tree") or hasattr(pattern, "query") else {}
+        )  # what waits has no steps to show
+        operator = pattern.operator(**{"lineage": True, **whole, **options})
     else:
         raise AfaError(f"expected a query, an automaton or an operator but got {pattern!r}")
     found = Trace(operator, most=most)

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import AfaError, Arc, Automaton, AutomatonError, Keyed, Operator, SnapshotError, insert, query, retract
+import afa
+from afa import AfaError, Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, SnapshotError, insert, query, retract
 from afa.language.query import Query
 from afa.lineage import BudgetError
+from speculation import Cleanse, Consolidate
 from tests.language import worlds
 from tests.lineage import query_worlds
 
@@ -239,3 +241,74 @@ def test_a_function_that_raises_or_is_none(engine: Any) -> None:
             several(wrong)
     with pytest.raises(AfaError, match="expected an automaton without having= beside members= but got members='n'"):
         Operator(several(odd), members="n")
+
+
+# -- ways in -----------------------------------------------------------------------------------------------------------------------
+
+
+def changes_at_random(choose: random.Random, n: int) -> list[Any]:
+    found, held, promised = [], list[Any](), 0
+    for _ in range(n):
+        kind = choose.random()
+        late = [each for each in held if each[1] >= promised]
+        if late and kind < 0.2:
+            each = choose.choice(late)
+            held.remove(each)
+            found.append(retract(*each))
+        elif kind < 0.23:
+            promised += choose.randint(0, 2)
+            found.append(Punctuation(promised))
+        else:
+            each = Pay(choose.choice("aabbbbcc"), 0.5, choose.randint(1, 5)), promised + choose.randint(0, 8)
+            held.append(each)
+            found.append(insert(*each))
+    return found
+
+
+@pytest.mark.parametrize("stage", [Consolidate, lambda: Cleanse(3), lambda: Cleanse(0)], ids=["consolidate", "3", "0"])
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_stages_around_an_operator(stage: Any, place: str, engine: Any) -> None:
+    if not hasattr(stage(), place):
+        return
+    made, told = some("sum(y[].n) > 5"), 0
+    for seed in range(3):
+        choose = random.Random(f"stages {seed}")
+        waits, carries = (getattr(stage(), place)(made.operator(engine=engine, postpone=each)) for each in (None, False))
+        changes = changes_at_random(choose, 70)
+        low = 0
+        while low < len(changes):
+            part = changes[low : low + choose.randint(1, 4)]
+            low += len(part)
+            net = choose.random() < 0.5
+            if len(part) == 1:
+                got, wanted = waits.push(part[0]), carries.push(part[0])
+            elif not any(isinstance(change, Punctuation) for change in part) and choose.random() < 0.5:
+                columns = {name: [getattr(change.payload, name) for change in part] for name in Pay._fields}
+                columns |= {name: [getattr(change, name) for change in part] for name in ("le", "diff")}
+                tables = [each.push_many(columns, net=net) for each in (waits, carries)]
+                got, wanted = ({name: column.tolist() for name, column in table.items()} for table in tables)
+                assert sum(map(abs, got["diff"])) == sum(map(abs, wanted["diff"]))
+            else:
+                got, wanted = waits.push_many(part, net=net), carries.push_many(part, net=net)
+            assert got == wanted
+            told += len(got)
+        waits._check()
+        assert waits.statistics.outputs == carries.statistics.outputs
+    assert told > 15
+
+
+def test_reasons_and_traces(engine: Any) -> None:
+    made = some("sum(y[].n) > 5")
+    with pytest.raises(AfaError, match=r"query with conditions that wait for the match: give Query.operator postpone=False"):
+        afa.Reasons(made.operator(engine=engine))
+    op = afa.Reasons(made.operator(engine=engine, postpone=False))
+    assert op.push_many([insert(Pay("a"), 1), insert(Pay("b", n=9), 2), insert(Pay("c"), 3)])
+    assert afa.trace(made, [insert(Pay("a"), 1), insert(Pay("b", n=9), 2), insert(Pay("c"), 3)])
+
+
+def test_on_spark_a_query_carries_its_conditions_and_a_function_is_refused() -> None:
+    pytest.importorskip("pyspark")
+    from afa.spark import match
+
+    with pytest.raises(AfaError, match=r"expected an automaton without having= on Spark, .* but got <function odd"):
+        match(several(odd), key="k", time="t")
