@@ -39,7 +39,7 @@ def collapsed_rows(o: Options) -> list[Row]:
 
 def _row(o: Options, name: str, options: dict[str, Any], late: bool) -> Row:
     n = o.size(1000, least=40) // (5 if late else 1)
-    few = max(n // 20, 2)
+    few = max(n // (100 if late else 20), 2)
     fast, plain = [], []
     for _ in range(o.rounds):
         found, took = _pushed(o, options, n, late)
