@@ -28,7 +28,7 @@ class Watched(Protocol):
             ``title``; ``where``: what it reads; ``log``: the folder that changes are written to, or None; ``query``: its text, or
             None; ``controls``: which of swap, insert, end, query, sigma, speed the page offers; ``at``: the instant that a change
             of arcs holds from where the user says none, as text, or None; ``sigma``, ``speed``: as they are; ``unit``: of the
-            lag, "s" or "ticks"; ``hints``: why a control is not there, by its name.
+            lag, "s" or "ticks"; ``output``: False where the output is not told; ``hints``: why a control is not there, by its name.
         """
 
     def picture(self) -> Picture:

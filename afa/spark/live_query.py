@@ -208,6 +208,7 @@ class LiveQuery:
             "log": None if steering is None else str(steering.log.path),
             "query": None if steering is None else steering.text,
             "controls": controls,
+            "output": False,  # it is where the query writes it
             "at": self._at(),
             "unit": "s",
             "tick": "us",

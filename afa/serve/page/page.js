@@ -122,6 +122,7 @@ function tell(told) {
   fresh($("sigma"), told.sigma === null || told.sigma === undefined ? "" : String(told.sigma));
   fresh($("speed"), told.speed || "");
   if (told.at) for (const id of ["arc-at", "new-at", "query-at"]) fresh($(id), told.at);
+  $("output").hidden = told.output === false;
   if (first) chart();
 }
 
