@@ -189,9 +189,9 @@ class Builder(Said):
         """Explain what became of the query; see `Query.explain`."""
         return self._query.explain()
 
-    def changes_to(self, other: Query | Builder) -> QueryChanges:
+    def changes_to(self, other: Query | Builder, postpone: bool | None = None) -> QueryChanges:
         """Return what leads a running operator to another query; see `Query.changes_to`."""
-        return self._query.changes_to(other.query() if isinstance(other, Builder) else other)
+        return self._query.changes_to(other.query() if isinstance(other, Builder) else other, postpone)
 
     # -- joints ------------------------------------------------------------------------------------------------------------------
 

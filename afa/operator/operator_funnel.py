@@ -15,6 +15,11 @@ def funnel_in(core: Core, most: int | None = MOST) -> Funnel:
         raise AfaError(f"expected a number of functions to ask, at least 1, or None but got most={most!r}")
     if isinstance(core.engine, RewrittenEngine):
         raise AfaError("expected an operator that keeps payloads, for its funnel, but got keep_payloads=False")
+    if core.automaton.having is not None:
+        raise AfaError(
+            "expected an operator whose arcs ask all that there is to ask, for its funnel, but got one with a condition on paths, "
+            "having= of its automaton; give Query.operator postpone=False"
+        )
     held = core.held()
     progress, keys = held.progress, "" if core.keys is None else ", ".join(core.keys.names)
     source = Source(

@@ -303,6 +303,9 @@ def test_reasons_and_traces(engine: Any) -> None:
         afa.Reasons(made.operator(engine=engine))
     op = afa.Reasons(made.operator(engine=engine, postpone=False))
     assert op.push_many([insert(Pay("a"), 1), insert(Pay("b", n=9), 2), insert(Pay("c"), 3)])
+    with pytest.raises(AfaError, match=r"expected an operator whose arcs ask all .*give Query.operator postpone=False"):
+        made.operator(engine=engine).funnel()
+    assert made.operator(engine=engine, postpone=False).funnel().arcs
     assert afa.trace(made, [insert(Pay("a"), 1), insert(Pay("b", n=9), 2), insert(Pay("c"), 3)])
 
 
