@@ -17,7 +17,7 @@ from afa.compiled.way_table import KnownArcs, WayTable
 from afa.engine import Picks, Sought, Ways
 from afa.lineage.components import Pick, component_of, in_order
 
-KEPT, MOST = 1 << 13, 1 << 22
+KEPT, MOST = 1 << 15, 1 << 22
 """The columns that a table keeps from one question to the next; and those that it has at most."""
 
 
