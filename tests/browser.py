@@ -71,7 +71,7 @@ class Browser:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def _wait_for_driver(self) -> None:
-        for _ in range(200):
+        for _ in range(800):
             with contextlib.suppress(OSError):
                 if self._call("GET", "/status")["ready"]:
                     return
@@ -95,7 +95,7 @@ class Browser:
         """Return what a script returns; ``values`` are its ``arguments``."""
         return self._call("POST", "/execute/sync", {"script": script, "args": list(values)})
 
-    def wait(self, script: str, seconds: float = 10.0) -> Any:
+    def wait(self, script: str, seconds: float = 40.0) -> Any:
         """Return what a script returns once it is neither false nor nothing."""
         until = time.monotonic() + seconds
         while not (found := self.run(script)):
