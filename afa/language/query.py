@@ -134,7 +134,8 @@ class Query:
     ) -> Keyed | Operator | After | LookBack:
         """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
 
-        In front of it stands a `LastBefore`, where the query begins with a negation; behind it a `Choose`, where it says SKIP.
+        In front of it stands a `LastBefore`, where the query begins with a negation; behind it a `Choose`, where it says SKIP, and
+        behind that what tells rows (ALL ROWS PER MATCH) or members of the matches that are chosen.
 
         Parameters
         ----------
