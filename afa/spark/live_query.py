@@ -160,7 +160,7 @@ class LiveQuery:
         for name, n in [("rows", found.get("events") or 0), *new.items()]:
             self._sums[name] += n
         self._partial = self._partial or found.get("partial_matches") is not None
-        lag = None if promised is None or self._latest is None else max(self._latest - promised, 0) / 1e6
+        lag = None if not promised or promised < 0 or self._latest is None else max(self._latest - promised, 0) / 1e6
         states = {state[len(STATE) :]: found[state] for state in self._states if found.get(state)}
         sample = {
             **self._sums,
@@ -247,10 +247,11 @@ class LiveQuery:
             raise AfaError(HINTS["swap"])
         at = instant_of(data)
         at = self._at() if at is None else at
+        if at is None:
+            raise AfaError("expected the time from which on the change holds but got none, and the query has seen no row yet")
         with self._lock:
-            said = self._steering.write(data, at if at is None else instant(at, "at"))
-        when = "now, by the clock" if at is None else at
-        self.board.note("done", said := f"{said}; from {when} on, with the next batch")
+            said = self._steering.write(data, instant(at, "at"))
+        self.board.note("done", said := f"{said}; from {at} on, with the next batch")
         return said
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from afa import AfaError, Keyed, insert
+from afa.spark.live_query import LiveQuery
 from tests.spark.streams import SECOND, ZERO, when
 from tests.spark.test_stream import Files, afa_spark
 from tests.test_serve import FALLS, Tick, ask
@@ -94,6 +95,13 @@ def test_a_query_without_a_log_is_only_shown(spark: Any, tmp_path: Path) -> None
             assert (status, "serve(.., arcs=log)" in said["error"]) == (422, True)
     finally:
         query.stop()
+
+
+def test_a_change_before_the_first_row_says_its_time(tmp_path: Path) -> None:
+    live = LiveQuery(None, FALLS, afa_spark.arc_log(tmp_path, FALLS), None, None)
+    with pytest.raises(AfaError, match="expected the time from which on the change holds but got none"):
+        live.change({"do": "end", "name": "turn"})
+    assert live.change({"do": "end", "name": "turn", "at": "2026-01-01"}) == "ended 'turn'; from 2026-01-01 on, with the next batch"
 
 
 def test_what_is_no_pattern_and_no_log_is_refused(tmp_path: Path) -> None:
