@@ -75,18 +75,23 @@ def test_what_is_right_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("pattern", "window", "words", "others"),
     [
-        ("right", SECONDS, ["ended by the window", "is the window in the unit of the times?"], ["largest", "did you mean"]),
+        (
+            "right",
+            SECONDS,
+            ["`large` was never asked", "partial matches in `declined` ended by the window (600 ticks of 1 ms = 0.6 s", "median distance"],
+            ["largest", "did you mean"],
+        ),
         (
             "cents",
             MILLISECONDS,
-            ["arc 'large': ", "never taken: the largest amount is 9", "not > 6000"],
-            ["in the unit", "did you"],
+            ["`large` was asked", "never true: the largest amount is 9", "not > 6000", "is the limit in the unit of the field?"],
+            ["window", "did you"],
         ),
         (
             "misspelt",
             MILLISECONDS,
-            ["no event began", "no status is 'declind'", "did you mean 'declined'?"],
-            ["largest", "in the unit"],
+            ["`declined` was asked 3,000 times and never true", "no status is 'declind'", "did you mean 'declined'?"],
+            ["largest", "window", "unit"],
         ),
     ],
 )
