@@ -78,7 +78,7 @@ def test_what_is_right_says_nothing() -> None:
         (
             "right",
             SECONDS,
-            ["`large` was never asked", "partial matches in `declined` ended by the window (600 ticks of 1 ms = 0.6 s", "median distance"],
+            ["`large` was never asked", "in `declined` ended by the window (600 ticks of 1 ms = 0.6 s", "median distance"],
             ["largest", "did you mean"],
         ),
         (
