@@ -373,6 +373,12 @@ class After(Around):
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
+        if net or not self.stage.draws:
+            return self._part(come, net)
+        return [found for item in items_of(self._core, come) for found in self._part(come._replace(parts=[item]), True)]
+
+    def _part(self, come: Come, net: bool) -> Output:
+        """Carry out a part of a call, which is one step for the stage."""
         core = self._core
         if isinstance(self.operator, Around):
             out = self.operator.run(come, net)
@@ -382,7 +388,7 @@ class After(Around):
         return found
 
     def _found(self, come: Come, net: bool) -> Found:
-        if not self.stage.columns:
+        if not self.stage.columns or (self.stage.draws and not net):
             return super()._found(come, net)
         core, inner = self._core, self.operator
         out = inner._found(come, net) if isinstance(inner, Around) else carry_out(core, steps(core, come), net)

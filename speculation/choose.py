@@ -102,6 +102,7 @@ class Choose(Stage):
     """
 
     needs_all = True
+    draws = True
     _numbers = ("_drawn", "_promised")
 
     def __init__(

@@ -35,6 +35,8 @@ class Stage(Member):
 
     needs_all = False
     """Whether a stage behind an operator must see all matches, and not the longest ones only."""
+    draws = False
+    """Whether the end of a step draws what leaves: then each item of a call is a step of its own where the call is not ``net``."""
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
 

@@ -152,6 +152,36 @@ def test_per_key_and_with_a_cleanse_behind_it() -> None:
     assert [(change.payload.x, change.key) for change in out[:-1]] == [(2, 0), (2, 1)]
 
 
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize("around", ["", "cleanse before", "cleanse behind", "twice"])
+def test_a_batch_that_is_not_net_tells_what_single_calls_tell(engine: str, around: str) -> None:
+    def made() -> Any:
+        op: Any = Keyed(counting, key="seq", window=W, engine=engine)
+        op = Choose(window=W, prefer=["-x"]).after(Cleanse(2).before(op) if around == "cleanse before" else op)
+        behind = {"cleanse behind": Cleanse(0), "twice": Choose(window=W)}.get(around)
+        return op if behind is None else behind.after(op)
+
+    rng, withdrawn = random.Random(around), 0
+    for _ in range(6):
+        events = [insert(E(rng.randrange(2), rng.randrange(2)), rng.randrange(20)) for _ in range(30)]
+        events += [retract(*each[:2]) for each in events[::5]]
+        later = [insert(E(rng.randrange(2), 1), rng.randrange(6, 30)) for _ in range(9)]
+        items: list[Any] = [*events, Punctuation(6), *later, Punctuation(40)]
+        one, many, table = made(), made(), made()
+        single = [one.push(item) for item in items]
+        assert many.push_many(items, net=False) == [change for out in single for change in out]
+        assert many.stage.statistics == one.stage.statistics
+        columns = {name: [getattr(each.payload, name) for each in events] for name in E._fields}
+        columns |= {name: [getattr(each, name) for each in events] for name in ("le", "diff")}
+        rows = table.push_many(columns, net=False)
+        told = [change for out in single[: len(events)] for change in out]
+        assert list(zip(rows["diff"].tolist(), rows["x"].tolist(), rows["le"].tolist())) == [
+            (c.diff, c.payload.x, c.le) for c in told
+        ]
+        withdrawn += sum(change.diff < 0 for change in told)
+    assert withdrawn > 20 or around.startswith("cleanse")  # which withdraws nothing
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -18,7 +18,7 @@ from sortedcontainers import SortedDict
 
 from afa.change import Change
 from afa.errors import ChangeError
-from afa.operator.tables import Come, items_of
+from afa.operator.tables import Come
 from afa.operator.touched import Touched
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
@@ -78,6 +78,8 @@ class ChosenEvents(Stage):
     core : Core
         Of the operator, whose events are read.
     """
+
+    draws = True
 
     def __init__(self, spec: MatchRows, choose: Choose, core: Any) -> None:
         super().__init__()
@@ -268,16 +270,9 @@ class TellsEvents(After):
         self._core.watch(stage.touched, whole=stage._spec.window is None)
         stage.fill()
 
-    def run(self, come: Come, net: bool) -> Output:
-        """Carry out what one call brings, as `Core.run`."""
-        if net:
-            return self._part(come)
-        return [found for item in items_of(self._core, come) for found in self._part(come._replace(parts=[item]))]
-
-    def _part(self, come: Come) -> Output:
+    def _part(self, come: Come, net: bool) -> Output:
         self.stage.begin()
-        found: Output = self.stage.push_fitting(self.operator.run(come, True))
-        return found
+        return super()._part(come, net)
 
     def _found(self, come: Come, net: bool) -> Any:
         return super(After, self)._found(come, net)
