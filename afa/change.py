@@ -48,9 +48,9 @@ class Change(NamedTuple):
         from afa.html_tables import fields, pairs, titled  # when it is shown, not before
 
         sort = "comes" if self.diff > 0 else "goes" if self.diff < 0 else "stays"
-        rows = [*fields(self.payload), ("LE", self.le), ("RE", self.re), ("diff", self.diff), ("key", self.key)]
-        rows += [("members", self.members), ("because", self.because)]
-        known = [(name, value) for name, value in rows if name not in ("key", "RE", "members", "because") or value is not None]
+        why = None if self.because is None else self.because.text
+        rest = [("RE", self.re), ("diff", self.diff), ("key", self.key), ("members", self.members), ("because", why)]
+        known = [*fields(self.payload), ("LE", self.le), *((name, value) for name, value in rest if value is not None)]
         return titled(f"{type(self.payload).__name__} {sort}", pairs(known))
 
 

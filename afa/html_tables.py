@@ -11,6 +11,8 @@ _CELL = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top;font-f
 _NAME = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top;font-weight:600"'
 LONG = 300
 """The most characters of a cell; what is beyond is cut."""
+MOST_BITS = 2_000
+"""Numbers of more bits are told by their size; Python refuses to write those of more than 4,300 digits."""
 
 
 def escaped(text: str) -> str:
@@ -63,14 +65,16 @@ def fields(payload: Any) -> list[tuple[str, Any]]:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text; the ends of time by their names.
+    """Return a value as text; the ends of time by their names, a number of thousands of digits by its size.
 
     Examples
     --------
-    >>> shown(2**63 - 1), shown("a"), shown(1.5)
-    ('FOREVER', 'a', '1.5')
+    >>> shown(2**63 - 1), shown("a"), shown(1.5), shown(10**5000)
+    ('FOREVER', 'a', '1.5', 'about 10^5000')
     """
     if type(value) is int and value in (BEGINNING, FOREVER):
         return "FOREVER" if value == FOREVER else "BEGINNING"
+    if type(value) is int and value.bit_length() > MOST_BITS:
+        return f"{'-' * (value < 0)}about 10^{(value.bit_length() - 1) * 0.30103:.0f}"
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= LONG else text[: LONG - 1] + "…"

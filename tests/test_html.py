@@ -80,6 +80,32 @@ def test_a_change() -> None:
     assert cells(insert("x" * 400, 3)._repr_html_()) == ["str comes", "payload", "x" * 299 + "…", "LE", "3", "diff", "1"]
 
 
+def test_a_change_with_a_reason_and_a_field_of_a_reserved_name() -> None:
+    query, _ = made()
+    op = afa.Reasons(query.operator())
+    (change,) = op.push_many([insert(Tick("a", -1.0), 1), insert(Tick("a", 2.0), 2)])
+    assert cells(change._repr_html_())[-2:] == ["because", change.because.text]
+
+    class Lock(NamedTuple):
+        key: str | None
+
+    assert cells(insert(Lock(None), 3)._repr_html_()) == ["Lock comes", "key", "None", "LE", "3", "diff", "1"]
+
+
+def test_a_lineage_of_more_paths_than_python_writes() -> None:
+    text = """
+        PATTERN SEQ(Tick a, Tick+ b[], Tick c)
+        WHERE skip_till_any_match(a, b[], c) { a.change < 0 and b[i].change == 0 and c.change > 0 }
+        WITHIN 100000
+        RETURN c.change AS top
+    """
+    op = afa.query(text, event=Tick).operator(longest=True)
+    between = [insert(Tick("A", 0.0), le) for le in range(1, 15_001)]
+    (match,) = op.push_many([insert(Tick("A", -1.0), 0), *between, insert(Tick("A", 1.0), 20_000)])
+    assert op.lineage(match).count() == 2**15_000 - 1
+    assert "about 10^4515" in cells(op.lineage(match)._repr_html_())
+
+
 def test_a_lineage() -> None:
     _, op = made()
     out = op.push_many([insert(Tick(BAD, -1.0), le) for le in range(20)] + [insert(Tick(BAD, 2.0), 30)])

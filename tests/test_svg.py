@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,16 @@ def test_backward_arcs_point_up() -> None:
     found = drawing(Automaton(start="a", final={"d"}, event=Tick, arcs=arcs).draw())
     assert backward("abcd", "a", [(arc.src, arc.dst) for arc in arcs]) == {2, 4}
     assert [arc.points[0][1] > arc.points[-1][1] for arc in found.arcs] == [False, False, True, False, True]
+
+
+def test_large_drawings_are_made_in_haste() -> None:
+    rng = random.Random(1)
+    on = [Arc(f"s{i}", f"s{i + 1}", "x < 1") for i in range(99)]
+    across = [Arc(f"s{rng.randrange(100)}", f"s{rng.randrange(100)}", "x == 1") for _ in range(100)]
+    begun = time.process_time()
+    found = drawing(Automaton(start="s0", final={"s99"}, event=Tick, arcs=[*on, *across]).draw())
+    assert time.process_time() - begun < 10  # a second; by the attempts that smaller ones get more than twenty
+    assert [fault for fault in faults(found) if " over a label of " not in fault] == []
 
 
 def test_widths_of_text() -> None:

@@ -11,11 +11,13 @@ COMPARED = {
     ast.GtE: "at least",
     ast.Eq: "is",
     ast.NotEq: "is not",
-    ast.In: "is one of",
-    ast.NotIn: "is none of",
+    ast.In: "is in",
+    ast.NotIn: "is not in",
     ast.Is: "is",
     ast.IsNot: "is not",
 }
+LISTED = {ast.In: "is one of", ast.NotIn: "is none of"}
+"""Of values that stand there one by one."""
 OPPOSITE = {
     ast.Lt: ast.GtE,
     ast.LtE: ast.Gt,
@@ -42,6 +44,8 @@ def said(text: str) -> str:
     'not (kind is buy or price is missing)'
     >>> said("not e.kind == 'buy' and not price < 3")
     'kind is not buy and price at least 3'
+    >>> said("kind in ('a', 'b') and 'x' in name"), said("kind == ''"), said("(1 if a else b) > 3")
+    ('kind is one of a, b and x is in name', "kind is ''", '(1 if a else b) above 3')
     >>> said("True"), said("at r.last_seen + 300"), said("len(name) > (")
     ('any event', 'at last seen so far + 300', 'len(name) > (')
     """
@@ -70,6 +74,8 @@ def _said(node: ast.expr, depth: int) -> str:
         return _bracketed(_compared(node), depth > 2)
     if isinstance(node, ast.BinOp) and type(node.op) in COUNTED:
         return _bracketed(f"{_said(node.left, 4)} {COUNTED[type(node.op)]} {_said(node.right, 5)}", depth > 4)
+    if isinstance(node, ast.IfExp):
+        return _bracketed(ast.unparse(node), depth > 0)
     return _term(node)
 
 
@@ -77,7 +83,8 @@ def _compared(node: ast.Compare) -> str:
     found = _said(node.left, 4)
     for op, right in zip(node.ops, node.comparators):
         missing = isinstance(right, ast.Constant) and right.value is None
-        found += f" {COMPARED[type(op)]} {'missing' if missing else _said(right, 4)}"
+        words = COMPARED | LISTED if isinstance(right, ast.Tuple | ast.List | ast.Set) and right.elts else COMPARED
+        found += f" {words[type(op)]} {'missing' if missing else _said(right, 4)}"
     return found
 
 
@@ -85,8 +92,8 @@ def _term(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("e", "r"):
         return node.attr.replace("_", " ") + (" so far" if node.value.id == "r" else "")
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return node.value if node.value.strip() else repr(node.value)
+    if isinstance(node, ast.Tuple | ast.List | ast.Set) and node.elts:
         return ", ".join(_said(item, 3) for item in node.elts)
     if isinstance(node, ast.Name):
         return node.id.replace("_", " ")

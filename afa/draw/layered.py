@@ -89,6 +89,7 @@ class Layered:
         self._begin = self._graph.edge(self._dot, self._states[start])
         back = backward(states, start, [(drawn.arc.src, drawn.arc.dst) for drawn in arcs])
         self._ways = [self._way(group, group[0] in back) for group in _side_by_side(arcs)]
+        self.lines = len(self._ways)  # from one state to another
 
     def _state(self, state: str) -> int:
         loops = stacked([self._labels[i] for i in self._loops[state]])

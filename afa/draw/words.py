@@ -64,6 +64,8 @@ def transfer_of(arc: Arc, register: type | None = None) -> str:
     ...     low: int
     >>> transfer_of(Arc("a", "b", "x < 1", "(r.n + 1, r.low)"), Low)
     'n = r.n + 1'
+    >>> transfer_of(Arc("a", "b", "x < 1", "Low(*e.both)"), Low)
+    'Low(*e.both)'
     """
     if arc.transfer is None:
         return ""
@@ -81,8 +83,11 @@ def _values_set(node: ast.expr, register: type | None) -> list[tuple[str | None,
     """Return which fields an expression sets; of a name None: it is not known."""
     names: tuple[str, ...] = getattr(register, "_fields", ())
     if isinstance(node, ast.Tuple):
-        return list(zip(names, node.elts)) if len(names) == len(node.elts) else []
+        whole = len(names) == len(node.elts) and not any(isinstance(value, ast.Starred) for value in node.elts)
+        return list(zip(names, node.elts)) if whole else []
     if not isinstance(node, ast.Call):
+        return []
+    if any(isinstance(value, ast.Starred) for value in node.args):
         return []
     of = ast.unparse(node.func)
     if of != "r._replace" and (register is None or of != register.__name__ or len(node.args) > len(names)):
