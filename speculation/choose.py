@@ -293,6 +293,11 @@ class Choose(Stage):
         return found
 
     @property
+    def apart(self) -> bool:
+        """Whether each chosen match of a key begins behind the end of the one before."""
+        return self.skip == SKIPS[0] and not self.to
+
+    @property
     def promised(self) -> int:
         """The last promise for chosen matches: what starts before it is final."""
         return self._promised

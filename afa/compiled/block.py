@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from afa.compiled.store import Store
 
 STEPS = -1
 """Instead of a name H_*: how many steps a key has."""
+NO_STEPS = np.empty(0, np.int64)
 
 
 def head_words(store: Store, codes: Any, name: int) -> Any:
@@ -42,10 +44,17 @@ class Block:
             self.m = self.m[
                 : self.head(k.H_PENDING) + self.head(k.H_PENDING_CAP) * (k.Q_WORDS + store.payloads.layout.width)
             ].copy()
-        self.steps: list[int] = []
-        if self.at:
-            first, last = self.head(k.H_FIRST), self.head(k.H_LAST)
-            self.steps = self.m[k.HEAD + first : k.HEAD + last].tolist()
+
+    @property
+    def order(self) -> Any:
+        """The numbers of the key's steps, in order: a view."""
+        return self.m[k.HEAD + self.head(k.H_FIRST) : k.HEAD + self.head(k.H_LAST)] if self.at else NO_STEPS
+
+    @cached_property
+    def steps(self) -> list[int]:
+        """The same as a list. O(steps)."""
+        found: list[int] = self.order.tolist()
+        return found
 
     def head(self, name: int) -> int:
         return int(self.m[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,22 @@ NO_NODES = np.empty((0, 0), np.int64)
 
 
 def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[Any] | None) -> list[Step]:
-    """See `afa.engine.Engine.steps`. O(steps of the key + rows of the span, and of steps before it that reach into it)."""
+    """See `afa.engine.Engine.steps`. O(log steps + rows of the span, and of steps before it that reach into it)."""
     block = Block(store, code)
-    if not block.steps:
+    order = block.order
+    if not len(order):
         return []
-    times = [block.word(k.LE, step) for step in block.steps]
-    first, last = max(bisect_left(times, low) - 1, 0), bisect_right(times, high)
+    times = partial(block.word, k.LE)
+    first = max(bisect_left(order, low, key=times) - 1, 0)
+    last = min(bisect_right(order, high, key=times) + 1, len(order))
     among = np.array(sorted(starts or ()), np.int64)
     event, register, states = store.payloads.record, store.registers.record, store.arcs.states
     standing: list[tuple[int, PMatch]] = []  # until when, and what
     found = []
     wanted = starts is None or len(starts) > 0
-    reach = min(block.word(k.REACH, block.steps[first]), times[first]) if wanted else times[first]
-    for place in range(bisect_left(times, reach), min(last + 1, len(times))):
-        step, le = block.steps[place], times[place]
+    begin = bisect_left(order, min(block.word(k.REACH, order[first]), times(order[first])), key=times) if wanted else first
+    for place, step in enumerate(order[begin:last].tolist(), begin):
+        le = times(step)
         nodes = block.node_array(step) if wanted else NO_NODES
         if starts is not None and len(nodes):
             begun = nodes[:, k.N_START]

@@ -12,7 +12,7 @@ from afa.interpreted.state import State
 
 
 def held_steps(algorithm: Algorithm, s: State, low: int, high: int, starts: Collection[Any] | None) -> list[Step]:
-    """See `afa.engine.Engine.steps`. O(steps + runs of the key + what stands there)."""
+    """See `afa.engine.Engine.steps`. O(log steps of the key + what stands in the span + runs of the key, if any are asked for)."""
     first = max(s.index.bisect_left(s.place(low)) - 1, 0)
     entries = s.index.values()[first : s.index.bisect_left(s.place(high + 1)) + 1]
     before = [s.before(entries[0].key), *entries] if entries else []
@@ -21,7 +21,8 @@ def held_steps(algorithm: Algorithm, s: State, low: int, high: int, starts: Coll
         for x, y in zip(before, entries)
     ]
     keys = [y.key for y in entries]
-    for begin, end, p in s.runs:
+    asked = starts is None or len(starts) > 0
+    for begin, end, p in s.runs if asked else ():
         if starts is None or p.start in starts:
             for i in range(bisect_left(keys, begin), bisect_left(keys, end)):
                 if p not in entries[i].nodes:

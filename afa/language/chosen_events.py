@@ -151,9 +151,11 @@ class ChosenEvents(Stage):
         """Yield the matches of a key between whose first and last event an instant lies."""
         window = self._spec.window
         first = None if window is None else (le - window + 1,)
-        for start in told.irange(first, (le + 1,), inclusive=(True, False)):
+        for start in told.irange(first, (le + 1,), inclusive=(True, False), reverse=True):
             if told[start].close >= (le,):
                 yield told[start].match
+            elif self._choose.apart:
+                return
 
     # -- matches ---------------------------------------------------------------------------------------------------------------
 
@@ -204,7 +206,7 @@ class ChosenEvents(Stage):
         return [Taken(component, *event) for component, event in zip(taken, here)]
 
     def _events(self, key: Hashable, start: Point, close: Point) -> Span:
-        """Return the events of a key between two places, in order. O(what the operator holds of the key)."""
+        """Return the events of a key between two places, in order. O(log n of n that are held + those returned)."""
         order = self._core.sequence
         places, events = list[Point](), list[tuple[Any, int, int]]()
         for step in self._core.engine.steps(key, start[0], close[0], ()):

@@ -12,6 +12,7 @@ import pytest
 
 import afa
 from afa import AfaError, Change, ChangeError, Int64Error, Punctuation, QueryError, insert, retract
+from afa.compiled.block import Block
 from afa.language.pattern import NEXT, Component, Gap, Seq, Tree
 from afa.language.terms import Ref
 from speculation import Cleanse
@@ -189,6 +190,17 @@ def test_what_is_final_is_forgotten(engine: str) -> None:
         assert [c.le for c in each.push_many([insert(Tick("k", x), le) for le, x in ((13, 9), (14, 7))])] == [13, 14]
         assert each.push(Punctuation(afa.FOREVER)) == [Punctuation(afa.FOREVER)]
         assert each.stage.statistics == (0, 0)
+
+
+def test_a_change_reads_the_steps_of_its_matches_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many the key holds."""
+    op = afa.sql(falls().replace("WITHIN 10", "WITHIN 9999"), event=Tick).operator(engine="compiled")
+    op.push_many([insert(Tick("k", le % 3), le) for le in range(3000)])
+    read, word = [], Block.word
+    monkeypatch.setattr(Block, "word", lambda block, column, step: read.append(step) or word(block, column, step))
+    assert [c.diff for c in op.push_many([retract(Tick("k", 1), 1501), insert(Tick("k", 1, 7), 1501)])] == []  # of no match
+    assert [c.diff for c in op.push_many([retract(Tick("k", 2), 1502), insert(Tick("k", 2, 7), 1502)])] == [-1, 1]
+    assert 0 < len(read) < 100
 
 
 def test_final_rows_alone(engine: str) -> None:
