@@ -4,7 +4,8 @@ The state nearest to a final one that was reached is looked at, and the arcs out
 whatever else were put right comes first:
 
     value, limit, none   no event at all has what an arc asks of it: a value that is misspelt, another unit, a field that is None
-    raised               a fence raised wherever it was asked
+    raised               a fence raised of most events that got so far in it
+    gap                  a number is missing behind what waits (gapless)
     key                  each key has one event
     waits, past          a time-out has not fired yet; it would fire past the window
     order                such events come, but never behind the ones before them
@@ -26,9 +27,12 @@ from afa.funnel.fence_parts import Asked
 from afa.funnel.labels import label_of
 from afa.funnel.spans_in_words import in_words, ticks_in_words, unit_hint
 from afa.model.arc import TIMEOUT
+from punctuation.time import BEGINNING
 
 SHOWN = 3
 """How many values of a field are named."""
+FEW = 0.1
+"""Below this share of the partial matches that the window ended, what would have come later does not count."""
 MOSTLY = 0.9
 """From this share of the keys on it counts that they have one event each."""
 
@@ -72,7 +76,8 @@ def cause_of(facts: Facts) -> Cause:
         of = f"{facts.late:,} of {facts.late + facts.taken:,}" if facts.taken else f"all {facts.late:,}"
         return Cause("late", f"{of} changes came behind the promise and were dropped as late; promise later, or take more lateness")
     if not counting.events:
-        return Cause("empty", "there is no event")
+        dropped = "there is no event" if counting.since <= BEGINNING else "no event is held: a promise has dropped what has come"
+        return Cause("empty", dropped)
     if counting.matches:
         return Cause("matched", _lost(facts))
     if counting.automaton.start not in counting.far:
@@ -110,8 +115,8 @@ class _Frontier:
 
     def cause(self) -> Cause:
         """Return the first reason that holds."""
-        found = self.raised() or self.never() or self.single() or self.waits() or self.order() or self.window() or self.between()
-        return found or self.stopped()
+        found = self.raised() or self.never() or self.single() or self.gap() or self.waits() or self.order() or self.window()
+        return found or self.between() or self.stopped()
 
     def said(self, asked: Asked) -> str:
         """Say how often an arc was asked."""
@@ -190,9 +195,11 @@ class _Frontier:
 
     def _beyond(self, op: str, name: str, value: Any) -> tuple[str, str] | None:
         values = self.counting.values.get(name)
-        if values is None or values.low is None or isinstance(values.low, str) or not isinstance(value, (int, float)):
+        if values is None or not isinstance(value, (int, float)):
             return None
         far = values.high if op in (">", ">=") else values.low
+        if not isinstance(far, (int, float)):
+            return None
         if op not in (">", ">=", "<", "<="):
             return None
         other = value * far > 0 and (abs(value) >= 10 * abs(far) or abs(far) >= 10 * abs(value))
@@ -200,9 +207,10 @@ class _Frontier:
         return "limit", f"the {'largest' if op in ('>', '>=') else 'smallest'} {name} is {far!r}, not {op} {value!r}{unit}"
 
     def raised(self) -> Cause | None:
-        """An arc was not true, and raised."""
+        """An arc was not true, and raised of most that got so far in its fence, where no event has what another conjunct asks."""
         for asked in self.ahead:
-            if asked.raised and not asked.true:
+            missing = any(asked.stopped[i] and not asked.ever[i] for i in asked.of_event)
+            if not asked.true and not missing and asked.raised > sum(asked.stopped[asked.broke :]):
                 fields = [found for part in asked.parts if (found := self._nones(part.expr))]
                 why = fields[0] if fields else ("raised", "an arc does not serve where it raises")
                 guard = "; say `.. is not None and ..` first" if fields else ""
@@ -224,6 +232,14 @@ class _Frontier:
             "key",
             f"{self.said(self.ahead[0])}: {each} ({self.facts.keys}) has one event only; is this the key?",
         )
+
+    def gap(self) -> Cause | None:
+        """What waits stands in front of a gap."""
+        ended = self.ended
+        if not ended.at_gap or ended.at_gap < max(ended.by_window, ended.by_no_arc, ended.open - ended.at_gap) or not self.ahead:
+            return None
+        wait = f"{self.all(ended.at_gap)} wait{'s' * (ended.at_gap == 1)} in front of a gap, as the next number is missing"
+        return Cause("gap", f"{self.said(self.ahead[0])}: {wait}")
 
     def waits(self) -> Cause | None:
         """Time-outs that have not fired, or never will."""
@@ -269,15 +285,16 @@ class _Frontier:
             return None
         if not ended.by_window or ended.by_window < max(ended.by_no_arc, ended.open) or not self.ahead:
             return None
-        if not ended.could_wide and any(asked.asked for asked in self.ahead):
-            return None  # a longer one would not help, as far as the next few events tell
+        if len(ended.could_wide) < FEW * ended.by_window and any(asked.asked for asked in self.ahead):
+            return None  # a longer one would hardly help, as far as the next few events tell
         tick, gaps = self.facts.tick, self.counting.gaps
         about = [] if self.facts.window is None else [ticks_in_words(self.facts.window, tick)]
         if gaps:
             of = " of a key" if self.facts.keys else ""
             about.append(f"median distance of two events{of}: {in_words(statistics.median_low(gaps), tick)}")
         if ended.could_wide:
-            about.append(f"what it takes comes after {in_words(statistics.median_low(ended.could_wide), tick)} in the median")
+            few = f", for {len(ended.could_wide):,} of them," if 2 * len(ended.could_wide) < ended.by_window else ""
+            about.append(f"what it takes comes{few} after {in_words(statistics.median_low(ended.could_wide), tick)} in the median")
         text = f"{self.said(self.ahead[0])}: {self.all(ended.by_window)} ended by the window ({'; '.join(about)})"
         if self.facts.window is not None and tick is None and gaps and statistics.median_low(gaps) >= self.facts.window:
             return Cause("window", f"{text}; is the window in the unit of the times?")
@@ -311,7 +328,8 @@ class _Frontier:
         i = max(range(len(asked.stopped)), key=lambda i: (not asked.parts[i].of_event and asked.stopped[i] > 0, asked.stopped[i]))
         most = f"`{asked.parts[i].text}` stopped it {_many(asked.stopped[i], 'time')}"
         near = next((_near(asked, miss) for miss in asked.misses if miss.part == i), "")
-        return Cause("register" if not asked.parts[i].of_event else "stopped", f"{self.said(asked)}: {most}{near}")
+        of_register = asked.parts[i].expr is not None and not asked.parts[i].of_event
+        return Cause("register" if of_register else "stopped", f"{self.said(asked)}: {most}{near}")
 
 
 def _near(asked: Asked, miss: Any) -> str:

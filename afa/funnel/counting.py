@@ -41,7 +41,7 @@ class Counting(Tally):
                 horizon = y.le if y.follows else min(y.le, max(before, self.clock))
                 self._fire(standing, before, horizon)
             if before is None or not y.follows:
-                self.leave(standing)
+                self.leave(standing, at_gap=True)
                 standing = Standing()
             for gone in standing.expired(y.le):
                 self.over(gone, y.le, False, True)

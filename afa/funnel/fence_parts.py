@@ -56,8 +56,8 @@ class Asked:
     """One arc, and what was counted of it."""
 
     __slots__ = (
-        "arc", "asked", "error", "ever", "far", "last", "lead", "lifetimes", "misses", "of_event", "parts", "past", "raised",
-        "stopped", "take", "true", "whole",
+        "arc", "asked", "broke", "error", "ever", "far", "last", "lead", "lifetimes", "misses", "of_event", "parts", "past",
+        "raised", "stopped", "take", "true", "whole",
     )  # fmt: skip
 
     def __init__(self, arc: Arc, automaton: Automaton, far: bool) -> None:
@@ -73,6 +73,7 @@ class Asked:
         self.ever = [0] * len(self.parts)  # of how many events of all a conjunct on the event is true
         self.last: int | None = None
         self.error: str | None = None
+        self.broke = len(self.parts)  # the first conjunct that has raised; behind the last one: the transfer
         self.misses: list[Any] = []
 
     def serves(self, le: int) -> bool:
@@ -95,11 +96,13 @@ class Asked:
             return False
 
     def _first(self, low: int, high: int, payload: Any, register: Any) -> int:
+        i = low
         try:
             for i in range(low, high):
                 if not self.parts[i].ask(payload, register):
                     return i
         except Exception as error:
+            self.broke = min(self.broke, i)
             self.note(error)
             return RAISED
         return TRUE

@@ -125,7 +125,7 @@ class Funnel:
     why : str
         One sentence: why there is no match; where there are some, how many.
     cause : str
-        The kind of reason: "value", "limit", "none", "raised", "key", "waits", "past", "order", "window", "unit", "between",
+        The kind of reason: "value", "limit", "none", "raised", "key", "gap", "waits", "past", "order", "window", "unit", "between",
         "register", "never", "stopped", "late", "empty", "apart" or "matched" (`afa.funnel.causes`).
     arcs : list of ArcCount
     states : list of StateCount

@@ -24,6 +24,7 @@ class Ended:
     """What has become of the partial matches that stood in one state: see `afa.funnel.funnel.StateCount`."""
 
     __slots__ = (
+        "at_gap",
         "before",
         "by_match",
         "by_no_arc",
@@ -38,6 +39,7 @@ class Ended:
 
     def __init__(self) -> None:
         self.entered = self.before = self.matched = self.went_on = self.by_window = self.by_no_arc = self.by_match = self.open = 0
+        self.at_gap = 0  # of those open: how many stand in front of a gap
         self.could_later = 0  # ended by no arc, and an event that an arc could take came within the lifetime
         self.could_wide: list[int] = []  # ended by the window: how far from its start the next such event is
 

@@ -133,7 +133,8 @@ class Tally:
 
     # -- what ends -----------------------------------------------------------------------------------------------
 
-    def leave(self, standing: Standing) -> None:
+    def leave(self, standing: Standing, at_gap: bool = False) -> None:
+        """Count what still stands as open; ``at_gap``: the next number is missing."""
         for gone in standing.gone():
             ended = self.ended[gone.state]
             if gone.marks & ACCEPTED:
@@ -142,6 +143,7 @@ class Tally:
                 ended.went_on += 1
             else:
                 ended.open += 1
+                ended.at_gap += at_gap
 
     def over(self, gone: Gone, le: int, went: bool, by_window: bool) -> None:
         """Count a partial match that stands no more, at a step or by the clock at ``le``."""

@@ -34,6 +34,8 @@ class Values:
             self.none += 1
             return
         try:
+            if value != value:  # NaN is neither the least nor the largest
+                return
             if self.low is None or value < self.low:
                 self.low = value
             if self.high is None or value > self.high:

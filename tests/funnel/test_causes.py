@@ -178,6 +178,65 @@ def test_a_fence_over_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "note is None in all 2,000 events" in found.why
 
 
+@pytest.mark.parametrize(
+    ("fence", "cause", "end"),
+    [
+        (lambda e, r: e.note > 5 and e.status == "declned", "value", "did you mean 'declined'?"),
+        (lambda e, r: e.note > 5_000, "limit", "the largest note is 9.0, not > 5000; is the limit in the unit of the field?"),
+        (lambda e, r: e.note > r.first + 1_000, "register", ""),
+        (lambda e, r: e.status == "declined" and e.note + r.first < 0, "register", ""),
+    ],
+)
+def test_a_rare_none_is_not_the_cause(fence: Any, cause: str, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fence that raises of a few events, and is false of the others for another reason."""
+    raising.go_on(monkeypatch)
+    arcs = [doubled().arcs[0], Arc("declined", "twice", fence, name="noted"), OTHERS]
+    rows = [insert(c.payload._replace(note=None if i % 50 == 0 else 9.0), c.le) for i, c in enumerate(payments())]
+    found = asked(Automaton(start="start", final={"twice"}, arcs=arcs, event=Pay, register=Seen()), rows)
+    assert found.arcs[1].raised
+    assert found.cause == cause
+    assert found.why.endswith(end)
+
+
+def test_the_largest_value_is_not_nan() -> None:
+    rows = [insert(c.payload._replace(amount=float("nan") if i % 3 == 0 else 7.0), c.le) for i, c in enumerate(payments())]
+    assert asked(doubled(limit=10), rows).why.endswith("the largest amount is 7.0, not > 10")
+
+
+def test_a_number_that_is_missing() -> None:
+    class Numbered(NamedTuple):
+        card: str
+        status: str
+        seq: int
+
+    arcs = [Arc("start", "a", "status == 'a'", name="first"), Arc("a", "b", "status == 'b'", name="then")]
+    automaton = Automaton(start="start", final={"b"}, arcs=arcs, event=Numbered)
+    operator = Keyed(automaton, key="card", gapless="seq", gaps="break")
+    operator.push_many([insert(Numbered("x", "a", 0), 1), insert(Numbered("x", "b", 2), 3)])
+    found = operator.funnel()
+    assert (found.cause, found.states[1].open) == ("gap", 1)
+    assert found.why == (
+        "`then` was never asked: the one partial match in `a` waits in front of a gap, as the next number is missing"
+    )
+    operator.push(insert(Numbered("x", "b", 1), 2))
+    assert operator.funnel().cause == "matched"
+
+
+def test_a_function_that_is_not_taken_apart_is_no_comparison_with_the_register() -> None:
+    arcs = [Arc("start", "a", lambda e, r: e == "a"), Arc("a", "b", lambda e, r: e == "b")]
+    operator = Operator(Automaton(start="start", final={"b"}, arcs=arcs))
+    operator.push_many([insert("a", 1), insert("c", 2)])
+    assert operator.funnel().cause == "stopped"
+
+
+def test_nothing_is_left_behind_a_promise() -> None:
+    operator = Operator(doubled(), window=60 * MINUTE)
+    operator.push_many(payments(20))
+    operator.push(Punctuation(10**12))
+    found = operator.funnel()
+    assert (found.cause, found.why) == ("empty", "no event is held: a promise has dropped what has come")
+
+
 def test_a_guarded_fence_over_none() -> None:
     found = asked(doubled(more=" and note is not None and note > 5"))
     assert found.cause == "none"
@@ -209,6 +268,21 @@ def test_a_comparison_with_what_came_before() -> None:
     assert "`e.amount > r.first + 1000` stopped it " in found.why
     assert ", the nearest by " in found.why
     assert all(miss.part == "e.amount > r.first + 1000" for miss in found.misses)
+
+
+def test_a_window_is_not_the_cause_where_a_longer_one_would_help_a_few_only() -> None:
+    rng = random.Random(3)
+    arcs = [
+        Arc("start", "declined", "status == 'declined'", "r._replace(first=amount)", name="first"),
+        Arc("declined", "twice", "status == 'declined' and amount > r.first + 97", name="again"),
+        OTHERS,
+    ]
+    rows = [insert(Pay("x", round(1 + 90 * rng.random(), 2), "declined"), i * MINUTE) for i in range(600)]
+    rows += [insert(Pay("x", 100.0, "declined"), 600 * MINUTE)]
+    found = asked(Automaton(start="start", final={"twice"}, arcs=arcs, event=Pay, register=Seen()), rows, window=2 * MINUTE)
+    assert found.states[1].by_window > found.states[1].open
+    assert found.cause == "register"
+    assert "`e.amount > r.first + 97` stopped it " in found.why
 
 
 def test_events_that_are_never_true_at_once() -> None:
