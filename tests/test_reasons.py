@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import re
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -14,8 +15,10 @@ import afa
 from afa import FOREVER, AfaError, Arc, Automaton, Change, Keyed, LateEventError, Operator, Punctuation, insert, retract
 from afa.language import absent, one
 from afa.reasons import Because, Reasons
+from afa.tracing.recorder import Trace
 from speculation import Cleanse
 from tests import oracle
+from tests.interrupts import at_line
 
 
 class Log(NamedTuple):
@@ -436,3 +439,40 @@ def test_what_has_no_reasons() -> None:
     numbered = Automaton(start="0", final={"2"}, event=Pay, arcs=[Arc("0", "2", "True")])
     with pytest.raises(AfaError, match="expected an operator without gapless="):
         Reasons(Operator(numbered, window=W, gapless="id"))
+
+
+def history(op: Any) -> Any:
+    """All that an operator with reasons, or a trace, has to show for its calls."""
+    noted = [*map(list, (op.events, op.promises, op.arcs)), op.arrived, op.changes, op.announced, op.withdrawn, op.late, op.final]
+    matches = [(each.change, each.at, each.because, each.gone_at, each.gone_because, list(each.path)) for each in op.announcements]
+    return op.snapshot(), op._before.snapshot(), op.statistics, noted, matches, len(op._open)
+
+
+@pytest.mark.parametrize("form", ["list", "table"])
+def test_a_call_is_interrupted_at_some_of_its_lines(engine: str, form: str) -> None:
+    """Both copies, and what a trace has noted, are as before the call; as after it where only the return was left."""
+
+    def make() -> Any:
+        found = Trace(Operator(PAIR, window=W, lineage=True, engine=engine))
+        found.push_many([insert(Log("a"), 1), insert(Log("b"), 5), insert(Log("a"), 6), Punctuation(2), insert(Log("b"), 9)])
+        return found
+
+    batch: Any = [insert(Log("x"), 3), insert(Log("x"), 7), retract(Log("x"), 3), insert(Log("b"), 8)]
+    if form == "table":
+        batch = {"kind": [c.payload.kind for c in batch], "le": [c.le for c in batch], "diff": [c.diff for c in batch]}
+    twin = make()
+    before = history(twin)
+    done = at_line(lambda: twin.push_many(batch, net=False), None)
+    after = history(twin)
+    assert before[4] != after[4]
+    op, stop, count, taken = make(), 1, 0, 0
+    while (ended := at_line(partial(op.push_many, batch, net=False), stop)).interrupted:
+        found = history(op)
+        assert found in (before, after), ended.out
+        if found == after:
+            op, taken = make(), taken + 1
+        stop, count = stop + 1 + done.lines // 150, count + 1
+    assert count > 100
+    assert taken <= count // 20
+    assert str(ended.out) == str(done.out)
+    assert history(op) == after

@@ -301,3 +301,9 @@ def test_many_events_are_drawn_quickly(window: Browser, tmp_path: Path) -> None:
     page.click("#matches button")
     page.wait("return document.querySelector('#arrivals').dataset.single === 'true'")
     assert page.errors() == []
+
+
+def test_a_title_that_is_no_text(tmp_path: Path) -> None:
+    """Names of files may hold bytes that are no UTF-8."""
+    run = Trace(DECLINED.operator(lineage=True))
+    assert "<h1>pay\\udcff.jsonl</h1>" in run.html(tmp_path / "run.html", title="pay\udcff.jsonl")

@@ -139,5 +139,9 @@ class AllRows(TellsEvents):
 
     collapsed = lineage
 
+    def _chosen(self) -> None:
+        """Refuse: a row is no match of which some are chosen."""
+        raise AfaError("expected ONE ROW PER MATCH for the lineage of a match but got rows, which are its events")
+
     def _snapshot(self) -> bytes:
         return self.operator._snapshot()

@@ -4,13 +4,12 @@
     change -> the operator as it was before the call -> lineages of what the change withdraws
 
 The changes of a call are taken one by one by both, so that it is known which of them did it, and what the match consisted of when
-it did. Both are copies of one state; where a call fails, what has gone ahead is a copy again of what has stayed behind.
+it did. All of it is one call of the operator, in which the copy takes part: it is taken back in both, or in none.
 """
 
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ from afa.reasons.because import Because, Explained
 from afa.reasons.because_column import with_reasons
 from afa.reasons.explainable import check_explainable, first_time, polled, stages_of
 from afa.reasons.left_records import left
+from afa.reasons.one_item import take
 from afa.reasons.telling import Words
 from afa.reasons.why_come import why_come, why_promised
 from afa.reasons.why_gone import Asked, is_arc, why_gone
@@ -59,8 +59,7 @@ class Reasons(Matching):
     Notes
     -----
     Two operators are held, and each change is pushed into both; a table goes row by row. O(lineage) for each match that a change
-    withdraws, and for each that a late one announces. An interrupt while lineages are derived leaves the call done. Source:
-    SEMANTICS.md, "Reasons".
+    withdraws, and for each that a late one announces. Source: SEMANTICS.md, "Reasons".
 
     Examples
     --------
@@ -89,7 +88,6 @@ class Reasons(Matching):
         check_explainable(core)
         self.operator: Any = operator
         self._before = copy.deepcopy(operator)
-        self._lock = threading.RLock()
         self._named: dict[int, Change] = {}  # by item of the call: the event that an id names, the arc that a poll has brought
         self._stages = frozenset(type(stage).__name__ for stage in stages_of(operator))
         keys = () if core.keys is None else core.keys.fields
@@ -113,29 +111,28 @@ class Reasons(Matching):
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change or a promise. As `Operator.push`; with ``key`` as `Keyed.push`."""
-        with self._lock:
-            self._see_times([change], "le")
-            core = self._core
-            item = core.in_form(change)
-            if not isinstance(item, Change):
-                return self._take([("event", item, None)], True)
-            if key is not _MISSING:
-                key = take_key(key)
-            elif core.keys is not None and core.named is None:
-                key = take_key(core.keys.of_change(item))
-            return self._take([("event", item, None if key is _MISSING else key)], True)
+        return self._whole_call(self._push, change, key)  # type: ignore[no-any-return]
+
+    def _push(self, change: Any, key: Hashable) -> Output:
+        self._see_times([change], "le")
+        core = self._core
+        item = core.in_form(change)
+        named = isinstance(item, Change) and key is not _MISSING
+        return self._carry_out([("event", item, take_key(key) if named else None)], True, None)[0]
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
         """Take a batch, as one call. As `Operator.push_many`; a table of changes has a column ``because``."""
-        with self._lock:
-            core = self._core
-            come: Come = brought(core, batch, arcs, le)
-            self._see_times(batch if come.listed else [batch], le)
-            items = list(items_of(core, come))
-            if come.like is None:
-                return self._carry_out(items, net, None)[0]
-            out, table = self._carry_out(items, net, lambda out: answer(Found.of(out, core.shown), come, core, net))
-            return with_reasons(table, out, come.like)
+        return self._whole_call(self._push_many, batch, net, arcs, le)
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], le: str) -> Any:
+        core = self._core
+        come: Come = brought(core, batch, arcs, le)
+        self._see_times(batch if come.listed else [batch], le)
+        items = list(items_of(core, come))
+        if come.like is None:
+            return self._carry_out(items, net, None)[0]
+        out, table = self._carry_out(items, net, lambda out: answer(Found.of(out, core.shown), come, core, net))
+        return with_reasons(table, out, come.like)
 
     def _see_times(self, parts: Any, le: str) -> None:
         """Tell times as times once some have come."""
@@ -147,8 +144,7 @@ class Reasons(Matching):
                     return
 
     def _arc_input(self, item: Any) -> Output:
-        with self._lock:
-            return self._take([("arc", item, None)], True)
+        return self._whole_call(self._carry_out, [("arc", item, None)], True, None)[0]  # type: ignore[no-any-return]
 
     def lineage(self, match: Change) -> Lineage:
         """Return which events stand behind a match in force. As `Operator.lineage`."""
@@ -172,31 +168,45 @@ class Reasons(Matching):
         return found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Reasons:
-        with self._lock:
+        with self._core.calls.lock:
             other = memo[id(self)] = Reasons(copy.deepcopy(self.operator, memo))
             other._words = self._words
             return other
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
-    def _take(self, items: list[Item], net: bool) -> Output:
-        """Carry out a call: all items by the operator, then by the one that stays behind, and tell why."""
-        return self._carry_out(items, net, None)[0]
+    def _whole_call(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Do work as one call of the operator, with the copy and what is noted here: all of it, or nothing."""
+        calls = self._core.calls
+        found = calls.call(self._together, work, *args)
+        calls.call(self._tidy)  # a call, too: another thread's may have begun
+        return found
+
+    def _together(self, work: Callable[..., Any], *args: Any) -> Any:
+        self._tidy()  # where an interrupt came right behind the call before
+        for member in (*self._before._core.calls.members, self):
+            self._core.calls.include(member)
+        return work(*args)
+
+    def _tidy(self) -> None:
+        """Let the copy forget how to take back what has worked. Can be repeated from the start."""
+        for member in self._before._core.calls.members:
+            member.call_worked()
+
+    def call_begins(self) -> Any:
+        """Return what `call_failed` needs. See `punctuation.calls.Member`."""
+        return self._words
+
+    def call_failed(self, before: Any) -> None:
+        """Restore what was noted before a call."""
+        self._words = before
 
     def _carry_out(self, items: list[Item], net: bool, write: Callable[[Output], Any] | None) -> tuple[Output, Any]:
-        """Carry out a call. Returns its output, and what ``write`` makes of it without reasons, or the call is refused."""
+        """Carry out items within a call. Returns its output, and what ``write`` makes of it without reasons, or it is refused."""
         outs, come = self._ahead(items)
         places = left(outs, net)
-        try:
-            written = write([outs[i][j] for i, j in places]) if write is not None else None
-        except BaseException:
-            self.operator = copy.deepcopy(self._before)
-            raise
-        try:
-            reasons = come | self._behind(items, outs, places)
-        except BaseException:
-            self._before = copy.deepcopy(self.operator)
-            raise
+        written = write([outs[i][j] for i, j in places]) if write is not None else None
+        reasons = come | self._behind(items, outs, places)
         found: Output = []
         for i, j in places:
             change = outs[i][j]
@@ -215,22 +225,18 @@ class Reasons(Matching):
         outs: list[Output] = []
         reasons = {}
         self._named = {}
-        try:
-            for i, item in enumerate(items):
-                self._look_up(i, item)
-                now, arcs = self._core.progress.now, self._core.arcs.table.events
-                outs.append(_push(self.operator, item))
-                if type(item[1]) is Poll and (brought_by := polled(arcs, self._core.arcs.table.events)) is not None:
-                    self._named[i] = brought_by
-                come = [j for j, change in enumerate(outs[i]) if isinstance(change, Change) and change.diff > 0]
-                if come:
-                    asked = self._asked(self.operator, items, i, outs[i])
-                    for j in come:
-                        reasons[i, j] = self._why_come(asked, outs[i][j], items[i], now)
-                        self._announced((i, j), outs[i][j])
-        except BaseException:
-            self.operator = copy.deepcopy(self._before)
-            raise
+        for i, item in enumerate(items):
+            self._look_up(i, item)
+            now, arcs = self._core.progress.now, self._core.arcs.table.events
+            outs.append(take(self.operator, item))
+            if type(item[1]) is Poll and (brought_by := polled(arcs, self._core.arcs.table.events)) is not None:
+                self._named[i] = brought_by
+            come = [j for j, change in enumerate(outs[i]) if isinstance(change, Change) and change.diff > 0]
+            if come:
+                asked = self._asked(self.operator, items, i, outs[i])
+                for j in come:
+                    reasons[i, j] = self._why_come(asked, outs[i][j], items[i], now)
+                    self._announced((i, j), outs[i][j])
         return outs, reasons
 
     def _why_come(self, asked: Asked, match: Any, item: Item, now: int) -> Because:
@@ -252,7 +258,7 @@ class Reasons(Matching):
                 if j == wanted[i][0]:
                     asked = self._asked(self._before, items, i, outs[i])
                 reasons[i, j] = why_gone(asked, outs[i][j])  # type: ignore[arg-type]
-            _push(self._before, item)
+            take(self._before, item)
         return reasons
 
     def _asked(self, operator: Any, items: list[Item], i: int, out: Output) -> Asked:
@@ -292,13 +298,3 @@ class Reasons(Matching):
             key = core.keys.of_change(change)
         whole: Change = core.timed(change, payload, key)
         return whole
-
-
-def _push(operator: Any, item: Item) -> Output:
-    """Push one item, as a call."""
-    port, change, key = item
-    if port == "arc":
-        return operator._arc_input(change)  # type: ignore[no-any-return]
-    if isinstance(change, Change) and key is not None:
-        return operator.push(change, key=key)  # type: ignore[no-any-return]
-    return operator.push(change)  # type: ignore[no-any-return]

@@ -7,6 +7,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.reasons.because import Because
+from afa.reasons.one_item import lineage_now
 from afa.reasons.why_gone import Asked, arc_change, held_back, is_arc, lasting, same_event
 from punctuation.promise import Punctuation
 
@@ -79,7 +80,7 @@ def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
 def _events(asked: Asked, match: Change) -> list[Change]:
     """Return the events in the paths of a match in force; none, where it began before what is held."""
     try:
-        found = asked.operator.lineage(match).events()
+        found = lineage_now(asked.operator, match).events()
     except AfaError:
         return []
     return [each for events in found.values() for each in events]

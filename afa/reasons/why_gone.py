@@ -13,6 +13,7 @@ from afa.model.arc import Arc
 from afa.operator.named_swap import NamedSwap
 from afa.reasons.because import Because
 from afa.reasons.broken_run import broken_run
+from afa.reasons.one_item import lineage_now
 from afa.reasons.telling import Words, arc_words
 from afa.schema import any_payload
 
@@ -64,7 +65,7 @@ Told = tuple[str, str, tuple[Change, ...]]
 def _paths(operator: Any, match: Change) -> list[Path]:
     """Return the first paths of a match in force; none, where it began before what is held."""
     try:
-        lineage: Lineage = operator.lineage(match._replace(diff=1))
+        lineage: Lineage = lineage_now(operator, match._replace(diff=1))
         return list(islice(lineage.paths(), PATHS))
     except AfaError:
         return []

@@ -22,7 +22,7 @@ def page_text(data: dict[str, Any], drawing: str) -> str:
     False
     """
     parts = {
-        "title": escape(data["title"] or "afa"),
+        "title": escape(data["title"] or "afa").encode("utf-8", "backslashreplace").decode(),  # a file's name may be any bytes
         "style": _file("report.css"),
         "drawing": drawing,
         "data": embedded(data),

@@ -11,6 +11,7 @@ from afa.errors import AfaError
 from afa.operator.call import Output
 from afa.operator.tables import Item
 from afa.reasons import Reasons
+from afa.reasons.one_item import lineage_now
 from afa.reasons.why_gone import is_arc
 from afa.schema import any_payload
 from afa.tracing.page_data import page_data
@@ -79,9 +80,7 @@ class Trace(Reasons):
         title : str
             The pattern's name, as the page has it in its head.
         """
-        with self._lock:
-            data, drawing = page_data(self, title), self.draw()
-        text = page_text(data, drawing)
+        text = page_text(page_data(self, title), self.draw())
         if path is not None:
             _write(os.fspath(path), text)
         return text
@@ -94,6 +93,24 @@ class Trace(Reasons):
 
     # -- what happens ----------------------------------------------------------------------------------------------------------
 
+    def call_begins(self) -> Any:
+        """Return what `call_failed` needs."""
+        kept = len(self.events), len(self.promises), len(self.arcs), len(self.announcements)
+        counted = self.arrived, self.changes, self.announced, self.withdrawn, self.late, self._frontier, self._promised
+        return super().call_begins(), kept, counted
+
+    def call_failed(self, before: Any) -> None:
+        """Forget what a call has noted."""
+        words, kept, counted = before
+        super().call_failed(words)
+        for noted, n in zip((self.events, self.promises, self.arcs, self.announcements), kept):
+            del noted[n:]  # type: ignore[attr-defined]
+        self.arrived, self.changes, self.announced, self.withdrawn, self.late, self._frontier, self._promised = counted
+        for known in self.announcements:
+            if known.gone_at is not None and known.gone_at >= self.arrived:
+                known.gone_at = known.gone_because = None
+        self._open = {_name(known.change): known for known in self.announcements if known.gone_at is None}
+
     def _carry_out(self, items: list[Item], net: bool, write: Any) -> tuple[Output, Any]:
         self._paths.clear()
         return super()._carry_out(items, net, write)
@@ -102,7 +119,7 @@ class Trace(Reasons):
         if len(self.announcements) + len(self._paths) >= self.most_matches:
             return
         try:
-            paths = list(islice(self.operator.lineage(change).paths(), 2))
+            paths = list(islice(lineage_now(self.operator, change).paths(), 2))
         except AfaError:
             paths = []
         self._paths[place] = (list(paths[0][:LONG]) if paths else [], len(paths) > 1)
@@ -133,7 +150,7 @@ class Trace(Reasons):
                 self.events.append(Seen(whole, arrival, left_out))
 
     def _tell(self, arrival: int, place: tuple[int, int], change: Change) -> None:
-        name = any_payload(change.payload), change.le, change.re, change.key
+        name = _name(change)
         if change.diff < 0:
             self.withdrawn += 1
             known = self._open.pop(name, None)
@@ -146,6 +163,10 @@ class Trace(Reasons):
             known = Announcement(change, arrival, change.because, path, more)
             self.announcements.append(known)
             self._open[name] = known
+
+
+def _name(change: Change) -> Any:
+    return any_payload(change.payload), change.le, change.re, change.key
 
 
 def _write(path: str, text: str) -> None:
