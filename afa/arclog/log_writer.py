@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import uuid
@@ -41,6 +42,7 @@ class LogWriter:
         self.path = Path(path).resolve()
         self._automaton = automaton
         self._last = 0  # the sequence of the last line
+        self._file: Path | None = None  # what was written last
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:  # a file of that name or above it, or no permission
@@ -173,9 +175,29 @@ class LogWriter:
     def _put(self, text: str, sequence: int) -> None:
         name = f"{sequence}-{uuid.uuid4().hex}.json"
         hidden = self.path / f".{name}"  # which no reader takes
-        hidden.write_text(f"{text}\n", encoding="utf-8")
-        os.replace(hidden, self.path / name)
-        self._last = sequence
+        try:
+            hidden.write_text(f"{text}\n", encoding="utf-8")
+            os.replace(hidden, self.path / name)
+        except OSError as error:  # it is full, say, or nobody may write there
+            with contextlib.suppress(OSError):
+                hidden.unlink(missing_ok=True)
+            raise AfaError(f"expected the folder of an arc log, to write a line, but got {self.path}: {error.strerror}") from error
+        self._last, self._file = sequence, self.path / name
+
+    def take_back(self) -> None:
+        """Remove what was written last, once; for a line that the operator it was meant for has refused.
+
+        Raises
+        ------
+        AfaError
+            The file can't be removed.
+        """
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise AfaError(f"expected to take a line back but {file} can't be removed: {error.strerror}") from error
 
 
 def _name(name: Any) -> str:

@@ -94,6 +94,7 @@ def _serve(opened: Opened, source: Source, pace: Pace, folder: str, how: Serving
     try:
         first = next(tables)
         live = _live(opened, batches_in, first, pace, folder, how)
+        live.poll()  # what no call can do is said before there is a page
         with Site(live, host=how.host, port=how.port) as site:
             typer.echo(
                 f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)"
@@ -166,10 +167,10 @@ def _look(live: LiveOperator, done: threading.Event) -> None:
     while not done.wait(EVERY):
         try:
             live.poll()
-        except AfaError as error:
-            if str(error) != told:
-                live.board.note("fault", str(error))
-            told = str(error)
+        except Exception as error:  # of the folder, or of a function that another process has written there
+            if one_line(error) != told:
+                live.board.note("fault", one_line(error))
+            told = one_line(error)
 
 
 def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder: str, how: Serving) -> LiveOperator:

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from afa.errors import AfaError
+
 SAMPLES = 1200
 """How many samples are kept: ten minutes of two a second."""
 CHANGES = 200
@@ -15,6 +17,18 @@ CHANGES = 200
 NOTES = 100
 LONGEST = 2_000
 """The most characters of a note."""
+
+
+def said_of(error: BaseException) -> str:
+    """Return an error with its notes as text, with its type where that is not one of ours.
+
+    Examples
+    --------
+    >>> said_of(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    """
+    text = "\n".join(str(part) for part in (error, *getattr(error, "__notes__", [])) if str(part).strip())
+    return text if isinstance(error, AfaError) else f"{type(error).__name__}: {text}"
 
 
 class Board:

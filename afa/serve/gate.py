@@ -82,7 +82,7 @@ class Gate:
             if headers.get("content-type", [""])[0].split(";")[0].strip().lower() != "application/json":
                 return 415, "expected JSON (Content-Type: application/json)"
             length = headers.get("content-length", [""])[0]
-            if not length.isdigit() or int(length) > LONGEST:
+            if not length.isdecimal() or int(length) > LONGEST or "transfer-encoding" in headers:
                 return 413, f"expected at most {LONGEST} bytes, and their number in Content-Length"
         page = scope["path"] in PUBLIC
         if (changes or not (self._open or page)) and not self._knows(headers.get("authorization", [])):

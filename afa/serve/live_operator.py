@@ -12,7 +12,7 @@ import numpy as np
 from afa.arclog.arc_log import ArcLog, Poll
 from afa.errors import AfaError
 from afa.operator.statistics import statistics_of
-from afa.serve.board import Board
+from afa.serve.board import Board, said_of
 from afa.serve.picture import Picture, Pictures
 from afa.serve.steering import Steering, instant_of
 from punctuation.durations import NANOSECONDS
@@ -68,7 +68,7 @@ class LiveOperator:
         self._operator, self._steering, self._texts, self._none = operator, steering, texts, none
         self._stage, self._pace, self._tick, self._times, self._told = stage, pace, tick, times, told or {}
         self._lock = threading.RLock()
-        self._pictures = Pictures(operator.automaton)
+        self._pictures = Pictures(operator.automaton, tick)
         self._looked, self._cost, self._before = 0.0, 0.0, (time.monotonic(), 0, 0, 0)
         self._held: dict[str, Any] = {}
 
@@ -86,19 +86,25 @@ class LiveOperator:
             self._call([Poll(self._log)])
             self.look()
 
-    def _call(self, items: list[Any]) -> list[str]:
-        """Carry out a call, show its output, and return what the log had to tell."""
+    def _call(self, items: list[Any]) -> None:
+        """Carry out a call, show its output, and what the log had to tell."""
         out = self._operator.push_many([self._none, *items])
         for part in out:
             diff = _diffs(part)
             if diff is not None:
                 self.matches += int((diff > 0).sum())
                 self.withdrawn += int((diff < 0).sum())
-                self.board.changes(self._texts(_last(part, len(diff))))
+                self._show(_last(part, len(diff)))
         told = [one for item in items if isinstance(item, Poll) for one in item.told]
         for one in told:
             self.board.note("note" if one.kind == "note" else "fault", str(one))
-        return [str(one) for one in told if one.kind != "note"]
+
+    def _show(self, part: Any) -> None:
+        """Show changes. INVARIANT: it raises nothing, as the operator has taken the call."""
+        try:
+            self.board.changes(self._texts(part))
+        except Exception as error:  # a timestamp that no calendar has, say
+            self.board.note("note", f"Changes of the output can't be shown: {said_of(error)}")
 
     def look(self) -> None:
         """Take a sample; unless the last one was so dear that this would take more than `SHARE` of the time."""
@@ -188,13 +194,29 @@ class LiveOperator:
         before, at = self._operator._core.progress.now, instant_of(data)
         self._call([Poll(self._log)])  # what others have written is told apart
         query, text = self._steering.query, self._steering.text
-        said = self._steering.write(data, at)
-        told = self._call([Poll(self._log)])
-        if told:
+        if data.get("do") == "query" and at is None:
+            self._check_none_comes(before)
+        said, how = self._steering.write(data, at), self._log.on_fault
+        try:
+            self._log.on_fault = "raise"
+            self._call([Poll(self._log)])
+        except Exception:  # late, say, or a function raises on what is held: the operator is as it was, and so is the log
             self._steering.query, self._steering.text = query, text
-            raise AfaError("; ".join(told))
+            self._log.take_back()
+            raise
+        finally:
+            self._log.on_fault = how
         since = "the beginning" if before == BEGINNING else self._times(before)
         return f"{said}; from {at if at is not None else since} on"
+
+    def _check_none_comes(self, now: int) -> None:
+        """Refuse a swap of all arcs while one of them is still to come: it would come beside the new ones."""
+        for arc, le, _ in self._operator._core.arcs.table.events:
+            if le > now and arc.name is not None:
+                raise AfaError(
+                    f"expected no arc that comes into force later but got {arc.name!r} from {self._times(le)} on; "
+                    f"end it from then on, or swap the query from then on"
+                )
 
     def _set_sigma(self, value: Any) -> str:
         if self._stage is None:

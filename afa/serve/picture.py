@@ -33,10 +33,10 @@ class Picture(NamedTuple):
 
 
 class Pictures:
-    """The picture of one automaton, drawn anew when its arcs have changed."""
+    """The picture of one automaton, drawn anew when its arcs have changed. ``tick``: what an int of their lifetimes counts."""
 
-    def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
+    def __init__(self, automaton: Automaton, tick: str | None = None) -> None:
+        self._automaton, self._tick = automaton, tick
         self._known: tuple[Any, Picture] | None = None
         self._count = 0
 
@@ -50,7 +50,7 @@ class Pictures:
         return self._known[1]
 
     def _drawn(self, shown: list[tuple[Arc, int, int]]) -> Picture:
-        arcs = [Drawn(i, arc, ((le, re),)) for i, (arc, le, re) in enumerate(shown)]
+        arcs = [Drawn(i, arc, ((le, re),), tick=self._tick) for i, (arc, le, re) in enumerate(shown)]
         told = [
             {
                 "name": arc.name,
@@ -60,7 +60,7 @@ class Pictures:
                 "fence": fence_of(arc),
                 "transfer": "" if arc.transfer is None else function_text(arc.transfer),
                 "label": name_of(arc),
-                "life": lifetimes(Drawn(0, arc, ((le, re),))),
+                "life": lifetimes(Drawn(0, arc, ((le, re),), tick=self._tick)),
             }
             for arc, le, re in shown
         ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from afa.errors import AfaError
+from afa.serve.board import said_of
 from afa.serve.gate import LONGEST, Gate
 from afa.serve.watched import Watched
 
@@ -124,7 +125,7 @@ def _application(watched: Watched) -> Any:
         return Response(json.dumps(_plain(data), allow_nan=False), status, media_type="application/json")
 
     def file(request: Request) -> Response:
-        name, kind = FILES[request.url.path]
+        name, kind = FILES[request.scope["path"]]
         return Response((PAGE / name).read_bytes(), media_type=kind)
 
     def state(request: Request) -> Response:
@@ -147,9 +148,9 @@ def _application(watched: Watched) -> Any:
             return answer({"error": "expected a change, a JSON object, but got something else"}, 422)
         try:
             return answer({"said": await run_in_threadpool(watched.change, data)})
-        except AfaError as error:
-            watched.board.note("fault", str(error))
-            return answer({"error": str(error)}, 422)
+        except Exception as error:  # a function of the change may raise anything, and so may a disk
+            watched.board.note("fault", said_of(error))
+            return answer({"error": said_of(error)}, 422)
 
     def icon(request: Request) -> Response:
         return Response(status_code=204)

@@ -83,6 +83,8 @@ class Steering:
             raise AfaError("expected a job whose query is text, to swap its text, but got one without")
         changes = self.query.changes_to(another(self.query, text))
         arcs = self._difference(changes.query)
+        for arc in [change.payload for change in arcs if change.diff < 0 and at is not None]:
+            self.log.listing().one(arc.name, at)  # no other one of its name comes later
         self.log.write(arcs, at=at)
         self.query, self.text = changes.query, text
         return str(changes._replace(arcs=tuple(arcs))) if arcs else "the query says the same: no arc has changed"

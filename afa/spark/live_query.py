@@ -103,7 +103,7 @@ class LiveQuery:
         self._name = name if name is None or name.startswith(NAME) else f"{NAME} {name}"
         self._automaton = pattern if isinstance(pattern, Automaton) else pattern.automaton
         self._states = [f"{STATE}{state}" for state in self._automaton.states]
-        self._pictures = Pictures(self._automaton)
+        self._pictures = Pictures(self._automaton, "us")
         self._lock, self._over = threading.Lock(), threading.Event()
         self._known: tuple[Any, list[ArcEvent]] | None = None
         self._sums = dict.fromkeys(("rows", *COUNTED), 0)

@@ -168,7 +168,7 @@ function choose(index) {
 function counts(held) {
   const most = Math.max(1, ...Object.values(held));
   for (const state of $("drawing").querySelectorAll(".state")) {
-    const n = held[state.dataset.state] || 0, box = state.querySelector("rect");
+    const n = Object.hasOwn(held, state.dataset.state) ? held[state.dataset.state] : 0, box = state.querySelector("rect");
     const share = n ? Math.round(20 + 70 * Math.log1p(n) / Math.log1p(most)) : 0;
     box.style.fill = n ? `color-mix(in srgb, var(--heat) ${share}%, var(--card))` : "";
     let badge = state.querySelector(".count");
