@@ -68,8 +68,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     --------
     >>> did_you_mean("amout", ["amount", "kind"])
     "; did you mean 'amount'?"
-    >>> did_you_mean("x", ["amount", "kind"])
-    ''
+    >>> did_you_mean("OK", ["ko", "ok"]), did_you_mean("x", ["amount", "kind"])
+    ("; did you mean 'ok'?", '')
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
+    names = list(known)
+    close = [other for other in names if other.casefold() == name.casefold()] or difflib.get_close_matches(name, names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

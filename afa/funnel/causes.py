@@ -32,7 +32,7 @@ from punctuation.time import BEGINNING
 SHOWN = 3
 """How many values of a field are named."""
 FEW = 0.1
-"""Below this share of the partial matches that the window ended, what would have come later does not count."""
+"""Below this share of the partial matches that the window ended, each asked about, what would have come later does not count."""
 MOSTLY = 0.9
 """From this share of the keys on it counts that they have one event each."""
 
@@ -285,7 +285,8 @@ class _Frontier:
             return None
         if not ended.by_window or ended.by_window < max(ended.by_no_arc, ended.open) or not self.ahead:
             return None
-        if len(ended.could_wide) < FEW * ended.by_window and any(asked.asked for asked in self.ahead):
+        asked, helped = max(asked.asked for asked in self.ahead), len(ended.could_wide)
+        if (asked and not helped) or (asked >= ended.by_window and helped < FEW * ended.by_window):
             return None  # a longer one would hardly help, as far as the next few events tell
         tick, gaps = self.facts.tick, self.counting.gaps
         about = [] if self.facts.window is None else [ticks_in_words(self.facts.window, tick)]
@@ -306,10 +307,9 @@ class _Frontier:
         ended = self.ended
         if not ended.could_later or not self.ahead:
             return None
-        text = (
-            f"{self.said(self.ahead[0])}: {ended.by_no_arc:,} of {self.total:,} partial matches in `{self.state}` ended by an event"
-        )
-        later = f"though for {ended.could_later:,} of them one that it takes came later within the window"
+        text = f"{self.said(self.ahead[0])}: {self.all(ended.by_no_arc)} ended by an event"
+        those = "it" if ended.by_no_arc == 1 else f"{ended.could_later:,} of them"
+        later = f"though for {those} one that it takes came later within the window"
         return Cause("between", f"{text} that no arc took, {later}; an ignorable arc or a skip lets others pass")
 
     def stopped(self) -> Cause:

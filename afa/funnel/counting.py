@@ -297,7 +297,8 @@ class Counting(Tally):
             if q.state in self.epsilon and (t, q) not in stood:
                 self._ask_epsilon(q.state, {q.register: (None,)}, t)
             self._stand(standing, q, t)
-            self._wide.add((q.state, q.register))
+            if self.longest:
+                self._wide.add((q.state, q.register))
             if self.transitions.final(q.state, t):
                 self._accept(standing, q, t)
 

@@ -285,6 +285,19 @@ def test_a_window_is_not_the_cause_where_a_longer_one_would_help_a_few_only() ->
     assert "`e.amount > r.first + 97` stopped it " in found.why
 
 
+def test_a_window_that_lets_hardly_any_be_asked_is_the_cause() -> None:
+    """However rare what is looked for is."""
+    rng = random.Random(3)
+    again = "status == 'declined' and amount > r.first + 95"
+    arcs = [doubled().arcs[0], Arc("declined", "twice", again, name="again"), OTHERS]
+    rows = [insert(Pay("x", round(1 + 98 * rng.random(), 2), "declined"), i * MINUTE) for i in range(600)]
+    rows += [insert(Pay("x", 50.0, "declined"), 1), insert(Pay("x", 51.0, "declined"), 2)]
+    found = asked(Automaton(start="start", final={"twice"}, arcs=arcs, event=Pay, register=Seen()), rows, window=60)
+    assert 0 < found.arcs[1].asked < 10
+    assert found.cause == "window"
+    assert ", for " in found.why
+
+
 def test_events_that_are_never_true_at_once() -> None:
     arcs = [
         Arc("start", "a", "status == 'declined'", name="first"),
