@@ -320,7 +320,7 @@ def test_lateness_and_late_policy() -> None:
     )
     result = call("run", "p.py:two_vees", "ticks.csv", *options, "1", "--late", "drop")
     assert result.stdout == ""
-    assert re.search(r"^late +1  dropped", result.stderr, re.MULTILINE)
+    assert re.search(r"^late +1  dropped: behind a promise", result.stderr, re.MULTILINE)
 
 
 def test_lateness_around_zero() -> None:

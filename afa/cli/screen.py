@@ -77,7 +77,7 @@ class Summary:
 
     def lines(self) -> list[tuple[str, int | str, str]]:
         """Name, number and remark of each line."""
-        late = "dropped" if self.late else ""
+        late = f"{'dropped: ' if self.late else ''}behind a promise"
         keys = [("keys", self.keys, "most held at once")] if self.keyed else []
         more = [
             ("matches not final", self.not_final, "at the largest timestamp, where events may follow"),

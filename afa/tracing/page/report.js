@@ -677,7 +677,7 @@ function look(box) {
   schedule();
 }
 
-const FILTERS = [["all", "All"], ["withdrawn", "Withdrawn"], ["in force", "In force"], ["final", "Final"]];
+const FILTERS = [["all", "All"], ["withdrawn", "Withdrawn"], ["in force", "Not final"], ["final", "Final"]];
 
 function list() {
   const wanted = state.search.toLowerCase();
