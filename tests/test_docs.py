@@ -130,7 +130,7 @@ def test_the_readme_stays_short() -> None:
 
 
 def test_each_option_of_an_operator_is_explained_once() -> None:
-    """In one table of a page of the guide, with a link; `Keyed` has the same ones, and one of its own behind them; so has a query."""
+    """In one table of a page of the guide, with a link; `Keyed` has the same ones and one of its own, and so has a query."""
     text = (ROOT / "docs/guide/options.md").read_text(encoding="utf-8")
     told = [line.split("|")[1].strip(" `=") for line in text.splitlines() if line.startswith("| `")]
     assert all(".md" in line for line in text.splitlines() if line.startswith("| `"))
