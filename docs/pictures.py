@@ -96,11 +96,11 @@ def theft() -> str:
 
 
 def example(name: str, pattern: str, labels: str) -> Callable[[], str]:
-    """Return what draws the automaton, or the query, that an example has under a name."""
+    """Return what draws the automaton, or the query, that an example has under a name, or makes of a threshold."""
 
     def draw() -> str:
         found = getattr(importlib.import_module(f"examples.{name}"), pattern)
-        return str(found.draw(labels=labels))
+        return str((found if hasattr(found, "draw") else found(1.0)).draw(labels=labels))
 
     return draw
 
@@ -117,6 +117,10 @@ EXAMPLES = {
     "library_steps": ("PATTERN", "code"),
     "chained": ("DEEPER", "code"),
     "why_not": ("PATTERN", "code"),
+    "floors": ("PATTERN", "code"),
+    "monitor_manage_mine": ("ALERT", "code"),
+    "backtest": ("dip", "code"),
+    "intrusion_rules": ("PATTERN", "code"),
 }
 PICTURES = {f"docs/pictures/{draw.__name__}.svg": draw for draw in (pattern, live, rebound, swapped, vee, theft)}
 PICTURES |= {f"examples/pictures/{name}.svg": example(name, *how) for name, how in EXAMPLES.items()}
