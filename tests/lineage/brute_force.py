@@ -12,6 +12,12 @@ from punctuation.time import BEGINNING, FOREVER
 from tests.oracle import ArcEvent, Event, in_force, is_final, one_nan, steps_of
 
 Path = tuple[tuple[str, Event], ...]
+MOST = 50_000
+"""So many computations at a step, times its events, are gone on with."""
+
+
+class TooManyError(Exception):
+    """There are more computations than brute force can do."""
 
 
 class Computation(NamedTuple):
@@ -37,7 +43,13 @@ def behind(
     punctuation: int = BEGINNING,
     sequence: str | None = None,
 ) -> dict[tuple[Any, int, int], Behind]:
-    """What stands behind each match ``(register, le, re)``. Parameters: as of `tests.oracle.matches`."""
+    """What stands behind each match ``(register, le, re)``. Parameters: as of `tests.oracle.matches`.
+
+    Raises
+    ------
+    TooManyError
+        There are more than MOST computations.
+    """
     arcs = [ArcEvent(*arc) for arc in arcs]
     steps = steps_of(in_force(changes), sequence)
     found: dict[tuple[Any, int, int], Behind] = {}
@@ -46,6 +58,8 @@ def behind(
         start = Computation(automaton.start, one_nan(automaton.register), FOREVER, ())
         alive = {c for c, _ in closure({(start, began)}, arcs, latest=None)}
         for last in range(first, len(steps)):
+            if len(alive) * len(steps[last]) > MOST:
+                raise TooManyError(f"{len(alive)} computations at {steps[last][0].le}")
             le = steps[last][0].le
             later = steps[last + 1][0].le if last + 1 < len(steps) else max(le, punctuation)
             resting = closure({(c, le) for c in consume(steps[last], alive, arcs, skip=last > first)}, arcs, latest=later)

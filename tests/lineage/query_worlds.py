@@ -10,15 +10,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from afa import AfaError, Change
 from afa.compiled import inforce
 from punctuation.time import FOREVER
-from tests.language.oracle import Event, choices, chosen, payload
+from tests.language.oracle import Event, Found, choices, chosen, payload
 from tests.language.worlds import ENGINES, KINDS, RefusedError, Side, World, numbered, smaller
-from tests.lineage.brute_force import Behind
+from tests.lineage.brute_force import MOST, Behind, TooManyError
 from tests.lineage.checks import check_lineage, either_way, refusal
 from tests.lineage.worlds import Seen
 from tests.oracle import Event as Held
@@ -29,12 +29,20 @@ def behind(side: Side) -> dict[tuple[Any, Any, int, int], Behind]:
     tree, window = side.query.tree, side.query.window
     found: dict[tuple[Any, Any, int, int], Behind] = {}
     events = [event for event, n in side.copies.items() if n > 0]
-    for each in chosen(tree, choices(tree, events, side.promised)):
+    for each in chosen(tree, not_too_many(choices(tree, events, side.promised))):
         match = each.key, payload(tree, each), each.le, each.re
         path = tuple((component, told(event, window)) for component, event in each.picks)
         one = found.setdefault(match, Behind(set(), FOREVER))
         found[match] = Behind(one.paths | {path}, min(one.first, each.picks[0][1].le))
     return found
+
+
+def not_too_many(found: Iterable[Found]) -> Iterator[Found]:
+    """The same choices, while there are no more than brute force can do."""
+    for number, each in enumerate(found):
+        if number == MOST:
+            raise TooManyError(f"more than {MOST} choices")
+        yield each
 
 
 def told(event: Event, window: int | None) -> Held:
@@ -82,6 +90,8 @@ def run(here: World, engine: str, check: Callable[[Side], Seen] = check) -> Seen
                 side.push(op)
             with either_way(number):
                 seen = seen.plus(check(side))
+        except TooManyError:
+            return seen.plus(Seen(given_up=1))
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error}; step {number}, {op} ({engine})") from error
     return seen

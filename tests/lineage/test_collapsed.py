@@ -12,8 +12,8 @@ from afa.lineage import bounded, match_ends
 from speculation import Choose, Cleanse
 from tests.language.worlds import RefusedError
 from tests.language.worlds import numbered as query_numbered
+from tests.lineage import brute_force, query_worlds
 from tests.lineage import collapsed_worlds as worlds
-from tests.lineage import query_worlds
 from tests.lineage.test_lineage import MANY, Ev, paths, pushed
 
 
@@ -101,6 +101,20 @@ def test_worlds() -> None:
         for engine in worlds.worlds.ENGINES:
             seen = seen.plus(worlds.run(spec, engine))
     assert min(seen[:4]) > 50, seen
+
+
+def test_worlds_that_are_too_much_for_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are given up from that step on; what was seen before counts."""
+    spec, query_spec = worlds.numbered("suite", 6), query_numbered("suite", 6)
+    whole, of_query = worlds.run(spec, "compiled"), query_worlds.run(query_spec, "compiled", worlds.check_query)
+    assert (whole.given_up, of_query.given_up) == (0, 0)
+    monkeypatch.setattr(brute_force, "MOST", 3)
+    monkeypatch.setattr(query_worlds, "MOST", 0)
+    for found, before in (
+        (worlds.run(spec, "compiled"), whole),
+        (query_worlds.run(query_spec, "compiled", worlds.check_query), of_query),
+    ):
+        assert (found.given_up, found.steps < before.steps) == (1, True)
 
 
 def test_worlds_of_queries() -> None:
