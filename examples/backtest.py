@@ -4,7 +4,7 @@ Prices fall twice, each time by more than a threshold, and rise again, all withi
 late: `withdrawn` counts the matches that a live run would have announced and taken back. `afa.find` gives the matches of one
 threshold. On the command line: `afa run examples/backtest.py:dip trades.parquet --key symbol --window 3m --vary by=0:2.475:0.025`.
 
-It prints every twentieth of them:
+It prints:
 
      variant  matches  withdrawn
          0.0      173          6
@@ -63,7 +63,7 @@ def trades() -> pd.DataFrame:
 def main() -> None:
     frame = trades()
     found = afa.backtest({n / 40: dip(n / 40) for n in range(100)}, frame, key="symbol", window="3 min")
-    print(found.table.iloc[::20].to_string(index=False))
+    print(found.table.iloc[::20].to_string(index=False))  # every twentieth of them
     deep = found.matches[found.matches["variant"] == 1.5]
     print(deep[["symbol", "low", "le"]].head(2).to_string(index=False))
 
