@@ -307,3 +307,12 @@ def test_a_title_that_is_no_text(tmp_path: Path) -> None:
     """Names of files may hold bytes that are no UTF-8."""
     run = Trace(DECLINED.operator(lineage=True))
     assert "<h1>pay\\udcff.jsonl</h1>" in run.html(tmp_path / "run.html", title="pay\udcff.jsonl")
+
+
+def test_keys_and_fields_that_are_very_long() -> None:
+    """The page tells the first letters of each, and stays small."""
+    run = afa.trace(DECLINED, rows([("c" * 100_000, "declined", 1), ("c" * 100_000, "declined", 3)]))
+    data = data_of(run.html())
+    assert data["events"]["keys"] == ["c" * 78 + " .."]
+    assert run.announced == 1
+    assert len(json.dumps(data)) < 5_000

@@ -13,7 +13,7 @@ from punctuation.time import BEGINNING, FOREVER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 LONG = 80
-"""So many letters of an event are told."""
+"""So many letters of an event, or of a key, are told."""
 
 
 class Words(NamedTuple):
@@ -63,7 +63,7 @@ class Words(NamedTuple):
             named = [(f.name, v) for f, v in zip(schema.fields, payload) if f.name != schema.instant]
             values = [v for name, v in named if name not in self.keys] or [v for _, v in named]
         text = ", ".join([plain(str(value)) for value in values])
-        return text if len(text) <= LONG else f"{text[: LONG - 2]} .."
+        return short(text)
 
     def time(self, t: int, near: int | None = None) -> str:
         """Return an instant, without its date if it is of the day of another one.
@@ -107,6 +107,11 @@ def zone_of(name: str | None) -> tzinfo:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError):
         return timezone.utc
+
+
+def short(text: str) -> str:
+    """Return the first letters of a text, if it is long."""
+    return text if len(text) <= LONG else f"{text[: LONG - 2]} .."
 
 
 def plain(text: str) -> str:

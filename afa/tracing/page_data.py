@@ -12,7 +12,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.reasons.because import Because
-from afa.reasons.telling import Words, plain, zone_of
+from afa.reasons.telling import Words, plain, short, zone_of
 from afa.reasons.why_gone import arc_change, is_arc
 from afa.schema import any_payload
 from afa.tracing.held_spans import threads_of
@@ -157,7 +157,7 @@ class Table:
         found = []
         for name, value in zip(type(change.payload)._fields, change.payload):
             time = name in self._times and type(value) is int
-            found.append(f"{name}={self.words.time(value, change.le) if time else plain(str(value))}")
+            found.append(f"{name}={self.words.time(value, change.le) if time else short(plain(str(value)))}")
         return ", ".join(found)
 
     def _reason(self, because: Because, at: int) -> dict[str, Any]:

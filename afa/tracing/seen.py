@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from afa.change import Change
 from afa.reasons.because import Because
+from afa.reasons.telling import short
 
 
 class Seen(NamedTuple):
@@ -42,4 +43,4 @@ class Announcement:
 
 def key_text(key: Hashable) -> str:
     """Return a key as the page shows it."""
-    return " · ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return short(" · ".join(map(str, key)) if isinstance(key, tuple) else str(key))
