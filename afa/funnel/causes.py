@@ -27,7 +27,6 @@ from afa.funnel.fence_parts import Asked
 from afa.funnel.labels import label_of
 from afa.funnel.spans_in_words import in_words, ticks_in_words, unit_hint
 from afa.model.arc import TIMEOUT
-from punctuation.time import BEGINNING
 
 SHOWN = 3
 """How many values of a field are named."""
@@ -58,6 +57,8 @@ class Facts(NamedTuple):
         Changes that came behind a promise and were dropped, and those that were not, since the beginning.
     promise : str
         How a promise is made that lets time-outs fire.
+    dropped : bool
+        Whether a promise may have dropped events.
     """
 
     counting: Counting
@@ -67,6 +68,7 @@ class Facts(NamedTuple):
     late: int = 0
     taken: int = 0
     promise: str = ""
+    dropped: bool = False
 
 
 def cause_of(facts: Facts) -> Cause:
@@ -76,8 +78,7 @@ def cause_of(facts: Facts) -> Cause:
         of = f"{facts.late:,} of {facts.late + facts.taken:,}" if facts.taken else f"all {facts.late:,}"
         return Cause("late", f"{of} changes came behind the promise and were dropped as late; promise later, or take more lateness")
     if not counting.events:
-        dropped = "there is no event" if counting.since <= BEGINNING else "no event is held: a promise has dropped what has come"
-        return Cause("empty", dropped)
+        return Cause("empty", "no event is held: a promise has dropped what has come" if facts.dropped else "there is no event")
     if counting.matches:
         return Cause("matched", _lost(facts))
     if counting.automaton.start not in counting.far:

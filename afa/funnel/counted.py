@@ -37,6 +37,8 @@ class Source(NamedTuple):
         The promise of the event input: up to there time-outs fire behind the last event of a key.
     since : int
         Below it all was dropped; BEGINNING: nothing was.
+    some : int
+        The largest promise with a condition: it may have dropped events below it, and lets no time-out fire.
     longest : bool
     window : int or None
     tick : str or None
@@ -57,6 +59,7 @@ class Source(NamedTuple):
     table: ArcTable
     clock: int
     since: int = BEGINNING
+    some: int = BEGINNING
     longest: bool = False
     window: int | None = None
     tick: str | None = None
@@ -87,8 +90,9 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
         if counting.enough:
             break
         counting.take(key, _steps(source.engine, key))
-    late = source.late
-    cause = cause_of(Facts(counting, source.window, source.tick, source.keys, late, source.taken, source.promise))
+    late, dropped = source.late, max(source.since, source.some)
+    facts = Facts(counting, source.window, source.tick, source.keys, late, source.taken, source.promise, dropped > BEGINNING)
+    cause = cause_of(facts)
     return Funnel(
         why=cause.text,
         cause=cause.kind,
@@ -108,7 +112,7 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
         share=source.share,
         cut=source.cut,
         late=late,
-        since=None if source.since <= BEGINNING else source.since,
+        since=None if dropped <= BEGINNING else dropped,
         until=counting.until,
         window=source.window,
         tick=source.tick,

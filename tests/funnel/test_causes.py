@@ -229,6 +229,28 @@ def test_a_function_that_is_not_taken_apart_is_no_comparison_with_the_register()
     assert operator.funnel().cause == "stopped"
 
 
+def test_a_promise_with_a_condition_moves_no_time_out(engine: Any) -> None:
+    class Timed(NamedTuple):
+        status: str
+        at: Instant | None = None
+
+    arcs = [
+        Arc("start", "a", "status == 'a'", "r._replace(since=at + 15)"),
+        Arc.timeout("a", "silent", "r.since"),
+        Arc.skip("a", "status != 'b'"),
+    ]
+    automaton = Automaton(start="start", final={"silent"}, arcs=arcs, event=Timed, register=Seen())
+    operator = Operator(automaton, window=40, engine=engine, retractions=False)
+    rng = random.Random(4)
+    operator.push_many([insert(Timed(rng.choice("aabc")), 3 * i) for i in range(120)])
+    before = operator.funnel()
+    operator.push(Punctuation(200, "status == 'b'"))
+    after = operator.funnel()
+    assert before.matches
+    assert (after.arcs, after.states, after.matches) == (before.arcs, before.states, before.matches)
+    assert after.since == 200
+
+
 def test_nothing_is_left_behind_a_promise() -> None:
     operator = Operator(doubled(), window=60 * MINUTE)
     operator.push_many(payments(20))
