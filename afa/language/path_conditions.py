@@ -101,6 +101,8 @@ class Asked:
         if taken is None or cut is None:
             return 0, 0
         taken = int(taken) if type(taken) is bool else taken
+        if taken - taken != 0:  # infinite, or NaN, which least and largest sums may lose: nothing is cut beside it
+            return taken, math.inf
         return (taken - cut.bound, abs(taken) + abs(cut.bound)) if cut.mean else (taken, abs(taken))
 
 

@@ -11,7 +11,20 @@ from typing import Any, NamedTuple
 import pytest
 
 import afa
-from afa import AfaError, Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, SnapshotError, insert, query, retract
+from afa import (
+    AfaError,
+    Arc,
+    Automaton,
+    AutomatonError,
+    Int64Error,
+    Keyed,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    insert,
+    query,
+    retract,
+)
 from afa.language.query import Query
 from afa.lineage import BudgetError
 from speculation import Cleanse, Consolidate
@@ -102,6 +115,31 @@ def test_sums_of_floats_are_those_of_a_register_to_the_bit(condition: str, engin
             assert found == carries.push(change)
             told += len(found)
     assert told > 1
+
+
+def test_no_sum_of_whole_numbers_is_too_large(engine: Any) -> None:
+    made = some("sum(y[].n) > 9223372036854775807")
+    events = [insert(Pay("a"), 0), insert(Pay("b", n=2**62), 1), insert(Pay("b", n=2**62), 2), insert(Pay("c"), 3)]
+    assert [(match.le, match.diff) for match in made.operator(engine=engine).push_many(events)] == [(3, 1)]
+    with pytest.raises(Int64Error, match="y_sum_n=9223372036854775808 in Register"):
+        made.operator(engine=engine, postpone=False).push_many(events)
+
+
+@pytest.mark.parametrize("condition", ["sum(y[].val) > 4", "sum(y[].val) < 4", "avg(y[].val) >= 2", "avg(y[].val) < 2"])
+def test_no_path_of_a_lineage_has_a_sum_that_is_nan(condition: str) -> None:
+    made, told = some(condition), 0
+    for seed in range(40):
+        choose = random.Random(f"lineages {condition} {seed}")
+        odd = (0.1, 5.0, -3.0, 6.0, math.nan, math.nan, math.inf, -math.inf, 1e308, -1e308, None, 1e16)
+        taken = [insert(Pay("b", choose.choice(odd)), choose.randint(1, 3)) for _ in range(5)]
+        counts = []
+        for postpone in (None, False):
+            op = made.operator(engine="interpreted", postpone=postpone)
+            found = op.push_many([insert(Pay("a"), 0), *taken, insert(Pay("c"), 20)])
+            counts.append([op.lineage(match).count() for match in found])
+        assert counts[0] == counts[1], (seed, taken)
+        told += sum(counts[0])
+    assert told > 100
 
 
 # -- which conditions wait ---------------------------------------------------------------------------------------------------------
