@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import re
@@ -316,3 +317,14 @@ def test_keys_and_fields_that_are_very_long() -> None:
     assert data["events"]["keys"] == ["c" * 78 + " .."]
     assert run.announced == 1
     assert len(json.dumps(data)) < 5_000
+
+
+def test_a_copy_of_a_trace_has_its_history_and_goes_on_alone() -> None:
+    run = afa.trace(DECLINED, rows(LATE[:3]))
+    page = run.html()
+    twin = copy.deepcopy(run)
+    assert twin.html() == page
+    twin.push_many(rows(LATE[3:]))
+    assert (run.withdrawn, twin.withdrawn, run.html()) == (0, 1, page)
+    run.push_many(rows(LATE[3:]))
+    assert run.html() == twin.html()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from itertools import islice
 from typing import Any
@@ -110,6 +111,14 @@ class Trace(Reasons):
             if known.gone_at is not None and known.gone_at >= self.arrived:
                 known.gone_at = known.gone_because = None
         self._open = {_name(known.change): known for known in self.announcements if known.gone_at is None}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
+        with self._core.calls.lock:
+            other = memo[id(self)] = Trace(copy.deepcopy(self.operator, memo), most=self.most, matches=self.most_matches)
+            other.events, other.promises, other.arcs = list(self.events), list(self.promises), list(self.arcs)
+            other.announcements = [copy.copy(each) for each in self.announcements]
+            other.call_failed(self.call_begins())
+            return other
 
     def _carry_out(self, items: list[Item], net: bool, write: Any) -> tuple[Output, Any]:
         self._paths.clear()
