@@ -173,7 +173,7 @@ def test_a_query_takes_back_arcs_that_were_changed_one_by_one(tmp_path: Path) ->
 REFUSED = {
     "no such field": ({"do": "swap", "name": "turn", "fence": "chang > 0"}, "did you mean 'change'"),
     "not an expression": ({"do": "swap", "name": "turn", "fence": "__import__('os')"}, "expected"),
-    "no change": ({"do": "swap", "name": "turn"}, "expected an arc, or fence= and transfer="),
+    "no change": ({"do": "swap", "name": "turn"}, "expected another fence or transfer of the arc 'turn' but got none"),
     "no such arc": ({"do": "swap", "name": "trun", "fence": "True"}, "did you mean 'turn'"),
     "an end of no arc": ({"do": "end", "name": "nothing"}, "nothing"),
     "a name that is there": ({"do": "insert", "arc": {"src": "a", "dst": "b", "fence": "True", "name": "turn"}}, "swap it instead"),

@@ -54,6 +54,8 @@ class Steering:
             name = _text(data, "name")
             fence, transfer = _part(data, "fence"), _part(data, "transfer")
             self.log.listing().one(name, at)
+            if fence is None and transfer is None:
+                raise AfaError(f"expected another fence or transfer of the arc {name!r} but got none")
             self.log.swap(name, fence=fence, transfer=transfer, at=at)
             return f"swapped {name!r}"
         if do == "end":
