@@ -24,7 +24,7 @@ from afa.model.copies import as_plain
 from punctuation.time import BEGINNING, FOREVER
 
 FEW = 64
-"""After so many changes at least it is looked where what may go on began."""
+"""At least so many changes come between two searches for where the first partial match began that may go on."""
 
 
 def check_kept(keep_payloads: bool, gapless: Any) -> None:
