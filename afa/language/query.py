@@ -297,7 +297,7 @@ class Query:
         if now.waiting != led.waiting:
             raise AfaError(
                 f"expected a query with the same conditions that wait for the match, as a running operator asks them, but got "
-                f"{_words(now.waiting)} and {_words(led.waiting)}; an operator made with postpone=False can go over to it"
+                f"{_words(now.waiting)} and {_words(led.waiting)}; try postpone=False here, if the operator was made with it"
             )
         while clash := renamed(now.lowered, led.lowered):
             then = _query(other.tree, clash | then._taken)

@@ -229,7 +229,8 @@ class Matching:
     def funnel(self, *, most: int | None = MOST) -> Funnel:
         """Return what every arc was asked, where partial matches ended, and in one sentence why there is no match.
 
-        What is held is counted: with what a promise has dropped it says nothing. Nothing is kept for it before.
+        What is held is counted: with what a promise has dropped it says nothing. Nothing is kept for it before. Matches are
+        those of the arcs, before ``collapse=``, ``having=`` or a stage behind the operator; `why` says so of these two options.
 
         Parameters
         ----------
@@ -244,7 +245,8 @@ class Matching:
         Raises
         ------
         AfaError
-            Payloads are not kept (``keep_payloads=False``).
+            Payloads are not kept (``keep_payloads=False``), or the automaton has a condition on paths (``having=``), as that of a
+            query with conditions that wait for the match.
 
         Notes
         -----

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from afa.errors import AfaError
 from afa.funnel.counted import MOST, Source, funnel_of
 from afa.funnel.funnel import Funnel
 from afa.operator.call import Core
+from afa.operator.told_anew import ToldAnew
 from afa.rewrite.rewritten_engine import RewrittenEngine
 
 
@@ -36,4 +39,8 @@ def funnel_in(core: Core, most: int | None = MOST) -> Funnel:
         late=core.late.count,
         taken=core.changes,
     )
-    return funnel_of(source, most)
+    found = funnel_of(source, most)
+    if found.cause == "matched" and isinstance(core.told, ToldAnew):
+        names = " and ".join(f"{name}=" for name, _ in core.told.options)
+        found = replace(found, why=f"{found.why}; these are the matches of the arcs, before {names}")
+    return found

@@ -344,6 +344,10 @@ def test_reasons_and_traces(engine: Any) -> None:
     with pytest.raises(AfaError, match=r"expected an operator whose arcs ask all .*give Query.operator postpone=False"):
         made.operator(engine=engine).funnel()
     assert made.operator(engine=engine, postpone=False).funnel().arcs
+    for option, name in ({"having": "sum(y.n) > 100"}, "having="), ({"collapse": "n"}, "collapse="):
+        told = made.operator(engine=engine, **option)
+        told.push_many([insert(Pay("a"), 1), insert(Pay("b", n=9), 2), insert(Pay("c"), 3)])
+        assert told.funnel().why == f"1 match, from 1 beginning; these are the matches of the arcs, before {name}"
     assert afa.trace(made, [insert(Pay("a"), 1), insert(Pay("b", n=9), 2), insert(Pay("c"), 3)])
 
 
