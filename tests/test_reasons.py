@@ -430,6 +430,8 @@ def test_forms_of_tables() -> None:
 
 
 def test_what_has_no_reasons() -> None:
+    with pytest.raises(AfaError, match=r"expected the name of a zone, .* but got zone='Mars/Base'"):
+        Reasons(Operator(PAIR, window=W), zone="Mars/Base")
     with pytest.raises(AfaError, match="expected an Operator or a Keyed but got 3"):
         Reasons(3)
     with pytest.raises(AfaError, match="without collapse=, having= and tell="):

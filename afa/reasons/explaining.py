@@ -28,7 +28,7 @@ from afa.reasons.because_column import with_reasons
 from afa.reasons.explainable import check_explainable, first_time, polled, stages_of
 from afa.reasons.left_records import left
 from afa.reasons.one_item import take
-from afa.reasons.telling import Words
+from afa.reasons.telling import Words, known_zone
 from afa.reasons.why_come import why_come, why_promised
 from afa.reasons.why_gone import Asked, is_arc, why_gone
 from punctuation.promise import Punctuation
@@ -54,7 +54,8 @@ class Reasons(Matching):
     Raises
     ------
     AfaError
-        The operator tells something in place of matches (``collapse=``, ``having=``), or has ``tell=``, ``gapless=`` or a callback.
+        The operator tells something in place of matches (``collapse=``, ``having=``), or has ``tell=``, ``gapless=`` or a callback;
+        there is no such zone.
 
     Notes
     -----
@@ -84,6 +85,8 @@ class Reasons(Matching):
     def __init__(self, operator: Any, *, zone: str | None = None) -> None:
         if not isinstance(operator, Matching) or isinstance(operator, Reasons):
             raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
+        if zone is not None and (type(zone) is not str or known_zone(zone) is None):
+            raise AfaError(f"expected the name of a zone, such as Europe/Berlin, or an offset as +01:00 but got zone={zone!r}")
         core = operator._core
         check_explainable(core)
         self.operator: Any = operator

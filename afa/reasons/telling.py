@@ -97,16 +97,21 @@ class Words(NamedTuple):
 
 def zone_of(name: str | None) -> tzinfo:
     """Return the zone of a name, or of an offset such as +01:00. One that is not known: UTC."""
+    return known_zone(name) or timezone.utc
+
+
+def known_zone(name: str | None) -> tzinfo | None:
+    """Return the zone of a name, or of an offset; None: there is no such zone."""
     if name is None:
         return timezone.utc
     try:
-        if name[:1] in "+-":
+        if name[:1] in ("+", "-"):
             hours, _, minutes = name[1:].partition(":")
             offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
             return timezone(-offset if name[0] == "-" else offset)
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError):
-        return timezone.utc
+        return None
 
 
 def short(text: str) -> str:
