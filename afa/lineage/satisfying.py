@@ -194,8 +194,8 @@ class Satisfying:
         if self._steps > self._condition.budget:
             raise BudgetError(
                 f"expected {self._what} to be decided within {self._condition.budget} steps, as its paths must satisfy "
-                f"{self._condition.text}, but got no end by then; give a larger budget, narrow down what the query matches, or let "
-                f"the automaton carry it (postpone=False)"
+                f"{self._condition.text}, but got no end by then; narrow down what is matched, or make the operator of a query "
+                f"anew with postpone=False, that of a function with more steps (having=(function, steps))"
             )
         if value is KEPT:
             return KEPT
