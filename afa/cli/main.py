@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
-import enum
 import importlib.metadata
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from afa.cli.arcs import app as arcs_app
 from afa.cli.fault import Terminal, plain_exit
-from afa.errors import AfaError
+from afa.cli.options import (
+    ARCS,
+    BATCH,
+    CANCEL,
+    COLLAPSE,
+    COLUMNS,
+    END,
+    FILE,
+    HAVING,
+    HOST,
+    INSERT,
+    LATE_ROWS,
+    LATENESS,
+    LONGEST,
+    MEMBERS,
+    MOST_KEPT,
+    ORDER,
+    OUTPUT,
+    PAGE,
+    REASONS,
+    REPORT,
+    RESULT,
+    SIGMA,
+    SPEED,
+    THREADS,
+    TICK,
+    VARY,
+    WINDOW,
+    End,
+    Form,
+    Labels,
+    Late,
+    Pattern,
+    Tick,
+    duration,
+    option,
+    output_file,
+    page_file,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -25,47 +61,8 @@ app = typer.Typer(
 )
 
 app.add_typer(arcs_app, name="arcs")
-OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson")
 WIDE = 100
 """The width of a table that does not go to a terminal."""
-
-
-class Form(str, enum.Enum):
-    """How the input is written."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-
-
-class Labels(str, enum.Enum):
-    """What stands beside an arc in a picture."""
-
-    code = "code"
-    names = "names"
-
-
-class Tick(str, enum.Enum):
-    """The unit of application time for columns of timestamps."""
-
-    s = "s"
-    ms = "ms"
-    us = "us"
-    ns = "ns"
-
-
-class End(str, enum.Enum):
-    """The promise at the end of the input."""
-
-    latest = "latest"
-    forever = "forever"
-
-
-class Late(str, enum.Enum):
-    """What becomes of a late change."""
-
-    stop = "raise"
-    drop = "drop"
 
 
 def main() -> None:
@@ -96,131 +93,40 @@ def root(
     """Exact pattern matching over event streams that arrive late, out of order and get revised."""
 
 
-def _output(file: Path | None) -> Path | None:
-    if file is not None and str(file) != "-" and file.suffix.lower() not in OUTPUTS:
-        raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}")
-    return file
-
-
-def _page(file: Path | None) -> Path | None:
-    if file is not None and file.suffix.lower() not in (".html", ".htm"):
-        raise typer.BadParameter(f"expected a name that ends in .html but got {file.name!r}")
-    return file
-
-
-def _duration(least: int) -> Callable[[str | None], Any]:
-    """Return what reads a duration: a number of ticks, at least so many, or text with units, which waits for the tick."""
-
-    def read(text: str | None) -> int | str | None:
-        if text is None or not text.strip().removeprefix("-").isdigit():
-            if text is not None:
-                _check_duration(text)
-            return text
-        if int(text) < least:
-            raise typer.BadParameter(f"expected {least} or more but got {text}")
-        return int(text)
-
-    return read
-
-
-def _check_duration(text: str) -> None:
-    from punctuation.durations import nanoseconds_of  # numpy is loaded only where it is needed
-
-    try:
-        nanoseconds_of(text, "DURATION")
-    except AfaError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-Pattern = Annotated[
-    str,
-    typer.Argument(
-        metavar="PATTERN",
-        help="An automaton or a query: [bold]file.py:name[/], the only one: [bold]file.py[/]; "
-        "as text: [bold]file.sase[/], [bold]file.sql[/].",
-    ),
-]
-COLUMNS, ORDER, RESULT, PAGE = "Columns of the input", "Time and order", "Output", "The page"
-FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
-INSERT = "What in the column of --diff means an insertion; may be repeated."
-CANCEL = "The event's field by which a retraction names its event; its row needs no other value."
-WINDOW = "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of ticks."
-TICK = "What one tick is; ms where times are timestamps, not integers."
-LATENESS = "Promise after each batch that later rows are at most this much behind the latest (30s, or ticks); bounds the state."
-END = (
-    "What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every time-out fires "
-    "that is still open."
-)
-ARCS = "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch."
-LONGEST = "Of matches that show the same at one timestamp tell the one that lasts longest only."
-THREADS = "Match in so many threads, each for a part of the keys; what comes out is the same."
-BATCH = "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072."
-VARY = (
-    "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many matches "
-    "each has, and how many it would have withdrawn; --output writes the matches, --batch says how many rows come at once."
-)
-MEMBERS = (
-    "Each match comes with FIELD of its events, or with their timestamps (le): a list, or one for each component that is named."
-)
-COLLAPSE = (
-    "In place of matches tell one record of each payload and timestamp: how many paths lead to it, and count, sum, min and max of "
-    "FIELD over all of them; component.FIELD: of the events of one component; *: the paths only."
-)
-HAVING = "Tell only matches of which a path satisfies CONDITION on sums, averages and counts: 'sum(b.price) > 100'."
-REASONS = "Say of each match why it came or went: which row did it, and how. Rows are taken one by one, unless --batch is said."
-REPORT = (
-    "Write the run as a page, which needs no network: events by when they happened and arrived, partial matches, matches, what was "
-    "withdrawn, and why. Rows are taken one by one, unless --batch says how many come at once."
-)
-OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
-
-LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
-MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
-
-
-SIGMA = "How far ahead of the last promise matches are told, and not held back; wants --lateness. By default there is no bound."
-SPEED = "How fast the rows come: so many a second (500), so many times as fast as their own times (60x), or max."
-HOST = "Where the page is served: on this machine only by default. Elsewhere all is sent as it is, not encrypted."
-
-
-def _option(panel: str, text: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
-
-
 @app.command()
 def run(
     pattern: Pattern,
     file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
-    le: Annotated[str | None, _option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
-    key: Annotated[list[str] | None, _option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
-    re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
-    diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
-    insert: Annotated[list[str] | None, _option(COLUMNS, INSERT, metavar="VALUE")] = None,
-    retract: Annotated[list[str] | None, _option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
-    cancel: Annotated[str | None, _option(COLUMNS, CANCEL, metavar="FIELD")] = None,
-    form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
-    window: Annotated[str | None, _option(ORDER, WINDOW, metavar="DURATION", callback=_duration(1))] = None,
-    tick: Annotated[Tick | None, _option(ORDER, TICK)] = None,
-    lateness: Annotated[str | None, _option(ORDER, LATENESS, metavar="DURATION", callback=_duration(0))] = None,
-    late: Annotated[Late, _option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.stop,
+    le: Annotated[str | None, option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
+    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
+    re: Annotated[str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
+    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    insert: Annotated[list[str] | None, option(COLUMNS, INSERT, metavar="VALUE")] = None,
+    retract: Annotated[list[str] | None, option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
+    cancel: Annotated[str | None, option(COLUMNS, CANCEL, metavar="FIELD")] = None,
+    form: Annotated[Form | None, option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
+    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
+    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
+    lateness: Annotated[str | None, option(ORDER, LATENESS, metavar="DURATION", callback=duration(0))] = None,
+    late: Annotated[Late, option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.stop,
     type_: Annotated[
-        str | None, _option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
+        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
     ] = None,
-    sequence: Annotated[str | None, _option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
-    end: Annotated[End, _option(ORDER, END)] = End.latest,
-    batch: Annotated[int | None, _option(ORDER, BATCH, metavar="ROWS", min=1)] = None,
-    vary: Annotated[list[str] | None, _option(RESULT, VARY, metavar="NAME=VALUES")] = None,
-    output: Annotated[Path | None, _option(RESULT, OUTPUT, metavar="FILE", callback=_output)] = None,
-    matches: Annotated[int, _option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
-    members: Annotated[str | None, _option(RESULT, MEMBERS, metavar="FIELD")] = None,
-    collapse: Annotated[str | None, _option(RESULT, COLLAPSE, metavar="FIELD")] = None,
-    having: Annotated[str | None, _option(RESULT, HAVING, metavar="CONDITION")] = None,
-    reasons: Annotated[bool, _option(RESULT, REASONS, "--reasons")] = False,
-    report: Annotated[Path | None, _option(RESULT, REPORT, metavar="FILE.html", callback=_page)] = None,
+    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
+    end: Annotated[End, option(ORDER, END)] = End.latest,
+    batch: Annotated[int | None, option(ORDER, BATCH, metavar="ROWS", min=1)] = None,
+    vary: Annotated[list[str] | None, option(RESULT, VARY, metavar="NAME=VALUES")] = None,
+    output: Annotated[Path | None, option(RESULT, OUTPUT, metavar="FILE", callback=output_file)] = None,
+    matches: Annotated[int, option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
+    members: Annotated[str | None, option(RESULT, MEMBERS, metavar="FIELD")] = None,
+    collapse: Annotated[str | None, option(RESULT, COLLAPSE, metavar="FIELD")] = None,
+    having: Annotated[str | None, option(RESULT, HAVING, metavar="CONDITION")] = None,
+    reasons: Annotated[bool, option(RESULT, REASONS, "--reasons")] = False,
+    report: Annotated[Path | None, option(RESULT, REPORT, metavar="FILE.html", callback=page_file)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
-    arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
-    longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
-    threads: Annotated[int, _option(ORDER, THREADS, metavar="N", min=1)] = 1,
+    arcs: Annotated[Path | None, option(ORDER, ARCS, metavar="FOLDER")] = None,
+    longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
+    threads: Annotated[int, option(ORDER, THREADS, metavar="N", min=1)] = 1,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
 
@@ -280,31 +186,31 @@ def run(
 def serve(
     pattern: Pattern,
     file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
-    le: Annotated[str | None, _option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
-    key: Annotated[list[str] | None, _option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
-    re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
-    diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
-    insert: Annotated[list[str] | None, _option(COLUMNS, INSERT, metavar="VALUE")] = None,
-    retract: Annotated[list[str] | None, _option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
-    cancel: Annotated[str | None, _option(COLUMNS, CANCEL, metavar="FIELD")] = None,
-    form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
+    le: Annotated[str | None, option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
+    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
+    re: Annotated[str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
+    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    insert: Annotated[list[str] | None, option(COLUMNS, INSERT, metavar="VALUE")] = None,
+    retract: Annotated[list[str] | None, option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
+    cancel: Annotated[str | None, option(COLUMNS, CANCEL, metavar="FIELD")] = None,
+    form: Annotated[Form | None, option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
     type_: Annotated[
-        str | None, _option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
+        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
     ] = None,
-    window: Annotated[str | None, _option(ORDER, WINDOW, metavar="DURATION", callback=_duration(1))] = None,
-    tick: Annotated[Tick | None, _option(ORDER, TICK)] = None,
-    lateness: Annotated[str | None, _option(ORDER, LATENESS, metavar="DURATION", callback=_duration(0))] = None,
-    late: Annotated[Late, _option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.drop,
-    sequence: Annotated[str | None, _option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
-    sigma: Annotated[str | None, _option(ORDER, SIGMA, metavar="DURATION")] = None,
-    arcs: Annotated[Path | None, _option(ORDER, ARCS, metavar="FOLDER")] = None,
-    longest: Annotated[bool, _option(RESULT, LONGEST, "--longest")] = False,
-    threads: Annotated[int, _option(ORDER, THREADS, metavar="N", min=1)] = 1,
-    speed: Annotated[str, _option(PAGE, SPEED, metavar="SPEED")] = "1000",
-    follow: Annotated[bool, _option(PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
-    browse: Annotated[bool, _option(PAGE, "Open the page in the browser.", "--open")] = False,
-    host: Annotated[str, _option(PAGE, HOST, metavar="ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, _option(PAGE, "0: any that is free.", metavar="PORT", min=0, max=65535)] = 0,
+    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
+    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
+    lateness: Annotated[str | None, option(ORDER, LATENESS, metavar="DURATION", callback=duration(0))] = None,
+    late: Annotated[Late, option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.drop,
+    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
+    sigma: Annotated[str | None, option(ORDER, SIGMA, metavar="DURATION")] = None,
+    arcs: Annotated[Path | None, option(ORDER, ARCS, metavar="FOLDER")] = None,
+    longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
+    threads: Annotated[int, option(ORDER, THREADS, metavar="N", min=1)] = 1,
+    speed: Annotated[str, option(PAGE, SPEED, metavar="SPEED")] = "1000",
+    follow: Annotated[bool, option(PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
+    browse: Annotated[bool, option(PAGE, "Open the page in the browser.", "--open")] = False,
+    host: Annotated[str, option(PAGE, HOST, metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, option(PAGE, "0: any that is free.", metavar="PORT", min=0, max=65535)] = 0,
 ) -> None:
     """Play an input through a pattern, and show it live in a browser, from where its arcs, its text and sigma can be changed.
 
@@ -403,25 +309,25 @@ def show(
 def why(
     pattern: Pattern,
     file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
-    le: Annotated[str | None, _option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
-    key: Annotated[list[str] | None, _option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
-    re: Annotated[str | None, _option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
-    diff: Annotated[str | None, _option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
-    insert: Annotated[list[str] | None, _option(COLUMNS, INSERT, metavar="VALUE")] = None,
-    retract: Annotated[list[str] | None, _option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
-    cancel: Annotated[str | None, _option(COLUMNS, CANCEL, metavar="FIELD")] = None,
-    form: Annotated[Form | None, _option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
-    window: Annotated[str | None, _option(ORDER, WINDOW, metavar="DURATION", callback=_duration(1))] = None,
-    tick: Annotated[Tick | None, _option(ORDER, TICK)] = None,
-    lateness: Annotated[str | None, _option(ORDER, LATE_ROWS, metavar="DURATION", callback=_duration(0))] = None,
+    le: Annotated[str | None, option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
+    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
+    re: Annotated[str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
+    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    insert: Annotated[list[str] | None, option(COLUMNS, INSERT, metavar="VALUE")] = None,
+    retract: Annotated[list[str] | None, option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
+    cancel: Annotated[str | None, option(COLUMNS, CANCEL, metavar="FIELD")] = None,
+    form: Annotated[Form | None, option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
+    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
+    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
+    lateness: Annotated[str | None, option(ORDER, LATE_ROWS, metavar="DURATION", callback=duration(0))] = None,
     type_: Annotated[
-        str | None, _option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
+        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
     ] = None,
-    sequence: Annotated[str | None, _option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
-    end: Annotated[End, _option(ORDER, END)] = End.latest,
-    batch: Annotated[int | None, _option(ORDER, "Rows a batch, for --lateness.", metavar="ROWS", min=1)] = None,
-    most: Annotated[int, _option(RESULT, MOST_KEPT, metavar="EVENTS", min=1)] = 1_000_000,
-    as_json: Annotated[bool, _option(RESULT, "All counts as JSON.", "--json")] = False,
+    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
+    end: Annotated[End, option(ORDER, END)] = End.latest,
+    batch: Annotated[int | None, option(ORDER, "Rows a batch, for --lateness.", metavar="ROWS", min=1)] = None,
+    most: Annotated[int, option(RESULT, MOST_KEPT, metavar="EVENTS", min=1)] = 1_000_000,
+    as_json: Annotated[bool, option(RESULT, "All counts as JSON.", "--json")] = False,
 ) -> None:
     """Say why a pattern finds nothing: in a sentence, what each arc was asked, where partial matches ended, the nearest misses.
 
