@@ -32,6 +32,8 @@ COPIED = (".svg", ".png", ".css", ".js")
 WORKER = "https://unpkg.com/iframe-worker/shim"
 """What the theme would load, so that its search works from a disk; docs/iframe_worker.js takes its place."""
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:)([^)\s#]+)(#[^)\s]*)?\)")
+WORDS = re.compile(r"^(```\w+) .*$", re.MULTILINE)
+"""A fence of code with words behind its language, which are for the tests; MkDocs would not take it for one, but its end."""
 
 
 def pages() -> dict[str, str]:
@@ -52,6 +54,8 @@ def turned(text: str, source: str, known: dict[str, str]) -> str:
     >>> known = {"docs/guide.md": "guide.md", "README.md": "index.md"}
     >>> turned("[a](../README.md#x), [b](../afa/change.py)", "docs/guide.md", known)
     '[a](index.md#x), b'
+    >>> turned("```python cluster", "docs/guide.md", known)
+    '```python'
     """
     here = posixpath.dirname(known[source])
 
@@ -62,7 +66,7 @@ def turned(text: str, source: str, known: dict[str, str]) -> str:
             return shown
         return f"{picture}[{shown}]({posixpath.relpath(target, here or '.')}{heading or ''})"
 
-    return LINK.sub(one, text.replace("```mermaid", "```text"))
+    return LINK.sub(one, WORDS.sub(r"\1", text.replace("```mermaid", "```text")))
 
 
 def stage(folder: Path) -> None:
