@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from afa.errors import AfaError
+from afa.errors import AfaError, SnapshotError
 from afa.html_tables import pairs, titled
 from afa.language.all_rows import AllRows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
@@ -230,6 +230,13 @@ class Query:
             return looking(blob)
         inner, told = TellsMembers.opened(blob)
         found = After.restore(inner, looking)
+        whole = told is not None or self._rows is not None
+        wanted = Choose(**self._choose, shown=None if whole else self.shown.cls).numbers()[:-2]
+        if not isinstance(found.stage, Choose) or found.stage.numbers()[:-2] != wanted:
+            raise SnapshotError(
+                f"expected a snapshot of a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {wanted}, but got one of "
+                f"{type(found.stage).__name__} by {found.stage.numbers()[:-2]}"
+            )
         if told is not None:
             return TellsMembers.restored(found, rows_of(self.tree, self._choose), self.shown.cls, told)
         return found if self._rows is None else self.telling(found)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import afa
-from afa import AfaError, Change, ChangeError, Int64Error, Punctuation, QueryError, insert, retract
+from afa import AfaError, Change, ChangeError, Int64Error, Punctuation, QueryError, SnapshotError, insert, retract
 from afa.compiled.block import Block
 from afa.language.pattern import NEXT, Component, Gap, Seq, Tree
 from afa.language.terms import Ref
@@ -201,6 +201,17 @@ def test_a_change_reads_the_steps_of_its_matches_only(monkeypatch: pytest.Monkey
     assert [c.diff for c in op.push_many([retract(Tick("k", 1), 1501), insert(Tick("k", 1, 7), 1501)])] == []  # of no match
     assert [c.diff for c in op.push_many([retract(Tick("k", 2), 1502), insert(Tick("k", 2, 7), 1502)])] == [-1, 1]
     assert 0 < len(read) < 100
+
+
+def test_a_snapshot_of_a_query_that_chooses_in_another_way(engine: str) -> None:
+    past, following = (
+        afa.sql(falls("COUNT(*) AS n", more=f"AFTER MATCH SKIP {skip}"), event=Tick) for skip in ("PAST LAST ROW", "TO NEXT ROW")
+    )
+    op = past.operator(engine=engine)
+    op.push_many([insert(Tick("k", x), le) for le, x in ((1, 9), (3, 7))])
+    with pytest.raises(SnapshotError, match=r"expected a snapshot of a query that chooses alike .* but got one of Choose by"):
+        following.restore(op.snapshot(), engine=engine)
+    assert past.restore(op.snapshot(), engine=engine).snapshot() == op.snapshot()
 
 
 def test_final_rows_alone(engine: str) -> None:
