@@ -6,11 +6,13 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from afa.change import Change
-from afa.errors import AfaError, blame
+from afa.errors import AfaError, SnapshotError, blame
 from afa.language.chosen_events import ChosenEvents, MatchRows, Taken, TellsEvents, Told
 from afa.language.row_values import RowValues
 from afa.lineage import Lineage
 from afa.model.raised import Raised, in_words
+from afa.state.sound import short
+from speculation import stage_state as saved
 from speculation.before_after import After
 from speculation.choose import Choose
 
@@ -34,10 +36,20 @@ class RowStatistics(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What of the rows of a match is shown: their values; not at all those of components at the places ``hidden``."""
+    """What of the rows of a match is shown.
+
+    Parameters
+    ----------
+    values : RowValues
+    hidden : frozenset of int
+        The places of the components whose rows are not shown.
+    said : str
+        All that decides what rows show, as text: a snapshot belongs to queries that say the same.
+    """
 
     values: RowValues
     hidden: frozenset[int]
+    said: str
 
 
 class Rows(ChosenEvents):
@@ -60,6 +72,11 @@ class Rows(ChosenEvents):
     def statistics(self) -> RowStatistics:
         """The numbers of chosen matches that are not final, and of their rows. O(keys)."""
         return self._calls.call(self._look)
+
+    @property
+    def said(self) -> str:
+        """All that decides what the rows show."""
+        return self._shown.said
 
     def _look(self) -> RowStatistics:
         return RowStatistics(sum(map(len, self._told.values())), len(self._leaving))
@@ -144,4 +161,21 @@ class AllRows(TellsEvents):
         raise AfaError("expected ONE ROW PER MATCH for the lineage of a match but got rows, which are its events")
 
     def _snapshot(self) -> bytes:
-        return self.operator._snapshot()
+        return saved.seal("AllRows", self._place, [self.stage.said], [], None, self.operator._snapshot())
+
+    @classmethod
+    def opened(cls, blob: bytes, shown: Shown) -> bytes:
+        """Return the part of a snapshot that is the operator's.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is damaged, another stage's, or of rows that show something else.
+        """
+        _, numbers, _, _, inner = saved.unseal(blob, ("AllRows",), cls._place)
+        if numbers != [shown.said]:
+            raise SnapshotError(
+                "expected a snapshot of rows that show the same (MEASURES, SUBSET, the pattern, what it hides) "
+                f"but got one of others: {short(numbers)}"
+            )
+        return inner

@@ -228,7 +228,7 @@ class Query:
 
         if self._choose is None:
             return looking(blob)
-        inner, told = TellsMembers.opened(blob)
+        inner, told = TellsMembers.opened(blob) if self._rows is None else (AllRows.opened(blob, self._rows[1]), None)
         found = After.restore(inner, looking)
         whole = told is not None or self._rows is not None
         wanted = Choose(**self._choose, shown=None if whole else self.shown.cls).numbers()[:-2]

@@ -39,7 +39,8 @@ def shown_of(tree: Tree, lowered: Lowered) -> Shown:
     """Return what of the rows of a query's matches is shown."""
     for _, value in tree.returns:
         lowered.reader.read(value)  # refuses names that are none
-    return Shown(RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload), frozenset(tree.rows or ()))
+    values = RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload)
+    return Shown(values, frozenset(tree.rows or ()), repr(rows_alike(tree)))
 
 
 def rows_alike(tree: Tree) -> Any:

@@ -352,3 +352,16 @@ def test_worlds(engine: str) -> None:
 def test_the_command_line_of_worlds(capsys: pytest.CaptureFixture[str]) -> None:
     assert row_worlds.main(["--worlds", "2", "--engine", "interpreted", "--seed", "line"]) == 0
     assert "worlds 2" in capsys.readouterr().out
+
+
+def test_a_snapshot_of_rows_that_show_something_else(engine: str) -> None:
+    """They would withdraw rows that were never told."""
+    op = afa.sql(falls("COUNT(*) AS n"), event=Tick).operator(engine=engine)
+    op.push_many([insert(Tick("k", x), le) for le, x in ((1, 9), (3, 7))])
+    with pytest.raises(SnapshotError, match=r"expected a snapshot of rows that show the same \(MEASURES, .* but got one of others"):
+        afa.sql(falls("FIRST(x) AS n"), event=Tick).restore(op.snapshot(), engine=engine)
+    one = afa.sql(falls("COUNT(*) AS n").replace("ALL ROWS PER MATCH", "ONE ROW PER MATCH"), event=Tick)
+    with pytest.raises(SnapshotError, match=r"expected a snapshot of .* but got one of AllRows"):
+        one.restore(op.snapshot(), engine=engine)
+    with pytest.raises(SnapshotError, match=r"expected a snapshot of AllRows"):
+        afa.sql(falls("COUNT(*) AS n"), event=Tick).restore(one.operator(engine=engine).snapshot(), engine=engine)
