@@ -26,6 +26,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     reasons/       why a match came, or went: a stage around an operator
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
     frames/        whole frames: find, backtest
+    replay/        stored history: what a pattern would have found there, and what late rows change
     serve/         the live page of a running job
     spark/, cli/   on Spark; on the command line
 

@@ -1,0 +1,52 @@
+"""Stored history: find what a pattern would have found without reading it all, and put right what came too late.
+
+witness/         what events a match must contain, from the automaton alone
+stored           a stored table: files of row groups, and what their statistics say
+sidecar          an index beside a file: blocks of rows, their times, and bounds and sums of their columns
+spans            spans of time of keys: joined, met, looked up
+holding          which rows, and which row groups, may satisfy a condition
+shares           how many rows satisfy each condition: from statistics and a sample
+scanning         a column is scanned where it may hold; the next one where this leaves something
+chains           candidates of several witnesses, in order, within a window
+costs            what a scan costs, and what it saves
+scan_plan        what was done, in words
+interval_rows    the rows of intervals, by interval
+through_intervals  rows of intervals through an operator, one key for each interval
+replaying        `replay`
+amending         `amend`: the difference that late rows and arcs of the past make
+changed_rows     the changes that `amend` is given
+sweeping         `sweep`: several automata that differ in constants, candidates found once
+windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
+gated            `Gate`: the same before a running operator
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from afa.replay.amending import amend
+    from afa.replay.gated import Gate
+    from afa.replay.replaying import Replayed, replay
+    from afa.replay.sidecar import index
+    from afa.replay.sweeping import sweep
+    from afa.replay.windowed import windows
+
+_ROOMS = {
+    "Gate": "gated",
+    "Replayed": "replaying",
+    "amend": "amending",
+    "index": "sidecar",
+    "replay": "replaying",
+    "sweep": "sweeping",
+    "windows": "windowed",
+}
+
+__all__ = ["Gate", "Replayed", "amend", "index", "replay", "sweep", "windows"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for, and pyarrow with it; `afa.explain` reads `witness` alone."""
+    if name in _ROOMS:
+        import importlib
+
+        return getattr(importlib.import_module(f"afa.replay.{_ROOMS[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,219 @@
+"""A stored table: files of row groups, which are read one by one, and what their statistics say.
+
+    path, folder, list of paths, pyarrow.dataset  ->  files  ->  row groups: rows, least and largest time, bounds of columns
+
+A file of another format than Parquet is one group without statistics. Whoever rewrites a file while it is read is found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from afa.errors import AfaError
+from afa.frames.decoded import Frame
+
+THREADS = 1 << 18
+"""From so many rows on the columns of a row group are decoded by several threads."""
+
+
+class Bounds(NamedTuple):
+    """The bounds of a column in each row group, in the column's own type.
+
+    Attributes
+    ----------
+    low, high : list
+        The least and the largest value that is there, NaN left out; None where nobody knows.
+    nulls : numpy.ndarray of int64
+        How many values are missing; -1 where nobody knows.
+    """
+
+    low: list[Any]
+    high: list[Any]
+    nulls: np.ndarray
+
+
+class _File:
+    """A file of a source: where it is, its row groups, and what it looked like when it was opened."""
+
+    def __init__(self, fragment: Any, schema: pa.Schema) -> None:
+        self._fragment, self._schema = fragment, schema
+        self.path: str = getattr(fragment, "path", "") or "(in memory)"
+        self.system = getattr(fragment, "filesystem", None)
+        self.parquet: pq.ParquetFile | None = None
+        self.parts: dict[str, Any] = ds.get_partition_keys(fragment.partition_expression)
+        self.stamp = self._look()
+        if isinstance(fragment, ds.ParquetFileFragment):
+            with self._named():
+                self.parquet = pq.ParquetFile(self.path if self._local() else self.system.open_input_file(self.path))
+            metadata = self.parquet.metadata
+            self.rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+            self._places = {metadata.schema.column(i).path: i for i in range(len(metadata.schema))}
+            self._plain = {field.name for field in self.parquet.schema_arrow if schema.field(field.name).type == field.type}
+        else:
+            with self._named():
+                self.rows = [fragment.count_rows()]
+
+    def _local(self) -> bool:
+        from pyarrow.fs import LocalFileSystem
+
+        return isinstance(self.system, LocalFileSystem)
+
+    def _named(self, where: str = "") -> _Named:
+        return _Named(self.path, where)
+
+    def _look(self) -> tuple[Any, ...] | None:
+        """Return the size and the time of the last change, as far as the file system tells."""
+        if self.system is None or not getattr(self._fragment, "path", ""):
+            return None
+        with self._named():
+            info = self.system.get_file_info(self.path)
+            if not info.is_file:
+                raise AfaError(f"expected a file {self.path!r} but there is none any more")
+            return info.size, info.mtime_ns
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on if the file is not what was opened."""
+        now = self._look()
+        if now != self.stamp:
+            raise AfaError(
+                f"expected {self.path} to stay as it is while it is read but it has changed (size and time were {self.stamp}, "
+                f"are {now}); read again"
+            )
+
+    def read(self, group: int, columns: Sequence[str]) -> pa.Table:
+        """Return columns of a row group, in the source's types."""
+        with self._named(f", row group {group}"):
+            if self.parquet is None:
+                return self._fragment.to_table(schema=self._schema, columns=list(columns))
+            if all(name in self._plain for name in columns):
+                return self.parquet.read_row_group(group, columns=list(columns), use_threads=self.rows[group] >= THREADS)
+            part = self._fragment.subset(row_group_ids=[group])
+            return part.to_table(schema=self._schema, columns=list(columns))
+
+    def bounds(self, group: int, column: str) -> tuple[Any, Any, int]:
+        """Return the least and the largest value of a column in a row group, None if nobody knows, and how many are missing."""
+        if column in self.parts:
+            value = self.parts[column]
+            return value, value, self.rows[group] if value is None else 0
+        if self.parquet is None or column not in self._plain:
+            return None, None, -1
+        found = self.parquet.metadata.row_group(group).column(self._places[column]).statistics
+        if found is None:
+            return None, None, -1
+        nulls = found.null_count if found.has_null_count else -1
+        if not found.has_min_max:
+            return None, None, nulls
+        try:
+            return found.min, found.max, nulls
+        except (pa.ArrowException, ValueError, OverflowError):  # a value that Python has no type for
+            return None, None, nulls
+
+
+class _Named:
+    """Names the file in errors of what reads it."""
+
+    def __init__(self, path: str, where: str) -> None:
+        self._path, self._where = path, where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, (OSError, pa.ArrowException)):
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise AfaError(f"expected a file that can be read but got {self._path}{self._where}: {reason}") from error
+
+
+class Stored:
+    """An opened source. Footers are read, rows are not.
+
+    Parameters
+    ----------
+    source : str, Path, list of these, or pyarrow.dataset.Dataset
+        A Parquet file, a folder of them (in subfolders ``name=value``, if there are any), or what else pyarrow reads.
+
+    Attributes
+    ----------
+    name : str
+        The source in words.
+    schema : pyarrow.Schema
+    rows : numpy.ndarray of int64
+        How many rows each row group has, in the order of the files; no group is empty.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self.name, dataset = _dataset(source)
+        self.schema: pa.Schema = dataset.schema
+        self.files = [_File(fragment, self.schema) for fragment in dataset.get_fragments()]
+        places = [(file, group) for file in self.files for group, rows in enumerate(file.rows) if rows]
+        self._places = places
+        self.rows = np.array([file.rows[group] for file, group in places], np.int64)
+        self._bounds: dict[str, Bounds] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return int(self.rows.sum())
+
+    def head(self) -> Frame:
+        """Return the source as a frame without rows: its columns and their types."""
+        return Frame(self.schema.empty_table())
+
+    def read(self, group: int, columns: Iterable[str]) -> pa.Table:
+        """Return columns of a row group."""
+        file, place = self._places[group]
+        return file.read(place, list(columns))
+
+    def place(self, group: int) -> tuple[str, int]:
+        """Return the file of a row group, and its number there."""
+        file, place = self._places[group]
+        return file.path, place
+
+    def where(self, group: int) -> str:
+        """Return a row group in words."""
+        path, place = self.place(group)
+        return f"row group {place} of {path}"
+
+    def bounds(self, column: str) -> Bounds:
+        """Return the bounds of a column. Asked of the footers once."""
+        if column not in self._bounds:
+            found = [file.bounds(group, column) for file, group in self._places]
+            low, high, nulls = ([item[i] for item in found] for i in range(3))
+            self._bounds[column] = Bounds(low, high, np.array(nulls, np.int64))
+        return self._bounds[column]
+
+    def check_unchanged(self) -> None:
+        """Refuse what was found if a file has changed meanwhile (`AfaError`)."""
+        for file in self.files:
+            file.check_unchanged()
+
+
+def _dataset(source: Any) -> tuple[str, ds.Dataset]:
+    if isinstance(source, ds.Dataset):
+        return f"a {type(source).__name__}", source
+    paths = source if isinstance(source, (list, tuple)) else [source]
+    if not paths or not all(isinstance(path, (str, Path)) for path in paths):
+        raise AfaError(
+            f"expected a path, a folder, a list of paths or a pyarrow.dataset as the source but got {source!r}; "
+            "afa.find takes frames in memory"
+        )
+    said = str(source) if not isinstance(source, (list, tuple)) else f"{len(paths)} files"
+    try:
+        given = str(paths[0]) if len(paths) == 1 else [str(path) for path in paths]
+        found = ds.dataset(given, format="parquet", partitioning="hive")
+    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise AfaError(f"expected the path of a Parquet file, or of a folder of them, but got {said!r}: {reason}") from error
+    if not found.files:
+        raise AfaError(f"expected a folder with Parquet files but got {said!r}, in which there is none")
+    return said, found
