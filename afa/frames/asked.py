@@ -15,7 +15,8 @@ from afa.operator.members import Members
 from afa.operator.operator import EngineName, Operator
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
-from speculation.before_after import After
+from speculation.before_after import After, Before
+from speculation.look_back import LookBack
 
 
 class Options(NamedTuple):
@@ -57,6 +58,12 @@ class Asked(NamedTuple):
         Whether it runs without Python, so that threads do side by side.
     members : Members or None
         What comes with each match of the events behind it.
+    automaton : Automaton
+        The automaton that serves, bound to the tick.
+    window : int or None
+        How many ticks an event lives.
+    alone : bool
+        Whether no stage in front of the operator looks at events before those of a match.
     """
 
     make: Callable[[], Any]
@@ -69,7 +76,10 @@ class Asked(NamedTuple):
     steady: bool
     ties: bool
     native: bool
-    members: Members | None = None
+    members: Members | None
+    automaton: Automaton
+    window: int | None
+    alone: bool
 
     @property
     def fields(self) -> list[Field]:
@@ -95,8 +105,10 @@ def instant_of(pattern: Any) -> str | None:
     return None if schema is None else schema.instant
 
 
-def asked(pattern: Any, options: Options) -> Asked:
+def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
     """Make operators of a pattern: an automaton with these options; a query, or whatever else has ``operator``, says its own.
+
+    ``by``: the column within whose values it is matched, in place of the key that is said; one that no event has.
 
     Raises
     ------
@@ -107,7 +119,7 @@ def asked(pattern: Any, options: Options) -> Asked:
     if hasattr(pattern, "query"):  # the words that build one
         pattern = pattern.query(tick=tick_of(pattern) or options.tick)
     if isinstance(pattern, Automaton):
-        return _of(_of_automaton(pattern, options))
+        return _of(_of_automaton(pattern, options if by is None else options._replace(key=by)))
     if not hasattr(pattern, "operator"):
         raise AfaError(f"expected an automaton or a query but got {pattern!r}; afa.query reads text, afa.sql SQL")
     own = getattr(pattern, "key", None)
@@ -115,6 +127,9 @@ def asked(pattern: Any, options: Options) -> Asked:
     if options.key is not None and own is not None and _names(options.key) == _names(own):
         said["key"] = None
     said = {name: value for name, value in said.items() if value is not None and value is not False}
+    if by is not None:
+        said.pop("key", None)
+        return _of(lambda: pattern.operator_by(by, **said))
     return _of(lambda: pattern.operator(**said))
 
 
@@ -157,7 +172,17 @@ def _of(make: Callable[[], Any]) -> Asked:
         ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON} and not (core.longest or anew),
         native=core.engine.native and core.members is None and not anew,
         members=core.members,
+        automaton=core.automaton,
+        window=core.window,
+        alone=not _looks_back(first),
     )
+
+
+def _looks_back(operator: Any) -> bool:
+    """Return whether a stage stands in front of an operator."""
+    while operator is not None and not isinstance(operator, (Before, LookBack)):
+        operator = getattr(operator, "operator", None)
+    return operator is not None
 
 
 def _names(key: str | Sequence[str]) -> tuple[str, ...]:

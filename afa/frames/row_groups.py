@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -63,23 +63,53 @@ def in_parts(pattern: Any, path: str | Path, options: Options, said: tuple[Any, 
     reading = Reading.of(head, pattern, *said)
     plan = reading.asked(pattern, head, options)
     columns_of(head, plan, reading)  # which says what is missing
-    tables = list(_found(plan, reading, file, str(path)))
+    groups, least, latest = _times(plan, reading, file, str(path))
+    names = columns_read(plan, reading)
+    parts = [Part(least[n], _reading(file, group, names), f"row group {group} of {path}") for n, group in enumerate(groups)]
+    tables = list(through(plan, plan.make(), reading, parts, head.given.select(names), latest))
     return written(joined(tables, plan), head, plan, reading)
 
 
-def _found(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> Iterator[Columns]:
-    """Yield what an operator gives for the row groups, each with the promise that no later one goes behind."""
-    op = plan.make()
-    groups, least, latest = _times(plan, reading, file, path)
+class Part(NamedTuple):
+    """Rows that are read when it is their turn.
+
+    Attributes
+    ----------
+    least : int
+        The least LE of them.
+    read : callable
+        Returns them as a table.
+    where : str
+        Where they stand, in words.
+    """
+
+    least: int
+    read: Callable[[], pa.Table]
+    where: str
+
+
+def columns_read(plan: Asked, reading: Reading) -> list[str]:
+    """Return the columns that a pattern and its reading take."""
     of_key = [name for name in plan.keys if name != plan.events.instant]
-    names = list(dict.fromkeys([*(field.name for field in plan.fields), *of_key, *reading.columns]))
+    return list(dict.fromkeys([*(field.name for field in plan.fields), *of_key, *reading.columns]))
+
+
+def _reading(file: pq.ParquetFile, group: int, names: list[str]) -> Callable[[], pa.Table]:
+    return lambda: file.read_row_group(group, columns=names)
+
+
+def through(plan: Asked, op: Any, reading: Reading, parts: Sequence[Part], empty: pa.Table, latest: int) -> Iterator[Columns]:
+    """Yield what an operator gives for parts, each with the promise that no later one goes behind.
+
+    ``empty``: a table without rows; ``latest``: the largest LE of all parts.
+    """
     last = FOREVER if reading.end == "forever" else latest
-    held: list[pa.Table] = [file.schema_arrow.empty_table().select(names)]
+    least = np.minimum.accumulate([part.least for part in parts][::-1])[::-1].tolist() if parts else []
+    held: list[pa.Table] = [empty]
     waits = FOREVER  # the least LE of what is held
-    for n, then in enumerate([*least[1:], None] if groups else [None]):
-        group = groups[n] if groups else 0
-        if groups:
-            held.append(file.read_row_group(group, columns=names))
+    for n, then in enumerate([*least[1:], None] if parts else [None]):
+        if parts:
+            held.append(parts[n].read())
             waits = min(waits, least[n])
         if then is not None and waits >= then:
             continue
@@ -90,28 +120,30 @@ def _found(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> It
             rest = table.filter(pa.array(~early))
             held, waits, table = [rest], then if len(rest) else FOREVER, table.filter(pa.array(early))
         frame = Frame(table)
-        rows = by_time(_told(lambda frame=frame: columns_of(frame, plan, reading), path, group), plan, grouped=False)  # type: ignore[misc]
+        where = parts[n].where if parts else "the file"
+        rows = by_time(_told(lambda frame=frame: columns_of(frame, plan, reading), where), plan, grouped=False)  # type: ignore[misc]
         (group_of_rows,) = rows.groups
         yield from taken(op, rows, group_of_rows, last if then is None else then, plan.members is not None)
 
 
 def _times(plan: Asked, reading: Reading, file: pq.ParquetFile, path: str) -> tuple[list[int], list[int], int]:
-    """Return the row groups that have rows; for each the least LE there and in all later ones; and the largest LE."""
+    """Return the row groups that have rows; for each the least LE there; and the largest LE."""
     groups, least, latest = [], [], BEGINNING
     for group in range(file.num_row_groups):
         if not file.metadata.row_group(group).num_rows:
             continue  # which says nothing of those behind it
         frame = Frame(file.read_row_group(group, columns=[reading.time]))
-        ticks = _told(lambda frame=frame: frame.ticks(reading.time, plan.tick, "time"), path, group)  # type: ignore[misc]
+        where = f"row group {group} of {path}"
+        ticks = _told(lambda frame=frame: frame.ticks(reading.time, plan.tick, "time"), where)  # type: ignore[misc]
         groups.append(group)
         least.append(int(ticks.min()))
         latest = max(latest, int(ticks.max()))
-    return groups, np.minimum.accumulate(least[::-1])[::-1].tolist() if least else [], latest
+    return groups, least, latest
 
 
-def _told(call: Callable[[], T], path: str, group: int) -> T:
-    """Return what a call returns; an error says in which row group it is."""
+def _told(call: Callable[[], T], where: str) -> T:
+    """Return what a call returns; an error says where it is."""
     try:
         return call()
     except AfaError as error:
-        raise type(error)(f"{error} (row group {group} of {path})") from error
+        raise type(error)(f"{error} ({where})") from error

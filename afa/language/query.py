@@ -155,6 +155,20 @@ class Query:
             An option is one that the query says; or it asks for threads, and the query has no key; or for the longest matches, and
             the query chooses.
         """
+        return self._operator(self.key, engine, postpone, options)
+
+    def operator_by(
+        self, key: str, *, engine: EngineName = "auto", postpone: bool | None = None, **options: Any
+    ) -> Keyed | Operator | After | LookBack:
+        """Make an operator that matches within the values of another column than the query's key, which events need not have.
+
+        Each of its values stands for a part of what has one key: `afa.replay` numbers such parts. All else as of `operator`.
+        """
+        return self._operator(key, engine, postpone, options)
+
+    def _operator(
+        self, key: str | tuple[str, ...] | None, engine: EngineName, postpone: bool | None, options: dict[str, Any]
+    ) -> Keyed | Operator | After | LookBack:
         for name, said in (("window", "WITHIN"), ("key", "its key"), ("sequence", "order=")):
             if name in options:
                 raise AfaError(
@@ -175,7 +189,7 @@ class Query:
         if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
             raise AfaError(f"expected the query's own tick={self.tree.tick!r} but got tick={options['tick']!r}")
         made: Keyed | Operator | LookBack
-        made = Operator(automaton, **options) if self.key is None else Keyed(automaton, key=self.key, threads=threads, **options)
+        made = Operator(automaton, **options) if key is None else Keyed(automaton, key=key, threads=threads, **options)
         if self._lowered.back is not None:
             made = self._lowered.back.stage().before(made)
         if self._choose is None:
