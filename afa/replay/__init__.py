@@ -6,6 +6,9 @@ sidecar          an index beside a file: blocks of rows, their times, and bounds
 spans            spans of time of keys: joined, met, looked up
 holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
+question         what is asked of a stored table: a pattern bound to its columns, and when each row group was
+seen_keys        keys as numbers
+group_rows       the rows of a row group, in the steps of their keys
 scanning         a column is scanned where it may hold; the next one where this leaves something
 chains           candidates of several witnesses, in order, within a window
 costs            what a scan costs, and what it saves

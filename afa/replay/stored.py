@@ -45,7 +45,7 @@ class _File:
     def __init__(self, fragment: Any, schema: pa.Schema) -> None:
         self._fragment, self._schema = fragment, schema
         self.path: str = getattr(fragment, "path", "") or "(in memory)"
-        self.system = getattr(fragment, "filesystem", None)
+        self.system: Any = getattr(fragment, "filesystem", None)
         self.parquet: pq.ParquetFile | None = None
         self.parts: dict[str, Any] = ds.get_partition_keys(fragment.partition_expression)
         self.stamp = self._look()
@@ -96,6 +96,14 @@ class _File:
                 return self.parquet.read_row_group(group, columns=list(columns), use_threads=self.rows[group] >= THREADS)
             part = self._fragment.subset(row_group_ids=[group])
             return part.to_table(schema=self._schema, columns=list(columns))
+
+    def sample(self, group: int, columns: Sequence[str], rows: int) -> pa.Table:
+        """Return the first rows of a row group, without decoding the rest where that can be done."""
+        if self.parquet is None or not all(name in self._plain for name in columns):
+            return self.read(group, columns).slice(0, rows)
+        with self._named(f", row group {group}"):
+            batches = self.parquet.iter_batches(rows, row_groups=[group], columns=list(columns), use_threads=False)
+            return pa.Table.from_batches([next(batches)])
 
     def bounds(self, group: int, column: str) -> tuple[Any, Any, int]:
         """Return the least and the largest value of a column in a row group, None if nobody knows, and how many are missing."""
@@ -173,6 +181,11 @@ class Stored:
         """Return columns of a row group."""
         file, place = self._places[group]
         return file.read(place, list(columns))
+
+    def sample(self, group: int, columns: Iterable[str], rows: int) -> pa.Table:
+        """Return columns of the first rows of a row group."""
+        file, place = self._places[group]
+        return file.sample(place, list(columns), rows)
 
     def place(self, group: int) -> tuple[str, int]:
         """Return the file of a row group, and its number there."""

@@ -1,7 +1,7 @@
 """The values of an event's fields for which a fence can be true, as alternatives: boxes. Never too few; in doubt all values.
 
-A fence is read clause by clause, in the order in which Python evaluates it. Of what stands behind a clause that may raise nothing is
-taken, since an event for which it raises must be met as well. Where a clause raises for None only, None is one more alternative.
+A fence is read clause by clause, in the order in which Python evaluates it. Of what stands behind a clause that may raise nothing
+is taken, since an event for which it raises must be met as well. Where a clause raises for None only, None is one more alternative.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def boxes_of(serving: Serving, event: Schema | None, register: Schema) -> tuple[
 
 
 def safe_clauses(fence: Expr, event: Schema | None, register: Schema) -> Iterable[tuple[Expr, list[str]]]:
-    """Yield the clauses of a fence up to the first one that may raise, each with the event's fields for which it does if they are None.
+    """Yield the clauses of a fence up to the first one that may raise, each with the event's fields that it can't take as None.
 
-    What raises for registers that are None is taken: a partial match that raises there is refused by the operator, if it comes to it.
+    What raises for registers that are None is taken: a partial match that raises there the operator refuses, if it comes to it.
     """
     for clause in clauses(fence):
         if may_raise(clause, event, register):

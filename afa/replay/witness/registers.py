@@ -2,9 +2,9 @@
 
     r.peak >= 60, where peak is only ever copied from e.delay  ->  some event before has delay >= 60
 
-A *demand* says in which range a field of the register lies. In front of an arc whose transfer chooses the field's value among others
-(a copy, ``min``, ``max``, a conditional), it is one of several demands, or is met: by the event, by a constant. What is calculated
-meets every demand, as far as anybody knows.
+A *demand* says in which range a field of the register lies. In front of an arc whose transfer chooses the field's value among
+others (a copy, ``min``, ``max``, a conditional), it is one of several demands, or is met: by the event, by a constant. What is
+calculated meets every demand, as far as anybody knows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from afa.expression.arc_functions import expression_of
 from afa.expression.intervals import EVERYTHING, VALUE, Range, ranges
 from afa.expression.kinds import Kind, Unreadable
 from afa.expression.nodes import And, Call, Const, Expr, Field, If, Make, Or, renamed, sides
-from afa.model.arc import SKIP, TIMEOUT, Arc
+from afa.model.arc import TIMEOUT, Arc
 from afa.replay.witness.boxes import Box, fence_of, safe_clauses
 from afa.schema import Schema
 from punctuation.door import EXACT
@@ -126,7 +126,7 @@ def _leaves(expr: Expr) -> Iterator[Expr]:
 
 
 def _met(leaf: Expr, wanted: Range, kind: type | None, event: Schema | None) -> Iterator[tuple[str, str, Range]]:
-    """Yield how a value that is this leaf lies in a range: ("e" | "r", field, range); ("", ..) if it does; nothing if it does not."""
+    """Yield how a value that is this leaf lies in a range: ("e" | "r", field, range), or ("", ..): it does; nothing: it does not."""
     match leaf:
         case Const(value):
             if wanted.contains(value):

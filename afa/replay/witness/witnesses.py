@@ -1,7 +1,8 @@
 """Witnesses: events that every run contains which is accepted, in the order in which it meets them.
 
-The arcs of a cut between start and final states: every accepted computation takes one of them, and so its run has an event in one of
-their boxes. Then again before the cut and behind it. (Thesis, Marburg 2021, Sec. 3.4: its basic symbols, for patterns that are chains.)
+The arcs of a cut between start and final states: every accepted computation takes one of them, and so its run has an event in one
+of their boxes. Then again before the cut and behind it. (Sec. 3.4 of the thesis, Marburg 2021: its basic symbols, for patterns that
+are chains.)
 """
 
 from __future__ import annotations

@@ -1,0 +1,138 @@
+"""What a scan costs, what a replay costs, and what is left after a scan: by the shares of rows that witnesses have.
+
+Candidates are thought to come independently of each other (as Sec. 3.4.3 of the thesis does), so that a stretch in which n rows of a
+key lie has one of a kind with probability 1 - exp(-share * n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.replay.scanning import Scan
+from afa.replay.shares import Shares
+from afa.replay.spans import Spans, touching
+from afa.replay.witness.witnesses import Witness
+
+VALUE, ROW, RUN, WHOLE, CALL, SPAN = 9e-9, 12e-9, 150e-9, 120e-9, 2.5e-4, 3e-6
+"""Seconds: a value decoded and compared; a row looked up in spans; a row through an operator by span, and by its own key; a row group
+read; a span. Only their ratios count."""
+
+
+class Left(NamedTuple):
+    """What is left to do: rows for the operator, rows of row groups that are read for them, how many row groups and spans."""
+
+    rows: float
+    read: float
+    groups: float
+    spans: float
+
+
+class Costs:
+    """Estimates of a question.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray
+        How many rows each row group has.
+    least, latest : numpy.ndarray
+        Its times.
+    witnesses : sequence of Witness
+    shares : Shares
+    columns : int
+        How many columns the operator takes.
+    window : int
+        The longest lifetime.
+    """
+
+    def __init__(
+        self, rows: Any, least: Any, latest: Any, witnesses: Sequence[Witness], shares: Shares, columns: int, window: int
+    ) -> None:
+        self._rows, self._least, self._latest = rows, least, latest
+        self._columns, self._window = columns, float(window)
+        self._share = [np.maximum(shares.of_any(witness.boxes), 1e-12) for witness in witnesses]
+        self._keys = shares.keys[:32]
+        self._rest = max(1.0 - float(self._keys.sum()), 0.0)
+        self._lasts = np.maximum(latest.astype(float) - least, 1.0)
+        self._ends = [witness.first or witness.last for witness in witnesses]
+
+    @property
+    def total(self) -> float:
+        """What a full run costs."""
+        return float(self._rows.sum()) * (self._columns * VALUE + WHOLE) + len(self._rows) * CALL
+
+    def of_replay(self, left: Left) -> float:
+        """Return what it costs to replay what is left."""
+        return left.read * (self._columns * VALUE + ROW) + left.rows * RUN + left.groups * CALL + left.spans * SPAN
+
+    def of_scan(self, scan: Scan, read: float, groups: float) -> float:
+        """Return what it costs to scan columns of so many rows, in so many row groups."""
+        return read * len(scan.columns) * VALUE + groups * CALL
+
+    def share(self, place: int) -> float:
+        """Return the share of all rows that a witness has."""
+        total = float(self._rows.sum())
+        return float((self._share[place] * self._rows).sum()) / total if total else 0.0
+
+    def density(self, scan: Scan) -> list[Any]:
+        """Return, for each block of a scan, the share of rows of each row group at which one begins."""
+        found = []
+        for block in scan.blocks:
+            share = np.ones(len(self._rows))
+            for place in block.places:
+                share = share * self._share[place]
+            found.append(share)
+        return found
+
+    def after_none(self, alive: Any) -> Left:
+        """Return what there is to do in row groups of which nothing is known."""
+        read = float(self._rows[alive].sum())
+        return Left(read, read, float(alive.sum()), 1.0)
+
+    def after(self, scans: Sequence[Scan], alive: Any) -> Left:
+        """Return what some scans would leave of row groups."""
+        densities = [density[alive] for scan in scans for density in self.density(scan)]
+        ends = any(self._ends[place] for scan in scans for block in scan.blocks for place in block.places)
+        extent = self._window if ends else 2 * self._window
+        rows, lasts = self._rows[alive], self._lasts[alive]
+        left = read = spans = 0.0
+        touched = np.zeros(len(rows))
+        for part in self._keys:
+            of_key = rows * part
+            near = np.minimum(of_key * extent / lasts, of_key.sum())
+            rarest = np.minimum.reduce(densities)
+            dense = rarest.copy()
+            for density in densities:
+                dense = np.where(density > rarest, dense * -np.expm1(-density * near), dense)
+            left += float((of_key * -np.expm1(-dense * np.maximum(near, 1))).sum())
+            touched += dense * (of_key + near)
+            spans += float((of_key * dense * np.exp(-np.minimum(dense * near, 700))).sum())
+        read = float((rows * -np.expm1(-touched)).sum())
+        return Left(min(left, read), read, float((-np.expm1(-touched)).sum()), spans)
+
+    def of_spans(self, spans: Spans, many_keys: int) -> tuple[Left, Any]:
+        """Return what is left in spans, and the rows that each one is likely to have."""
+        hit = touching(spans, self._least, self._latest)
+        order = np.argsort(self._least, kind="stable")
+        gone = np.append(0, np.cumsum(self._rows[order]))
+        times = np.append(self._least[order], self._latest.max() + 1).astype(float)
+        before = np.interp(np.array([spans.low, spans.high], float), times, gone)
+        part = self._keys[: max(many_keys, 1)].mean() if len(self._keys) else 1.0
+        each = np.maximum((before[1] - before[0]) * part, 1.0)
+        read = float(self._rows[hit].sum())
+        return Left(min(float(each.sum()), read), read, float(hit.sum()), float(len(spans))), each
+
+    def within(self, spans: Spans, each: Any, scan: Scan) -> Left:
+        """Return what a scan would leave of spans."""
+        order = np.argsort(self._least, kind="stable")
+        home = order[np.maximum(np.searchsorted(self._least[order], spans.low, "right") - 1, 0)]
+        stay = np.ones(len(spans))
+        for density in self.density(scan):
+            stay = stay * -np.expm1(-density[home] * each)
+        missed = np.zeros(len(self._rows))
+        np.add.at(missed, home, np.log1p(-np.minimum(stay, 1 - 1e-9)))
+        here = -np.expm1(missed)
+        read = float((self._rows * here).sum())
+        return Left(min(float((each * stay).sum()), read), read, float(here.sum()), float(stay.sum()))

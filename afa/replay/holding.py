@@ -1,0 +1,249 @@
+"""Which rows satisfy a box, and which row groups may: by the bounds that their statistics tell. In doubt they do.
+
+A row group may hold where there are no statistics, where the values that count include NaN, which bounds leave out, or None, unless
+none is missing, and where the column's type is one whose bounds writers have got wrong (unsigned 64 bits, decimals). A text
+that has been cut off is a bound of all that begins like it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from afa.errors import AfaError
+from afa.expression.intervals import Range
+from afa.frames.decoded import Frame
+from afa.replay.stored import Bounds, Stored
+from afa.replay.witness.boxes import Box
+from afa.schema import Field, Schema
+from punctuation.time import BEGINNING, FOREVER
+
+
+class Extent(NamedTuple):
+    """The bounds of an event's field in each row group.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray
+        Numbers, or texts as objects; what stands where nobody knows means nothing.
+    known : numpy.ndarray of bool
+        Where the bounds are known.
+    empty, nulls : numpy.ndarray of bool
+        Where no value is there at all; where one may be missing.
+    """
+
+    low: Any
+    high: Any
+    known: Any
+    empty: Any
+    nulls: Any
+
+
+class Extents:
+    """The bounds of fields in the row groups of a source, each worked out once.
+
+    ``least``, ``latest``: the least and the largest LE of each row group.
+    """
+
+    def __init__(self, stored: Stored, events: Schema, tick: str | None, least: Any, latest: Any) -> None:
+        self._stored, self._events, self._tick = stored, events, tick
+        self.least, self.latest = least, latest
+        self._known: dict[str, Extent | None] = {}
+
+    def may_hold(self, boxes: Sequence[Box]) -> Any:
+        """Return which row groups may have a row in one of the boxes."""
+        found = np.zeros(len(self._stored), bool)
+        for box in boxes:
+            here = (self.latest >= box.since) & (self.least < box.until)
+            for name, allowed in box.fields:
+                here &= self._may(name, allowed)
+            found |= here
+        return found
+
+    def numbers(self, name: str) -> tuple[Any, Any] | None:
+        """Return the bounds of a field of numbers as floats; None: it has none, or nobody knows them everywhere."""
+        extent = self._extent(name)
+        if extent is None or self._field(name).type is str or not extent.known.all():
+            return None
+        return np.asarray(extent.low, float), np.asarray(extent.high, float)
+
+    def _field(self, name: str) -> Field:
+        return next(field for field in self._events.fields if field.name == name)
+
+    def _extent(self, name: str) -> Extent | None:
+        if name == self._events.instant:
+            some = np.zeros(len(self._stored), bool)
+            return Extent(self.least, self.latest, ~some, some, some)
+        if name not in self._known:
+            self._known[name] = extent_of(self._stored.bounds(name), self._stored, self._field(name), self._events, self._tick)
+        return self._known[name]
+
+    def _may(self, name: str, allowed: Range) -> Any:
+        extent = self._extent(name)
+        return np.ones(len(self._stored), bool) if extent is None else within(allowed, extent, self._field(name))
+
+
+def extent_of(bounds: Bounds, stored: Stored, field: Field, events: Schema, tick: str | None) -> Extent | None:
+    """Return the bounds of a column as those of an event's field; None: nobody knows them."""
+    kind = stored.schema.field(field.name).type
+    known = np.array([low is not None and high is not None for low, high in zip(bounds.low, bounds.high)], bool)
+    empty = (bounds.nulls == stored.rows) & ~known
+    nulls = bounds.nulls != 0
+    if not _trusted(kind) or not known.any():
+        return Extent(bounds.nulls, bounds.nulls, np.zeros(len(known), bool), empty, nulls)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    ends = []
+    for values in (bounds.low, bounds.high):
+        some = next(value for value, told in zip(values, known) if told)
+        filled = [value if told else some for value, told in zip(values, known)]
+        if field.type is str:
+            ends.append(np.array([str(value) for value in filled], object))
+            continue
+        try:
+            column = Frame(pa.table({field.name: pa.array(filled, kind)})).field(field, events, tick)
+        except (AfaError, pa.ArrowException, TypeError, ValueError, OverflowError):
+            return None  # a value that the field does not hold: a scan will say so
+        if not isinstance(column, np.ndarray) or column.dtype == object:
+            return None
+        ends.append(column)
+    if field.type is float:
+        known &= ~(np.isnan(ends[0]) | np.isnan(ends[1]))
+    return Extent(ends[0], ends[1], known, empty, nulls)
+
+
+def _trusted(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    signed = pa.types.is_signed_integer(kind) or (pa.types.is_unsigned_integer(kind) and kind.bit_width < 64)
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return (
+        signed or texts or kind in (pa.float32(), pa.float64(), pa.bool_()) or pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    )
+
+
+def within(allowed: Range, extent: Extent, field: Field) -> Any:
+    """Return which row groups may have a value of a field in a range."""
+    low, high, known, empty, nulls = extent
+    if field.type is str:
+        fits = np.array([_text_within(allowed, *ends) for ends in zip(low, high)], bool)
+    else:
+        fits = _meets(allowed, low, high, field)
+    fits = np.where(known, fits, True) & ~empty
+    if allowed.nan and field.type is float:
+        fits |= ~empty
+    return fits | (nulls & allowed.none)
+
+
+def _meets(allowed: Range, low: Any, high: Any, field: Field) -> Any:
+    bound = _bounds(allowed, field)
+    if bound is None:
+        return np.zeros(len(low), bool)
+    least, most = bound
+    fits = np.ones(len(low), bool)
+    if least is not None:
+        fits &= high > least if allowed.low_open and field.type is float else high >= least
+    if most is not None:
+        fits &= low < most if allowed.high_open and field.type is float else low <= most
+    if allowed.values is not None:
+        some = np.zeros(len(low), bool)
+        for value in _values(allowed, field):
+            some |= (low <= value) & (value <= high)
+        fits &= some
+    return fits
+
+
+def _text_within(allowed: Range, low: Any, high: Any) -> bool:
+    if allowed.values is None:
+        return True
+    texts = [value for value in allowed.values if isinstance(value, str)]
+    return any(low <= text and (text <= high or text.startswith(high)) for text in texts)
+
+
+def _bounds(allowed: Range, field: Field) -> tuple[Any, Any] | None:
+    """Return the least and the largest value of a range, None: no bound; of ints as ints that int64 holds. None: there is none."""
+    low = None if allowed.low == -math.inf else allowed.low
+    high = None if allowed.high == math.inf else allowed.high
+    if field.type is float or field.type is None:
+        return low, high
+    if low is not None:
+        low = math.floor(low) + 1 if allowed.low_open else math.ceil(low)
+    if high is not None:
+        high = math.ceil(high) - 1 if allowed.high_open else math.floor(high)
+    if (low is not None and low > FOREVER) or (high is not None and high < BEGINNING):
+        return None
+    return None if low is None else max(low, BEGINNING), None if high is None else min(high, FOREVER)
+
+
+def _values(allowed: Range, field: Field) -> list[Any]:
+    """Return the values of a range that a field of numbers can have."""
+    numbers = [value for value in allowed.values or () if isinstance(value, (int, float))]
+    if field.type is float:
+        return [float(value) for value in numbers if abs(value) < 1e308]
+    return [int(value) for value in numbers if value == math.floor(value) and BEGINNING <= value <= FOREVER]
+
+
+# -- rows ------------------------------------------------------------------------------------------------------------------------
+
+
+def rows_in(boxes: Sequence[Box], columns: Mapping[str, Any], le: Any, events: Schema) -> Any:
+    """Return which rows are in one of the boxes; ``columns``: of the fields that the boxes name, as `Frame.field` gives them."""
+    fields = {field.name: field for field in events.fields}
+    known: dict[tuple[str, Range], Any] = {}
+    found: Any = None
+    for box in boxes:
+        here: Any = None
+        if box.since > BEGINNING or box.until < FOREVER:
+            here = (le >= box.since) & (le < box.until)
+        for name, allowed in box.fields:
+            if (name, allowed) not in known:
+                column = le if name == events.instant else columns[name]
+                known[name, allowed] = values_in(allowed, column, fields[name])
+            here = known[name, allowed] if here is None else here & known[name, allowed]
+        here = np.ones(len(le), bool) if here is None else here
+        found = here if found is None else found | here
+    return found if found is not None else np.zeros(len(le), bool)
+
+
+def values_in(allowed: Range, column: Any, field: Field) -> Any:
+    """Return which values of a column are in a range: an array, or one of Arrow with texts coded or values missing."""
+    if isinstance(column, pa.DictionaryArray):
+        each = np.array([allowed.contains(value) for value in column.dictionary.to_pylist()] + [allowed.none], bool)
+        return each[column.indices.fill_null(len(column.dictionary)).to_numpy()]
+    if isinstance(column, pa.Array):
+        gone = column.is_null().to_numpy(zero_copy_only=False)
+        kept = np.zeros(len(column), bool)
+        kept[~gone] = values_in(allowed, column.drop_null().to_numpy(zero_copy_only=False), field)
+        kept[gone] = allowed.none
+        return kept
+    if column.dtype == object:
+        return np.array([allowed.contains(value) for value in column.tolist()], bool)
+    return _numbers_in(allowed, column, field)
+
+
+def _numbers_in(allowed: Range, column: Any, field: Field) -> Any:
+    bound = _bounds(allowed, field)
+    if bound is None:
+        return np.zeros(len(column), bool)
+    low, high = bound
+    inexact = field.type is float
+    found: Any = None
+    if low is not None:
+        found = column > low if allowed.low_open and inexact else column >= low
+    if high is not None:
+        under = column < high if allowed.high_open and inexact else column <= high
+        found = under if found is None else found & under
+    if allowed.values is not None:
+        values = _values(allowed, field)
+        one = column == values[0] if len(values) == 1 else np.isin(column, values)
+        found = one if found is None else found & one
+    if found is None:
+        found = np.ones(len(column), bool)
+        if inexact and not allowed.nan:
+            found = column == column
+    elif inexact and allowed.nan:
+        found = found | (column != column)
+    return found

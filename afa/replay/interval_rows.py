@@ -1,0 +1,112 @@
+"""The rows of spans, by span: which rows of a row group lie in a span of their key, and in the columns that an operator takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from afa.frames.decoded import Frame
+from afa.frames.slicing import columns_of
+from afa.replay.question import Question, in_group
+from afa.replay.seen_keys import SeenKeys
+from afa.replay.spans import Spans
+
+FEW = 1 << 15
+"""Of so many rows all columns are read at once."""
+MANY = 0.3
+"""If so many of the rows are likely to lie in spans, all columns are read at once."""
+
+
+class RowsOfSpans:
+    """Reads the rows that lie in spans.
+
+    Parameters
+    ----------
+    asking : Question
+    spans : Spans
+    keys : SeenKeys
+        What their keys are; no other key is looked at.
+    """
+
+    def __init__(self, asking: Question, spans: Spans, keys: SeenKeys) -> None:
+        self._asking, self._spans, self._keys = asking, spans, keys
+        self._times = spans.joined
+        self.rows = 0
+        """How many rows have been found."""
+
+    def of_group(self, group: int, share: float) -> dict[str, Any] | None:
+        """Return the rows of a row group that lie in spans, by span, then by time; None: there are none.
+
+        ``share``: how many of its rows are likely to.
+        """
+        asking = self._asking
+        about = [asking.reading.time, *asking.key_names]
+        at_once = share > MANY or asking.stored.rows[group] <= FEW
+        names = asking.names if at_once else about
+
+        def found(table: pa.Table) -> dict[str, Any] | None:
+            rows, span = self._places(Frame(table))
+            if not len(rows):
+                return None
+            if not at_once:
+                rest = [name for name in asking.names if name not in about]
+                more = asking.stored.read(group, rest) if rest else table
+                for name in rest:
+                    table = table.append_column(name, more.column(name))
+            self.rows += len(rows)
+            return {**self.taken(Frame(table.take(pa.array(rows)))), asking.span: span}
+
+        return in_group(asking.stored, group, found, names)  # type: ignore[no-any-return]
+
+    def taken(self, frame: Frame) -> dict[str, Any]:
+        """Return the columns that an operator takes which has the number of the span as its key."""
+        plan = self._asking.plan
+        names = {field.name for field in plan.fields} | {"le", "re", "diff"}
+        return {name: column for name, column in columns_of(frame, plan, self._asking.reading).items() if name in names}
+
+    def _places(self, frame: Frame) -> tuple[Any, Any]:
+        """Return which rows lie in a span, and the number of it: by span, then by time."""
+        asking, spans = self._asking, self._spans
+        le = frame.ticks(asking.reading.time, asking.plan.tick, "time")
+        rows = self._in_time(le)
+        if not len(rows):
+            return rows, rows
+        times = le if len(rows) == len(le) else le[rows]
+        key = self._keys.numbers(frame, rows, times, new=False)
+        known = key >= 0
+        if not known.all():
+            rows, times, key = rows[known], times[known], key[known]
+        if not bool((times[1:] >= times[:-1]).all()):
+            order = np.argsort(times, kind="stable")
+            rows, times, key = rows[order], times[order], key[order]
+        order = np.argsort(key.astype(np.uint16) if len(self._keys) < 1 << 16 else key, kind="stable")
+        # a row's place: by key, then by its place in time; a span's ends: by key, then by how many rows are before them
+        n = len(rows) + 1
+        places = key[order] * n + order
+        low = np.searchsorted(places, spans.key * n + np.searchsorted(times, spans.low))
+        high = np.searchsorted(places, spans.key * n + np.searchsorted(times, spans.high))
+        many = high - low
+        return rows[order[ranges_of(low, high)]], np.repeat(np.arange(len(spans)), many)
+
+    def _in_time(self, le: Any) -> Any:
+        """Return the rows that lie in the time of any span."""
+        times = self._times
+        if bool((le[1:] >= le[:-1]).all()):
+            low, high = np.searchsorted(le, times.low), np.searchsorted(le, times.high)
+            return ranges_of(low, high)
+        at = np.searchsorted(times.low, le, "right") - 1
+        return np.flatnonzero((at >= 0) & (le < times.high[np.maximum(at, 0)]))
+
+
+def ranges_of(low: Any, high: Any) -> Any:
+    """Return the numbers of several ranges, one behind the other.
+
+    Examples
+    --------
+    >>> ranges_of(np.array([3, 9, 5]), np.array([5, 9, 6])).tolist()
+    [3, 4, 5]
+    """
+    many = high - low
+    return np.repeat(low - np.append(0, np.cumsum(many)[:-1]), many) + np.arange(int(many.sum()))

@@ -1,0 +1,229 @@
+"""What is asked of a stored table: a pattern bound to its columns, the arcs that serve, and when each row group was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError
+from afa.frames.asked import Asked, Options, asked
+from afa.frames.decoded import Frame
+from afa.frames.frame_reading import End, Reading
+from afa.frames.row_groups import columns_read
+from afa.frames.slicing import columns_of
+from afa.model.arc import Arc
+from afa.model.binding import bound_arc
+from afa.replay.holding import Extents
+from afa.replay.spans import later
+from afa.replay.stored import Stored
+from afa.replay.witness.boxes import Serving
+from afa.replay.witness.witnesses import Necessary, Share, necessary
+from afa.schema import as_ticks
+from punctuation.time import BEGINNING, FOREVER
+
+INTERVAL = "interval"
+
+
+class Question(NamedTuple):
+    """A pattern and a stored table.
+
+    Attributes
+    ----------
+    stored : Stored
+    head : Frame
+        The table's columns, without rows.
+    pattern, options, arcs
+        As they were given.
+    reading : Reading
+    plan : Asked
+        What runs the pattern by its own key.
+    by_span : Asked or None
+        What runs it by the number of a span, in the column ``span``. None: it can't.
+    span : str
+        The name of that column.
+    extents : Extents
+        What the footers tell of each row group, its times among it.
+    """
+
+    stored: Stored
+    head: Frame
+    pattern: Any
+    options: Options
+    arcs: tuple[Change, ...]
+    reading: Reading
+    plan: Asked
+    by_span: Asked | None
+    span: str
+    extents: Extents
+
+    @property
+    def strict(self) -> bool:
+        """Whether a later event of a run has a larger LE: none of an equal one."""
+        return self.plan.sequence is None
+
+    @property
+    def latest(self) -> int:
+        """The largest LE."""
+        return int(self.extents.latest.max()) if len(self.extents.latest) else BEGINNING
+
+    @property
+    def in_order(self) -> bool:
+        """Whether no row group begins before the one in front of it has ended."""
+        return bool((self.extents.least[1:] >= self.extents.latest[:-1]).all())
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read for the operator."""
+        return columns_read(self.plan, self.reading)
+
+    @property
+    def key_names(self) -> list[str]:
+        """The columns of the key."""
+        return [name for name in self.plan.keys if name != self.plan.events.instant]
+
+    def necessary(self, share: Share | None = None) -> Necessary:
+        """Return what a match must contain."""
+        return necessary(self.plan.automaton, servings(self.plan, self.arcs), share)
+
+    def operator(self, of: Asked) -> Any:
+        """Make an operator, which has taken the arcs."""
+        made = of.make()
+        for change in self.arcs:
+            made.push_arc(change)
+        return made
+
+
+def question(
+    pattern: Any,
+    source: Any,
+    options: Options,
+    said: tuple[str | None, str | None, str | None, End],
+    arcs: Iterable[Change] = (),
+    rows: bool = True,
+) -> Question:
+    """Open a source, and bind a pattern to it.
+
+    ``said``: the columns of LE, RE and diff, and what the end promises. ``rows``: whether rows may be read, where statistics don't
+    tell the times of a row group; else it may be at any time.
+
+    Raises
+    ------
+    AfaError
+        The source can't be opened, a column is missing or does not fit, the pattern is none.
+    """
+    stored = source if isinstance(source, Stored) else Stored(source)
+    head = stored.head()
+    reading = Reading.of(head, pattern, *said)
+    plan = reading.asked(pattern, head, options)
+    columns_of(head, plan, reading)  # which says what is missing
+    given = _checked_arcs(arcs, plan)
+    taken = {field.name for field in (*plan.events.fields, *plan.shown.fields)} | {"le", "re", "diff", "members", *plan.keys}
+    span = next(name for name in (INTERVAL, *(f"{INTERVAL}{n}" for n in range(len(taken)))) if name not in taken)
+    by_span = None
+    if plan.alone and (not hasattr(pattern, "operator") or hasattr(pattern, "operator_by") or hasattr(pattern, "query")):
+        by_span = asked(pattern, options._replace(tick=plan.tick), by=span)
+    least, latest = times_of_groups(stored, head, reading.time, plan.tick, rows)
+    return Question(
+        stored, head, pattern, options, given, reading, plan, by_span, span, Extents(stored, plan.events, plan.tick, least, latest)
+    )
+
+
+def times_of_groups(stored: Stored, head: Frame, time: str, tick: str | None, rows: bool = True) -> tuple[Any, Any]:
+    """Return the least and the largest LE of each row group: as its statistics tell, or, where they don't, its rows."""
+    bounds, kind = stored.bounds(time), stored.schema.field(time).type
+    told = np.array([low is not None and high is not None for low, high in zip(bounds.low, bounds.high)], bool)
+    trusted = pa.types.is_signed_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    ends = np.zeros((2, len(stored)), np.int64)
+    if trusted and told.any():
+        for side, values in enumerate((bounds.low, bounds.high)):
+            column = pa.array([value for value, known in zip(values, told) if known], kind)
+            ends[side, told] = Frame(pa.table({time: column})).ticks(time, tick, "time")
+    told &= trusted & (bounds.nulls == 0)
+    if not rows:
+        ends[0, ~told], ends[1, ~told] = BEGINNING, FOREVER - 1
+        return ends[0], ends[1]
+    for group in np.flatnonzero(~told).tolist():
+        ticks = in_group(stored, group, lambda table: Frame(table).ticks(time, tick, "time"), [time])
+        ends[:, group] = ticks.min(), ticks.max()
+    return ends[0], ends[1]
+
+
+def in_group(stored: Stored, group: int, call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
+    """Return what a call makes of columns of a row group; an error says which one."""
+    table = stored.read(group, columns)
+    try:
+        return call(table)
+    except AfaError as error:
+        raise type(error)(f"{error} ({stored.where(group)})") from error
+
+
+def longest_lifetime(asking: Question) -> int:
+    """Return the longest lifetime of an event: the window; with a column of REs, what all rows of it say. FOREVER: no bound."""
+    reading, plan = asking.reading, asking.plan
+    window = FOREVER if plan.window is None else plan.window
+    if reading.until is None:
+        return window
+    longest = 1
+    for group in range(len(asking.stored)):
+
+        def lifetime(table: pa.Table) -> int:
+            frame = Frame(table)
+            le = frame.ticks(reading.time, plan.tick, "time")
+            lasts = ends_of(frame, asking, le) - le  # one that is too long for an int64 has wrapped
+            return FOREVER if (lasts < 0).any() else int(lasts.max())
+
+        longest = max(longest, in_group(asking.stored, group, lifetime, [reading.time, str(reading.until)]))
+    return min(longest, FOREVER)
+
+
+def ends_of(frame: Frame, asking: Question, le: Any) -> Any:
+    """Return the REs of rows: as the column of REs says, or after a window."""
+    reading, plan = asking.reading, asking.plan
+    window = FOREVER if plan.window is None else plan.window
+    if reading.until is None:
+        return later(le, window)
+    found = frame.ticks(reading.until, plan.tick, "until", optional=True)
+    if isinstance(found, np.ndarray):
+        return found
+    gone = found.is_null().to_numpy(zero_copy_only=False)
+    return np.where(gone, later(le, window), found.fill_null(0).to_numpy())
+
+
+def servings(plan: Asked, arcs: Iterable[Change]) -> list[Serving]:
+    """Return the arcs that serve, with their lifetimes: the automaton's own, and those that come."""
+    found = [Serving(arc) for arc in plan.automaton.arcs]
+    for change in arcs:
+        le, re = lifetime_of(change)
+        serving = Serving(bound_arc(change.payload, plan.tick, plan.automaton), le, re)
+        same = [i for i, one in enumerate(found) if (one.arc, one.since, one.until) == tuple(serving)]
+        if change.diff > 0:
+            found.append(serving)
+        elif same:
+            del found[same[0]]
+    return found
+
+
+def lifetime_of(change: Change) -> tuple[int, int]:
+    """Return the lifetime of an arc's change."""
+    assert change.le is not None
+    return change.le, FOREVER if change.re is None else change.re
+
+
+def _checked_arcs(arcs: Iterable[Change], plan: Asked) -> tuple[Change, ...]:
+    found = []
+    for change in arcs:
+        if not isinstance(change, Change) or not isinstance(change.payload, Arc):
+            raise ChangeError(f"expected changes of arcs, as afa.insert(arc, le, re) makes them, but got {change!r}")
+        if change.le is None:
+            raise ChangeError(
+                f"expected an arc with a lifetime, as stored history has no present, but got le=None for {change.payload!r}; "
+                "afa.insert(arc, le=BEGINNING) makes one that was always in force"
+            )
+        plan.automaton.check_arc(change.payload)
+        le, re = (None if at is None else as_ticks(at, name, plan.tick) for name, at in (("le", change.le), ("re", change.re)))
+        found.append(change._replace(le=le, re=re))
+    return tuple(found)

@@ -1,0 +1,268 @@
+"""`replay`: what a pattern would have found in stored history, read only where a match can lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from afa.change import Change
+from afa.errors import AfaError
+from afa.frames.asked import Options
+from afa.frames.found import joined, written
+from afa.frames.frame_reading import End
+from afa.operator.operator import EngineName
+from afa.replay.costs import Costs
+from afa.replay.finding_spans import Found, find_spans, first_scan
+from afa.replay.question import Question, longest_lifetime, question, servings
+from afa.replay.scan_plan import Plan
+from afa.replay.shares import Shares
+from afa.replay.spans import Spans
+from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
+from afa.replay.witness.boxes import boxes_of
+from afa.replay.witness.witnesses import Necessary
+from punctuation.time import FOREVER
+
+Progress = Callable[[str, int, int], None]
+"""Is told what is done, how much of it, and how much there is."""
+
+
+class Replayed(NamedTuple):
+    """The matches that a replay found, and how it went.
+
+    Attributes
+    ----------
+    matches : pyarrow.Table
+        As `afa.find` gives them for a Parquet file: columns of the key, of what matches show, ``le``, ``re``.
+    plan : Plan
+        ``print`` shows it in one line.
+    """
+
+    matches: pa.Table
+    plan: Plan
+
+    def __repr__(self) -> str:
+        return f"{self.matches.num_rows:,} matches; {self.plan}"
+
+
+def replay(
+    pattern: Any,
+    source: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str | None = None,
+    window: int | str | timedelta | None = None,
+    until: str | None = None,
+    diff: str | None = None,
+    sequence: str | None = None,
+    tick: str | None = None,
+    end: End = "latest",
+    arcs: Iterable[Change] = (),
+    engine: EngineName = "auto",
+    longest: bool = False,
+    members: str | bool | None = None,
+    collapse: str | bool | None = None,
+    having: str | tuple[str, int] | None = None,
+    require: bool = False,
+    progress: Progress | None = None,
+) -> Replayed:
+    """Find the matches of a pattern in stored history, and read only the stretches in which one can lie.
+
+    The matches are those that an operator has in force after all rows and a last promise, as `afa.find` gives them. Which events a
+    match must contain follows from the automaton; where they can be, from the statistics of the files; then the column of the
+    rarest one is scanned, then the next one's where that leaves something, as long as a scan costs less than it saves; then the rows
+    around them go through the operator.
+
+    Parameters
+    ----------
+    pattern : Automaton, Query, words of `afa.language`
+    source : str, Path, list of these, or pyarrow.dataset.Dataset
+        A Parquet file, a folder of them, what else pyarrow reads. Sorted by time, or nearly, it is read least.
+    key, time, window, until, diff, sequence, tick, end, engine, longest, members, collapse, having
+        As of `afa.find`.
+    arcs : iterable of Change
+        Arcs with lifetimes, as ``afa.insert(arc, le, re)`` makes them, which serve beside the automaton's own, or retract some.
+    require : bool
+        Whether a full run is refused, if only that would do.
+    progress : callable, optional
+        Called with what is done, how much of it, and how much there is.
+
+    Returns
+    -------
+    Replayed
+        ``.matches`` and ``.plan``.
+
+    Raises
+    ------
+    AfaError
+        As `afa.find`. Also: the source can't be opened, is damaged or has changed meanwhile; with ``require``, the reason why all of
+        it would have to be read.
+
+    Notes
+    -----
+    Rows that no match can contain are not asked of the user's functions, so that one that would raise there does not.
+    Source: thesis, Marburg 2021, Sec. 3.4; departs: cuts of the automaton for its index selection, keys, lifetimes, scans.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, Automaton
+    >>> class Trade(NamedTuple):
+    ...     price: float
+    >>> spike = Automaton(
+    ...     start="0", final={"2"}, event=Trade, arcs=[Arc("0", "1", "price > 99"), Arc("1", "2", "price < 50")]
+    ... )
+    >>> rows = pa.table({"price": [60.0 + i % 9 for i in range(1000)] + [99.5, 40.0], "at": range(1002)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(rows, f"{folder}/trades.parquet", row_group_size=100)
+    ...     found = replay(spike, folder, time="at", window=10)
+    >>> found.matches.to_pylist()
+    [{'le': 1001, 're': 1010}]
+    >>> print(found.plan)
+    a match may lie in 1 of 11 row groups, by their statistics; 2 of 1,002 rows replayed
+    """
+    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having)
+    asking = question(pattern, source, options, (time, until, diff, end), arcs)
+    found, plan = located(asking, require, progress)
+    tables = matches_in(asking, found, plan, progress)
+    asking.stored.check_unchanged()
+    return Replayed(written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading), plan)
+
+
+def explain(
+    pattern: Any,
+    source: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str | None = None,
+    window: int | str | timedelta | None = None,
+    until: str | None = None,
+    diff: str | None = None,
+    sequence: str | None = None,
+    tick: str | None = None,
+    arcs: Iterable[Change] = (),
+) -> Plan:
+    """Say what `replay` would do, from the statistics alone: no row is read.
+
+    Parameters
+    ----------
+    pattern, source, key, time, window, until, diff, sequence, tick, arcs
+        As of `replay`.
+
+    Returns
+    -------
+    Plan
+        Its numbers are those of row groups that may hold a match; which columns would be scanned then is decided by a sample of rows.
+    """
+    options = Options(key, window, sequence, tick)
+    asking = question(pattern, source, options, (time, until, diff, "latest"), arcs, rows=False)
+    return foreseen(asking)
+
+
+def foreseen(asking: Question) -> Plan:
+    """Return the plan of a question for which no row is read."""
+    needs = asking.necessary()
+    lived = longest_lifetime(asking) if asking.reading.until is None else FOREVER - 1
+    reason = why_all(asking, needs, lived)
+    boxes = [box for witness in needs.witnesses for box in witness.boxes]
+    shares = Shares(asking, boxes, look=False)
+    needs = asking.necessary(shares.whole)
+    plan = planned(asking, needs)
+    if reason is not None and needs.possible:
+        plan.reason = reason
+        return plan
+    plan.ahead = []
+    if needs.possible:
+        extents = asking.extents
+        costs = Costs(asking.stored.rows, extents.least, extents.latest, needs.witnesses, shares, len(asking.names), lived)
+        plan.may_hold, scan = first_scan(asking, needs, costs, lived, plan)
+        plan.ahead = list(scan.columns) if scan is not None else []
+    return plan
+
+
+def planned(asking: Question, needs: Necessary) -> Plan:
+    """Return a plan in which nothing has been done yet."""
+    schema = asking.plan.events
+    said = [witness.text(schema) for witness in needs.witnesses]
+    return Plan(said, len(asking.stored), asking.stored.total, [repr(arc) for arc in needs.opaque])
+
+
+def why_all(asking: Question, needs: Necessary, longest: int) -> str | None:
+    """Return why all rows have to be replayed; None: they need not."""
+    if asking.by_span is None:
+        return "a stage in front of the operator looks at what was before a match"
+    if not needs.witnesses:
+        return "every event may be part of a match"
+    if longest >= FOREVER:
+        return "without a window an event may be part of a match at any distance"
+    return None
+
+
+def located(
+    asking: Question,
+    require: bool = False,
+    progress: Progress | None = None,
+    order: Sequence[tuple[str, ...]] | None = None,
+) -> tuple[Found | None, Plan]:
+    """Find where matches can lie; None: anywhere, and the plan says why. ``order``: the columns to scan, whatever they cost."""
+    lived = longest_lifetime(asking)
+    plan_, schema = asking.plan, asking.plan.automaton.register_schema
+    boxes = [box for one in servings(plan_, asking.arcs) if one.arc.reads_event for box in boxes_of(one, plan_.events, schema)]
+    needs = asking.necessary()
+    reason = why_all(asking, needs, lived)
+    if reason is None:
+        boxes += [box for witness in needs.witnesses for box in witness.boxes]
+        shares = Shares(asking, boxes)
+        needs = asking.necessary(shares.whole)
+        extents = asking.extents
+        costs = Costs(asking.stored.rows, extents.least, extents.latest, needs.witnesses, shares, len(asking.names), lived)
+    plan = planned(asking, needs)
+    if not needs.possible:
+        plan.reason, reason = None, None
+        return Found.nothing(asking), plan
+    if reason is None:
+        found = find_spans(asking, needs, costs, lived, plan, order)
+        if order is None and _dear(asking, found, costs, plan):
+            reason = "it costs less than looking for rare events" if not plan.steps else "matches may lie nearly everywhere"
+        else:
+            return found, plan
+    plan.reason = reason
+    if require:
+        raise AfaError(f"expected a pattern that needs some rare event, with require=True, but got a full run: {reason}")
+    return None, plan
+
+
+def _dear(asking: Question, found: Found, costs: Costs, plan: Plan) -> bool:
+    """Return whether a full run costs less than the replay of what was found."""
+    if found.spans is None:
+        left = costs.after_none(found.alive)
+    else:
+        left, _ = costs.of_spans(found.spans, len(found.keys))
+    return costs.of_replay(left) >= costs.total
+
+
+def matches_in(asking: Question, found: Found | None, plan: Plan, progress: Progress | None = None) -> list[Any]:
+    """Return what the pattern gives where matches can lie, and note in the plan how much that was."""
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress("row groups", done, many)
+
+    if found is None:
+        many = len(asking.stored)
+        plan.read, plan.replayed = many, asking.stored.total
+        return all_rows(asking, told)
+    groups = np.flatnonzero(found.alive)
+    many = len(groups)
+    spans, keys = found.by_key(asking), found.keys
+
+    def count(rows: int) -> None:
+        plan.replayed += rows
+
+    plan.read, plan.spans = many, len(spans)
+    tables = list(through_spans(asking, rows_of_spans(asking, spans, keys, groups, told), count))
+    return by_key(tables, asking, spans, keys)

@@ -1,0 +1,154 @@
+"""Scan columns where they may hold: the candidates of all witnesses that these columns decide.
+
+Witnesses at exact distances are asked together: behind a row of the first one, so many steps of its key further on, stands a row of
+the next one, or the row group has ended, and nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.frames.decoded import Frame
+from afa.replay.chains import Candidates
+from afa.replay.group_rows import RowsOfGroup
+from afa.replay.question import Question, in_group
+from afa.replay.seen_keys import SeenKeys
+from afa.replay.spans import Spans, inside, later
+from afa.replay.witness.witnesses import Witness
+from punctuation.time import BEGINNING, FOREVER
+
+DENSE = 0.3
+"""From so many candidates a row group on, their times and keys are read with the column, not behind it."""
+
+
+class Block(NamedTuple):
+    """Witnesses at exact distances, by their places among all of them; and how many steps each is behind the first one."""
+
+    places: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+class Scan(NamedTuple):
+    """What is scanned.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The event's fields that are read.
+    blocks : tuple of Block
+        What they decide.
+    """
+
+    columns: tuple[str, ...]
+    blocks: tuple[Block, ...]
+
+
+def blocks_of(witnesses: Sequence[Witness], places: Sequence[int], exact: bool) -> tuple[Block, ...]:
+    """Return some of the witnesses in blocks; ``exact``: whether steps can be counted at all."""
+    found: list[Block] = []
+    for place in places:
+        last = found[-1] if found else None
+        between = [witnesses[i].distance for i in range(last.places[-1] + 1, place + 1)] if last is not None else [None]
+        if last is not None and exact and None not in between:
+            steps = last.steps[-1] + sum(between)  # type: ignore[arg-type]
+            found[-1] = Block((*last.places, place), (*last.steps, steps))
+        else:
+            found.append(Block((place,), (0,)))
+    return tuple(found)
+
+
+class Scanner:
+    """Scans the row groups of a stored table.
+
+    Parameters
+    ----------
+    asking : Question
+    witnesses : sequence of Witness
+    keys : SeenKeys
+        Takes the keys of candidates.
+    longest : int
+        The longest lifetime of an event.
+    shares : callable
+        Returns the share of rows that a witness allows, by its place: the rarest one of a block is asked first.
+    """
+
+    def __init__(self, asking: Question, witnesses: Sequence[Witness], keys: SeenKeys, longest: int, shares: Any) -> None:
+        self._asking, self._witnesses, self._keys, self._longest, self._shares = asking, witnesses, keys, longest, shares
+
+    def candidates(self, scan: Scan, groups: Sequence[int], within: Spans | None) -> Iterator[tuple[int, list[Candidates]]]:
+        """Yield, for each row group, its number and the candidates of each block.
+
+        ``within``: the spans in which candidates count; None: all do.
+        """
+        for group in groups:
+            yield group, self._of_group(scan, group, within)
+
+    def _of_group(self, scan: Scan, group: int, within: Spans | None) -> list[Candidates]:
+        asking, stored = self._asking, self._asking.stored
+        rows = int(stored.rows[group])
+        stepped = any(len(block.places) > 1 for block in scan.blocks)
+        likely = max((min(self._shares(place) for place in block.places) for block in scan.blocks), default=0.0)
+        about = [asking.reading.time, *asking.key_names, *([asking.reading.until] if asking.reading.until else [])]
+        boxes = [box for block in scan.blocks for place in block.places for box in self._witnesses[place].boxes]
+        timed = any(box.since > BEGINNING or box.until < FOREVER for box in boxes)
+        all_at_once = stepped or timed or likely * rows >= DENSE or not set(scan.columns) - set(about)
+        names = list(dict.fromkeys([*scan.columns, *(about if all_at_once else [])]))
+        names = [name for name in names if name != asking.plan.events.instant]
+
+        def found(table: Any) -> list[Candidates]:
+            part = RowsOfGroup(asking, self._keys, group, Frame(table))
+            return [self._of_block(block, part, within) for block in scan.blocks]
+
+        return in_group(stored, group, found, names)  # type: ignore[no-any-return]
+
+    def _of_block(self, block: Block, part: RowsOfGroup, within: Spans | None) -> Candidates:
+        rarest = min(range(len(block.places)), key=lambda i: self._shares(block.places[i]))
+        rows = part.rows_of(self._witnesses[block.places[rarest]])
+        if len(block.places) == 1:
+            return self._plain(block, part, rows, within)
+        steps, off = part.steps, block.steps[rarest]
+        begin = steps.of_row[rows] - off
+        begin = begin[begin >= 0]
+        begin = begin[steps.part[begin] == steps.part[begin + off]]
+        tails = (steps.last[:, None] - np.arange(off)).ravel()  # from where the rarest one stands behind the row group
+        tails = tails[tails >= np.repeat(steps.first, off)]
+        begin = np.unique(np.concatenate([begin, tails]))
+        for place, far in zip(block.places, block.steps):
+            here = begin + far
+            there = here < len(steps.part)
+            there[there] = steps.part[here[there]] == steps.part[begin[there]]
+            there[there] &= ~steps.torn[here[there]]
+            kept = np.ones(len(begin), bool)
+            kept[there] = part.steps_hold(self._witnesses[place], here[there])
+            begin = begin[kept]
+        return self._stepped(block, part, begin, within)
+
+    def _plain(self, block: Block, part: RowsOfGroup, rows: Any, within: Spans | None) -> Candidates:
+        if not len(rows):
+            return _none(block)
+        le, key, re = part.about(rows)
+        kept = np.ones(len(rows), bool) if within is None else inside(within, key, le)
+        le, key, re = le[kept], key[kept], re[kept]
+        return Candidates((block.places[0], block.places[-1]), key, le, le, re, np.ones(len(le), bool))
+
+    def _stepped(self, block: Block, part: RowsOfGroup, begin: Any, within: Spans | None) -> Candidates:
+        if not len(begin):
+            return _none(block)
+        steps = part.steps
+        le, key, _ = part.about(steps.row[begin])
+        end = np.minimum(begin + block.steps[-1], len(steps.part) - 1)
+        known = steps.part[end] == steps.part[begin]
+        known &= end == begin + block.steps[-1]
+        last = np.where(known, end, steps.last[steps.part[begin]])
+        ends, re = part.le[steps.row[last]], later(le, self._longest)
+        kept = ends < re
+        kept &= True if within is None else inside(within, key, le)
+        return Candidates((block.places[0], block.places[-1]), key[kept], le[kept], ends[kept], re[kept], known[kept])
+
+
+def _none(block: Block) -> Candidates:
+    none = np.zeros(0, np.int64)
+    return Candidates((block.places[0], block.places[-1]), none, none, none, none, np.zeros(0, bool))

@@ -1,0 +1,83 @@
+"""The keys that candidates have, as numbers; other keys have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.frames.decoded import Frame, listed
+from afa.frames.slicing import numbered
+from afa.replay.question import Question
+
+
+class SeenKeys:
+    """Numbers of keys, from 0, in the order in which they are seen; without a key there is one.
+
+    Parameters
+    ----------
+    asking : Question
+
+    Attributes
+    ----------
+    values : list of tuple
+        The values of each key, as they stand in the columns.
+    """
+
+    def __init__(self, asking: Question) -> None:
+        self._asking = asking
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self.values: list[tuple[Any, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def numbers(self, frame: Frame, rows: Any, le: Any, new: bool) -> Any:
+        """Return the number of the key of some rows of a frame; ``new``: whether keys may come, else their number is -1.
+
+        ``le``: the LEs of these rows.
+        """
+        names = self._asking.plan.keys
+        if not names:
+            if not self.values and new:
+                self._add(())
+            return np.zeros(len(rows), np.int64) if self.values else np.full(len(rows), -1, np.int64)
+        whole = len(rows) == frame.given.num_rows
+        columns = [self._column(frame, name, le, rows, whole) for name in names]
+        codes, many = numbered(columns)
+        if not len(codes):
+            return np.zeros(0, np.int64)
+        first = np.full(many, -1, np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        used = np.flatnonzero(first >= 0)
+        parts = [self._listed(frame, name, le, rows, first[used]) for name in names]
+        of_code = np.full(many, -1, np.int64)
+        for code, values in zip(used.tolist(), zip(*parts)):
+            number = self._numbers.get(tuple(map(_same, values)))
+            of_code[code] = self._add(values) if number is None and new else -1 if number is None else number
+        return of_code[codes]
+
+    def _add(self, values: tuple[Any, ...]) -> int:
+        number = len(self.values)
+        self._numbers[tuple(map(_same, values))] = number
+        self.values.append(values)
+        return number
+
+    def _column(self, frame: Frame, name: str, le: Any, rows: Any, whole: bool) -> Any:
+        plan = self._asking.plan
+        if name == plan.events.instant:
+            return le
+        field = next((field for field in plan.fields if field.name == name), None)
+        column = frame.key(name) if field is None else frame.field(field, plan.events, plan.tick)
+        return column if whole else column[rows] if isinstance(column, np.ndarray) else column.take(rows)
+
+    def _listed(self, frame: Frame, name: str, le: Any, rows: Any, places: Any) -> Sequence[Any]:
+        if name == self._asking.plan.events.instant:
+            return le[places].tolist()  # type: ignore[no-any-return]
+        return listed(frame.raw(name, "key").take(rows[places]))
+
+
+def _same(value: Any) -> Any:
+    """Return what stands for all values that are one key: NaN equals itself, 0.0 is -0.0."""
+    return "NaN" if value != value else value + 0.0 if isinstance(value, float) else value

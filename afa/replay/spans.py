@@ -1,0 +1,140 @@
+"""Spans of time, of keys that are numbered: joined, met, and where row groups lie.
+
+A span ``[low, high)`` holds *all* events of its key with an LE in it. A run of an accepted match lies within
+``(c.LE - w, c.LE + w)`` around each of its events c, w being the window; so where each of a pattern's candidates has its span, no
+match is lost, and none comes in: a run within a span that is accepted has its own witnesses, which are candidates, and all of its
+events lie in their span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from punctuation.time import BEGINNING, FOREVER
+
+
+class Spans(NamedTuple):
+    """Spans by key, then by time; those of one key neither overlap nor touch.
+
+    Attributes
+    ----------
+    key : numpy.ndarray of int64
+        The number of the key.
+    low, high : numpy.ndarray of int64
+        Ticks: ``[low, high)``.
+    """
+
+    key: Any
+    low: Any
+    high: Any
+
+    def __len__(self) -> int:
+        return len(self.low)  # of spans, not of fields
+
+    @property
+    def joined(self) -> Spans:
+        """The same times, of no key."""
+        return joined(np.zeros(len(self.low), np.int64), self.low, self.high)
+
+
+def later(ticks: Any, by: Any) -> Any:
+    """Return instants moved by a duration, at most to FOREVER and at least to BEGINNING.
+
+    Examples
+    --------
+    >>> later(np.array([5, FOREVER - 1]), 10).tolist() == [15, FOREVER]
+    True
+    """
+    ticks, by = np.asarray(ticks, np.int64), np.asarray(by, np.int64)
+    moved = ticks + by
+    moved = np.where((by > 0) & (moved < ticks), FOREVER, moved)
+    return np.where((by < 0) & (moved > ticks), BEGINNING, moved)
+
+
+def joined(key: Any, low: Any, high: Any) -> Spans:
+    """Join spans of one key that overlap or touch. O(n log n).
+
+    Examples
+    --------
+    >>> found = joined(np.array([1, 0, 1]), np.array([5, 0, 0]), np.array([9, 3, 5]))
+    >>> found.key.tolist(), found.low.tolist(), found.high.tolist()
+    ([0, 1], [0, 0], [3, 9])
+    """
+    some = high > low
+    key, low, high = key[some], low[some], high[some]
+    if not len(key):
+        none = np.zeros(0, np.int64)
+        return Spans(none, none, none)
+    order = np.lexsort((low, key))
+    key, low, high = key[order], low[order], high[order]
+    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    reach = _running_max(high, starts)
+    new = np.ones(len(key), bool)
+    new[1:] = (key[1:] != key[:-1]) | (low[1:] > reach[:-1])
+    first = np.flatnonzero(new)
+    return Spans(key[first], low[first], reach[np.append(first[1:] - 1, len(key) - 1)])
+
+
+def _running_max(values: Any, starts: Any) -> Any:
+    """Return the largest value so far, anew from each start."""
+    order = np.unique(values, return_inverse=True)[1].reshape(-1)
+    part = np.zeros(len(values), np.int64)
+    part[starts[1:]] = 1
+    part = np.cumsum(part)
+    most = np.maximum.accumulate(part * (len(values) + 1) + order) - part * (len(values) + 1)
+    by_rank = np.empty(len(values), np.int64)
+    by_rank[order] = values
+    return by_rank[most]
+
+
+def met(one: Spans, other: Spans) -> Spans:
+    """Return what lies in both, of spans without keys. O(n + m)."""
+    edges = np.unique(np.concatenate([one.low, one.high, other.low, other.high]))
+    if len(edges) < 2:
+        return joined(one.key[:0], one.low[:0], one.high[:0])
+    inside = np.ones(len(edges) - 1, bool)
+    for spans in (one, other):
+        at = np.searchsorted(spans.low, edges[:-1], "right") - 1
+        inside &= (at >= 0) & (edges[:-1] < spans.high[np.maximum(at, 0)]) if len(spans.low) else False
+    return joined(np.zeros(inside.sum(), np.int64), edges[:-1][inside], edges[1:][inside])
+
+
+def all_met(several: Sequence[Spans]) -> Spans:
+    """Return what lies in all of them, of spans without keys."""
+    found = several[0]
+    for spans in several[1:]:
+        found = met(found, spans)
+    return found
+
+
+def touching(spans: Spans, least: Any, latest: Any) -> Any:
+    """Return which row groups, from their least to their largest LE, some span touches; the key does not count. O(n log n)."""
+    times = spans if not spans.key.any() else spans.joined
+    if not len(times.low):
+        return np.zeros(len(least), bool)
+    at = np.searchsorted(times.low, latest, "right") - 1  # the last one that begins by the end of the row group
+    return (at >= 0) & (times.high[np.maximum(at, 0)] > least)
+
+
+def inside(spans: Spans, key: Any, le: Any) -> Any:
+    """Return which events, of keys by number, lie in a span. O(n log spans)."""
+    if not len(spans.low):
+        return np.zeros(len(le), bool)
+    at = Places(np.unique(np.concatenate([spans.low, spans.high])))
+    mine = at.of(spans.key, spans.low)
+    found = np.searchsorted(mine, at.of(key, le), "right") - 1
+    there = np.maximum(found, 0)
+    return (found >= 0) & (spans.key[there] == key) & (le < spans.high[there])
+
+
+class Places(NamedTuple):
+    """Instants of keys as one number each, in the order of key, then time: by the instants that count, so that none overflows."""
+
+    instants: Any
+
+    def of(self, key: Any, le: Any, side: str = "right") -> Any:
+        """Return the places of instants; ``right``: an instant that counts lies behind itself, ``left``: before."""
+        return np.asarray(key, np.int64) * (len(self.instants) + 1) + np.searchsorted(self.instants, le, side)  # type: ignore[call-overload]

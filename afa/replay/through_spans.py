@@ -1,0 +1,127 @@
+"""Rows through operators: those of spans, with the number of a span as the key, so that spans never touch; or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from afa.frames.found import Columns
+from afa.frames.row_groups import Part, through
+from afa.replay.interval_rows import RowsOfSpans
+from afa.replay.question import Question
+from afa.replay.seen_keys import SeenKeys
+from afa.replay.spans import Spans
+from punctuation.promise import Punctuation
+from punctuation.time import FOREVER
+
+BATCH = 1 << 16
+"""How many rows an operator is given at least, as long as there are some."""
+Told = Callable[[int], None]
+"""Is told how many row groups are done."""
+
+
+def all_rows(asking: Question, told: Told) -> list[Columns]:
+    """Return what the pattern gives for all rows, taken row group by row group."""
+    stored, extents = asking.stored, asking.extents
+    order = np.argsort(extents.least, kind="stable").tolist()
+    done = iter(range(1, len(order) + 1))
+
+    def reading(group: int) -> Callable[[], pa.Table]:
+        def read() -> pa.Table:
+            told(next(done))
+            return stored.read(group, asking.names)
+
+        return read
+
+    parts = [Part(int(extents.least[group]), reading(group), stored.where(group)) for group in order]
+    empty = asking.head.given.select(asking.names)
+    return list(through(asking.plan, asking.operator(asking.plan), asking.reading, parts, empty, asking.latest))
+
+
+def rows_of_spans(asking: Question, spans: Spans, keys: SeenKeys, groups: Any, told: Told) -> Iterator[tuple[Columns, int]]:
+    """Yield the rows of spans, and the least LE that any later ones have; groups by their least LE."""
+    least = asking.extents.least[groups] if len(groups) else np.zeros(0, np.int64)
+    order = np.argsort(least, kind="stable")
+    then = np.append(np.minimum.accumulate(least[order][::-1])[::-1][1:], FOREVER)
+    reader, waits, held = RowsOfSpans(asking, spans, keys), [], 0
+    lasting = (spans.high.astype(float) - spans.low).sum()
+    span = float(asking.extents.latest.max() - asking.extents.least.min() + 1) if len(groups) else 1.0
+    share = min(lasting / span / max(len(keys), 1), 1.0)
+    for n, place in enumerate(order.tolist()):
+        rows = reader.of_group(groups[place], share)
+        told(n + 1)
+        if rows is not None:
+            waits.append(rows)
+            held += len(rows["le"])
+        if held >= BATCH or (waits and n + 1 == len(order)):
+            yield joined_rows(waits, asking.span), int(then[n])
+            waits, held = [], 0
+
+
+def joined_rows(parts: Sequence[Columns], span: str) -> Columns:
+    """Return several parts as one table, by span."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = {name: _concatenated([part[name] for part in parts]) for name in parts[0]}
+    number = columns[span]
+    if (number[1:] >= number[:-1]).all():
+        return columns
+    order = np.argsort(number, kind="stable")
+    return {
+        name: column[order] if isinstance(column, np.ndarray) else column.take(pa.array(order)) for name, column in columns.items()
+    }
+
+
+def _concatenated(columns: Sequence[Any]) -> Any:
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return np.concatenate(columns)
+    arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
+    if any(pa.types.is_dictionary(array.type) for array in arrays):
+        return pa.chunked_array([_decoded(array) for array in arrays]).combine_chunks().dictionary_encode()
+    return pa.chunked_array(arrays).combine_chunks()
+
+
+def _decoded(array: Any) -> Any:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def through_spans(asking: Question, parts: Iterator[tuple[Columns, int]], count: Callable[[int], None]) -> Iterator[Columns]:
+    """Yield what the pattern gives for the rows of spans: with the number of the span as the key."""
+    assert asking.by_span is not None
+    op = asking.operator(asking.by_span)
+    for columns, then in parts:
+        count(len(columns["le"]))
+        yield from taken(op, [columns, *([Punctuation(then)] if then < FOREVER else [])])
+    last = FOREVER if asking.reading.end == "forever" else asking.latest
+    waits = asking.by_span.waits or asking.reading.diff is not None
+    nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).taken(asking.head)
+    yield from taken(op, [{**nothing, asking.span: np.zeros(0, np.int64)}, *([Punctuation(last)] if waits else [])])
+
+
+def taken(op: Any, items: list[Any]) -> Iterator[Columns]:
+    """Yield the tables that a call gives."""
+    for part in op.push_many(items):
+        if not isinstance(part, Punctuation):
+            yield part
+
+
+def by_key(tables: Sequence[Columns], asking: Question, spans: Spans, keys: SeenKeys) -> list[Columns]:
+    """Return what operators gave with the values of each key in the place of the number of a span."""
+    found = []
+    for table in tables:
+        number = keys_of(table, asking, spans)
+        columns: Columns = {}
+        for i, name in enumerate(asking.plan.keys):
+            values = np.empty(len(keys), object)
+            values[:] = [each[i] for each in keys.values]
+            columns[name] = values[number]
+        found.append({**columns, **{name: column for name, column in table.items() if name != asking.span}})
+    return found
+
+
+def keys_of(table: Columns, asking: Question, spans: Spans) -> Any:
+    """Return the number of the key of each row that an operator gave."""
+    return spans.key[np.asarray(table[asking.span], np.int64)]
