@@ -3,6 +3,7 @@
 witness/         what events a match must contain, from the automaton alone
 stored           a stored table: files of row groups, and what their statistics say
 sidecar          an index beside a file: blocks of rows, their times, and bounds and sums of their columns
+sidecar_file     how it is written and checked; block_columns: what it knows of a column in each block
 spans            spans of time of keys: joined, met, looked up
 holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
@@ -20,6 +21,8 @@ amending         `amend`: the difference that late rows and arcs of the past mak
 changed_rows     the changes that `amend` is given
 sweeping         `sweep`: several automata that differ in constants, candidates found once
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
+slice_work       slices from blocks that lie in one, and from rows; row_order: blocks by time, and the places of their rows
+known_blocks     blocks of sidecars and footers; row_reading: rows of blocks; time_column, column_totals: times and columns as numbers
 gated            `Gate`: the same before a running operator
 """
 
