@@ -22,6 +22,7 @@ from afa.cli.options import (
     FILE,
     HAVING,
     HOST,
+    INDEXED,
     INSERT,
     LATE_ROWS,
     LATENESS,
@@ -370,6 +371,26 @@ def why(
         if not console.is_terminal and "COLUMNS" not in os.environ:
             console.width = WIDE
         show_funnel(funnel, console)
+
+
+@app.command()
+def index(
+    source: Annotated[list[str], typer.Argument(metavar="SOURCE", help="Parquet files, or a folder of them.")],
+    time: Annotated[str, typer.Option(metavar="COL", help="When each row happened: integers, timestamps or dates.")],
+    column: Annotated[list[str] | None, typer.Option(metavar="COL", help=INDEXED)] = None,
+    block: Annotated[int, typer.Option(metavar="ROWS", min=1, help="How many rows a block has at most.")] = 16_384,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.")] = False,
+) -> None:
+    """Write an index beside each file, .NAME.afa-index: times, bounds and sums of blocks of its rows.
+
+    Replays and windowed aggregates then read only what they must. A file that is written anew wants a new index.
+
+    [bold]afa index trades/ --time at --column price --column amount[/]
+    """
+    with plain_exit():
+        from afa.cli.index_run import write_indexes
+
+        write_indexes(source, time, list(dict.fromkeys(column or ())), block, quiet)
 
 
 @app.command()

@@ -56,6 +56,7 @@ OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to s
 LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
 SIGMA = "How far ahead of the last promise matches are told, and not held back; wants --lateness. By default there is no bound."
+INDEXED = "Whose bounds and sums are kept; may be repeated. By default all of numbers, times and text."
 SPEED = "How fast the rows come: so many a second (500), so many times as fast as their own times (60x), or max."
 HOST = "Where the page is served: on this machine only by default. Elsewhere all is sent as it is, not encrypted."
 

@@ -41,7 +41,7 @@ class Clusters(NamedTuple):
         low, high = blocks.low[order].tolist(), blocks.high[order].tolist()
         cluster = np.zeros(len(order), np.int64)
         number = 0
-        latest, behind = (high[0], int(order[0])) if len(order) else (0, 0)  # behind: the last of the blocks that reach as far
+        latest, behind = high[0], int(order[0])  # behind: the last of the blocks that reach as far
         first = _first_of_equal(low, order.tolist())
         for i, place in enumerate(order.tolist()):
             if i and (low[i] > latest or (low[i] == latest and first[i] > behind)):
@@ -49,7 +49,7 @@ class Clusters(NamedTuple):
             if i and high[i] >= latest:
                 latest, behind = high[i], place if high[i] > latest else max(behind, place)
             cluster[place] = number
-        rows = np.bincount(cluster, blocks.rows, number + 1 if len(order) else 0).astype(np.int64)
+        rows = np.bincount(cluster, blocks.rows).astype(np.int64)
         return cls(cluster, np.cumsum(rows) - rows, rows)
 
     def units(self) -> list[list[int]]:

@@ -1,10 +1,10 @@
 """Slices of a stored table: whole blocks of one slice from what is known of them, the rows of the others; or all rows.
 
-    a block  ->  by time: the slices in which its times lie    by rows: those of its rows' places in the order of time
+    a block  ->  by time: the slices in which its times lie    by rows: those of its places in the order of time
              ->  in one slice, and known: its totals           cut by an edge, or unknown: its rows are read
 
-Source: the thesis, Sec. 3.3. Departs: its cost formula counts the merges of a tree; here both ways read alike, so that blocks pay as
-soon as there are row groups, or enough rows of them, that need not be looked at.
+Source: the thesis, Sec. 3.3. Departs: its cost formula counts the merges of a tree; here both ways read alike, so that blocks
+pay as soon as there are row groups, or enough rows of them, that need not be looked at.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ def slices_of(stored: Stored, wanted: Wanted, way: Way = "auto") -> Work:
     -----
     O(blocks + rows read). Rows wait in memory batch by batch; those of windows of rows as long as their blocks overlap in time.
     """
+    if not len(stored):
+        return Work(None, "read", 0)
     return _of_rows(stored, wanted, way) if wanted.of_rows else _of_time(stored, wanted, way)
 
 
@@ -139,7 +141,7 @@ def _of_rows(stored: Stored, wanted: Wanted, way: Way) -> Work:
     whole = np.zeros(len(clusters.cluster), np.bool_)
     used = whole
     columns: dict[str, Totals] = {}
-    if way != "read" and len(whole):
+    if way != "read":
         in_one = cut.ids(clusters.start) == cut.ids(clusters.start + clusters.rows - 1)
         whole = in_one[clusters.cluster]
         if way == "index" or _pays(stored, blocks, whole):

@@ -79,13 +79,13 @@ def windows(
 
     Notes
     -----
-    Windows begin at whole multiples of the slide from the origin, 1970 in UTC, as Spark's and Flink's do. Nulls are left out, as in
-    SQL: ``count`` counts values, the others are null where there are none. NaN counts in sums and averages; it is no bound, unless
-    nothing else is there. -0.0 is told as 0.0. Sums of ints and truth are exact; sums of floats are right to rounding, which depends
-    on the order of the additions. Nothing else of the answer depends on row groups, files, statistics or an index.
+    Windows begin at whole multiples of the slide from the origin, 1970 in UTC, as Spark's and Flink's do. Nulls are left out, as
+    in SQL: ``count`` counts values, the others are null where there are none. NaN counts in sums and averages; it is no bound,
+    unless nothing else is there. -0.0 is told as 0.0. Sums of ints and truth are exact; sums of floats are right to rounding, which
+    depends on the order of additions. Nothing else of the answer depends on row groups, files, statistics or an index.
 
     O(blocks + rows read + slices + windows). `afa.replay.index` makes the blocks; without it, row groups are blocks for count, min
-    and max. A block is read if a window begins or ends in it, so all are where a slide is shorter than a block. For windows of rows,
+    and max. A block is read if a window begins or ends in it, so all are where a slide is shorter than a block. Of windows of rows,
     blocks that overlap in time are sorted together in memory. Source: the thesis, Sec. 3.3. Departs: `afa.replay.slices`.
 
     Examples
