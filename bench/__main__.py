@@ -42,6 +42,7 @@ NAMES = (
     "find",
     "lineage",
     "longest",
+    "windows",
 )
 
 

@@ -85,6 +85,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "speculation": Lines("sigma, ms", ["records per final match", "to announcement, ms"], by="ignorable", log_y=True, label=""),
     "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
     "cli": Bars(["form", "lateness"], ["afa run, M events/s", "push_many, M events/s"], label="M events/s of CPU time"),
+    "windows": Lines("slide, s", ["read, CPU s", "index, CPU s", "naive, CPU s"], by="case", log_x=True, log_y=True, label="CPU s"),
     "find": Bars(
         ["keys", "rows"], ["find, CPU s", "best slices by hand, CPU s", "one call, CPU s", "DuckDB, CPU s"], label="CPU s"
     ),
