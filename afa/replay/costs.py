@@ -1,7 +1,7 @@
 """What a scan costs, what a replay costs, and what is left after a scan: by the shares of rows that witnesses have.
 
-Candidates are thought to come independently of each other (as Sec. 3.4.3 of the thesis does), so that a stretch in which n rows of a
-key lie has one of a kind with probability 1 - exp(-share * n).
+Candidates are thought to come independently of each other (as Sec. 3.4.3 of the thesis does), so that a stretch in which n rows of
+a key lie has one of a kind with probability 1 - exp(-share * n).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from afa.replay.spans import Spans, touching
 from afa.replay.witness.witnesses import Witness
 
 VALUE, ROW, RUN, WHOLE, CALL, SPAN = 9e-9, 12e-9, 150e-9, 120e-9, 2.5e-4, 3e-6
-"""Seconds: a value decoded and compared; a row looked up in spans; a row through an operator by span, and by its own key; a row group
-read; a span. Only their ratios count."""
+"""Seconds: a value decoded and compared; a row looked up in spans; a row through an operator by span, and by its own key; a row
+group read; a span. Only their ratios count."""
 
 
 class Left(NamedTuple):

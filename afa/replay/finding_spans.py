@@ -1,7 +1,7 @@
 """Find the spans in which a match can lie: by statistics, then by scans, each inside what the one before has left.
 
 row groups that may hold each witness  ->  times in which all of them may lie  ->  the column whose scan saves most, there
-  ->  candidates  ->  spans  ->  the next column, in the row groups that spans touch  ->  ..  as long as a scan saves more than it costs
+  ->  candidates  ->  spans  ->  the next column, in the row groups that spans touch  ->  ..  as long as a scan saves more than it takes
 """
 
 from __future__ import annotations

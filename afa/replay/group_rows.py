@@ -1,4 +1,4 @@
-"""The rows of one row group: which may be a witness, in which step of its key each stands. Each part is worked out when asked for."""
+"""The rows of one row group: which may be a witness, in which step of its key each stands. Worked out when it is asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from afa.frames.slicing import numbered, sortable
 from afa.replay.holding import rows_in
 from afa.replay.question import Question, ends_of
 from afa.replay.seen_keys import SeenKeys
+from afa.replay.spans import later
 from afa.replay.witness.witnesses import Witness
+from punctuation.time import BEGINNING, FOREVER
 
 
 class Steps(NamedTuple):
@@ -71,6 +73,11 @@ class RowsOfGroup:
             return self._frame
         return Frame(self._asking.stored.read(self.group, names))
 
+    def keep(self) -> None:
+        """Keep what has been read for the operator, which is likely to want it: there are candidates."""
+        for frame in (self._frame, self._about):
+            self._asking.stored.keep(self.group, frame.given)
+
     @functools.cached_property
     def le(self) -> Any:
         """The LE of each row."""
@@ -85,8 +92,9 @@ class RowsOfGroup:
         """Return LE, number of the key, and RE of some rows."""
         le = self.le[rows]
         key = self._keys.numbers(self._about, rows, le, new=True)
-        re = ends_of(self._about, self._asking, self.le)[rows]
-        return le, key, re
+        if self._asking.reading.until is None:
+            return le, key, later(le, FOREVER if self._asking.plan.window is None else self._asking.plan.window)
+        return le, key, ends_of(self._about, self._asking, self.le)[rows]
 
     def see_keys(self) -> None:
         """Give each key of the row group a number."""
@@ -108,7 +116,7 @@ class RowsOfGroup:
         """Return LEs, or, where a witness asks for none, what has their length."""
         plan = self._asking.plan
         timed = plan.events.instant in witness.fields or not all(
-            box == box._replace(since=-(2**63), until=2**63 - 1) for box in witness.boxes
+            box == box._replace(since=BEGINNING, until=FOREVER) for box in witness.boxes
         )
         return self.le if timed else np.empty(self.rows, np.int8)
 

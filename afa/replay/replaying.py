@@ -20,7 +20,6 @@ from afa.replay.finding_spans import Found, find_spans, first_scan
 from afa.replay.question import Question, longest_lifetime, question, servings
 from afa.replay.scan_plan import Plan
 from afa.replay.shares import Shares
-from afa.replay.spans import Spans
 from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
 from afa.replay.witness.boxes import boxes_of
 from afa.replay.witness.witnesses import Necessary
@@ -73,8 +72,8 @@ def replay(
 
     The matches are those that an operator has in force after all rows and a last promise, as `afa.find` gives them. Which events a
     match must contain follows from the automaton; where they can be, from the statistics of the files; then the column of the
-    rarest one is scanned, then the next one's where that leaves something, as long as a scan costs less than it saves; then the rows
-    around them go through the operator.
+    rarest one is scanned, then the next one's where that leaves something, as long as a scan costs less than it saves; then the
+    rows around them go through the operator.
 
     Parameters
     ----------
@@ -98,8 +97,8 @@ def replay(
     Raises
     ------
     AfaError
-        As `afa.find`. Also: the source can't be opened, is damaged or has changed meanwhile; with ``require``, the reason why all of
-        it would have to be read.
+        As `afa.find`. Also: the source can't be opened, is damaged or has changed meanwhile; with ``require``, the reason why all
+        of it would have to be read.
 
     Notes
     -----
@@ -156,7 +155,7 @@ def explain(
     Returns
     -------
     Plan
-        Its numbers are those of row groups that may hold a match; which columns would be scanned then is decided by a sample of rows.
+        In how many row groups a match may lie, and which columns would be scanned first, if values are spread evenly.
     """
     options = Options(key, window, sequence, tick)
     asking = question(pattern, source, options, (time, until, diff, "latest"), arcs, rows=False)

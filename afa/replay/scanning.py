@@ -100,7 +100,10 @@ class Scanner:
 
         def found(table: Any) -> list[Candidates]:
             part = RowsOfGroup(asking, self._keys, group, Frame(table))
-            return [self._of_block(block, part, within) for block in scan.blocks]
+            several = [self._of_block(block, part, within) for block in scan.blocks]
+            if all(len(each.key) for each in several):
+                part.keep()
+            return several
 
         return in_group(stored, group, found, names)  # type: ignore[no-any-return]
 

@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 from afa.errors import AfaError
 from afa.frames.decoded import Frame
 
+KEPT = 1 << 29
+"""How many bytes of columns are kept that are likely to be read again."""
 THREADS = 1 << 18
 """From so many rows on the columns of a row group are decoded by several threads."""
 
@@ -93,7 +95,7 @@ class _File:
             if self.parquet is None:
                 return self._fragment.to_table(schema=self._schema, columns=list(columns))
             if all(name in self._plain for name in columns):
-                return self.parquet.read_row_group(group, columns=list(columns), use_threads=self.rows[group] >= THREADS)
+                return self.parquet.read_row_group(group, columns=list(columns), use_threads=False)
             part = self._fragment.subset(row_group_ids=[group])
             return part.to_table(schema=self._schema, columns=list(columns))
 
@@ -164,6 +166,8 @@ class Stored:
         self._places = places
         self.rows = np.array([file.rows[group] for file, group in places], np.int64)
         self._bounds: dict[str, Bounds] = {}
+        self._kept: dict[tuple[int, str], Any] = {}
+        self._room = KEPT
 
     def __len__(self) -> int:
         return len(self._places)
@@ -180,7 +184,20 @@ class Stored:
     def read(self, group: int, columns: Iterable[str]) -> pa.Table:
         """Return columns of a row group."""
         file, place = self._places[group]
-        return file.read(place, list(columns))
+        names = list(columns)
+        kept = {name: self._kept[group, name] for name in names if (group, name) in self._kept}
+        if not kept:
+            return file.read(place, names)
+        rest = [name for name in names if name not in kept]
+        more = file.read(place, rest) if rest else None
+        return pa.table({name: kept[name] if name in kept else more.column(name) for name in names})
+
+    def keep(self, group: int, table: pa.Table) -> None:
+        """Keep columns of a row group for the next reading, as long as there is room."""
+        for name, column in zip(table.column_names, table.columns):
+            if column.nbytes <= self._room and (group, name) not in self._kept:
+                self._kept[group, name] = column
+                self._room -= column.nbytes
 
     def sample(self, group: int, columns: Iterable[str], rows: int) -> pa.Table:
         """Return columns of the first rows of a row group."""
