@@ -1,9 +1,9 @@
 """What do windowed aggregates of stored history cost: from an index beside the file, from all rows, from one query a window?
 
-A stream of 33 M rows, a time and a float: windows of four slides, slides of a tenth of a block of 16 K rows to 35 blocks; row groups
-as long as blocks, and of a million rows. And Figure 3.8 of the thesis: a week of 100 rows a second, windows of a day, slides of a row
-to a day, sum, average, count; one query a window where these are few. CPU time of the process, the best of the rounds. Answers are
-compared: windows and counts of a sample, and sums to 1e-9. The index: how large it is, and what it takes to write it.
+A stream of 33 M rows, a time and a float: windows of four slides, slides of a tenth of a block of 16 K rows to 35 blocks; row
+groups as long as blocks, and of a million rows. And Figure 3.8 of the thesis: a week of 100 rows a second, windows of a day, slides
+of a row to a day, sum, average, count; one query a window where these are few. CPU time of the process, the best of the rounds.
+Answers are compared: windows and counts of a sample, and sums to 1e-9. The index: how large it is, and what it takes to write it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from pyarrow import types
 from pyarrow.fs import FileType
 
 from afa.errors import AfaError
-from afa.replay.block_columns import BlockColumn, total_type
+from afa.replay.block_columns import BlockColumn, has_bounds, total_type
 from afa.replay.column_totals import can_be_added
 
 VERSION = 1
@@ -172,7 +172,7 @@ def _content(about: dict[str, Any], table: pa.Table, path: str) -> Content:
         more |= {f"{i}.nans": pa.int64()} if types.is_floating(kind) else {}
         more |= {f"{i}.total": total_type(kind)} if can_be_added(kind) else {}
         wanted, kinds = [*wanted, *more], {**kinds, **more}
-        if str(kind) != about["types"][i]:
+        if str(kind) != about["types"][i] or not has_bounds(kind) or types.is_dictionary(kind):
             raise _damaged(path, f"column {about['columns'][i]!r} has bounds of {kind}")
     if table.column_names != wanted or any(table.schema.field(name).type != kind for name, kind in kinds.items()):
         raise _damaged(path, "its columns are others than those of an index")
@@ -198,7 +198,7 @@ def _checked(content: Content, rows: list[int], path: str) -> Content:
         raise _damaged(path, f"expected blocks of 1 to {content.block} rows, in the order of the row groups")
     if len(group) and not 0 <= group[0] <= group[-1] < len(rows):
         raise _damaged(path, f"expected blocks of row groups 0 to {len(rows) - 1}")
-    if not np.array_equal(np.bincount(group, many, len(rows)).astype(np.int64), np.array(rows, np.int64)):
+    if not np.array_equal(np.bincount(group, many, len(rows)), np.array(rows, np.float64)):
         raise _damaged(path, "its blocks have more or fewer rows than their row groups")
     if (content.low > content.high).any():
         raise _damaged(path, "a block ends before it begins")

@@ -345,6 +345,7 @@ def test_an_index_that_contradicts_itself(match: str, columns: dict[str, Any], t
         ("column 'y' has bounds of ", {"columns": ["x", "y"], "types": ["double", "double"]}),
         ("its digest is that of another content", {"digest": "0"}),
         ("expected blocks of 1 to 3 rows", {"block": 3}),
+        ("expected blocks of 1 to -1 rows", {"block": -1}),
     ],
 )
 def test_metadata_that_is_odd(match: str, about: dict[str, Any], tmp_path: Path) -> None:
@@ -352,6 +353,17 @@ def test_metadata_that_is_odd(match: str, about: dict[str, Any], tmp_path: Path)
     index(path, time="at", columns=["x"])
     hostile(path, {}, about)
     with pytest.raises(AfaError, match=match):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "odd", [pa.array([[1]] * 3), pa.array(["a"] * 3).dictionary_encode(), pa.array([None] * 3), pa.array([b"x"] * 3)]
+)
+def test_bounds_of_odd_types(odd: Any, tmp_path: Path) -> None:
+    path = written(tmp_path)
+    index(path, time="at", columns=["x"])
+    hostile(path, {"0.low": odd, "0.high": odd, "0.nans": None, "0.total": None}, {"types": [str(odd.type)]})
+    with pytest.raises(AfaError, match=r"damaged one, .*: (column 'x' has bounds of|its digest)"):
         read(path)
 
 
