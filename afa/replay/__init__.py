@@ -14,16 +14,18 @@ scanning         a column is scanned where it may hold; the next one where this 
 chains           candidates of several witnesses, in order, within a window
 costs            what a scan costs, and what it saves
 scan_plan        what was done, in words
+finding_spans    by statistics, then by scans, each inside what the one before has left
 interval_rows    the rows of intervals, by interval
 through_intervals  rows of intervals through an operator, one key for each interval
 replaying        `replay`
 amending         `amend`: the difference that late rows and arcs of the past make
-changed_rows     the changes that `amend` is given
+changed_rows     the changes that `amend` is given; changed_spans: what they concern
 sweeping         `sweep`: several automata that differ in constants, candidates found once
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
 slice_work       slices from blocks that lie in one, and from rows; row_order: blocks by time, and the places of their rows
 known_blocks     blocks of sidecars and footers; row_reading: rows of blocks; time_column, column_totals: times and columns as numbers
-gated            `Gate`: the same before a running operator
+gated            `Gate`: the same before a running operator; gated_operator: the two together; awaited: its witness; holding_back: its state
+held_events, held_rows, open_spans  what a gate holds, one by one and as rows of tables; the spans in which events pass
 """
 
 from typing import TYPE_CHECKING, Any

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa.frames.decoded import Frame
+from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
 from afa.replay.question import Question, in_group
 from afa.replay.seen_keys import SeenKeys
@@ -60,11 +61,16 @@ class RowsOfSpans:
 
         return in_group(asking.stored, group, found, names)  # type: ignore[no-any-return]
 
-    def taken(self, frame: Frame) -> dict[str, Any]:
-        """Return the columns that an operator takes which has the number of the span as its key."""
-        plan = self._asking.plan
-        names = {field.name for field in plan.fields} | {"le", "re", "diff"}
-        return {name: column for name, column in columns_of(frame, plan, self._asking.reading).items() if name in names}
+    def taken(self, frame: Frame, reading: Reading | None = None) -> dict[str, Any]:
+        """Return the columns that an operator takes which has the number of the span as its key, or, if none has, the key's own."""
+        asking = self._asking
+        columns = columns_of(frame, asking.plan, reading or asking.reading)
+        names = {field.name for field in asking.plan.fields} | {"le", "re", "diff"}
+        return {name: column for name, column in columns.items() if name in names or asking.by_span is None}
+
+    def none(self) -> dict[str, Any]:
+        """Return no rows, in the columns that an operator takes."""
+        return {**self.taken(self._asking.head), self._asking.span: np.zeros(0, np.int64)}
 
     def _places(self, frame: Frame) -> tuple[Any, Any]:
         """Return which rows lie in a span, and the number of it: by span, then by time."""

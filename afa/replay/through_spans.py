@@ -97,8 +97,8 @@ def through_spans(asking: Question, parts: Iterator[tuple[Columns, int]], count:
         yield from taken(op, [columns, *([Punctuation(then)] if then < FOREVER else [])])
     last = FOREVER if asking.reading.end == "forever" else asking.latest
     waits = asking.by_span.waits or asking.reading.diff is not None
-    nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).taken(asking.head)
-    yield from taken(op, [{**nothing, asking.span: np.zeros(0, np.int64)}, *([Punctuation(last)] if waits else [])])
+    nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).none()
+    yield from taken(op, [nothing, *([Punctuation(last)] if waits else [])])
 
 
 def taken(op: Any, items: list[Any]) -> Iterator[Columns]:
@@ -112,6 +112,9 @@ def by_key(tables: Sequence[Columns], asking: Question, spans: Spans, keys: Seen
     """Return what operators gave with the values of each key in the place of the number of a span."""
     found = []
     for table in tables:
+        if asking.span not in table:  # which has its key
+            found.append(table)
+            continue
         number = keys_of(table, asking, spans)
         columns: Columns = {}
         for i, name in enumerate(asking.plan.keys):

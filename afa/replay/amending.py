@@ -1,0 +1,210 @@
+"""`amend`: what late rows, retracted rows, and arcs with a lifetime in the past change in the matches of stored history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from afa.change import Change
+from afa.frames.asked import Options
+from afa.frames.decoded import Frame, listed
+from afa.frames.found import Columns, written
+from afa.frames.frame_reading import End
+from afa.operator.operator import EngineName
+from afa.replay.changed_rows import Changed, changed, check_met
+from afa.replay.changed_spans import changed_spans, span_of
+from afa.replay.interval_rows import RowsOfSpans
+from afa.replay.question import Question, in_group, longest_lifetime, question
+from afa.replay.seen_keys import SeenKeys
+from afa.replay.spans import Spans, touching
+from afa.replay.through_spans import by_key, joined_rows, taken
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER
+
+
+def amend(
+    pattern: Any,
+    source: Any,
+    changes: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str | None = None,
+    window: int | str | timedelta | None = None,
+    until: str | None = None,
+    sequence: str | None = None,
+    tick: str | None = None,
+    end: End = "latest",
+    applied: bool = True,
+    arcs: Iterable[Change] = (),
+    engine: EngineName = "auto",
+    longest: bool = False,
+) -> pa.Table:
+    """Find what changes that came too late make of the matches of stored history: the minimal difference.
+
+    Only the rows around the changes are read: those of their keys within a window of them.
+
+    Parameters
+    ----------
+    pattern : Automaton, Query, words of `afa.language`
+    source : str, Path, list of these, or pyarrow.dataset.Dataset
+        The stored rows. Each is an insertion.
+    changes : frame, or sequence of Change
+        Rows that are inserted or, with -1 in the column ``diff``, retracted, in the columns of the source; what `afa.spark.match`
+        writes, of which the rows of ``kind = late`` are taken; or changes of events and of arcs: ``afa.insert(arc, le, re)`` for an
+        arc that was in force for a while.
+    key, time, window, until, sequence, tick, end, engine, longest
+        As of `afa.find`.
+    applied : bool
+        Whether the source is as it is after the changes of rows: it has the inserted ones, and no retracted one. False: it is as
+        it was before them.
+    arcs : iterable of Change
+        Arcs with lifetimes that served before the changes, too.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns of the key, of what matches show, ``le``, ``re``, ``diff``: the matches that go (-1) and those that come (1), by
+        ``le``. Matches with this difference are those of the changed history.
+
+    Raises
+    ------
+    ChangeError
+        The source contradicts a change, which is named: an inserted row that it has not, a retracted one that it still has.
+    AfaError
+        As `afa.replay.replay`.
+
+    Notes
+    -----
+    Without a window all rows are read, and held at once. Cost: the row groups around the changes; the rows of their keys within a
+    window of them go through the operator, then the changes.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, Automaton
+    >>> class Trade(NamedTuple):
+    ...     price: float
+    >>> spike = Automaton(
+    ...     start="0", final={"2"}, event=Trade, arcs=[Arc("0", "1", "price > 99"), Arc("1", "2", "price < 50")]
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"price": [99.5, 40.0, 99.5, 45.0], "at": [1, 3, 20, 22]}), f"{folder}/trades.parquet")
+    ...     late = {"price": [70.0], "at": [21]}
+    ...     found = amend(spike, folder, late, time="at", window=10, applied=False)
+    >>> found.to_pylist()
+    [{'le': 22, 're': 30, 'diff': -1}]
+    """
+    options = Options(key, window, sequence, tick, engine, longest)
+    asking = question(pattern, source, options, (time, until, None, end), arcs)
+    come = changed(changes, asking)
+    columns = _difference(asking, come, applied)
+    asking.stored.check_unchanged()
+    order = np.lexsort((columns["diff"], columns["re"], columns["le"]))
+    return written({name: column[order] for name, column in columns.items()}, asking.head, asking.plan, asking.reading)
+
+
+def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
+    """Return the difference, as columns of which ``diff`` is one: the matches after the changes, less those before them."""
+    lived = longest_lifetime(asking)
+    if asking.reading.until is not None and len(come.le):
+        lived = min(max(lived, int((come.re - come.le).max())), FOREVER)
+    keys = SeenKeys(asking)
+    number = keys.numbers(come.frame, np.arange(len(come.le)), come.le, new=True)
+    latest = latest_of(asking, come, applied)
+    spans = changed_spans(asking, come, number, keys, lived, latest)
+    groups = np.flatnonzero(touching(spans, asking.extents.least, asking.extents.latest))
+    reader = RowsOfSpans(asking, spans, keys)
+    parts = [rows for group in groups.tolist() if (rows := reader.of_group(group, 0.0)) is not None]
+    stored = joined_rows([reader.none(), *parts], asking.span)
+    changes = {**reader.taken(come.frame, come.reading), asking.span: span_of(spans, number, come.le), "diff": come.diff}
+    _check(stored, changes, asking, keys, spans, applied)
+    sides = []
+    for after in (False, True):
+        op = asking.operator(asking.by_span or asking.plan)
+        for change in come.arcs if after else ():
+            op.push_arc(change)
+        rows = [stored] if after == applied else [stored, {**changes, "diff": -come.diff if applied else come.diff}]
+        last = FOREVER if asking.reading.end == "forever" else latest[after]
+        tables = list(taken(op, [*rows, *([Punctuation(last)] if asking.plan.waits else [])]))
+        sides.append(by_key(tables, asking, spans, keys))
+    return netted(*sides)
+
+
+def latest_of(asking: Question, come: Changed, applied: bool) -> tuple[int, int]:
+    """Return the largest LE before the changes, and after them."""
+    if not asking.plan.waits:
+        return asking.latest, asking.latest
+    gone = come.diff > 0 if applied else come.diff < 0
+    left = Counter(come.le[gone].tolist())
+    other = max([_latest_without(asking, left), *come.le[~gone].tolist()])
+    return (other, asking.latest) if applied else (asking.latest, other)
+
+
+def _latest_without(asking: Question, gone: Counter[int]) -> int:
+    """Return the largest LE of the source without so many rows of some LEs."""
+    left, latest = gone.copy(), BEGINNING
+    for group in np.argsort(-asking.extents.latest, kind="stable").tolist():
+        if asking.extents.latest[group] <= latest:
+            break
+
+        def ticks(table: pa.Table) -> Any:
+            return Frame(table).ticks(asking.reading.time, asking.plan.tick, "time")
+
+        le, many = np.unique(in_group(asking.stored, group, ticks, [asking.reading.time]), return_counts=True)
+        for at, here in zip(le[::-1].tolist(), many[::-1].tolist()):
+            taken_ = min(here, left[at])
+            left[at] -= taken_
+            if here > taken_:
+                latest = max(latest, at)
+                break
+    return latest
+
+
+def _check(stored: Columns, changes: Columns, asking: Question, keys: SeenKeys, spans: Spans, applied: bool) -> None:
+    """Refuse changes that the source contradicts."""
+    here = np.flatnonzero(np.isin(stored["le"], changes["le"]))
+    names = [name for name in changes if name != "diff"]
+    rows = [_values(columns, names, places) for columns, places in ((stored, here), (changes, np.arange(len(changes["le"]))))]
+    shown = [*asking.plan.keys, *(name for name in names if name != asking.span and name not in asking.plan.keys)]
+
+    def told(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        found = dict(zip(names, row))
+        of_key = dict(zip(asking.plan.keys, keys.values[spans.key[found.pop(asking.span)]])) if len(spans) else {}
+        return tuple({**found, **of_key}[name] for name in shown)
+
+    found = [list(map(told, part)) for part in rows]
+    check_met(found[0], list(zip(found[1], changes["diff"].tolist())), applied, shown)
+
+
+def _values(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[Any, ...]]:
+    """Return rows as values that are equal where the rows are: NaN to itself."""
+    parts = []
+    for name in names:
+        column = columns[name]
+        column = column[places] if isinstance(column, np.ndarray) else column.take(pa.array(places))
+        parts.append(["NaN" if item != item else item for item in listed(column)])
+    return list(zip(*parts)) if parts else []
+
+
+def netted(before: Sequence[Columns], after: Sequence[Columns]) -> Columns:
+    """Return the matches that one has and the other has not, with a ``diff``."""
+    columns = {name: np.concatenate([table[name] for table in (*before, *after)]) for name in before[0]}
+    many = sum(len(table["le"]) for table in before)
+    sign = columns["diff"] * np.where(np.arange(len(columns["le"])) < many, -1, 1)
+    rows = _values(columns, [name for name in columns if name != "diff"], np.arange(len(sign)))
+    total: Counter[tuple[Any, ...]] = Counter()
+    for row, diff in zip(rows, sign.tolist()):
+        total[row] += diff
+    kept, diffs = [], []
+    for place, row in enumerate(rows):
+        diff = total.pop(row, 0)
+        if diff:
+            kept.append(place)
+            diffs.append(diff)
+    return {**{name: column[kept] for name, column in columns.items()}, "diff": np.array(diffs, np.int64)}
