@@ -9,66 +9,24 @@ later passes. What a promise has left a window behind can't be needed any more, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-
-from afa.change import Change
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
-from afa.model.copies import as_plain, as_total
-from afa.replay.awaited import as_boxes, asked, obstacle, plain_boxes, rows_of, said, without_witness
+from afa.replay.awaited import asked, obstacle, said, without_witness
 from afa.replay.gated_operator import Gated
-from afa.replay.held_events import HeldEvents
-from afa.replay.held_rows import HeldRows
-from afa.replay.open_spans import OpenSpans, Span
-from afa.replay.witness import Box, Serving, Witness, necessary
+from afa.replay.holding_back import GateStatistics, HoldsBack
+from afa.replay.witness import Serving, Witness, necessary
 from afa.replay.witness.witnesses import Share, guessed
-from afa.schema import any_payload
 from afa.state.sound import wanted
-from punctuation.calls import whole
 from punctuation.durations import Duration
-from punctuation.time import BEGINNING, FOREVER, as_time
-from speculation.stage import Output, Stage
+from speculation.stage import Output
+
+__all__ = ["Gate", "GateStatistics"]
 
 
-class GateStatistics(NamedTuple):
-    """The numbers of one `Gate`, in copies: a change with ``diff=2`` counts as two.
-
-    Parameters
-    ----------
-    held : int
-        Changes that are held now: events, and retractions that wait for their event.
-    peak_held : int
-        The most changes that were ever held.
-    passed : int
-        Changes that went to the operator when they came, while the gate was not open.
-    released : int
-        Changes that went to the operator after they had been held.
-    dropped : int
-        Events that were never needed: a promise has left them a window behind.
-    annihilated : int
-        Pairs of an event and its retraction that met while one of them was held.
-    witnesses : int
-        Witnesses that have come.
-    spans : int
-        Open spans, of all keys.
-    stale : int
-        Punctuations that promised nothing new.
-    """
-
-    held: int
-    peak_held: int
-    passed: int
-    released: int
-    dropped: int
-    annihilated: int
-    witnesses: int
-    spans: int
-    stale: int
-
-
-class Gate(Stage):
+class Gate(HoldsBack):
     """A stage before an operator that holds events back until a rare necessary one lies within the window of them.
 
     Every match needs a *witness*: an event of which the automaton alone tells that each accepted run has one
@@ -155,7 +113,6 @@ class Gate(Stage):
     """
 
     _automaton: Automaton | None = None
-    _numbers = ("reason", "promised", "told", "_peak", "_passed", "_released", "_dropped", "_annihilated", "_witnesses", "_stale")
 
     def __init__(
         self,
@@ -174,45 +131,33 @@ class Gate(Stage):
         self._automaton = automaton if isinstance(automaton, Automaton) else None
         self._share = share or guessed
 
-    def _begin(self, window: Any, require: bool, tick: str | None) -> None:
-        super().__init__(tick)
-        self._waiting: Any = HeldEvents(self._journal)
-        self.spans = OpenSpans(self._journal)
-        self.window: Any = self._window(window)
-        self.require = require
-        self.reason: str | None = None
-        self.witness: Witness | None = None
-        self.boxes: tuple[Box, ...] = ()
-        self._asked: list[Any] = []
-        self._events: Any = None
-        self._restored = False
-        self.promised = self.told = BEGINNING
-        """What the input has promised, and what the operator has been told of it."""
-        self._peak = self._passed = self._released = self._dropped = self._annihilated = self._witnesses = self._stale = 0
-
     def before(self, operator: Any) -> Gated:
         """Put this stage at the input of an `Operator` or a `Keyed` that has taken nothing yet."""
         return Gated(self, operator)
 
-    @property
-    @whole
-    def statistics(self) -> GateStatistics:
-        """The numbers of changes that are held, and of those that have come and gone so far."""
-        return GateStatistics(
-            held=self._waiting.copies,
-            peak_held=self._peak,
-            passed=self._passed,
-            released=self._released,
-            dropped=self._dropped,
-            annihilated=self._annihilated,
-            witnesses=self._witnesses,
-            spans=len(self.spans),
-            stale=self._stale,
-        )
-
     def take(self, item: Any, out: Output) -> None:
         """Refuse to stand alone: the operator knows the form of events."""
         raise AfaError("expected a Gate before an operator but got one alone: Gate(automaton).before(operator)")
+
+    @classmethod
+    def restore(  # type: ignore[override]  # a gate alone is none
+        cls, blob: bytes, operator: Callable[[bytes], Any]
+    ) -> Gated:
+        """Make the gate and the operator that `snapshot` of both saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        operator : callable
+            Restores the operator from its part of the blob: ``lambda blob: Operator.restore(automaton, blob)``.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of a Gate before an operator, or is damaged; or the operator's automaton has not the witness for
+            which the gate waited.
+        """
+        return Gated.restore(blob, operator)
 
     # -- the operator --------------------------------------------------------------------------------------------------------------
 
@@ -254,138 +199,7 @@ class Gate(Stage):
     def _rarity(self, witness: Witness) -> float:
         return sum(self._share(box) for box in witness.boxes)
 
-    # -- what `Gated` uses ---------------------------------------------------------------------------------------------------------
-
-    def is_witness(self, change: Change) -> bool:
-        """Return whether an event in its form is a witness."""
-        payload, le = change.payload, change.le
-        return any(
-            since <= le < until and all(contains(payload[place]) for place, contains in fields)
-            for since, until, fields in self._asked
-        )
-
-    def passes(self, change: Change) -> list[Change] | None:
-        """Take a change in its form, above the promise. Returns what goes to the operator; None: the change is held."""
-        key, le = change.key, change.le
-        released: list[Change] = []
-        if change.diff > 0 and self.is_witness(change):
-            self._witnesses += change.diff
-            span = self._around(change)
-            self.spans.open(*span)
-            released = self._waiting.take_span(*span)
-            rows = self._waiting.take_rows([span])
-            if rows is not None:
-                released += self._waiting.changes_of(rows)
-            self._released += sum(abs(each.diff) for each in released)
-        elif not self.spans.has(key, le):  # type: ignore[arg-type]
-            self._annihilated += self._waiting.add(change)
-            self._peak = max(self._peak, self._waiting.copies)
-            return None
-        self._passed += abs(change.diff)
-        return [*released, change]
-
-    def _around(self, change: Any) -> Span:
-        """Return the span around a witness in which all events of its runs lie."""
-        return change.key, max(change.le - self.window + 1, BEGINNING), min(change.le + self.window, FOREVER)
-
-    def take_rows(self, rows: Any) -> list[Any] | None:
-        """Take rows: insertions above the promise that last no longer than the window.
-
-        Returns the tables and the lists of changes that go to the operator, with the rows to pass; None: they must go one by one.
-        """
-        new = HeldRows.of(rows, self._waiting.key_names) if self._waiting.takes_rows(rows) else None
-        if new is None:
-            return None
-        opened = self._opened_by(rows)
-        changes = [change for span in opened for change in self._waiting.take_span(*span)]
-        released = self._waiting.take_rows(opened)
-        self._released += sum(abs(change.diff) for change in changes)
-        self._released += 0 if released is None else sum(released.column("diff").to_pylist())
-        there = [places for span in self.spans.meeting(new.least, new.latest) if len(places := new.places(*span))]
-        found: list[Any] = [changes] if changes else []
-        found += [released] if released is not None else []
-        if there:
-            at = there[0] if len(there) == 1 else np.unique(np.concatenate(there))
-            self._passed += new.copies(at)
-            found.append(new.at(at))
-            new = new.without(at)
-        self._waiting.hold(new)
-        self._peak = max(self._peak, self._waiting.copies)
-        return found
-
-    def _opened_by(self, rows: Any) -> list[Span]:
-        """Open the spans around the witnesses among rows. Returns those spans, joined where they meet."""
-        found = rows_of(self.boxes, rows, self._events)
-        if not found.any():
-            return []
-        some = rows.filter(found)
-        self._witnesses += sum(some.column("diff").to_pylist())
-        opened = OpenSpans(self._journal)
-        for change in self._waiting.changes_of(some):
-            span = self._around(change)
-            opened.open(*span)
-            self.spans.open(*span)
-        return list(opened)
-
-    def promise(self, t: int) -> tuple[list[Change], int | None]:
-        """Take a promise of the input. Returns the retractions that are late now, and what to promise the operator, if anything."""
-        if t <= self.promised:
-            self._stale += 1
-            return [], None
-        self.promised = t
-        overdue = self._waiting.take_overdue(t)
-        self._dropped += self._waiting.take_below(FOREVER if t == FOREVER else max(t - self.window, BEGINNING))
-        self.spans.close(t)
-        least = self._waiting.least
-        t = t if least is None else min(t, least)
-        if t <= self.told:
-            return overdue, None
-        self.told = t
-        return overdue, t
-
-    def open(self, reason: str) -> tuple[list[Change], int | None]:
-        """Open for good. Returns what was held, and what is promised to the operator behind that, if anything."""
-        if self.require:
-            raise AfaError(f"expected what a Gate can hold (require=True) but got a change where {reason}")
-        self.reason = reason
-        released = self._waiting.take_all()
-        self._released += sum(abs(change.diff) for change in released)
-        self.spans.close(FOREVER)
-        told, self.told = self.told, self.promised
-        return released, self.promised if self.promised > told else None
-
-    # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------------
-
-    def numbers(self) -> list[Any]:
-        """Return all but what is held, as plain data."""
-        boxes = plain_boxes(self.boxes)
-        counts = [as_plain(getattr(self, name)) for name in self._numbers[3:]]
-        options = [self.window, self.require, self.reason, boxes, list(self._waiting.key_names)]
-        return [*options, [list(span) for span in self.spans], self.promised, self.told, *counts]
-
-    @classmethod
-    def _made(cls, numbers: list[Any]) -> Gate:
-        window, require, reason, boxes, names, spans, promised, told, *counts = numbers
-        stage = cls.__new__(cls)
-        wanted("require=True or False, and a reason", type(require) is bool and isinstance(reason, (str, type(None))), numbers)
-        stage._begin(window, require, None)
-        stage.reason, stage._restored, stage._share = reason, True, guessed
-        stage.boxes = as_boxes(boxes)
-        stage.promised, stage.told = as_time(promised, "promised"), as_time(told, "promised")
-        wanted("a promise up to that of the input", told <= promised, numbers)
-        wanted("names of the key's columns", all(isinstance(name, str) for name in names), names)
-        stage._waiting.key_names = tuple(names)
-        for key, low, high in spans:
-            wanted("spans above the promise", low < as_time(high, "high") and high > promised, [low, high])
-            stage.spans.open(None if key is None else any_payload(key), low, high)
-        for name, count in zip(cls._numbers[3:], counts, strict=True):
-            setattr(stage, name, as_total(count))
-        return stage
-
-    def _check_waiting(self) -> None:
-        waiting = self._waiting
-        least = waiting.least
-        wanted("nothing held below what was promised", least is None or least >= self.told, least)
-        wanted("nothing held by an open gate", self.reason is None or not waiting.copies, waiting.copies)
-        held = any(self.spans.has(change.key, change.le) for change in waiting.changes)
-        wanted("nothing held in an open span", not held, "some")
+    @property
+    def stands(self) -> bool:
+        """Whether the stage stands before an operator."""
+        return self.witness is not None or self.reason is not None

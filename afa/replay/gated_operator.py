@@ -13,6 +13,7 @@ from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import Come, Found, carry_out, items_of, step_of
 from afa.schema import as_ticks
 from afa.state.sound import wanted
+from punctuation.calls import DONE
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
@@ -24,7 +25,7 @@ from speculation.stage import Output
 class Gated(Around):
     """A `Gate` at the input of an operator; made by `Gate.before`. Used like the operator.
 
-    Late changes go to the operator's policy when they come, by the input's promise. `restore` makes gate and operator again.
+    Late changes go to the operator's policy when they come, by the input's promise. `Gate.restore` makes both again.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Gated(Around):
     >>> op = Gate(crash).before(Operator(crash, window=10))
     >>> op.push(insert(Tick(1.0), le=1))
     []
-    >>> again = Gated.restore(op.snapshot(), lambda blob: Operator.restore(crash, blob))
+    >>> again = Gate.restore(op.snapshot(), lambda blob: Operator.restore(crash, blob))
     >>> [match.le for match in again.push(insert(Tick(-200.0), le=2))]
     [2]
     """
@@ -62,7 +63,7 @@ class Gated(Around):
     def __init__(self, stage: Any, operator: Any) -> None:
         self._stand(operator)
         core = self._core
-        if core.changes or core.progress.events > BEGINNING or stage.promised > BEGINNING or stage.statistics.peak_held:
+        if core.changes or core.progress.events > BEGINNING or stage.stands:
             raise AfaError("expected an operator and a Gate that have taken nothing yet but got one that has")
         self._hold(stage)
 
@@ -83,14 +84,25 @@ class Gated(Around):
         checked: Any = core.typed(change, self._key_of(change, key))
         if stage.reason is None and (checked.re - checked.le > stage.window or (checked.diff > 0 and stage.is_witness(checked))):
             return None
+        if stage.reason is None and not stage.spans.has(checked.key, checked.le):
+            return self._hold_alone(checked)
         begin_alone(core, stage)
-        out: Output = []
-        if stage.reason is not None or stage.passes(checked) is not None:
-            out = push_alone(core, checked)
-        else:
-            core.progress.see(checked.le)
+        if stage.reason is None:
+            stage.goes(checked)
+        out = push_alone(core, checked)
         end_alone(core, stage, out)
         return out
+
+    def _hold_alone(self, checked: Any) -> Output:
+        """Hold an event, as a call of its own, of which the engine need not know."""
+        core, stage = self._core, self.stage
+        core.calls.before = ((_not_held, (core.progress, core.progress.now, stage, stage.call_begins())),)
+        stage.goes(checked)
+        core.progress.see(checked.le)
+        core.calls.before = DONE
+        stage.call_worked()
+        core.calls.before = None
+        return []
 
     def run(self, come: Come, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`: what a witness releases is one step with it."""
@@ -181,3 +193,10 @@ class Gated(Around):
         yield [("event", change, change.key) for change in released]
         if told is not None:
             yield "event", Punctuation(told), None
+
+
+def _not_held(before: Any) -> None:
+    """Restore gate and progress from before an event was held."""
+    progress, now, stage, was = before
+    progress.now = now
+    stage.call_failed(was)

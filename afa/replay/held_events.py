@@ -147,8 +147,16 @@ class HeldEvents:
             left = (held.without(places) if len(places) else held for held, places in zip(self.tables, gone))
             self.tables = compact(tuple(left), self.key_names)
         for at in list(self._by_le.irange(maximum=le)):
-            for key in list(self._by_le[at]):
-                self._take(key, at)
+            for key in self._by_le[at]:
+                of_key = self._events[key]
+                for (payload, re), copies in of_key[at].items():
+                    self.copies -= abs(copies)
+                    if copies < 0:
+                        self._wait(at, (key, payload, re), False)
+                self._journal.drop(of_key, at)
+                if not of_key:
+                    self._journal.drop(self._events, key)
+            self._journal.drop(self._by_le, at)
         return before - self.copies
 
     def take_overdue(self, t: int) -> list[Change]:

@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from punctuation.time import BEGINNING, FOREVER
-from speculation.waiting import SMALL, ints, joined
+from speculation.waiting import ints, joined
 
+SMALL = 1 << 14
+"""Tables of fewer rows are joined, so that there are not many; a large one costs more to sort anew than to look into."""
 RADIX = 1 << 16
 """Up to so many keys are sorted by their digits, in O(n)."""
 MOST_KEYS = 1 << 62
@@ -74,9 +76,6 @@ class HeldRows(NamedTuple):
         alive = np.ones(len(le), np.bool_)
         return cls(rows, order, code[order], by, ints(rows, "diff")[order], alive, *ends, values)
 
-    def __len__(self) -> int:
-        return len(self.order)
-
     def places(self, key: Hashable, low: int, high: int) -> Any:
         """Return where in the order the rows of a key in ``[low, high)`` stand that are held. O(found + log n)."""
         code = self.code_of(key)
@@ -133,7 +132,7 @@ Tables = tuple[HeldRows, ...]
 def with_rows(tables: Tables, held: HeldRows, names: Sequence[str]) -> Tables:
     """Return tables and one more; small ones are joined, so that there are not many."""
     tables = (*tables, held)
-    while len(tables) > 1 and len(tables[-2]) <= 2 * len(tables[-1]) and len(tables[-2]) < SMALL:
+    while len(tables) > 1 and len(tables[-2].order) <= 2 * len(tables[-1].order) and len(tables[-2].order) < SMALL:
         both = HeldRows.of(joined([tables[-2].left, tables[-1].left]), names)
         if both is None:
             break
@@ -146,7 +145,7 @@ def compact(tables: Tables, names: Sequence[str]) -> Tables:
     found = []
     for held in tables:
         n = int(np.count_nonzero(held.alive))
-        if 0 < n < len(held) // 4:
+        if 0 < n < len(held.order) // 4:
             held = HeldRows.of(held.left, names) or held
         found += [held] if n else []
     return tuple(found)
