@@ -86,7 +86,7 @@ def _row(path: str, kind: str, case: str, slide: int, size: int, span: float, o:
     if kind == "week" and 8 * size / slide <= FEW:
         ways["naive"] = lambda: _naive(path, size, slide)
     spent: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(min(o.rounds, 3) if 8 * size / slide < 1e6 else 1):
+    for _ in range(min(o.rounds, 3 if 8 * size / slide < 1e6 else 2)):
         answers = {}
         for way, call in ways.items():
             clock = time.process_time()
