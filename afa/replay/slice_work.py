@@ -88,13 +88,9 @@ def _of_time(stored: Stored, wanted: Wanted, way: Way) -> Work:
             stored, wanted, Pieces(stored, groups, np.zeros_like(groups), stored.rows), [[g] for g in groups.tolist()], gathered
         )
         return Work(gathered.slices(), "read", rows)
-    used, columns = _usable(blocks, wanted, whole)
-    ids = cut.ids(np.where(used, blocks.low, 0))
-    dead = used & ~cut.counts(ids)
-    gathered.add(
-        Slices(ids[used & ~dead], blocks.rows[used & ~dead], {name: part.take(used & ~dead) for name, part in columns.items()})
-    )
-    rest = np.flatnonzero(~used)
+    ids = cut.ids(np.where(whole, blocks.low, 0))
+    told = _add_known(blocks, wanted, ids, whole & cut.counts(ids), gathered)
+    rest = np.flatnonzero(~(told | (whole & ~cut.counts(ids))))
     units = [part.tolist() for part in np.split(rest, np.flatnonzero(np.diff(blocks.group[rest])) + 1)] if len(rest) else []
     rows = _read_all(stored, wanted, Pieces(stored, blocks.group, blocks.first, blocks.rows), units, gathered)
     return Work(gathered.slices(), "index", rows)
@@ -116,8 +112,8 @@ def _pays(stored: Stored, blocks: Blocks, whole: np.ndarray) -> bool:
     return left <= SHARE * (DECODED + ADDED) * stored.total
 
 
-def _usable(blocks: Blocks, wanted: Wanted, whole: np.ndarray) -> tuple[np.ndarray, dict[str, Totals]]:
-    """Return which of the whole blocks need not be read, since all that is wanted of them is known; and the totals of all."""
+def _add_known(blocks: Blocks, wanted: Wanted, ids: np.ndarray, whole: np.ndarray, gathered: Gathered, clusters: Any = None) -> Any:
+    """Add those of some blocks of which all that is wanted is known, of clusters all or none; return which these are."""
     used = whole
     columns: dict[str, Totals] = {}
     for name, measure in wanted.measures.items():
@@ -130,7 +126,9 @@ def _usable(blocks: Blocks, wanted: Wanted, whole: np.ndarray) -> tuple[np.ndarr
         else:
             columns[name], known = blocks.totals(name, *measure)
         used = used & known
-    return used, columns
+    used = used if clusters is None else clusters.all_of(used)
+    gathered.add(Slices(ids[used], blocks.rows[used], {name: part.take(used) for name, part in columns.items()}))
+    return used
 
 
 def _of_rows(stored: Stored, wanted: Wanted, way: Way) -> Work:
@@ -138,18 +136,11 @@ def _of_rows(stored: Stored, wanted: Wanted, way: Way) -> Work:
     blocks = Blocks(stored, wanted.time, list(wanted.measures))
     read = _time_groups(stored, blocks, wanted)
     clusters = Clusters.of(blocks)
-    whole = np.zeros(len(clusters.cluster), np.bool_)
-    used = whole
-    columns: dict[str, Totals] = {}
-    if way != "read":
-        in_one = cut.ids(clusters.start) == cut.ids(clusters.start + clusters.rows - 1)
-        whole = in_one[clusters.cluster]
-        if way == "index" or _pays(stored, blocks, whole):
-            used, columns = _usable(blocks, wanted, whole)
-            used = clusters.all_of(used)
-    ids = cut.ids(clusters.start)[clusters.cluster]
-    told = used & cut.counts(ids)
-    gathered.add(Slices(ids[told], blocks.rows[told], {name: part.take(told) for name, part in columns.items()}))
+    begin, end = cut.ids(clusters.start), cut.ids(clusters.start + clusters.rows - 1)
+    whole, ids = (begin == end)[clusters.cluster], begin[clusters.cluster]
+    used = np.zeros(len(ids), np.bool_)
+    if way == "index" or (way == "auto" and _pays(stored, blocks, whole)):
+        used = _add_known(blocks, wanted, ids, whole & cut.counts(ids), gathered, clusters) | (whole & ~cut.counts(ids))
     units = [unit for unit in clusters.units() if not used[unit[0]]]
     pieces = Pieces(stored, blocks.group, blocks.first, blocks.rows)
     for numbers, table in pieces.batches(units, wanted.columns):

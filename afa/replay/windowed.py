@@ -111,8 +111,10 @@ def windows(
     measures = {name: _measure(said) for name, said in asked.items() if name != ROWS}
     slide = size if slide is None else slide
     cut = _of_rows(size, slide, origin, tick) if by == "rows" else _of_time((size, slide, origin), kind, tick, time)
-    check_many(cut.size / cut.slide)
-    if by == "rows":
+    if by == "time":
+        check_many(cut.size / cut.slide)
+    else:
+        cut = cut._replace(size=min(cut.size, max(stored.total, 1)))
         measures[time] = measures.get(time, Measure())._replace(bounds=True)
     wanted = Wanted(time, cut, by == "rows", measures)
     found = slices_of(stored, wanted, way).slices

@@ -111,6 +111,7 @@ def test_only_blocks_that_an_edge_cuts_are_read(of_rows: bool, tmp_path: Path) -
         assert work(path, 100, 100, of_rows=True, bounds=True).rows == 0
     assert work(path, 100, 100, bounds=True).rows == 0, "the footers tell bounds"
     assert work(path, 100, 100, total=True, of_rows=of_rows).rows == 1000, "no footer tells sums"
+    assert work(path, 10, 100, total=True, of_rows=of_rows).rows == 100, "nobody asks for what lies in gaps"
     index(path, time="at")
     assert work(path, 100, 100, total=True, of_rows=of_rows).rows == 0
     assert work(path, 105, 105, total=True, of_rows=of_rows).rows == 10 * 5, "every other of the 9 edges lies in a block"
@@ -143,6 +144,12 @@ def test_long_streams_of_windows_over_many_slices(tmp_path: Path) -> None:
         assert row["x_count"] == len(held)
         assert row["x_sum"] == pytest.approx(held.sum(), rel=1e-12, abs=1e-10)
         assert row["x_min"] == held.min()
+
+
+def test_windows_of_more_rows_than_there_are(tmp_path: Path) -> None:
+    path = trades(tmp_path / "t.parquet", 5)
+    for size, slide, counts in ((2**63 - 1, 1, [5, 4, 3, 2, 1]), (2**63 - 1, 2**63 - 1, [5]), (2, 2**63 - 1, [2])):
+        assert windows(path, {"*": "count"}, time="at", by="rows", size=size, slide=slide)["count"].to_pylist() == counts
 
 
 def test_a_large_sum_beside_small_ones_leaves_no_trace(tmp_path: Path) -> None:
