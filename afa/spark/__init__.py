@@ -3,6 +3,7 @@
     events.transform(afa.spark.match(automaton, key="tail", time="at", window="24 hours"))
 
 plan            `match`
+pattern_said    what a pattern says itself; dealing: rows to their buckets, and what these say as columns
 job             what every worker must know: pattern, keys, columns; and what a bucket answers
 typed           columns of a DataFrame as fields of an event, and what is refused of a table
 watermark       a stream's watermark: its own, ours, one before 1970

@@ -8,33 +8,28 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
-from pyspark.sql.types import StructType
 
-from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
-from afa.operator.member_columns import MEMBERS
-from afa.spark.bucket import Bucket
-from afa.spark.hashing import bucket_of, label_of
-from afa.spark.job import Job, job_of, told_of
+from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
+from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
 from afa.spark.moved import moved
-from afa.spark.packed_rows import ARC, END, MATCH, METRICS, PARTS, packer, read_parts, written
+from afa.spark.packed_rows import ARC, END, METRICS, packer
+from afa.spark.pattern_said import said_of, tell_of_python
 from afa.spark.processor import Matcher
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
-from afa.spark.stages import NONE, Asked
-from afa.spark.typed import SPARK, check_names, check_tables, column, key_types, quoted, timed, typed_rows
+from afa.spark.typed import check_names, check_tables, key_types, timed, typed_rows
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
-from punctuation.time import BEGINNING, FOREVER
+from punctuation.time import FOREVER
 
 log = logging.getLogger("afa.spark")
 
@@ -154,20 +149,7 @@ def match(
     ``le`` follows the watermark of the rows, so that none of these needs a watermark of its own. A match after one with time-outs
     or ``speculation=`` is refused: use a second query.
     """
-
-    if isinstance(automaton, Builder):
-        automaton = automaton.query(tick=automaton.tick or "us")
-    asked = NONE
-    if isinstance(automaton, Query):
-        asked = _asked(automaton)
-        automaton, key, window, sequence = _said(automaton, key=key, window=window, sequence=sequence)
-    elif getattr(automaton, "having", None) is not None:
-        raise AfaError(
-            f"expected an automaton without having= on Spark, whose workers derive no paths around each change, but got "
-            f"{automaton.having!r}; let its function choose among the members (members=) of the matches that leave"
-        )
-    if key is None:
-        raise AfaError("expected the names of key columns but got key=None")
+    automaton, key, window, sequence, asked = said_of(automaton, key, window, sequence)
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
@@ -206,24 +188,26 @@ def match(
             job = job._replace(delay=delay_of(rows, clock))
             if checkpoint is not None:
                 job = job._replace(moved=moved(events.sparkSession, checkpoint, job))
-        _tell(job, arcs is None and events.isStreaming)
+        tell_of_python(job)
+        if arcs is None and events.isStreaming:
+            _tell_alone()
         typed = typed_rows(rows, job, time, until, diff)
-        parts = _packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
+        parts = packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
         if arcs is not None:  # for buckets that are no more, too: a batch may have no other rows
-            parts = parts.unionByName(_to_all(arcs, ARC, "value", _woken(job)))
+            parts = parts.unionByName(to_all(arcs, ARC, "value", _woken(job)))
         if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
-            parts = parts.unionByName(_to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
-        grouped = _labelled(parts, _woken(job)).groupBy("bucket")
+            parts = parts.unionByName(to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
+        grouped = labelled(parts, _woken(job)).groupBy("bucket")
         if events.isStreaming:
             if not hasattr(grouped, "transformWithStateInPandas"):
                 raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
             forget_ended(events.sparkSession)
             matcher: Any = Parcel(Matcher(job, metrics), job.automaton.arcs)
-            found = grouped.transformWithStateInPandas(matcher, _ddl(events.schema, job), "append", "EventTime")
+            found = grouped.transformWithStateInPandas(matcher, ddl(events.schema, job), "append", "EventTime")
         else:
-            found = grouped.applyInArrow(shipped(_at_once(job), job.automaton.arcs), _ddl(events.schema, job))
-        found = _finished(found, job, events.schema)
+            found = grouped.applyInArrow(shipped(at_once(job), job.automaton.arcs), ddl(events.schema, job))
+        found = finished(found, job, events.schema)
         if not events.isStreaming:
             return found
         behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
@@ -239,42 +223,6 @@ def match(
     return transform
 
 
-def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None, str | None]:
-    """Return automaton, key, window and sequence of a query.
-
-    Raises
-    ------
-    AfaError
-        An argument says what the query says; it has no key, or its ticks are no microseconds.
-    """
-    tree = query.tree
-    for name, value in given.items():
-        if value is not None:
-            raise AfaError(f"expected no {name}= beside a query, which says it itself, but got {name}={value!r}")
-    if query.key is None:
-        raise AfaError("expected a query with a key ([attribute] in text, .by(..), PARTITION BY): a stream is cut by it on Spark")
-    if tree.tick not in (None, "us"):
-        raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
-    window = None if query.window is None else timedelta(microseconds=query.window)
-    return query.automaton, query.key, window, tree.order
-
-
-def _asked(query: Query) -> Asked:
-    """Return what a query asks for beside an operator."""
-    back, choose = query.looking_back, query.choosing
-    shown = None if choose is None else query.shown.cls
-    rows = None if query.tree.rows is None else query.tree
-    return Asked(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
-
-
-def _tell(job: Job, alone: bool) -> None:
-    """Let the log say, here and not on each worker, which arcs run in Python; and of a query without an arc log what that means."""
-    for arc in job.automaton.arcs:
-        admitted(taken_apart(arc, job.automaton), strict=False)
-    if alone:
-        _tell_alone()
-
-
 @functools.cache
 def _tell_alone() -> None:
     log.warning(
@@ -286,85 +234,3 @@ def _tell_alone() -> None:
 def _woken(job: Job) -> int:
     """Return how many buckets are called in each batch: those of before too, where keys move."""
     return job.buckets if job.moved is None else max(job.buckets, job.moved.buckets)
-
-
-def _packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame:
-    """Return rows as parts. PySpark takes names of columns apart at dots, so that such columns go by other names."""
-    names = typed.columns
-    if not any(sign in name for name in names for sign in ".`"):
-        return typed.mapInArrow(shipped(pack), PARTS)
-
-    def renamed(batches: Any) -> Any:
-        return pack(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
-
-    return typed.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(shipped(renamed), PARTS)
-
-
-def _to_all(table: DataFrame, part: int, of: str, buckets: int) -> DataFrame:
-    numbers = F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket")
-    return table.select(numbers, F.lit(part).alias("part"), F.col(of).cast("string").cast("binary").alias("rows"))
-
-
-def _labelled(parts: DataFrame, buckets: int) -> DataFrame:
-    """Return parts with the labels of their buckets, by which Spark deals these out evenly: `afa.spark.hashing`."""
-    labels = F.array(*(F.lit(label_of(number)).cast("bigint") for number in range(buckets)))
-    return parts.select(labels[F.col("bucket")].alias("bucket"), "part", "rows")
-
-
-def _at_once(job: Job) -> Callable[[pa.Table], pa.Table]:
-    """Return the function that matches all rows of a bucket at once: history."""
-
-    def work(table: pa.Table) -> pa.Table:
-        parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
-        bucket = Bucket(job, bucket_of(table["bucket"][0].as_py()))
-        answer = bucket.run(parts.events, parts.arcs, BEGINNING)
-        if parts.promised is not None:
-            last = bucket.run(None, [], parts.promised)
-            answer = answer.then(last)
-        answer.faults.extend(bucket.rest())
-        return written(job, answer, parts.bad)
-
-    return work
-
-
-def _ddl(schema: StructType, job: Job) -> str:
-    kinds = {field.name: SPARK[field.type] for field in job.fields if field.type}  # as the operator has a key that is a field, too
-    keys = [f"{quoted(name)} {kinds.get(name, schema[name].dataType.simpleString())}" for name in job.keys]
-    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.shown.fields if field.type]
-    told = [] if job.members is None else [f"{MEMBERS} {_members_ddl(job)}"]
-    return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", *told, "kind string", "reason string"])
-
-
-def _members_ddl(job: Job) -> str:
-    members = told_of(job)
-    field = members.field
-    each = f"array<{SPARK[int if field is None else field.type or str]}>"
-    if not members.named:
-        return each
-    return f"struct<{', '.join(f'{quoted(name)}: {each}' for name in members.components(()))}>"
-
-
-def _finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
-    """Return changes with keys as they came, times as timestamps, and the ids of matches."""
-    fields = job.shown.fields
-    register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
-    names = [*job.keys, *register, "le", "re"]
-    # A hash passes over nulls, so that it is told which there are. sha2 of JSON takes twice the time, the most of a batch's output.
-    told: list[Any] = [*map(column, names), *(column(name).isNull() for name in [*optional, "re"])]
-    match_id = F.concat_ws("-", *(F.hex(F.xxhash64(F.lit(seed), *told)) for seed in (1, 2)))
-    times = [F.timestamp_micros(F.col(name)).alias(name) for name in ("le", "re")]
-    known = F.when(F.col("kind") == MATCH, match_id).alias("id")
-    keys = [column(name).cast(events[name].dataType).alias(name) for name in job.keys]
-    told = [] if job.members is None else [_as_times(job).alias(MEMBERS)]
-    return changes.select(*keys, *map(column, register), *times, "diff", *told, known, "kind", "reason")
-
-
-def _as_times(job: Job) -> Any:
-    """Return the column of members, with LEs as timestamps."""
-    members, found = told_of(job), F.col(MEMBERS)
-    if members.field is not None:
-        return found
-    if not members.named:
-        return F.transform(found, F.timestamp_micros)
-    parts = [F.transform(found[name], F.timestamp_micros).alias(name) for name in members.components(())]
-    return F.when(found.isNotNull(), F.struct(*parts))

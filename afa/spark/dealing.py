@@ -1,0 +1,105 @@
+"""Deal rows out to buckets, and give what these say its columns: the steps that a stream and a static table share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.types import StructType
+
+from afa.operator.member_columns import MEMBERS
+from afa.spark.bucket import Bucket
+from afa.spark.hashing import bucket_of, label_of
+from afa.spark.job import Job, told_of
+from afa.spark.packed_rows import MATCH, PARTS, read_parts, written
+from afa.spark.shipped import shipped
+from afa.spark.typed import SPARK, column, quoted
+from punctuation.time import BEGINNING
+
+
+def packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame:
+    """Return rows as parts. PySpark takes names of columns apart at dots, so that such columns go by other names."""
+    names = typed.columns
+    if not any(sign in name for name in names for sign in ".`"):
+        return typed.mapInArrow(shipped(pack), PARTS)
+
+    def renamed(batches: Any) -> Any:
+        return pack(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+    return typed.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(shipped(renamed), PARTS)
+
+
+def to_all(table: DataFrame, part: int, of: str, buckets: int) -> DataFrame:
+    """Return the rows of a table as a part for each bucket."""
+    numbers = F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket")
+    return table.select(numbers, F.lit(part).alias("part"), F.col(of).cast("string").cast("binary").alias("rows"))
+
+
+def labelled(parts: DataFrame, buckets: int) -> DataFrame:
+    """Return parts with the labels of their buckets, by which Spark deals these out evenly: `afa.spark.hashing`."""
+    labels = F.array(*(F.lit(label_of(number)).cast("bigint") for number in range(buckets)))
+    return parts.select(labels[F.col("bucket")].alias("bucket"), "part", "rows")
+
+
+def at_once(job: Job, promised: int | None = None) -> Callable[[pa.Table], pa.Table]:
+    """Return the function that matches all rows of a bucket at once: history; ``promised``: at its end, if no part says it."""
+
+    def work(table: pa.Table) -> pa.Table:
+        parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
+        bucket = Bucket(job, bucket_of(table["bucket"][0].as_py()))
+        answer = bucket.run(parts.events, parts.arcs, BEGINNING)
+        end = promised if parts.promised is None else parts.promised
+        if end is not None:
+            last = bucket.run(None, [], end)
+            answer = answer.then(last)
+        answer.faults.extend(bucket.rest())
+        return written(job, answer, parts.bad)
+
+    return work
+
+
+def ddl(schema: StructType, job: Job) -> str:
+    """Return the columns of what buckets say, in Spark's words; ``schema``: of the rows."""
+    kinds = {field.name: SPARK[field.type] for field in job.fields if field.type}  # as the operator has a key that is a field, too
+    keys = [f"{quoted(name)} {kinds.get(name, schema[name].dataType.simpleString())}" for name in job.keys]
+    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.shown.fields if field.type]
+    told = [] if job.members is None else [f"{MEMBERS} {_members_ddl(job)}"]
+    return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", *told, "kind string", "reason string"])
+
+
+def _members_ddl(job: Job) -> str:
+    members = told_of(job)
+    field = members.field
+    each = f"array<{SPARK[int if field is None else field.type or str]}>"
+    if not members.named:
+        return each
+    return f"struct<{', '.join(f'{quoted(name)}: {each}' for name in members.components(()))}>"
+
+
+def finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
+    """Return changes with keys as they came, times as timestamps, and the ids of matches."""
+    fields = job.shown.fields
+    register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
+    names = [*job.keys, *register, "le", "re"]
+    # A hash passes over nulls, so that it is told which there are. sha2 of JSON takes twice the time, the most of a batch's output.
+    told: list[Any] = [*map(column, names), *(column(name).isNull() for name in [*optional, "re"])]
+    match_id = F.concat_ws("-", *(F.hex(F.xxhash64(F.lit(seed), *told)) for seed in (1, 2)))
+    times = [F.timestamp_micros(F.col(name)).alias(name) for name in ("le", "re")]
+    known = F.when(F.col("kind") == MATCH, match_id).alias("id")
+    keys = [column(name).cast(events[name].dataType).alias(name) for name in job.keys]
+    told = [] if job.members is None else [_as_times(job).alias(MEMBERS)]
+    return changes.select(*keys, *map(column, register), *times, "diff", *told, known, "kind", "reason")
+
+
+def _as_times(job: Job) -> Any:
+    """Return the column of members, with LEs as timestamps."""
+    members, found = told_of(job), F.col(MEMBERS)
+    if members.field is not None:
+        return found
+    if not members.named:
+        return F.transform(found, F.timestamp_micros)
+    parts = [F.transform(found[name], F.timestamp_micros).alias(name) for name in members.components(())]
+    return F.when(found.isNotNull(), F.struct(*parts))

@@ -1,0 +1,83 @@
+"""What a pattern says itself: a query its key, its window, its order and its stages; an automaton none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from afa.compiled.fit import admitted, taken_apart
+from afa.errors import AfaError
+from afa.language.builder import Builder
+from afa.language.query import Query
+from afa.model.automaton import Automaton
+from afa.spark.job import Job
+from afa.spark.stages import NONE, Asked
+
+
+class Said(NamedTuple):
+    """A pattern, and what is said of it: by itself, or beside it."""
+
+    automaton: Automaton
+    key: str | Sequence[str]
+    window: str | timedelta | None
+    sequence: str | None
+    asked: Asked  # the stages around its operator
+
+
+def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: str | None) -> Said:
+    """Return a pattern and what is said of it.
+
+    Raises
+    ------
+    AfaError
+        An argument says what the query says; there is no key; ticks are no microseconds; ``having=``.
+    """
+    if isinstance(pattern, Builder):
+        pattern = pattern.query(tick=pattern.tick or "us")
+    asked = NONE
+    if isinstance(pattern, Query):
+        asked = _asked(pattern)
+        pattern, key, window, sequence = _said(pattern, key=key, window=window, sequence=sequence)
+    elif getattr(pattern, "having", None) is not None:
+        raise AfaError(
+            f"expected an automaton without having= on Spark, whose workers derive no paths around each change, but got "
+            f"{pattern.having!r}; let its function choose among the members (members=) of the matches that leave"
+        )
+    if key is None:
+        raise AfaError("expected the names of key columns but got key=None")
+    return Said(pattern, key, window, sequence, asked)
+
+
+def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None, str | None]:
+    """Return automaton, key, window and sequence of a query.
+
+    Raises
+    ------
+    AfaError
+        An argument says what the query says; it has no key, or its ticks are no microseconds.
+    """
+    tree = query.tree
+    for name, value in given.items():
+        if value is not None:
+            raise AfaError(f"expected no {name}= beside a query, which says it itself, but got {name}={value!r}")
+    if query.key is None:
+        raise AfaError("expected a query with a key ([attribute] in text, .by(..), PARTITION BY): a stream is cut by it on Spark")
+    if tree.tick not in (None, "us"):
+        raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
+    window = None if query.window is None else timedelta(microseconds=query.window)
+    return query.automaton, query.key, window, tree.order
+
+
+def _asked(query: Query) -> Asked:
+    """Return what a query asks for beside an operator."""
+    back, choose = query.looking_back, query.choosing
+    shown = None if choose is None else query.shown.cls
+    rows = None if query.tree.rows is None else query.tree
+    return Asked(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
+
+
+def tell_of_python(job: Job) -> None:
+    """Let the log say, here and not on each worker, which arcs run in Python."""
+    for arc in job.automaton.arcs:
+        admitted(taken_apart(arc, job.automaton), strict=False)
