@@ -43,6 +43,8 @@ NAMES = (
     "lineage",
     "longest",
     "windows",
+    "replay",
+    "replay_thesis",
 )
 
 
