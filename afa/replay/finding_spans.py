@@ -144,7 +144,7 @@ def _next(
 ) -> Scan | None:
     """Return the scan that is worth most; None: none is worth what it costs."""
     if order is not None:
-        return _scan(witnesses, set(order[len(made)]), made, exact) if len(made) < len(order) else None
+        return next((scan for columns in order if (scan := _scan(witnesses, set(columns), made, exact)).blocks), None)
     options = _options(witnesses, made, exact)
     if spans is None:
         left = costs.after_none(alive)

@@ -129,7 +129,7 @@ def within(allowed: Range, extent: Extent, field: Field) -> Any:
     """Return which row groups may have a value of a field in a range."""
     low, high, known, empty, nulls = extent
     if field.type is str:
-        fits = np.array([_text_within(allowed, *ends) for ends in zip(low, high)], bool)
+        fits = np.array([not told or _text_within(allowed, *ends) for *ends, told in zip(low, high, known)], bool)
     else:
         fits = _meets(allowed, low, high, field)
     fits = np.where(known, fits, True) & ~empty

@@ -17,11 +17,10 @@ from afa.frames.frame_reading import End
 from afa.operator.operator import EngineName
 from afa.replay.costs import Costs
 from afa.replay.finding_spans import Found, find_spans, first_scan
-from afa.replay.question import Question, longest_lifetime, question, servings
+from afa.replay.question import Question, longest_lifetime, question
 from afa.replay.scan_plan import Plan
 from afa.replay.shares import Shares
 from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
-from afa.replay.witness.boxes import boxes_of
 from afa.replay.witness.witnesses import Necessary
 from punctuation.time import FOREVER
 
@@ -167,9 +166,9 @@ def foreseen(asking: Question) -> Plan:
     needs = asking.necessary()
     lived = longest_lifetime(asking) if asking.reading.until is None else FOREVER - 1
     reason = why_all(asking, needs, lived)
-    boxes = [box for witness in needs.witnesses for box in witness.boxes]
-    shares = Shares(asking, boxes, look=False)
+    shares = Shares(asking, needs.boxes, look=False)
     needs = asking.necessary(shares.whole)
+    reason = reason or why_all(asking, needs, lived)
     plan = planned(asking, needs)
     if reason is not None and needs.possible:
         plan.reason = reason
@@ -209,14 +208,12 @@ def located(
 ) -> tuple[Found | None, Plan]:
     """Find where matches can lie; None: anywhere, and the plan says why. ``order``: the columns to scan, whatever they cost."""
     lived = longest_lifetime(asking)
-    plan_, schema = asking.plan, asking.plan.automaton.register_schema
-    boxes = [box for one in servings(plan_, asking.arcs) if one.arc.reads_event for box in boxes_of(one, plan_.events, schema)]
     needs = asking.necessary()
     reason = why_all(asking, needs, lived)
     if reason is None:
-        boxes += [box for witness in needs.witnesses for box in witness.boxes]
-        shares = Shares(asking, boxes)
+        shares = Shares(asking, needs.boxes)
         needs = asking.necessary(shares.whole)
+        reason = why_all(asking, needs, lived)
         extents = asking.extents
         costs = Costs(asking.stored.rows, extents.least, extents.latest, needs.witnesses, shares, len(asking.names), lived)
     plan = planned(asking, needs)

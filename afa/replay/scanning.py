@@ -113,7 +113,7 @@ class Scanner:
         if len(block.places) == 1:
             return self._plain(block, part, rows, within)
         steps, off = part.steps, block.steps[rarest]
-        begin = steps.of_row[rows] - off
+        begin = np.concatenate([steps.of_row[rows], np.flatnonzero(steps.torn)]) - off
         begin = begin[begin >= 0]
         begin = begin[steps.part[begin] == steps.part[begin + off]]
         tails = (steps.last[:, None] - np.arange(off)).ravel()  # from where the rarest one stands behind the row group

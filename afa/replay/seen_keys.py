@@ -43,7 +43,7 @@ class SeenKeys:
             if not self.values and new:
                 self._add(())
             return np.zeros(len(rows), np.int64) if self.values else np.full(len(rows), -1, np.int64)
-        whole = len(rows) == frame.given.num_rows
+        whole = len(rows) == frame.given.num_rows and bool((rows[1:] > rows[:-1]).all())
         columns = [self._column(frame, name, le, rows, whole) for name in names]
         codes, many = numbered(columns)
         if not len(codes):

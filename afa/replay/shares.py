@@ -6,8 +6,8 @@ planning only: no result depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from afa.frames.slicing import numbered
 from afa.replay.holding import rows_in
 from afa.replay.question import Question
 from afa.replay.witness.boxes import Box
+from afa.schema import Schema
 
 ROWS, GROUPS = 1 << 15, 6
 """How many rows of a row group are looked at, and of how many row groups at first."""
@@ -41,26 +42,30 @@ class Shares:
 
     def __init__(self, asking: Question, boxes: Iterable[Box], look: bool = True) -> None:
         self._asking = asking
-        self._boxes = list(dict.fromkeys(box for box in boxes if not box.everything))
         self._rows = asking.stored.rows
-        self._may = {box: asking.extents.may_hold([box]) for box in self._boxes}
-        self._even = {box: np.where(self._may[box], self._evenly(box), 0.0) for box in self._boxes}
-        self._hits = dict.fromkeys(self._boxes, 0.0)
-        self._expected = dict.fromkeys(self._boxes, 0.0)
-        self._seen = dict.fromkeys(self._boxes, 0)
+        self._samples: list[_Sample] = []
+        self._known: dict[Box, Any] = {}
         self.keys: Any = np.ones(1)
         """The shares of rows that keys have, the largest ones first; they sum up to 1, with all others as even ones."""
         if look and len(asking.stored):
-            self._look()
+            self._look([box for box in boxes if not box.everything])
 
     def of(self, box: Box) -> Any:
         """Return, for each row group, the share of its rows that are in a box."""
         if box.everything:
             return np.ones(len(self._rows))
-        if not self._seen[box]:
-            return self._even[box]
-        right = max(self._hits[box], 0.5) / max(self._expected[box], 1e-12)
-        return np.minimum(self._even[box] * right, 1.0)
+        if box not in self._known:
+            even = np.where(self._asking.extents.may_hold([box]), self._evenly(box), 0.0)
+            hits = expected = 0.0
+            for sample in self._samples:
+                here = sample.hits(box, self._asking.plan.events) if even[sample.group] else -1.0
+                if here >= 0:
+                    hits += here
+                    expected += float(even[sample.group]) * sample.rows
+            if expected:
+                even = np.minimum(even * max(hits, 0.5) / expected, 1.0)
+            self._known[box] = even
+        return self._known[box]
 
     def of_any(self, boxes: Iterable[Box]) -> Any:
         """Return, for each row group, the share of its rows that are in one of the boxes."""
@@ -95,38 +100,50 @@ class Shares:
 
     # -- the sample ----------------------------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _look(self, boxes: Sequence[Box]) -> None:
         asking, many = self._asking, len(self._rows)
         places = np.unique(np.linspace(0, many - 1, min(GROUPS, many) + 2).astype(int)[1:-1] if many > GROUPS else np.arange(many))
-        names = [name for box in self._boxes for name, _ in box.fields if name != asking.plan.events.instant]
+        names = [name for box in boxes for name, _ in box.fields if name != asking.plan.events.instant]
         columns = list(dict.fromkeys([*names, asking.reading.time, *asking.key_names]))
-        counts: list[Any] = []
+        may = {box: asking.extents.may_hold([box]) for box in dict.fromkeys(boxes)}
         for group in places.tolist():
-            self._count(group, columns, counts)
-        missed = [box for box in self._boxes if not self._seen[box] and self._may[box].any()]
-        for box in missed[:MORE]:
-            if not self._seen[box]:
-                self._count(int(np.flatnonzero(self._may[box])[self._may[box].sum() // 2]), columns, counts)
-        if asking.plan.keys and counts:
-            self.keys = np.sort(np.mean([np.pad(c, (0, max(map(len, counts)) - len(c))) for c in counts], axis=0))[::-1]
+            self._sample(group, columns)
+        for here in [here for here in may.values() if here.any()][: MORE * 4]:
+            if not any(here[sample.group] for sample in self._samples) and len(self._samples) < GROUPS + MORE:
+                self._sample(int(np.flatnonzero(here)[here.sum() // 2]), columns)
+        counts = [sample.keys for sample in self._samples if sample.keys is not None]
+        if counts:
+            longest = max(map(len, counts))
+            self.keys = np.sort(np.mean([np.pad(each, (0, longest - len(each))) for each in counts], axis=0))[::-1]
             self.keys = self.keys / self.keys.sum()
 
-    def _count(self, group: int, columns: list[str], counts: list[Any]) -> None:
+    def _sample(self, group: int, columns: list[str]) -> None:
         asking, plan = self._asking, self._asking.plan
         frame = Frame(asking.stored.sample(group, columns, ROWS))
-        rows = frame.given.num_rows
+        rows, keys = frame.given.num_rows, None
         fields = {field.name: field for field in plan.events.fields}
         try:
             le = frame.ticks(asking.reading.time, plan.tick, "time")
             found = {name: frame.field(fields[name], plan.events, plan.tick) for name in columns if name in fields}
-            for box in self._boxes:
-                if self._may[box][group]:
-                    self._hits[box] += float(rows_in([box], found, le, plan.events).sum())
-                    self._expected[box] += float(self._even[box][group] * rows)
-                    self._seen[box] += rows
             if asking.key_names:
-                keys = [found[name] if name in found else frame.key(name) for name in asking.key_names]
-                codes, _ = numbered(keys)
-                counts.append(np.sort(np.bincount(codes))[::-1] / rows)
+                codes, _ = numbered([found[name] if name in found else frame.key(name) for name in asking.key_names])
+                keys = np.sort(np.bincount(codes))[::-1] / rows
         except AfaError:
             return  # a row that does not fit: the run will say so, if it comes to it
+        self._samples.append(_Sample(group, rows, found, le, keys))
+
+
+class _Sample(NamedTuple):
+    """The first rows of a row group: their columns, LEs, and the shares of rows that its keys have."""
+
+    group: int
+    rows: int
+    columns: dict[str, Any]
+    le: Any
+    keys: Any
+
+    def hits(self, box: Box, events: Schema) -> float:
+        """Return how many rows are in a box; -1: a column is not there."""
+        if any(name not in self.columns and name != events.instant for name, _ in box.fields):
+            return -1.0
+        return float(rows_in([box], self.columns, self.le, events).sum())

@@ -17,6 +17,7 @@ from afa.expression.nodes import Expr, Field, walk
 from afa.expression.splitting import clauses
 from afa.expression.types import may_raise
 from afa.model.arc import Arc
+from afa.schema import Field as SchemaField
 from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
 
@@ -87,7 +88,7 @@ def boxes_of(serving: Serving, event: Schema | None, register: Schema) -> tuple[
     for clause, nones in safe_clauses(expr, event, register):
         aside += [both for name in nones if (both := found.meet(Box(((name, ONLY_NONE),)))) is not None]
         allowed = ranges(clause, event)
-        told = tuple((name, one) for name, one in allowed.items() if one != EVERYTHING)
+        told = tuple((field.name, one) for field in event.fields if not _free(one := allowed[field.name], field))
         met = None if any(one.empty for one in allowed.values()) else found.meet(Box(told))
         if met is None:
             return tuple(aside)
@@ -121,6 +122,13 @@ def fence_of(arc: Arc, event: Schema | None, register: Schema) -> Expr | None:
 def opaque(servings: Sequence[Serving], event: Schema | None, register: Schema) -> tuple[Arc, ...]:
     """Return the arcs whose fences can't be read, so that they allow everything."""
     return tuple(serving.arc for serving in servings if serving.arc.reads_event and fence_of(serving.arc, event, register) is None)
+
+
+def _free(allowed: Range, field: SchemaField) -> bool:
+    """Return whether a range allows every value that a field can have."""
+    nan = allowed.nan or field.type not in (float, None)
+    none = allowed.none or not field.optional
+    return nan and none and allowed._replace(nan=True, none=True) == EVERYTHING
 
 
 def _whole(schema: Schema | None) -> Schema | None:

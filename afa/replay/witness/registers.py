@@ -29,6 +29,7 @@ MOST = 16
 Demands = frozenset[tuple[str, Range]]
 """At most one range for each field of the register."""
 NOTHING: Demands = frozenset()
+NUMBER = Range(nan=False, none=False)
 
 
 class Way(NamedTuple):
@@ -101,7 +102,7 @@ def meets(values: Any, demands: Demands) -> bool:
 def _demands(met: dict[str, Range]) -> Demands | None:
     if any(one.empty for one in met.values()):
         return None
-    return frozenset((name, one) for name, one in met.items() if one not in (EVERYTHING, VALUE))
+    return frozenset((name, one) for name, one in met.items() if one not in (EVERYTHING, VALUE, NUMBER))
 
 
 def _transfer(arc: Arc, event: Schema | None, register: Schema) -> Make | None:

@@ -69,12 +69,15 @@ class Necessary(NamedTuple):
         Whether a time-out stands on some way: then a match sees all events before its instant.
     opaque : tuple of Arc
         Arcs whose fence can't be read, so that it allows everything.
+    boxes : tuple of Box
+        All boxes that cuts were chosen from.
     """
 
     witnesses: tuple[Witness, ...]
     possible: bool
     waits: bool
     opaque: tuple[Arc, ...]
+    boxes: tuple[Box, ...]
 
 
 def necessary(automaton: Automaton, servings: Sequence[Serving] | None = None, share: Share | None = None) -> Necessary:
@@ -133,7 +136,8 @@ def necessary(automaton: Automaton, servings: Sequence[Serving] | None = None, s
         )
         witnesses.append(found)
     possible = bool(graph.edges) and bool(graph.starts)
-    return Necessary(tuple(witnesses), possible, waits, opaque(own, event, register))
+    boxes = dict.fromkeys(edge.box for edge in graph.edges if edge.box is not None)
+    return Necessary(tuple(witnesses), possible, waits, opaque(own, event, register), tuple(boxes))
 
 
 def guessed(box: Box) -> float:
