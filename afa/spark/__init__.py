@@ -4,6 +4,9 @@
 
 plan            `match`
 pattern_said    what a pattern says itself; dealing: rows to their buckets, and what these say as columns
+replay_plan     `replay`: a static table, read only where a match can lie
+candidate_rows  rows that may be what a match must contain; box_conditions: as conditions that readers hold against statistics
+span_rows       which rows lie in the spans around them, on workers
 job             what every worker must know: pattern, keys, columns; and what a bucket answers
 typed           columns of a DataFrame as fields of an event, and what is refused of a table
 watermark       a stream's watermark: its own, ours, one before 1970
@@ -28,6 +31,7 @@ from afa.spark.arc_lines import ArcLog as arc_log  # noqa: N813  (it is called l
 from afa.spark.live_query import Served, serve
 from afa.spark.metrics import line, listener, metrics
 from afa.spark.plan import match
+from afa.spark.replay_plan import replay
 from afa.spark.session import NEEDED, local_session
 from afa.spark.table_folder import current, keep_current
 
@@ -42,5 +46,6 @@ __all__ = [
     "local_session",
     "match",
     "metrics",
+    "replay",
     "serve",
 ]

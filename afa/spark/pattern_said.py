@@ -23,6 +23,7 @@ class Said(NamedTuple):
     window: str | timedelta | None
     sequence: str | None
     asked: Asked  # the stages around its operator
+    query: Query | None  # which said all this
 
 
 def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: str | None) -> Said:
@@ -35,7 +36,7 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
     """
     if isinstance(pattern, Builder):
         pattern = pattern.query(tick=pattern.tick or "us")
-    asked = NONE
+    asked, query = NONE, pattern if isinstance(pattern, Query) else None
     if isinstance(pattern, Query):
         asked = _asked(pattern)
         pattern, key, window, sequence = _said(pattern, key=key, window=window, sequence=sequence)
@@ -46,7 +47,7 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
         )
     if key is None:
         raise AfaError("expected the names of key columns but got key=None")
-    return Said(pattern, key, window, sequence, asked)
+    return Said(pattern, key, window, sequence, asked, query)
 
 
 def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None, str | None]:

@@ -149,7 +149,7 @@ def match(
     ``le`` follows the watermark of the rows, so that none of these needs a watermark of its own. A match after one with time-outs
     or ``speculation=`` is refused: use a second query.
     """
-    automaton, key, window, sequence, asked = said_of(automaton, key, window, sequence)
+    automaton, key, window, sequence, asked, _ = said_of(automaton, key, window, sequence)
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)

@@ -1,0 +1,254 @@
+"""`replay`: the matches of a static table, read only where one can lie; tasks are intervals of keys."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.types import LongType, StructField, StructType
+
+from afa.errors import AfaError
+from afa.language.builder import Builder
+from afa.language.query import Query
+from afa.model.automaton import Automaton
+from afa.model.reach import check_whole
+from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
+from afa.spark.candidate_rows import Ends, History, Sought, ends_of, sought
+from afa.spark.dealing import at_once, ddl, finished, labelled, packed
+from afa.spark.job import Job, job_of
+from afa.spark.packed_rows import packer
+from afa.spark.pattern_said import Said, said_of, tell_of_python
+from afa.spark.plan import match
+from afa.spark.session import BUCKETS
+from afa.spark.shipped import by_value, shipped
+from afa.spark.span_rows import PackedSpans, SpanRows
+from afa.spark.typed import check_names, check_tables, column, key_types, timed
+
+log = logging.getLogger("afa.spark")
+SPAN = "interval"
+
+
+class Options(NamedTuple):
+    """What is said beside a pattern; as of `replay`."""
+
+    time: str
+    until: str | None
+    diff: str | None
+    end: str
+    on_fault: str
+    buckets: int
+    longest: bool
+    members: str | None
+    require: bool
+
+
+class SparkPlan(NamedTuple):
+    """What a replay does; ``print`` shows it.
+
+    Attributes
+    ----------
+    witnesses : tuple of str
+        What a match must contain, in order.
+    steps : tuple of str
+        The jobs that looked for it, in the order in which they ran: how many rows each has found.
+    spans, keys : int
+        How many spans of time go through operators, and of how many keys.
+    times : tuple of (int, int)
+        The stretches of time, ``[low, high)`` in microseconds, in which rows are read.
+    reason : str or None
+        Why all rows go through operators; None: they do not.
+    """
+
+    witnesses: tuple[str, ...]
+    steps: tuple[str, ...] = ()
+    spans: int = 0
+    keys: int = 0
+    times: tuple[tuple[int, int], ...] = ()
+    reason: str | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether all rows go through operators."""
+        return self.reason is not None
+
+    def __str__(self) -> str:
+        if self.full:
+            return f"full run ({self.reason})"
+        if not self.spans:
+            return "; ".join([*self.steps, "so no match is possible"])
+        counts = [_counted(len(self.times), "stretch", "stretches"), _counted(self.spans, "span"), _counted(self.keys, "key")]
+        return "; ".join([*self.steps, "read in {} of time: {} of {}".format(*counts)])
+
+
+def _counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+class Replaying:
+    """What `replay` returns: called with a static table, it returns the matches. ``plan``: how, once it has been called."""
+
+    def __init__(self, said: Said, options: Options) -> None:
+        self._said, self._options = said, options
+        self.plan: SparkPlan | None = None
+
+    def __call__(self, events: DataFrame) -> DataFrame:
+        """Return the matches of a static table."""
+        classes = [] if self._said.asked.event is None else [self._said.asked.event]
+        with by_value(self._said.automaton, *classes):
+            return self._found(events)
+
+    def _found(self, events: DataFrame) -> DataFrame:
+        options = self._options
+        history = self._history(events)
+        ends = ends_of(history, options.end)
+        where = sought(history, ends)
+        if where.reason is not None:
+            if options.require:
+                raise AfaError(
+                    f"expected a pattern that needs some rare event, with require=True, but got a full run: {where.reason}"
+                )
+            self._tell(SparkPlan(where.witnesses, where.steps, reason=where.reason))
+            return self._in_full(events)
+        assert where.spans is not None
+        times = tuple(stretches(where.spans))
+        many = len(set(where.spans.key.tolist()))
+        self._tell(SparkPlan(where.witnesses, where.steps, len(where.spans), many, times))
+        return self._in_spans(history, where, times, ends)
+
+    def _tell(self, plan: SparkPlan) -> None:
+        self.plan = plan
+        log.info("replay: %s", plan)
+
+    def _history(self, events: DataFrame) -> History:
+        """Return a table with the job that is asked for, checked."""
+        options = self._options
+        check_tables(events, None)
+        if events.isStreaming:
+            raise AfaError("expected a static table, all rows of which are there, but got a stream: afa.spark.match takes one")
+        if isinstance(self._said.automaton, Automaton):
+            check_whole(self._said.automaton)
+        if options.end not in ("latest", "forever"):
+            raise AfaError(f'expected end="latest" or "forever" but got end={options.end!r}')
+        job = self._job(events, options)
+        names = [field.name for field in job.fields]
+        if job.sequence is not None and job.sequence not in names:
+            raise AfaError(f"expected the event's field that orders rows, of {', '.join(names)}, but got sequence={job.sequence!r}")
+        check_names(events, job)
+        history = History(events, job, options.time, options.until, options.diff)
+        history.typed(history.rows(events))  # which says what is missing
+        tell_of_python(job)
+        return history
+
+    def _job(self, events: DataFrame, options: Options, span: str | None = None) -> Job:
+        """Return the job; with ``span`` that of operators whose key has the number of a span behind its own columns."""
+        said = self._said
+        types = key_types(events.schema, said.key)
+        names = (said.key,) if isinstance(said.key, str) else tuple(said.key)
+        return job_of(
+            said.automaton,
+            said.key if span is None else (*names, span),
+            said.window,
+            said.sequence,
+            options.buckets,
+            options.on_fault,
+            types if span is None else [*types, pa.int64()],
+            lifetimes=options.until is not None,
+            asked=said.asked,
+            longest=options.longest,
+            members=options.members,
+        )
+
+    def _in_full(self, events: DataFrame) -> DataFrame:
+        said, options = self._said, self._options
+        given = options._asdict()
+        del given["require"]
+        if said.query is not None:
+            return match(said.query, **given)(events)
+        return match(said.automaton, key=said.key, window=said.window, sequence=said.sequence, **given)(events)
+
+    def _in_spans(self, history: History, where: Sought, times: Sequence[tuple[int, int]], ends: Ends) -> DataFrame:
+        """Return what operators find in spans: one for each, as the number of the span is part of its key."""
+        events, spans, keys, job = history.events, where.spans, where.keys, history.job
+        assert spans is not None
+        taken = {name.lower() for name in (*events.columns, *job.schema.names, *(field.name for field in job.shown.fields))}
+        span = next(name for name in (SPAN, *(f"{SPAN}{n}" for n in range(len(taken)))) if name not in taken)
+        by_span = self._job(events, self._options, span)
+        pack: Any = packer(by_span, history.time, history.until)
+        if keys is None or not len(spans):
+            nothing = events.where(F.lit(False)).withColumn(span, F.lit(0).cast("bigint"))
+            return self._matched(history.typed(timed(nothing, history.time), by_span), events, job, by_span, pack, ends)
+        rows = rows_within(events, history.time, times)
+        for name, values in zip(job.keys, keys.values):
+            if len(values) <= FEW_KEYS:
+                rows = rows.where(column(name).isin(values.to_pylist()))
+        typed = history.typed(timed(rows, history.time))
+        return self._matched(typed, events, job, by_span, PackedSpans(SpanRows(keys, job.keys, spans, span), pack), ends)
+
+    def _matched(self, typed: DataFrame, events: DataFrame, job: Job, by_span: Job, pack: Any, ends: Ends) -> DataFrame:
+        schema = StructType([*events.schema.fields, StructField(by_span.keys[-1], LongType())])
+        grouped = labelled(packed(typed, by_span, pack), by_span.buckets).groupBy("bucket")
+        work = shipped(at_once(by_span, ends.latest), by_span.automaton.arcs)
+        found = grouped.applyInArrow(work, ddl(schema, by_span))
+        return finished(found.drop(by_span.keys[-1]), job, events.schema)
+
+
+def replay(
+    automaton: Automaton | Query | Builder,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str,
+    window: str | timedelta | None = None,
+    until: str | None = None,
+    diff: str | None = None,
+    sequence: str | None = None,
+    end: str = "latest",
+    on_fault: str = "report",
+    buckets: int = BUCKETS,
+    longest: bool = False,
+    members: str | None = None,
+    require: bool = False,
+) -> Replaying:
+    """Return a function that finds the matches of a static table, read only where one can lie: ``table.transform(replay(..))``.
+
+    Which events a match must contain follows from the automaton. Spark looks for rows that may be the rarest of them, by conditions
+    that its readers hold against the table's own statistics, so that files and row groups without any are left out; then, where
+    that leaves many, for the next one's around these. The rows of their keys around them, within the window, go through operators.
+
+    Parameters
+    ----------
+    automaton, key, time, window, until, diff, sequence, end, on_fault, buckets, longest, members
+        As of `match` for a static table.
+    require : bool
+        Whether a full run is refused, if only that would do.
+
+    Returns
+    -------
+    callable
+        Takes a static DataFrame and returns one: the rows of ``kind = match`` that `match` returns, in the same columns. Its
+        attribute ``plan``, once it has been called, says what it does, as does a line of the log ("afa.spark", at level INFO).
+
+    Raises
+    ------
+    AfaError
+        As of `match`; the table is a stream; with ``require``, the reason why all of it would have to be read. Raised when the
+        function is called.
+
+    Notes
+    -----
+    Where a match can lie is found when the function is called, by a few jobs: one on the first rows, one for each witness, and one
+    more over the times alone with time-outs or ``until=``. Rows around are read when the result is. A table that is costly to
+    compute is better written, or cached, before.
+
+    It is a full run, by `match`, without a window, where every event may be part of a match or at least every second one may be a
+    witness, where more than a million rows may be each of them, and for a query that begins with a negation.
+
+    Rows that no match can contain are not looked at: a bad one among them is not told, and no function is asked of them. Rows of
+    ``kind = fault`` tell of the others.
+    """
+    said = said_of(automaton, key, window, sequence)
+    return Replaying(said, Options(time, until, diff, end, on_fault, buckets, longest, members, require))

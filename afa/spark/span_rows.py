@@ -1,0 +1,127 @@
+"""On workers: which rows lie in a span of their key. It goes to them as plain arrays; this module knows nothing of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.replay.spans import Places, Spans
+from punctuation.time import BEGINNING
+
+
+class KeyNumbers(NamedTuple):
+    """Keys as numbers: column by column, each value known by its place; a key of several by what those before it gave.
+
+    Attributes
+    ----------
+    values : tuple of pyarrow.Array
+        Of each column, the values that some key has.
+    codes : tuple of numpy.ndarray
+        Of each column but the first, sorted: ``number so far * len(values) + place``, for those that some key has.
+
+    Examples
+    --------
+    >>> columns = [pa.chunked_array([["a", "b", "a", None]]), pa.chunked_array([[1, 1, 2, 2]])]
+    >>> keys = KeyNumbers.of(columns)
+    >>> keys.numbers(columns).tolist(), keys.numbers([pa.chunked_array([["b", "c"]]), pa.chunked_array([[2, 1]])]).tolist()
+    ([0, 2, 1, -1], [-1, -1])
+    """
+
+    values: tuple[Any, ...]
+    codes: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[pa.ChunkedArray]) -> KeyNumbers:
+        """Return the keys of some rows; a row without one counts nothing."""
+        values: list[Any] = []
+        codes: list[Any] = []
+        number = np.zeros(len(columns[0]), np.int64)
+        for column in columns:
+            values.append(pc.unique(column).drop_null())
+            code = _coded(number, _places(column, values[-1]), len(values[-1]))
+            if len(values) > 1:
+                codes.append(np.unique(code[code >= 0]))
+                code = _ranked(code, codes[-1])
+            number = code
+        return cls(tuple(values), tuple(codes))
+
+    def numbers(self, columns: Sequence[pa.ChunkedArray]) -> Any:
+        """Return the numbers of the keys of rows; -1: of one that is not known."""
+        number = _places(columns[0], self.values[0])
+        for column, values, codes in zip(columns[1:], self.values[1:], self.codes):
+            number = _ranked(_coded(number, _places(column, values), len(values)), codes)
+        return number
+
+    def __len__(self) -> int:
+        return len(self.codes[-1]) if self.codes else len(self.values[0])
+
+
+def _places(column: pa.ChunkedArray, values: Any) -> Any:
+    return pc.fill_null(pc.index_in(column, value_set=values.cast(column.type)), -1).to_numpy().astype(np.int64)
+
+
+def _coded(number: Any, place: Any, many: int) -> Any:
+    return np.where((number >= 0) & (place >= 0), number * many + place, -1)
+
+
+def _ranked(code: Any, codes: Any) -> Any:
+    if not len(codes):
+        return np.full(len(code), -1, np.int64)
+    found = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
+    return np.where(codes[found] == code, found, -1)
+
+
+class SpanRows:
+    """The rows of spans.
+
+    Parameters
+    ----------
+    keys : KeyNumbers
+    names : sequence of str
+        The columns of the key.
+    spans : Spans
+    span : str
+        The column that gets the number of a row's span.
+    """
+
+    def __init__(self, keys: KeyNumbers, names: Sequence[str], spans: Spans, span: str) -> None:
+        self._keys, self._names, self._spans, self._span = keys, list(names), spans, span
+        self._at: tuple[Places, Any] | None = None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield of each batch the rows that lie in spans, with the number of the span."""
+        for batch in batches:
+            le = pc.fill_null(batch["le"], BEGINNING).to_numpy(zero_copy_only=False)
+            key = self._keys.numbers([pa.chunked_array([batch[name]]) for name in self._names])
+            number = self.numbers(key, le)
+            rows = np.flatnonzero(number >= 0)
+            if len(rows):
+                kept = batch.take(pa.array(rows))
+                yield pa.RecordBatch.from_arrays([*kept.columns, pa.array(number[rows])], names=[*kept.schema.names, self._span])
+
+    def numbers(self, key: Any, le: Any) -> Any:
+        """Return the number of the span in which an event of a key, by number, lies; -1: of none. O(n log spans)."""
+        spans = self._spans
+        if not len(spans):
+            return np.full(len(le), -1, np.int64)
+        if self._at is None:
+            at = Places(np.unique(np.concatenate([spans.low, spans.high])))
+            self._at = at, at.of(spans.key, spans.low)
+        at, mine = self._at
+        found = np.maximum(np.searchsorted(mine, at.of(key, le), "right") - 1, 0)
+        return np.where((spans.key[found] == key) & (spans.low[found] <= le) & (le < spans.high[found]), found, -1)
+
+
+class PackedSpans(NamedTuple):
+    """The step that finds rows of spans and packs them for their buckets: it travels to the workers."""
+
+    rows: SpanRows
+    pack: Callable[[Any], Any]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the parts of rows that lie in spans."""
+        yield from self.pack(self.rows(batches))
