@@ -14,7 +14,7 @@ run             the loop: batches, promises, changes; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input
 serve_run       afa serve: an input that plays (pace), and the live page of it
-index_run       what `afa index` writes, and says
+index_run       what `afa index` writes, and says; replay_run: what `afa replay` finds, and the plan
 show            what `afa show` shows
 why             what `afa why` counts; kept_rows: of which rows; why_screen: how it is shown
 diagnosis       the sentence of `afa why`, if nothing has matched

@@ -19,6 +19,7 @@ from afa.cli.options import (
     COLLAPSE,
     COLUMNS,
     END,
+    EXPLAIN,
     FILE,
     HAVING,
     HOST,
@@ -27,6 +28,7 @@ from afa.cli.options import (
     LATE_ROWS,
     LATENESS,
     LONGEST,
+    MATCHES_OUT,
     MEMBERS,
     MOST_KEPT,
     ORDER,
@@ -36,6 +38,7 @@ from afa.cli.options import (
     REPORT,
     RESULT,
     SIGMA,
+    SOURCE,
     SPEED,
     THREADS,
     TICK,
@@ -371,6 +374,64 @@ def why(
         if not console.is_terminal and "COLUMNS" not in os.environ:
             console.width = WIDE
         show_funnel(funnel, console)
+
+
+@app.command()
+def replay(
+    pattern: Pattern,
+    source: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=SOURCE)],
+    time: Annotated[
+        str | None, option(COLUMNS, "When each row happened: integers or timestamps.", "--time", "--le", metavar="COL")
+    ] = None,
+    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
+    until: Annotated[
+        str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", "--until", "--re", metavar="COL")
+    ] = None,
+    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
+    type_: Annotated[
+        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
+    ] = None,
+    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
+    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
+    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
+    end: Annotated[End, option(ORDER, END)] = End.latest,
+    explain: Annotated[bool, option(RESULT, EXPLAIN, "--explain")] = False,
+    require: Annotated[bool, option(RESULT, "Stop where all rows would have to be read, and say why.", "--require")] = False,
+    output: Annotated[Path | None, option(RESULT, MATCHES_OUT, metavar="FILE", callback=output_file)] = None,
+    matches: Annotated[int, option(RESULT, "How many matches to print; -1: all.", metavar="N", min=-1)] = 20,
+    longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no plan.", rich_help_panel=RESULT)] = False,
+) -> None:
+    """Find the matches of stored history, and read only where one can lie.
+
+    What a match must contain follows from the pattern; statistics of the files, and scans of single columns, tell where that can be;
+    the rows around go through the pattern. Matches are those of `afa run` over all rows. The plan says what was read.
+
+    [bold]afa replay insider.py trades/ --time at --key symbol --window 10s[/]
+    [bold]afa replay insider.py trades/ --time at --key symbol --window 10s --explain[/]
+    """
+    from afa.cli.replay_run import Replaying, replay_job
+    from afa.cli.request import Job
+
+    with plain_exit():
+        job = Job(
+            pattern=pattern,
+            file=source[0],
+            le=time,
+            re=until,
+            diff=diff,
+            keys=tuple(dict.fromkeys(key or ())),
+            window=window,
+            tick=tick.value if tick else None,
+            sequence=sequence,
+            type=type_,
+            end=end.value,
+            output=None if output is None else str(output),
+            matches=matches,
+            quiet=quiet,
+            longest=longest,
+        )
+        replay_job(job, Replaying(tuple(source), explain, require))
 
 
 @app.command()

@@ -1,0 +1,134 @@
+"""What `afa replay` does: the matches of stored history on standard output, the plan, and a progress bar, on standard error."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from afa.cli.bytes import STREAM
+from afa.cli.fault import CommandError, Terminal
+from afa.cli.load import load
+from afa.cli.load_query import is_query, load_query
+from afa.cli.output_times import in_text
+from afa.cli.read import open_source
+from afa.cli.request import Job
+from afa.cli.write import check_output, writing
+from afa.model.automaton import Automaton
+from afa.replay.replaying import explain, replay
+from afa.replay.scan_plan import Plan
+from afa.replay.stored import Stored
+
+
+class Replaying(NamedTuple):
+    """What is asked beside the pattern, its columns and its window: `Job`."""
+
+    source: tuple[str, ...]
+    explain: bool = False
+    require: bool = False
+
+
+def replay_job(job: Job, asked: Replaying) -> None:
+    """Replay stored history, and show what was found, and how.
+
+    Raises
+    ------
+    AfaError
+        As `afa.replay.replay`; a `CommandError` for what is wrong with the command.
+    """
+    check_output(job.output, job.pattern, *asked.source)
+    stored = Stored(asked.source[0] if len(asked.source) == 1 else list(asked.source))
+    pattern, job = _pattern(job, stored)
+    said: dict[str, Any] = {"time": job.le, "until": job.re, "tick": job.tick}
+    if isinstance(pattern, Automaton):
+        key = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
+        said |= {"key": key, "window": job.window, "sequence": job.sequence}
+    console = Terminal(stderr=True, highlight=False)
+    if asked.explain:
+        _explained(explain(pattern, stored, **said), console)
+        return
+    with _Bar(console, job.quiet) as bar:
+        found = replay(
+            pattern,
+            stored,
+            **said,
+            diff=job.diff,
+            end=job.end,
+            longest=job.longest,
+            require=asked.require,
+            progress=bar.update,  # type: ignore[arg-type]
+        )
+    with writing(job.output, found.matches.schema) as write:
+        write(found.matches)
+    if job.output != STREAM:
+        _shown(found.matches, job)
+    if not job.quiet:
+        many = found.matches.num_rows
+        console.print(f"{many:,} match{'' if many == 1 else 'es'}", style="bold")
+        console.print(str(found.plan), style="dim", markup=False, soft_wrap=True)
+
+
+def _pattern(job: Job, stored: Stored) -> tuple[Any, Job]:
+    """Return the automaton or query, and the job that it asks for."""
+    found = None if is_query(job.pattern) else load(job.pattern)
+    if isinstance(found, Automaton):
+        return found, _in_ticks(job, stored)
+    if not stored.files or not stored.files[0].parquet:
+        raise CommandError(f"expected Parquet files for a query, whose columns are its fields, but got {stored.name}")
+    return load_query(job, open_source(stored.files[0].path, "parquet"), found)
+
+
+def _in_ticks(job: Job, stored: Stored) -> Job:
+    """Return a job whose tick is said: ms where times are timestamps, as of `afa run`."""
+    times = [field.name for field in stored.schema if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type)]
+    name = job.le or ("le" if "le" in stored.schema.names else times[0] if len(times) == 1 else None)
+    return job._replace(tick=job.tick or ("ms" if name in times else None))
+
+
+def _explained(plan: Plan, console: Terminal) -> None:
+    for n, text in enumerate(plan.witnesses, 1):
+        typer.echo(f"{n}. {text}")
+    typer.echo(str(plan))
+
+
+def _shown(matches: pa.Table, job: Job) -> None:
+    """Print matches, as many as are wanted."""
+    part = matches if job.matches < 0 else matches.slice(0, job.matches)
+    for row in in_text(part).to_pylist():
+        le, re = row.pop("le"), row.pop("re")
+        values = " ".join(f"{name}={value}" for name, value in row.items())
+        typer.echo(f"[{le}, {'forever' if re is None else re}) {values}".rstrip())
+    if len(part) < len(matches) and part.num_rows:
+        left = len(matches) - len(part)
+        typer.echo(f"... {left:,} more matches (--matches N prints more, --output FILE writes all)", err=True)
+
+
+class _Bar:
+    """A progress bar on a terminal."""
+
+    def __init__(self, console: Terminal, quiet: bool) -> None:
+        shown = console.is_terminal and not quiet
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} of {task.total:,} row groups"),
+            TimeElapsedColumn(), console=console, transient=True, disable=not shown, redirect_stdout=False, redirect_stderr=False,
+        )  # fmt: skip
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> _Bar:
+        if not self._bar.disable:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self._bar.disable:
+            self._bar.stop()
+            sys.stderr.flush()
+
+    def update(self, what: str, done: int, many: int) -> None:
+        """Show how far a part of the work is."""
+        if what not in self._tasks:
+            self._tasks[what] = self._bar.add_task(what, total=many)
+        self._bar.update(self._tasks[what], completed=done, total=many)
