@@ -170,7 +170,7 @@ class Gate(HoldsBack):
             self.reason = obstacle(core, self.window)
         if self.reason is None and self._restored:
             known = set(self.boxes)
-            found = necessary(core.automaton, servings, lambda box: 1e-9 if box in known else 1.0)
+            found = necessary(core.automaton, servings, lambda box: 1e-9 if box in known else 0.5)
             self.witness = next((each for each in found.witnesses if set(each.boxes) <= known), None)
             wanted("an operator that has the Gate's witness", self.witness, self.boxes)
         elif self.reason is None:
