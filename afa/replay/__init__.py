@@ -5,6 +5,7 @@ stored           a stored table: files of row groups, and what their statistics 
 sidecar          an index beside a file: blocks of rows, their times, and bounds and sums of their columns
 sidecar_file     how it is written and checked; block_columns: what it knows of a column in each block
 spans            spans of time of keys: joined, met, looked up
+units            row groups, or blocks of them, where an index tells more
 holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
 question         what is asked of a stored table: a pattern bound to its columns, and when each row group was

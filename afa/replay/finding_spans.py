@@ -106,7 +106,7 @@ def first_scan(asking: Question, needs: Necessary, costs: Costs, longest: int, p
 
 def by_statistics(asking: Question, needs: Necessary, longest: int) -> tuple[list[Any], Spans]:
     """Return in which row groups each witness may lie, and the times in which a match may: the coarse pattern map (Sec. 3.4.3)."""
-    extents, witnesses = asking.extents, needs.witnesses
+    extents, witnesses = asking.units.extents, needs.witnesses
     viable = [extents.may_hold(witness.boxes) for witness in witnesses]
     least, latest = extents.least, extents.latest
     for one, two in [*((i, i + 1) for i in range(len(viable) - 1)), *((i, i - 1) for i in range(len(viable) - 1, 0, -1))]:
@@ -120,7 +120,7 @@ def by_statistics(asking: Question, needs: Necessary, longest: int) -> tuple[lis
         low = least[may] if witness.first else later(least[may], 1 - longest)
         high = later(latest[may], 1) if witness.last and not needs.waits else later(latest[may], longest)
         regions.append(joined(np.zeros(len(low), np.int64), low, high))
-    return viable, all_met(regions)
+    return [asking.units.of_groups(may, len(asking.stored)) for may in viable], all_met(regions)
 
 
 def _countable(asking: Question) -> bool:

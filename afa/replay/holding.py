@@ -8,7 +8,7 @@ that has been cut off is a bound of all that begins like it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import pyarrow as pa
 from afa.errors import AfaError
 from afa.expression.intervals import Range
 from afa.frames.decoded import Frame
-from afa.replay.stored import Bounds, Stored
+from afa.replay.stored import Bounds
 from afa.replay.witness.boxes import Box
 from afa.schema import Field, Schema
 from punctuation.time import BEGINNING, FOREVER
@@ -44,19 +44,40 @@ class Extent(NamedTuple):
 
 
 class Extents:
-    """The bounds of fields in the row groups of a source, each worked out once.
+    """The bounds of fields in the row groups of a source, or in blocks of them, each worked out once.
 
-    ``least``, ``latest``: the least and the largest LE of each row group.
+    Parameters
+    ----------
+    bounds : callable
+        Returns the `Bounds` of a column.
+    schema : pyarrow.Schema
+        The types of columns.
+    rows : numpy.ndarray of int64
+        How many rows each row group has.
+    events : Schema
+    tick : str or None
+    least, latest : numpy.ndarray of int64
+        The least and the largest LE of each row group.
     """
 
-    def __init__(self, stored: Stored, events: Schema, tick: str | None, least: Any, latest: Any) -> None:
-        self._stored, self._events, self._tick = stored, events, tick
+    def __init__(
+        self,
+        bounds: Callable[[str], Bounds],
+        schema: pa.Schema,
+        rows: Any,
+        events: Schema,
+        tick: str | None,
+        least: Any,
+        latest: Any,
+    ) -> None:
+        self._bounds, self._schema, self.rows = bounds, schema, rows
+        self._events, self._tick = events, tick
         self.least, self.latest = least, latest
         self._known: dict[str, Extent | None] = {}
 
     def may_hold(self, boxes: Sequence[Box]) -> Any:
         """Return which row groups may have a row in one of the boxes."""
-        found = np.zeros(len(self._stored), bool)
+        found = np.zeros(len(self.rows), bool)
         for box in boxes:
             here = (self.latest >= box.since) & (self.least < box.until)
             for name, allowed in box.fields:
@@ -76,22 +97,22 @@ class Extents:
 
     def _extent(self, name: str) -> Extent | None:
         if name == self._events.instant:
-            some = np.zeros(len(self._stored), bool)
+            some = np.zeros(len(self.rows), bool)
             return Extent(self.least, self.latest, ~some, some, some)
         if name not in self._known:
-            self._known[name] = extent_of(self._stored.bounds(name), self._stored, self._field(name), self._events, self._tick)
+            kind = self._schema.field(name).type
+            self._known[name] = extent_of(self._bounds(name), kind, self.rows, self._field(name), self._events, self._tick)
         return self._known[name]
 
     def _may(self, name: str, allowed: Range) -> Any:
         extent = self._extent(name)
-        return np.ones(len(self._stored), bool) if extent is None else within(allowed, extent, self._field(name))
+        return np.ones(len(self.rows), bool) if extent is None else within(allowed, extent, self._field(name))
 
 
-def extent_of(bounds: Bounds, stored: Stored, field: Field, events: Schema, tick: str | None) -> Extent | None:
-    """Return the bounds of a column as those of an event's field; None: nobody knows them."""
-    kind = stored.schema.field(field.name).type
+def extent_of(bounds: Bounds, kind: pa.DataType, rows: Any, field: Field, events: Schema, tick: str | None) -> Extent | None:
+    """Return the bounds of a column of a type as those of an event's field; None: nobody knows them."""
     known = np.array([low is not None and high is not None for low, high in zip(bounds.low, bounds.high)], bool)
-    empty = (bounds.nulls == stored.rows) & ~known
+    empty = (bounds.nulls == rows) & ~known
     nulls = bounds.nulls != 0
     if not _trusted(kind) or not known.any():
         return Extent(bounds.nulls, bounds.nulls, np.zeros(len(known), bool), empty, nulls)

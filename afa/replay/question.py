@@ -18,8 +18,10 @@ from afa.frames.slicing import columns_of
 from afa.model.arc import Arc
 from afa.model.binding import bound_arc
 from afa.replay.holding import Extents
+from afa.replay.sidecar import Sidecar, sidecar_of
 from afa.replay.spans import later
 from afa.replay.stored import Stored
+from afa.replay.units import Units, block_times, units_of
 from afa.replay.witness.boxes import Serving
 from afa.replay.witness.witnesses import Necessary, Share, necessary
 from afa.schema import as_ticks
@@ -47,6 +49,8 @@ class Question(NamedTuple):
         The name of that column.
     extents : Extents
         What the footers tell of each row group, its times among it.
+    units : Units
+        What is told of parts of row groups, where an index beside a file tells more.
     """
 
     stored: Stored
@@ -59,6 +63,7 @@ class Question(NamedTuple):
     by_span: Asked | None
     span: str
     extents: Extents
+    units: Units
 
     @property
     def strict(self) -> bool:
@@ -126,14 +131,15 @@ def question(
     by_span = None
     if plan.alone and (not hasattr(pattern, "operator") or hasattr(pattern, "operator_by") or hasattr(pattern, "query")):
         by_span = asked(pattern, options._replace(tick=plan.tick), by=span)
-    least, latest = times_of_groups(stored, head, reading.time, plan.tick, rows)
-    return Question(
-        stored, head, pattern, options, given, reading, plan, by_span, span, Extents(stored, plan.events, plan.tick, least, latest)
-    )
+    sidecar = sidecar_of(stored, reading.time, [field.name for field in plan.fields])
+    least, latest = times_of_groups(stored, reading.time, plan.tick, rows, sidecar)
+    extents = Extents(stored.bounds, stored.schema, stored.rows, plan.events, plan.tick, least, latest)
+    units = units_of(stored, sidecar, reading.time, plan.events, plan.tick, extents)
+    return Question(stored, head, pattern, options, given, reading, plan, by_span, span, extents, units)
 
 
-def times_of_groups(stored: Stored, head: Frame, time: str, tick: str | None, rows: bool = True) -> tuple[Any, Any]:
-    """Return the least and the largest LE of each row group: as its statistics tell, or, where they don't, its rows."""
+def times_of_groups(stored: Stored, time: str, tick: str | None, rows: bool, sidecar: Sidecar | None) -> tuple[Any, Any]:
+    """Return the least and the largest LE of each row group: as its statistics tell, an index beside it, or else its rows."""
     bounds, kind = stored.bounds(time), stored.schema.field(time).type
     told = np.array([low is not None and high is not None for low, high in zip(bounds.low, bounds.high)], bool)
     trusted = pa.types.is_signed_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind)
@@ -143,6 +149,12 @@ def times_of_groups(stored: Stored, head: Frame, time: str, tick: str | None, ro
             column = pa.array([value for value, known in zip(values, told) if known], kind)
             ends[side, told] = Frame(pa.table({time: column})).ticks(time, tick, "time")
     told &= trusted & (bounds.nulls == 0)
+    if sidecar is not None:
+        low, high = block_times(stored, sidecar, time, tick)
+        ends[0, sidecar.covered], ends[1, sidecar.covered] = FOREVER, BEGINNING
+        np.minimum.at(ends[0], sidecar.group, low)
+        np.maximum.at(ends[1], sidecar.group, high)
+        told |= sidecar.covered
     if not rows:
         ends[0, ~told], ends[1, ~told] = BEGINNING, FOREVER - 1
         return ends[0], ends[1]

@@ -121,8 +121,8 @@ def necessary(automaton: Automaton, servings: Sequence[Serving] | None = None, s
     event, register = automaton.event_schema, automaton.register_schema
     program = Program(automaton.start, finals, automaton.register, event, register, tuple(own))
     graph = run_graph(program)
-    cuts = _chain(graph, share or guessed)
-    cuts = [cut for cut in cuts if not any(graph.edges[n].box.everything for n in cut)]  # type: ignore[union-attr]
+    known = share or guessed
+    cuts = [cut for cut in _chain(graph, known) if all((box := graph.edges[n].box) and known(box) < 1 for n in cut)]
     waits = any(edge.arc.kind == TIMEOUT for edge in graph.edges)
     witnesses = []
     for place, cut in enumerate(cuts):
