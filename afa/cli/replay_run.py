@@ -56,10 +56,10 @@ def replay_job(job: Job, asked: Replaying) -> None:
             stored,
             **said,
             diff=job.diff,
-            end=job.end,
+            end=job.end,  # type: ignore[arg-type]
             longest=job.longest,
             require=asked.require,
-            progress=bar.update,  # type: ignore[arg-type]
+            progress=bar.update,
         )
     with writing(job.output, found.matches.schema) as write:
         write(found.matches)

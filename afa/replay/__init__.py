@@ -4,7 +4,7 @@ witness/         what events a match must contain, from the automaton alone
 stored           a stored table: files of row groups, and what their statistics say
 sidecar          an index beside a file: blocks of rows, their times, and bounds and sums of their columns
 sidecar_file     how it is written and checked; block_columns: what it knows of a column in each block
-spans            spans of time of keys: joined, met, looked up
+key_spans        spans of time of keys: joined, met, looked up
 units            row groups, or blocks of them, where an index tells more
 holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
@@ -17,16 +17,18 @@ costs            what a scan costs, and what it saves
 scan_plan        what was done, in words
 finding_spans    by statistics, then by scans, each inside what the one before has left
 interval_rows    the rows of intervals, by interval
-through_intervals  rows of intervals through an operator, one key for each interval
+through_spans    rows of intervals through an operator, one key for each interval
 replaying        `replay`
 amending         `amend`: the difference that late rows and arcs of the past make
 changed_rows     the changes that `amend` is given; changed_spans: what they concern
 sweeping         `sweep`: several automata that differ in constants, candidates found once
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
-slice_work       slices from blocks that lie in one, and from rows; row_order: blocks by time, and the places of their rows
-known_blocks     blocks of sidecars and footers; row_reading: rows of blocks; time_column, column_totals: times and columns as numbers
-gated            `Gate`: the same before a running operator; gated_operator: the two together; awaited: its witness; holding_back: its state
-held_events, held_rows, open_spans  what a gate holds, one by one and as rows of tables; the spans in which events pass
+slice_work       slices from blocks that lie in one, and from rows; places_in_time: blocks by time, and the places of their rows
+known_blocks     blocks of sidecars and footers; row_reading: rows of blocks
+time_column      times as numbers; column_totals: what is summed up of columns
+gated            `Gate`: the same before a running operator; gated_operator: the two together
+awaited          the witness of a gate; holding_back: its state
+held_events      what a gate holds, one by one; held_rows: as rows of tables; open_spans: the spans in which events pass
 """
 
 from typing import TYPE_CHECKING, Any

@@ -19,9 +19,9 @@ from afa.operator.operator import EngineName
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
 from afa.replay.interval_rows import RowsOfSpans
+from afa.replay.key_spans import Spans, touching
 from afa.replay.question import Question, in_group, longest_lifetime, question
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.spans import Spans, touching
 from afa.replay.through_spans import by_key, joined_rows, taken
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
@@ -129,9 +129,9 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
         op = asking.operator(asking.by_span or asking.plan)
         for change in come.arcs if after else ():
             op.push_arc(change)
-        rows = [stored] if after == applied else [stored, {**changes, "diff": -come.diff if applied else come.diff}]
+        given = [stored] if after == applied else [stored, {**changes, "diff": -come.diff if applied else come.diff}]
         last = FOREVER if asking.reading.end == "forever" else latest[after]
-        tables = list(taken(op, [*rows, *([Punctuation(last)] if asking.plan.waits else [])]))
+        tables = list(taken(op, [*given, *([Punctuation(last)] if asking.plan.waits else [])]))
         sides.append(by_key(tables, asking, spans, keys))
     return netted(*sides)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.replay.spans import Places, Spans, joined, later
+from afa.replay.key_spans import Places, Spans, joined, later
 
 
 class Candidates(NamedTuple):

@@ -101,8 +101,8 @@ def _ends(frame: Frame, reading: Reading, asking: Question, le: Any) -> Any:
         if len(wrong):
             row = int(wrong[0])
             raise ChangeError(
-                f"expected re={int(found[row])}, le + window, as the source has no column of ends, but got re={int(told[row])} in row "
-                f"{row}; say until= if it has one"
+                f"expected re={int(found[row])}, le + window, as the source has no column of ends, but got re={int(told[row])} "
+                f"in row {row}; say until= if it has one"
             )
     return found
 

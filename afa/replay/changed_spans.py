@@ -9,10 +9,10 @@ import numpy as np
 from afa.model.binding import bound_arc
 from afa.replay.changed_rows import Changed
 from afa.replay.group_rows import RowsOfGroup
+from afa.replay.key_spans import Places, Spans, joined, later, touching
 from afa.replay.question import Question, lifetime_of
 from afa.replay.scanning import Block, Scan, Scanner
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.spans import Places, Spans, joined, later, touching
 from afa.replay.witness.boxes import Serving, boxes_of
 from afa.replay.witness.witnesses import Witness
 from punctuation.time import BEGINNING, FOREVER

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.replay.key_spans import Spans, touching
 from afa.replay.scanning import Scan
 from afa.replay.shares import Shares
-from afa.replay.spans import Spans, touching
 from afa.replay.witness.witnesses import Witness
 
 VALUE, ROW, RUN, WHOLE, CALL, SPAN = 9e-9, 12e-9, 150e-9, 120e-9, 2.5e-4, 3e-6

@@ -1,7 +1,9 @@
 """Find the spans in which a match can lie: by statistics, then by scans, each inside what the one before has left.
 
 row groups that may hold each witness  ->  times in which all of them may lie  ->  the column whose scan saves most, there
-  ->  candidates  ->  spans  ->  the next column, in the row groups that spans touch  ->  ..  as long as a scan saves more than it takes
+  ->  candidates  ->  spans  ->  the next column, in the row groups that spans touch  ->  ..
+
+as long as a scan saves more than it costs.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ import numpy as np
 from afa.replay.chains import Candidates, spans_of
 from afa.replay.costs import Costs
 from afa.replay.group_rows import RowsOfGroup
+from afa.replay.key_spans import Spans, all_met, joined, later, touching
 from afa.replay.question import Question
 from afa.replay.scan_plan import Plan, Step
 from afa.replay.scanning import Block, Scan, Scanner, blocks_of
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.spans import Spans, all_met, joined, later, touching
 from afa.replay.witness.witnesses import Necessary, Witness
 
 GAIN = 0.95

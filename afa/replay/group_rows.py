@@ -10,9 +10,9 @@ import numpy as np
 from afa.frames.decoded import Frame
 from afa.frames.slicing import numbered, sortable
 from afa.replay.holding import rows_in
+from afa.replay.key_spans import later
 from afa.replay.question import Question, ends_of
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.spans import later
 from afa.replay.witness.witnesses import Witness
 from punctuation.time import BEGINNING, FOREVER
 

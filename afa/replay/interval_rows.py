@@ -10,9 +10,9 @@ import pyarrow as pa
 from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
+from afa.replay.key_spans import Spans
 from afa.replay.question import Question, in_group
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.spans import Spans
 
 FEW = 1 << 15
 """Of so many rows all columns are read at once."""

@@ -16,10 +16,11 @@ from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import columns_read
 from afa.frames.slicing import columns_of
 from afa.model.arc import Arc
+from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
 from afa.replay.holding import Extents
+from afa.replay.key_spans import later
 from afa.replay.sidecar import Sidecar, sidecar_of
-from afa.replay.spans import later
 from afa.replay.stored import Stored
 from afa.replay.units import Units, block_times, units_of
 from afa.replay.witness.boxes import Serving
@@ -51,6 +52,8 @@ class Question(NamedTuple):
         What the footers tell of each row group, its times among it.
     units : Units
         What is told of parts of row groups, where an index beside a file tells more.
+    also : tuple of Automaton
+        Automata whose matches are to be found, too.
     """
 
     stored: Stored
@@ -64,6 +67,7 @@ class Question(NamedTuple):
     span: str
     extents: Extents
     units: Units
+    also: tuple[Automaton, ...] = ()
 
     @property
     def strict(self) -> bool:
@@ -92,7 +96,8 @@ class Question(NamedTuple):
 
     def necessary(self, share: Share | None = None) -> Necessary:
         """Return what a match must contain."""
-        return necessary(self.plan.automaton, servings(self.plan, self.arcs), share)
+        arcs = [*servings(self.plan, self.arcs), *(Serving(arc) for other in self.also for arc in other.arcs)]
+        return necessary(self.plan.automaton, arcs, share, {state for other in self.also for state in other.final})
 
     def operator(self, of: Asked) -> Any:
         """Make an operator, which has taken the arcs."""

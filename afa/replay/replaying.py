@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -256,9 +256,13 @@ def matches_in(asking: Question, found: Found | None, plan: Plan, progress: Prog
     many = len(groups)
     spans, keys = found.by_key(asking), found.keys
 
-    def count(rows: int) -> None:
-        plan.replayed += rows
-
     plan.read, plan.spans = many, len(spans)
-    tables = list(through_spans(asking, rows_of_spans(asking, spans, keys, groups, told), count))
+    (tables,) = through_spans([asking], counted(rows_of_spans(asking, spans, keys, groups, told), plan))
     return by_key(tables, asking, spans, keys)
+
+
+def counted(parts: Iterator[tuple[Any, int]], plan: Plan) -> Iterator[tuple[Any, int]]:
+    """Yield rows of spans, and count them in the plan."""
+    for columns, then in parts:
+        plan.replayed += len(columns["le"])
+        yield columns, then

@@ -14,9 +14,9 @@ import numpy as np
 from afa.frames.decoded import Frame
 from afa.replay.chains import Candidates
 from afa.replay.group_rows import RowsOfGroup
+from afa.replay.key_spans import Spans, inside, later
 from afa.replay.question import Question, in_group
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.spans import Spans, inside, later
 from afa.replay.witness.witnesses import Witness
 from punctuation.time import BEGINNING, FOREVER
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from afa.replay.column_totals import Plain, Totals, plain, plain_type, totals_of, value_type
 from afa.replay.known_blocks import Blocks
-from afa.replay.row_order import Clusters
+from afa.replay.places_in_time import Clusters
 from afa.replay.row_reading import Pieces, read_groups
 from afa.replay.slices import Cut, Gathered, Slices, joined
 from afa.replay.stored import Stored

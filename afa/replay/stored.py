@@ -48,16 +48,18 @@ class _File:
         self._fragment, self._schema = fragment, schema
         self.path: str = getattr(fragment, "path", "") or "(in memory)"
         self.system: Any = getattr(fragment, "filesystem", None)
-        self.parquet: pq.ParquetFile | None = None
+        self.parquet: Any = None
         self.parts: dict[str, Any] = ds.get_partition_keys(fragment.partition_expression)
         self.stamp = self._look()
         if isinstance(fragment, ds.ParquetFileFragment):
+            system: Any = self.system
             with self._named():
-                self.parquet = pq.ParquetFile(self.path if self._local() else self.system.open_input_file(self.path))
-            metadata = self.parquet.metadata
+                opened = pq.ParquetFile(self.path if self._local() else system.open_input_file(self.path))
+            self.parquet, metadata = opened, opened.metadata
             self.rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
             self._places = {metadata.schema.column(i).path: i for i in range(len(metadata.schema))}
-            self._plain = {field.name for field in self.parquet.schema_arrow if schema.field(field.name).type == field.type}
+            kinds = {field.name: field.type for field in schema}
+            self._plain = {field.name for field in opened.schema_arrow if kinds.get(field.name) == field.type}
         else:
             with self._named():
                 self.rows = [fragment.count_rows()]
@@ -112,7 +114,7 @@ class _File:
         if column in self.parts:
             value = self.parts[column]
             return value, value, self.rows[group] if value is None else 0
-        if self.parquet is None or column not in self._plain:
+        if self.parquet is None or column not in self._plain or column not in self._places:
             return None, None, -1
         found = self.parquet.metadata.row_group(group).column(self._places[column]).statistics
         if found is None:
@@ -189,8 +191,10 @@ class Stored:
         if not kept:
             return file.read(place, names)
         rest = [name for name in names if name not in kept]
-        more = file.read(place, rest) if rest else None
-        return pa.table({name: kept[name] if name in kept else more.column(name) for name in names})
+        if rest:
+            more = file.read(place, rest)
+            kept |= {name: more.column(name) for name in rest}
+        return pa.table({name: kept[name] for name in names})
 
     def keep(self, group: int, table: pa.Table) -> None:
         """Keep columns of a row group for the next reading, as long as there is room."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import pyarrow as pa
 from afa.frames.found import Columns
 from afa.frames.row_groups import Part, through
 from afa.replay.interval_rows import RowsOfSpans
+from afa.replay.key_spans import Spans
 from afa.replay.question import Question
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.spans import Spans
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 
@@ -88,24 +88,27 @@ def _decoded(array: Any) -> Any:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def through_spans(asking: Question, parts: Iterator[tuple[Columns, int]], count: Callable[[int], None]) -> Iterator[Columns]:
-    """Yield what the pattern gives for the rows of spans: with the number of the span as the key."""
-    assert asking.by_span is not None
-    op = asking.operator(asking.by_span)
+def through_spans(askings: Sequence[Question], parts: Iterable[tuple[Columns, int]]) -> list[list[Columns]]:
+    """Return what each of several patterns gives for the rows of spans: with the number of the span as the key.
+
+    ``parts``: rows, which all of them take, and the least LE that any later ones have.
+    """
+    operators = [asking.operator(asking.by_span) for asking in askings if asking.by_span is not None]
+    found: list[list[Columns]] = [[] for _ in operators]
     for columns, then in parts:
-        count(len(columns["le"]))
-        yield from taken(op, [columns, *([Punctuation(then)] if then < FOREVER else [])])
-    last = FOREVER if asking.reading.end == "forever" else asking.latest
-    waits = asking.by_span.waits or asking.reading.diff is not None
-    nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).none()
-    yield from taken(op, [nothing, *([Punctuation(last)] if waits else [])])
+        for op, tables in zip(operators, found):
+            tables += taken(op, [columns, *([Punctuation(then)] if then < FOREVER else [])])
+    for op, tables, asking in zip(operators, found, askings):
+        last = FOREVER if asking.reading.end == "forever" else asking.latest
+        waits = asking.plan.waits or asking.reading.diff is not None
+        nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).none()
+        tables += taken(op, [nothing, *([Punctuation(last)] if waits else [])])
+    return found
 
 
-def taken(op: Any, items: list[Any]) -> Iterator[Columns]:
-    """Yield the tables that a call gives."""
-    for part in op.push_many(items):
-        if not isinstance(part, Punctuation):
-            yield part
+def taken(op: Any, items: list[Any]) -> list[Columns]:
+    """Return the tables that a call gives."""
+    return [part for part in op.push_many(items) if not isinstance(part, Punctuation)]
 
 
 def by_key(tables: Sequence[Columns], asking: Question, spans: Spans, keys: SeenKeys) -> list[Columns]:

@@ -80,7 +80,12 @@ class Necessary(NamedTuple):
     boxes: tuple[Box, ...]
 
 
-def necessary(automaton: Automaton, servings: Sequence[Serving] | None = None, share: Share | None = None) -> Necessary:
+def necessary(
+    automaton: Automaton,
+    servings: Sequence[Serving] | None = None,
+    share: Share | None = None,
+    final: Iterable[str] = (),
+) -> Necessary:
     """Find what a match must contain, from the automaton alone.
 
     Parameters
@@ -91,6 +96,9 @@ def necessary(automaton: Automaton, servings: Sequence[Serving] | None = None, s
         The arcs that serve, with their lifetimes. None: the automaton's own, which were always in force.
     share : callable, optional
         How rare a box is; of several cuts the rarest is taken. None: a guess from the form of the condition.
+
+    final : iterable of str
+        States that are final, too.
 
     Notes
     -----
@@ -117,7 +125,7 @@ def necessary(automaton: Automaton, servings: Sequence[Serving] | None = None, s
     delay >= 60 (flying -> flying)
     """
     own = [Serving(arc) for arc in automaton.arcs] if servings is None else list(servings)
-    finals = automaton.final.union(serving.arc.dst for serving in own if serving.arc.final)
+    finals = automaton.final.union(final, (serving.arc.dst for serving in own if serving.arc.final))
     event, register = automaton.event_schema, automaton.register_schema
     program = Program(automaton.start, finals, automaton.register, event, register, tuple(own))
     graph = run_graph(program)

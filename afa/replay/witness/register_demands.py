@@ -127,7 +127,7 @@ def _leaves(expr: Expr) -> Iterator[Expr]:
 
 
 def _met(leaf: Expr, wanted: Range, kind: type | None, event: Schema | None) -> Iterator[tuple[str, str, Range]]:
-    """Yield how a value that is this leaf lies in a range: ("e" | "r", field, range), or ("", ..): it does; nothing: it does not."""
+    """Yield how this leaf's value lies in a range: ("e" | "r", field, range), or ("", ..): it does; nothing: it does not."""
     match leaf:
         case Const(value):
             if wanted.contains(value):

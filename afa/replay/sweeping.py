@@ -1,0 +1,147 @@
+"""`sweep`: the matches of several patterns in stored history, which is looked through once for all of them.
+
+The automata differ in constants, or in arcs. What a run of any of them must contain is what their arcs together ask for: so what is
+looked for is the loosest of them. The rows around it are read once, and go through each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from afa.change import Change
+from afa.errors import AfaError
+from afa.frames.asked import Options
+from afa.frames.found import joined, written
+from afa.frames.frame_reading import End
+from afa.operator.operator import EngineName
+from afa.replay.question import Question, question
+from afa.replay.replaying import Progress, counted, located
+from afa.replay.scan_plan import Plan
+from afa.replay.stored import Stored
+from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
+
+
+class Swept(NamedTuple):
+    """What a sweep found.
+
+    Attributes
+    ----------
+    matches : dict of str to pyarrow.Table
+        Of each pattern, as `replay` gives them.
+    plan : Plan
+        What was looked through, once for all.
+    """
+
+    matches: dict[str, pa.Table]
+    plan: Plan
+
+
+def sweep(
+    patterns: Mapping[str, Any],
+    source: Any,
+    *,
+    key: str | Sequence[str] | None = None,
+    time: str | None = None,
+    window: int | str | timedelta | None = None,
+    until: str | None = None,
+    diff: str | None = None,
+    sequence: str | None = None,
+    tick: str | None = None,
+    end: End = "latest",
+    arcs: Iterable[Change] = (),
+    engine: EngineName = "auto",
+    longest: bool = False,
+    progress: Progress | None = None,
+) -> Swept:
+    """Find the matches of several patterns in stored history: what if the limit had been 45?
+
+    Parameters
+    ----------
+    patterns : dict of str to pattern
+        Automata, or queries, of one event, one register and one start state: those of a function, called with several constants.
+    source, key, time, window, until, diff, sequence, tick, end, arcs, engine, longest, progress
+        As of `replay`.
+
+    Returns
+    -------
+    Swept
+        ``.matches`` by name, each as `replay` finds them, and the common ``.plan``.
+
+    Raises
+    ------
+    AfaError
+        As `replay`; or two patterns differ in more than arcs, final states and window.
+
+    Notes
+    -----
+    Scans, and the reading of rows, once; the rows that the loosest pattern needs go through each of the patterns.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq
+    >>> from typing import NamedTuple
+    >>> from afa import Arc, Automaton
+    >>> class Trade(NamedTuple):
+    ...     price: float
+    >>> def spike(limit):
+    ...     arcs = [Arc("0", "1", f"price > {limit}"), Arc("1", "2", "price < 50")]
+    ...     return Automaton(start="0", final={"2"}, event=Trade, arcs=arcs)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"price": [92.0, 40.0, 99.5, 45.0], "at": [1, 3, 20, 22]}), f"{folder}/trades.parquet")
+    ...     found = sweep({f"over {x}": spike(x) for x in (90, 95)}, folder, time="at", window=10)
+    >>> {name: table["le"].to_pylist() for name, table in found.matches.items()}
+    {'over 90': [3, 22], 'over 95': [22]}
+    """
+    if not isinstance(patterns, Mapping) or not patterns:
+        raise AfaError(f"expected patterns by name, {{name: pattern}}, but got {patterns!r}")
+    options, stored = Options(key, window, sequence, tick, engine, longest), Stored(source)
+    said, given = (time, until, diff, end), tuple(arcs)
+    askings = {name: question(pattern, stored, options, said, given) for name, pattern in patterns.items()}
+    first = next(iter(askings.values()))
+    for name, asking in askings.items():
+        _check_alike(name, asking, first)
+    loosest = max(askings.values(), key=lambda asking: (asking.plan.window is None, asking.plan.window or 0))
+    loosest = loosest._replace(also=tuple(asking.plan.automaton for asking in askings.values()))
+    if any(asking.by_span is None for asking in askings.values()):
+        loosest = loosest._replace(by_span=None)
+    found, plan = located(loosest)
+    tables = {}
+    if found is None:
+        plan.read, plan.replayed = len(stored), stored.total
+        for name, asking in askings.items():
+            tables[name] = all_rows(asking, _telling(progress, len(stored)))
+    else:
+        groups = np.flatnonzero(found.alive)
+        spans = found.by_key(first)
+        plan.read, plan.spans = len(groups), len(spans)
+        rows = rows_of_spans(first, spans, found.keys, groups, _telling(progress, len(groups)))
+        several = through_spans(list(askings.values()), counted(rows, plan))
+        tables = {name: by_key(each, asking, spans, found.keys) for (name, asking), each in zip(askings.items(), several)}
+    stored.check_unchanged()
+    matches = {
+        name: written(joined(each, askings[name].plan), askings[name].head, askings[name].plan, askings[name].reading)
+        for name, each in tables.items()
+    }
+    return Swept(matches, plan)
+
+
+def _telling(progress: Progress | None, many: int) -> Any:
+    return lambda done: None if progress is None else progress("row groups", done, many)
+
+
+def _check_alike(name: str, asking: Question, first: Question) -> None:
+    """Refuse a pattern that differs from the first one in more than arcs, final states and window."""
+    one, other = asking.plan, first.plan
+    for what, mine, theirs in (
+        ("start", one.automaton.start, other.automaton.start),
+        ("event", one.form, other.form),
+        ("register", one.automaton.register, other.automaton.register),
+        ("span", asking.span, first.span),
+    ):
+        if mine != theirs:
+            raise AfaError(f"expected patterns that differ in arcs only but got {what}={mine!r} of {name!r} beside {theirs!r}")
