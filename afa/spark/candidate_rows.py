@@ -13,8 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.model.arc import TIMEOUT
 from afa.replay.chains import Candidates, spans_of
+from afa.replay.key_spans import Spans, later
 from afa.replay.scan_plan import short
-from afa.replay.spans import Spans, later
 from afa.replay.witness.boxes import Box, Serving
 from afa.replay.witness.witnesses import Necessary, Witness, guessed, necessary
 from afa.spark.box_conditions import Asker, rows_within, stretches
@@ -35,13 +35,19 @@ BITS = 62
 
 
 class History(NamedTuple):
-    """A static table, and how it is read."""
+    """A static table, how it is read, and the arcs that serve."""
 
     events: DataFrame
     job: Job
     time: str
     until: str | None
     diff: str | None
+    servings: tuple[Serving, ...]
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are time-outs."""
+        return any(serving.arc.kind == TIMEOUT for serving in self.servings)
 
     @property
     def asker(self) -> Asker:
@@ -89,9 +95,8 @@ def ends_of(history: History, end: str) -> Ends:
     """Return what has to be known of all rows; a job, if there are time-outs or each row says how long it lives."""
     job = history.job
     window = FOREVER if job.window is None else job.window
-    waits = any(arc.kind == TIMEOUT for arc in job.automaton.arcs)
     wanted = []
-    if waits and end == "latest":
+    if history.waits and end == "latest":
         wanted.append(F.max("le").alias("latest"))
     if history.until is not None:
         lasts = F.coalesce(F.try_subtract(F.coalesce(F.col("re"), F.lit(FOREVER)), F.col("le")), F.lit(FOREVER))
@@ -99,7 +104,7 @@ def ends_of(history: History, end: str) -> Ends:
         wanted.append(F.max(lives).alias("longest"))
     found = history.typed(history.rows(history.events)).agg(*wanted).first().asDict() if wanted else {}  # type: ignore[union-attr]
     longest = window if history.until is None else max(found["longest"] or 1, 1)
-    return Ends(longest, found.get("latest") if end == "latest" else FOREVER if waits else None)
+    return Ends(longest, found.get("latest") if end == "latest" else FOREVER if history.waits else None)
 
 
 def sought(history: History, ends: Ends) -> Sought:
@@ -107,11 +112,10 @@ def sought(history: History, ends: Ends) -> Sought:
     job = history.job
     if job.asked.before is not None:
         return Sought(None, None, (), reason="a stage in front of the operator looks at what was before a match")
-    servings = [Serving(arc) for arc in job.automaton.arcs]
-    needs = necessary(job.automaton, servings)
+    needs = necessary(job.automaton, history.servings)
     if needs.possible and needs.witnesses and ends.longest < FOREVER:
         shares = _shares(history, needs.boxes)
-        needs = necessary(job.automaton, servings, shares.__getitem__)
+        needs = necessary(job.automaton, history.servings, shares.__getitem__)
         if needs.witnesses:
             return _located(history, needs, ends, [min(1.0, sum(map(shares.__getitem__, each.boxes))) for each in needs.witnesses])
     said = _said(history, needs)

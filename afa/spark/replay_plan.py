@@ -17,17 +17,20 @@ from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
+from afa.replay.witness.boxes import Serving
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import Ends, History, Sought, ends_of, sought
-from afa.spark.dealing import at_once, ddl, finished, labelled, packed
+from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
 from afa.spark.job import Job, job_of
-from afa.spark.packed_rows import packer
+from afa.spark.ledger import Ledger
+from afa.spark.packed_rows import ARC, packer
 from afa.spark.pattern_said import Said, said_of, tell_of_python
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
 from afa.spark.span_rows import PackedSpans, SpanRows
 from afa.spark.typed import check_names, check_tables, column, key_types, timed
+from punctuation.time import BEGINNING
 
 log = logging.getLogger("afa.spark")
 SPAN = "interval"
@@ -39,6 +42,7 @@ class Options(NamedTuple):
     time: str
     until: str | None
     diff: str | None
+    arcs: DataFrame | None
     end: str
     on_fault: str
     buckets: int
@@ -127,10 +131,12 @@ class Replaying:
     def _history(self, events: DataFrame) -> History:
         """Return a table with the job that is asked for, checked."""
         options = self._options
-        check_tables(events, None)
+        check_tables(events, options.arcs)
         if events.isStreaming:
             raise AfaError("expected a static table, all rows of which are there, but got a stream: afa.spark.match takes one")
-        if isinstance(self._said.automaton, Automaton):
+        if options.arcs is not None and options.arcs.isStreaming:
+            raise AfaError("expected static arcs beside static events but got a stream of arcs")
+        if options.arcs is None and isinstance(self._said.automaton, Automaton):
             check_whole(self._said.automaton)
         if options.end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={options.end!r}')
@@ -139,7 +145,7 @@ class Replaying:
         if job.sequence is not None and job.sequence not in names:
             raise AfaError(f"expected the event's field that orders rows, of {', '.join(names)}, but got sequence={job.sequence!r}")
         check_names(events, job)
-        history = History(events, job, options.time, options.until, options.diff)
+        history = History(events, job, options.time, options.until, options.diff, _servings(job, options.arcs))
         history.typed(history.rows(events))  # which says what is missing
         tell_of_python(job)
         return history
@@ -191,10 +197,22 @@ class Replaying:
 
     def _matched(self, typed: DataFrame, events: DataFrame, job: Job, by_span: Job, pack: Any, ends: Ends) -> DataFrame:
         schema = StructType([*events.schema.fields, StructField(by_span.keys[-1], LongType())])
-        grouped = labelled(packed(typed, by_span, pack), by_span.buckets).groupBy("bucket")
+        parts, arcs = packed(typed, by_span, pack), self._options.arcs
+        if arcs is not None:
+            parts = parts.unionByName(to_all(arcs, ARC, "value", by_span.buckets))
+        grouped = labelled(parts, by_span.buckets).groupBy("bucket")
         work = shipped(at_once(by_span, ends.latest), by_span.automaton.arcs)
         found = grouped.applyInArrow(work, ddl(schema, by_span))
         return finished(found.drop(by_span.keys[-1]), job, events.schema)
+
+
+def _servings(job: Job, arcs: DataFrame | None) -> tuple[Serving, ...]:
+    """Return the arcs that serve, with their lifetimes: the automaton's own, and those of an arc log."""
+    if arcs is None:
+        return tuple(map(Serving, job.automaton.arcs))
+    ledger = Ledger(job, job.recipe, job.automaton)
+    ledger.step(BEGINNING, [row[0] for row in arcs.select("value").collect()], [])
+    return tuple(Serving(event.arc, event.le, event.re) for event in ledger.table(BEGINNING).events)
 
 
 def replay(
@@ -206,6 +224,7 @@ def replay(
     until: str | None = None,
     diff: str | None = None,
     sequence: str | None = None,
+    arcs: DataFrame | None = None,
     end: str = "latest",
     on_fault: str = "report",
     buckets: int = BUCKETS,
@@ -221,7 +240,7 @@ def replay(
 
     Parameters
     ----------
-    automaton, key, time, window, until, diff, sequence, end, on_fault, buckets, longest, members
+    automaton, key, time, window, until, diff, sequence, arcs, end, on_fault, buckets, longest, members
         As of `match` for a static table.
     require : bool
         Whether a full run is refused, if only that would do.
@@ -251,4 +270,4 @@ def replay(
     ``kind = fault`` tell of the others.
     """
     said = said_of(automaton, key, window, sequence)
-    return Replaying(said, Options(time, until, diff, end, on_fault, buckets, longest, members, require))
+    return Replaying(said, Options(time, until, diff, arcs, end, on_fault, buckets, longest, members, require))

@@ -18,7 +18,7 @@ import afa
 from afa import AfaError, Arc, Automaton
 from afa import spark as afa_spark
 from afa.expression.intervals import Range
-from afa.replay.spans import Spans, joined
+from afa.replay.key_spans import Spans, joined
 from afa.replay.witness.boxes import Box
 from afa.spark import candidate_rows
 from afa.spark.box_conditions import Asker, stretches
@@ -263,6 +263,33 @@ def test_a_common_witness_is_looked_for_around_a_rare_one(spark: Any, monkeypatc
     monkeypatch.setattr(candidate_rows, "MOST", 0)
     table.transform(pattern)
     assert str(pattern.plan) == "full run (more than 0 rows satisfy price > 70 (0 -> 1))"
+
+
+def test_arcs_of_a_log_serve(spark: Any, tmp_path: Path) -> None:
+    waits = Automaton(
+        start="0", final={"2"}, event=Trade, register=Peak(), arcs=[Arc("0", "1", "price > 99", "(e.price,)", name="up")]
+    )
+    log = afa_spark.arc_log(tmp_path / "arcs", waits)
+    log.insert(Arc("0", "1", "price < 20", "(e.price,)", name="down"), at=ZERO + 50 * SECOND)
+    log.insert(Arc("1", "2", "price > 60", name="end"), at=ZERO)
+    log.retract("up", at=ZERO + 60 * SECOND)
+    log.insert(Arc.timeout("1", "2", f"{ZERO + 96 * SECOND}", name="late"), at=ZERO)
+    rare = {20: 10.0, 30: 99.5, 70: 99.5, 80: 10.0, 94: 15.0, 95: 50.0, 97: 15.0}
+    rows = [("a", rare.get(n, 61.0), 1, when(n)) for n in range(100)]
+    table = spark.createDataFrame([*rows, ("b", 10.0, 1, when(93))], "who string, price double, size int, at timestamp")
+    bad = spark.createDataFrame([("no line",)], "value string")
+    given = {"key": "who", "time": "at", "window": "5 seconds", "arcs": spark.read.text(str(tmp_path / "arcs")).union(bad)}
+    pattern = afa_spark.replay(waits, require=True, **given)
+    found = table.transform(pattern)
+    got, want = (counted(each.collect()) for each in (found, table.transform(afa_spark.match(waits, **given))))
+    assert got == want
+    assert {row.le.second for row in found.where("kind = 'match'").collect()} == {31, 21, 36, 37, 38}
+    assert found.where("kind = 'fault'").count() == 1
+    assert pattern.plan is not None
+    assert pattern.plan.steps == ("price > 99 or price < 20 (0 -> 1): 8 rows",)
+    stream = spark.readStream.text(str(tmp_path / "arcs"))
+    with pytest.raises(AfaError, match="expected static arcs beside static events but got a stream of arcs"):
+        table.transform(afa_spark.replay(waits, **{**given, "arcs": stream}))
 
 
 def test_nothing_is_there(spark: Any) -> None:
