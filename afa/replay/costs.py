@@ -53,8 +53,9 @@ class Costs:
         self._rows, self._least, self._latest = rows, least, latest
         self._columns, self._window = columns, float(window)
         self._share = [np.maximum(shares.of_any(witness.boxes), 1e-12) for witness in witnesses]
+        total = max(float(rows.sum()), 1.0)
+        self._of_all = [float((share * rows).sum()) / total for share in self._share]
         self._keys = shares.keys[:32]
-        self._rest = max(1.0 - float(self._keys.sum()), 0.0)
         self._lasts = np.maximum(latest.astype(float) - least, 1.0)
         self._ends = [witness.first or witness.last for witness in witnesses]
 
@@ -73,8 +74,7 @@ class Costs:
 
     def share(self, place: int) -> float:
         """Return the share of all rows that a witness has."""
-        total = float(self._rows.sum())
-        return float((self._share[place] * self._rows).sum()) / total if total else 0.0
+        return self._of_all[place]
 
     def density(self, scan: Scan) -> list[Any]:
         """Return, for each block of a scan, the share of rows of each row group at which one begins."""
