@@ -1,6 +1,6 @@
 """Explain an automaton: each arc's text, the parts of its fence, the values that it allows, and how it runs.
 
-Also the states that wait for arcs to come.
+Also the events that every match contains, and the states that wait for arcs to come.
 """
 
 from __future__ import annotations
@@ -54,27 +54,35 @@ class ArcExplanation(NamedTuple):
 
 
 class Explanation(tuple[ArcExplanation, ...]):
-    """The explanations of all arcs. Printed: a block for each arc, then a line for each state that only arcs to come can connect.
+    """The explanations of all arcs. Printed: a block for each arc, the events that every match contains, and loose states.
 
     Attributes
     ----------
+    witnesses : list of str
+        The events that every match contains, in the order in which its run meets them, as far as not every event is one.
     states : list of Loose
+        The states that only arcs to come can connect.
     """
 
+    witnesses: list[str]
     states: list[Loose]
 
-    def __new__(cls, arcs: Iterable[ArcExplanation], states: list[Loose]) -> Explanation:
+    def __new__(cls, arcs: Iterable[ArcExplanation], witnesses: list[str], states: list[Loose]) -> Explanation:
         self = super().__new__(cls, arcs)
-        self.states = states
+        self.witnesses, self.states = witnesses, states
         return self
 
     def __str__(self) -> str:
-        return "\n".join(map(str, [*self, *self.states]))
+        has = ["every match has, in this order:", *(f"    {text}" for text in self.witnesses)] if self.witnesses else []
+        return "\n".join(map(str, [*self, *has, *self.states]))
 
 
 def explain(automaton: Automaton) -> Explanation:
     """Explain each arc of an automaton, in order."""
-    return Explanation((_explained(arc, automaton) for arc in automaton.arcs), loose(automaton))
+    from afa.replay.witness import necessary
+
+    witnesses = [witness.text(automaton.event_schema) for witness in necessary(automaton).witnesses]
+    return Explanation((_explained(arc, automaton) for arc in automaton.arcs), witnesses, loose(automaton))
 
 
 def rung_of(arc: Arc, automaton: Automaton) -> Rung:

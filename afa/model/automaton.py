@@ -159,7 +159,9 @@ class Automaton:
     def explain(self) -> Any:
         """Explain each arc: its text, the parts of its fence, the values that it allows, and how it runs.
 
-        The explanation ends with the states that no arc reaches or leaves yet (``.states``); arcs that are still to come may.
+        Behind them come the events that every match contains (``.witnesses``), in the order in which its run meets them: `afa.replay`
+        looks for these. The explanation ends with the states that no arc reaches or leaves yet (``.states``); arcs that are still to
+        come may.
 
         Returns
         -------
@@ -174,6 +176,8 @@ class Automaton:
         arc a -> b: compiled
             fence     e.change < 0
             change    < 0
+        every match has, in this order:
+            change < 0 (a -> b)
         >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[]).explain())
         state 'a' (start): no arc leaves it yet
         state 'b' (final): no arc leads to it yet

@@ -234,6 +234,8 @@ class Stored:
 
 def _dataset(source: Any) -> tuple[str, ds.Dataset]:
     if isinstance(source, ds.Dataset):
+        if getattr(source, "_scan_options", None):
+            raise AfaError("expected a pyarrow.dataset without a filter but got one that has a filter; leave it to the pattern")
         return f"a {type(source).__name__}", source
     paths = source if isinstance(source, (list, tuple)) else [source]
     if not paths or not all(isinstance(path, (str, Path)) for path in paths):

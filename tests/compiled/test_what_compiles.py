@@ -201,6 +201,8 @@ def test_explain_shows_the_rung_that_the_engine_takes() -> None:
         "    fence     e.tag < 'x'",
         "    because   < of two str has no native form",
         "    hint      compare str with == or startswith",
+        "every match has, in this order:",
+        "    n > 0 (a -> b)",
     ]
 
 
