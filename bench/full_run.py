@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from afa import FOREVER, Keyed, Operator, Punctuation
 
-BATCH = 1 << 20
-"""Row groups of fewer rows than an eighth of this are read together, up to so many rows."""
+BATCH = 1 << 17
+"""Row groups of fewer rows are read together, up to so many rows."""
 MIXED = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -48,7 +48,7 @@ def full(automaton: Any, of: History, more: dict[str, Any] | None = None) -> lis
     file = pq.ParquetFile(of.path)
     op: Any = Operator(automaton, window=of.window) if of.key is None else Keyed(automaton, key=of.key, window=of.window)
     some = file.metadata.row_group(0).num_rows
-    step = 1 if some >= BATCH // 8 else BATCH // some
+    step = max(1, BATCH // some)
     found, done = [], 0
     for group in range(0, file.num_row_groups, step):
         groups = range(group, min(group + step, file.num_row_groups))
