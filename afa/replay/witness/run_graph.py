@@ -106,7 +106,7 @@ def _edges(arc: Arc, boxes: Sequence[Box], wants: Demands, node: Node, program: 
                 continue
             src = Node(arc.src, layer, before)
             if arc.kind != CONSUME:
-                if src != node:
+                if src != node or arc.kind == SKIP:  # a skip leads nowhere else, and yet passes a step
                     yield Edge(src, node, arc, None, int(arc.kind == SKIP))
                 continue
             for box in boxes:
