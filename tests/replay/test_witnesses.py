@@ -112,7 +112,7 @@ def check(seed: int) -> tuple[int, int]:
 def test_accepted_runs_meet_all_witnesses_in_order() -> None:
     found = [check(seed) for seed in range(500)]
     assert sum(runs for _, runs in found) > 15_000
-    assert sum(many for many, _ in found) > 300
+    assert sum(many for many, _ in found) > 200
 
 
 @pytest.mark.stress
