@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import StructType
 
 from afa.expression.intervals import Range
-from afa.replay.spans import Spans
+from afa.replay.key_spans import Spans
 from afa.replay.witness.boxes import Box
 from afa.schema import Field
 from afa.spark.job import Job

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.replay.spans import Places, Spans
+from afa.replay.key_spans import Places, Spans
 from punctuation.time import BEGINNING
 
 
