@@ -37,12 +37,13 @@ PART = 1 << 20
 
 
 class Asking(NamedTuple):
-    """What one query took: seconds of the full run, of the replay, to plan; how many matches; what the plan expected and did."""
+    """What one query took: seconds of the full run, of the replay, to plan; the matches; rows expected at first; what was done."""
 
     full: float
     replay: float
     planning: float
     matches: int
+    expected: float | None
     plan: Any
 
 
@@ -111,20 +112,21 @@ def _row(path: str, rows: int, columns: list[str], case: str, queries: int, seed
     plans = [one.plan for one in asked]
     row |= {"full runs": sum(plan.full for plan in plans), "scans": statistics.fmean(len(plan.steps) for plan in plans)}
     row |= {"replayed, %": 100 * statistics.median(plan.replayed / plan.rows for plan in plans)}
-    row |= _errors(plans)
+    row |= _errors(asked)
     planning = sorted(1000 * one.planning for one in asked)
     return {**row, "planning, ms": statistics.median(planning), "planning, most ms": planning[-1]}
 
 
-def _errors(plans: Sequence[Any]) -> Row:
-    """Return quantiles of the relative error of the rows that plans expected to be replayed, of those that replayed some."""
-    some = [plan for plan in plans if not plan.full and plan.replayed and plan.expected is not None]
-    errors = [abs(plan.expected - plan.replayed) / plan.replayed for plan in some]
-    of_all = [abs(plan.expected - plan.replayed) / plan.rows for plan in some]
+def _errors(asked: Sequence[Asking]) -> Row:
+    """Return quantiles of the relative error of the rows that were expected before the first scan, where some were replayed."""
+    some = [one for one in asked if not one.plan.full and one.plan.replayed and one.expected is not None]
+    off = [abs(one.expected - one.plan.replayed) for one in some]
+    errors = [far / one.plan.replayed for far, one in zip(off, some)]
     quantiles = {
         f"error, p{100 * at:g}": float(np.quantile(errors, at)) if errors else None for at in (0.05, 0.25, 0.5, 0.75, 0.95)
     }
-    return {"of these": len(some), **quantiles, "error, of all rows": max(of_all, default=None)}
+    most = max((far / one.plan.rows for far, one in zip(off, some)), default=None)
+    return {"some replayed": len(some), **quantiles, "error, most, of all rows": most}
 
 
 def _asked(path: str, few: str, automaton: Automaton) -> Asking:
@@ -134,18 +136,20 @@ def _asked(path: str, few: str, automaton: Automaton) -> Asking:
         by_hand, whole = cpu(lambda of=of: full(automaton, of))
         wanted = answer(by_hand, ("le", "re"))
         del by_hand
-        _, planning = cpu(lambda of=of: _plan(automaton, of.path))
+        expected, planning = cpu(lambda of=of: _plan(automaton, of.path))
         found, seconds = cpu(lambda of=of: replay(automaton, of.path, time="at", window=WINDOW))
         got = answer([found.matches], ("le", "re"))
         assert got == wanted, f"expected {wanted} but got {got} from {found.plan} for {automaton!r}"
-    return Asking(whole, seconds, planning, wanted.matches, found.plan)
+    return Asking(whole, seconds, planning, wanted.matches, expected, found.plan)
 
 
-def _plan(automaton: Automaton, path: str) -> None:
-    """Do all that `replay` does before it scans a column."""
+def _plan(automaton: Automaton, path: str) -> float | None:
+    """Do all that `replay` does before it scans a column. Return how many rows it expects to be replayed."""
     asking = question(automaton, path, Asked(None, WINDOW), ("at", None, None, "latest"))
     shares = Shares(asking, asking.necessary().boxes)
     needs, lived = asking.necessary(shares.whole), longest_lifetime(asking)
     extents = asking.extents
     costs = Costs(asking.stored.rows, extents.least, extents.latest, needs.witnesses, shares, len(asking.names), lived)
-    first_scan(asking, needs, costs, lived, planned(asking, needs))
+    plan = planned(asking, needs)
+    first_scan(asking, needs, costs, lived, plan)
+    return plan.expected
