@@ -17,7 +17,7 @@ from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
 from afa.model.arc import Arc
-from afa.replay.question import Question, ends_of
+from afa.replay.question import Question, checked_arcs, ends_of
 from afa.schema import ODD, as_ticks
 
 LATE = "late"
@@ -69,7 +69,7 @@ def changed(changes: Any, asking: Question) -> Changed:
     if isinstance(changes, (list, tuple)):
         arcs = [change for change in changes if isinstance(change, Change) and isinstance(change.payload, Arc)]
         changes = _table_of([change for change in changes if not any(change is arc for arc in arcs)], asking)
-    frame = Frame(changes)
+    frame = Frame(_arrow(changes))
     late = "kind" in frame.names and "reason" in frame.names
     if late:
         frame = Frame(_late_rows(frame, asking))
@@ -79,7 +79,19 @@ def changed(changes: Any, asking: Question) -> Changed:
     if not diff.all():
         raise ChangeError(f"expected 1 for an insertion, -1 for a retraction but got diff=0 in row {int(np.argmin(diff != 0))}")
     re = _ends(frame, reading, asking, le)
-    return Changed(frame, reading, le, re, diff, tuple(arcs))
+    return Changed(frame, reading, le, re, diff, checked_arcs(arcs, asking.plan))
+
+
+def _arrow(changes: Any) -> Any:
+    """Return a frame of any kind as an Arrow table; what is none as it is, to be refused."""
+    frame = Frame(changes)
+    if isinstance(changes, pa.Table):
+        return changes
+    columns = {name: frame.raw(name, name) for name in frame.names}
+    try:
+        return pa.table(columns)
+    except (pa.ArrowException, *ODD) as error:
+        raise ChangeError(f"expected columns that Arrow holds as the changes but got {error}") from error
 
 
 def _reading(frame: Frame, asking: Question, late: bool) -> Reading:
@@ -141,8 +153,7 @@ def _table_of(changes: Sequence[Any], asking: Question) -> pa.Table:
 
 def _late_rows(frame: Frame, asking: Question) -> pa.Table:
     """Return the rows that came behind the watermark, out of what `afa.spark.match` writes, with their events' fields."""
-    table = frame.given if isinstance(frame.given, pa.Table) else pa.table({name: frame.raw(name, name) for name in frame.names})
-    table = table.filter(pc.equal(table["kind"], LATE))
+    table = frame.given.filter(pc.equal(frame.given["kind"], LATE))
     plan = asking.plan
     payloads = [_event_of(text, asking) for text in table["reason"].to_pylist()]
     found = {name: table[name] for name in ("le", "re", "diff") if name in table.column_names}

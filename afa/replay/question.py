@@ -130,7 +130,7 @@ def question(
     reading = Reading.of(head, pattern, *said)
     plan = reading.asked(pattern, head, options)
     columns_of(head, plan, reading)  # which says what is missing
-    given = _checked_arcs(arcs, plan)
+    given = checked_arcs(arcs, plan)
     taken = {field.name for field in (*plan.events.fields, *plan.shown.fields)} | {"le", "re", "diff", "members", *plan.keys}
     span = next(name for name in (INTERVAL, *(f"{INTERVAL}{n}" for n in range(len(taken)))) if name not in taken)
     by_span = None
@@ -230,7 +230,8 @@ def lifetime_of(change: Change) -> tuple[int, int]:
     return change.le, FOREVER if change.re is None else change.re
 
 
-def _checked_arcs(arcs: Iterable[Change], plan: Asked) -> tuple[Change, ...]:
+def checked_arcs(arcs: Iterable[Change], plan: Asked) -> tuple[Change, ...]:
+    """Return changes of arcs with their lifetimes in ticks; refuse one without a lifetime, or that does not fit."""
     found = []
     for change in arcs:
         if not isinstance(change, Change) or not isinstance(change.payload, Arc):
