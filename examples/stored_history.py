@@ -1,8 +1,8 @@
 """Stored history: what would a pattern have found, what if the limit had been lower, what do rows change that came too late?
 
 A large order, and within ten seconds a price half a percent higher, over an afternoon of trades in Parquet. Only the rows around
-large orders are read: the plan says how many. Then the same with three limits, looked for once. Then two trades that came behind the
-watermark: a large order that nobody had seen, and one that is taken back. What they change is found without a full run.
+large orders are read: the plan says how many. Then the same with three limits, looked for once. Then two trades that came behind
+the watermark: a large order that nobody had seen, and one that is taken back. What they change is found without a full run.
 
 It prints:
 

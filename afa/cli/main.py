@@ -404,8 +404,8 @@ def replay(
 ) -> None:
     """Find the matches of stored history, and read only where one can lie.
 
-    What a match must contain follows from the pattern; statistics of the files, and scans of single columns, tell where that can be;
-    the rows around go through the pattern. Matches are those of `afa run` over all rows. The plan says what was read.
+    What a match must contain follows from the pattern; statistics of the files, and scans of single columns, tell where that can
+    be; the rows around go through the pattern. Matches are those of `afa run` over all rows. The plan says what was read.
 
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s[/]
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s --explain[/]

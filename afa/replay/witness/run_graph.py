@@ -1,8 +1,9 @@
 """The ways in which a run can be accepted, as a graph.
 
 A node is (state, layer, demands): where a computation is; whether its first event is still to come (0), or has come (1), or its
-last one has (2); and what its register has to be for it to be accepted (`register_demands`). It is drawn from the end: the final states, in layer 2, without demands. An edge is an arc between two nodes; one that takes an event has the box of the
-events that may take it. So an edge out of layer 0 takes the first event of a run, one into layer 2 its last one.
+last one has (2); and what its register has to be for it to be accepted (`register_demands`). It is drawn from the end: the final
+states, in layer 2, without demands. An edge is an arc between two nodes; one that takes an event has the box of the events that may
+take it. So an edge out of layer 0 takes the first event of a run, one into layer 2 its last one.
 """
 
 from __future__ import annotations
