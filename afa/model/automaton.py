@@ -159,9 +159,9 @@ class Automaton:
     def explain(self) -> Any:
         """Explain each arc: its text, the parts of its fence, the values that it allows, and how it runs.
 
-        Behind them come the events that every match contains (``.witnesses``), in the order in which its run meets them: `afa.replay`
-        looks for these. The explanation ends with the states that no arc reaches or leaves yet (``.states``); arcs that are still to
-        come may.
+        Behind them come the events that every match contains (``.witnesses``), in the order in which its run meets them:
+        `afa.replay` looks for these. The explanation ends with the states that no arc reaches or leaves yet (``.states``); arcs
+        that are still to come may.
 
         Returns
         -------
