@@ -172,6 +172,8 @@ def stretches(spans: Spans, many: int = STRETCHES) -> list[tuple[int, int]]:
 
 def rows_within(events: DataFrame, time: str, times: Sequence[tuple[int, int]]) -> DataFrame:
     """Return the rows of some stretches of time, and perhaps more: of a column that names no zone those of a day around."""
+    if not times:
+        return events.where(F.lit(False))
     given = column(time)
     zoned = events.schema[time].dataType.simpleString() == "timestamp"
     around = 0 if zoned else DAY
@@ -179,12 +181,16 @@ def rows_within(events: DataFrame, time: str, times: Sequence[tuple[int, int]]) 
     def bound(ticks: int) -> Any:
         return _moment(ticks) if zoned else _moment(ticks).cast("timestamp_ntz")
 
-    parts = []
-    for low, high in times:
+    def of(some: Sequence[tuple[int, int]]) -> Any:
+        """Halve them: a reader decodes a dictionary of times for each bound that it tries. 32 of them side by side: 6.7 s, not 3.2."""
+        if len(some) > 1:
+            before, behind = some[: len(some) // 2], some[len(some) // 2 :]
+            low, high = behind[0][0] - around, before[-1][1] + around
+            return ((given < bound(high)) & of(before)) | ((given >= bound(low)) & of(behind))
+        ((low, high),) = some
         part = given.isNotNull()
         if low > BEGINNING + around:
             part = given >= bound(low - around)
-        if high < FOREVER - around:
-            part = part & (given < bound(high + around))
-        parts.append(part)
-    return events.where(_any(parts))
+        return part & (given < bound(high + around)) if high < FOREVER - around else part
+
+    return events.where(of(times))
