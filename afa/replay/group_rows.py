@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.frames.decoded import Frame
 from afa.frames.slicing import numbered, sortable
-from afa.replay.holding import rows_in
+from afa.replay.holding import compared, rows_in
 from afa.replay.key_spans import later
 from afa.replay.question import Question, ends_of
 from afa.replay.seen_keys import SeenKeys
@@ -124,7 +124,9 @@ class RowsOfGroup:
         plan = self._asking.plan
         fields = {field.name: field for field in plan.events.fields}
         return {
-            name: self._frame.field(fields[name], plan.events, plan.tick) for name in witness.fields if name != plan.events.instant
+            name: compared(self._frame, fields[name], plan.events, plan.tick)
+            for name in witness.fields
+            if name != plan.events.instant
         }
 
     def steps_hold(self, witness: Witness, steps: Any) -> Any:

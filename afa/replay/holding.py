@@ -229,6 +229,16 @@ def rows_in(boxes: Sequence[Box], columns: Mapping[str, Any], le: Any, events: S
     return found if found is not None else np.zeros(len(le), bool)
 
 
+def compared(frame: Frame, field: Field, events: Schema, tick: str | None) -> Any:
+    """Return a column of an event's field to be compared: without a copy where it has numbers of the field's own type."""
+    column = frame.raw(field.name, f"field {field.name} of {events.cls.__name__}")
+    plain = {int: pa.int64(), float: pa.float64()}.get(field.type) if field.type else None
+    alike = plain is not None and isinstance(column, pa.ChunkedArray) and column.type == plain
+    if alike and column.num_chunks == 1 and not column.null_count:
+        return column.chunk(0).to_numpy()
+    return frame.field(field, events, tick)
+
+
 def values_in(allowed: Range, column: Any, field: Field) -> Any:
     """Return which values of a column are in a range: an array, or one of Arrow with texts coded or values missing."""
     if isinstance(column, pa.DictionaryArray):

@@ -80,7 +80,11 @@ class RowsOfSpans:
         if not len(rows):
             return rows, rows
         times = le if len(rows) == len(le) else le[rows]
-        key = self._keys.numbers(frame, rows, times, new=False)
+        if 2 * len(rows) < len(le) and asking.key_names:
+            frame = Frame(frame.given.select(asking.key_names).take(pa.array(rows)))
+            key = self._keys.numbers(frame, np.arange(len(rows)), times, new=False)
+        else:
+            key = self._keys.numbers(frame, rows, times, new=False)
         known = key >= 0
         if not known.all():
             rows, times, key = rows[known], times[known], key[known]
