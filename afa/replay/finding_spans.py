@@ -8,7 +8,8 @@ as long as a scan saves more than it costs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -67,9 +68,18 @@ class Found(NamedTuple):
 
 
 def find_spans(
-    asking: Question, needs: Necessary, costs: Costs, longest: int, plan: Plan, order: Sequence[tuple[str, ...]] | None = None
+    asking: Question,
+    needs: Necessary,
+    costs: Costs,
+    longest: int,
+    plan: Plan,
+    order: Sequence[tuple[str, ...]] | None = None,
+    told: Callable[[str, int, int], None] = lambda what, done, many: None,
 ) -> Found:
-    """Find the spans of a question, and note in the plan what was done. ``order``: the columns to scan, whatever they cost."""
+    """Find the spans of a question, and note in the plan what was done.
+
+    ``order``: the columns to scan, whatever they cost. ``told``: is called with what is scanned, how much of it, of how much.
+    """
     witnesses, keys = needs.witnesses, SeenKeys(asking)
     viable, region = by_statistics(asking, needs, longest)
     alive = touching(region, asking.extents.least, asking.extents.latest)
@@ -85,7 +95,8 @@ def find_spans(
             break
         places = [place for block in scan.blocks for place in block.places]
         groups = alive & np.logical_or.reduce([viable[place] for place in places])
-        kinds = _with(kinds, scan, scanner, np.flatnonzero(groups).tolist(), spans, region)
+        named = partial(told, f"scan of {', '.join(scan.columns)}")
+        kinds = _with(kinds, scan, scanner, np.flatnonzero(groups).tolist(), spans, named)
         made.append(scan)
         first, last = witnesses[kinds[0].place[0]].first, witnesses[kinds[-1].place[1]].last and not needs.waits
         spans = spans_of(kinds, longest, first, last, asking.strict)
@@ -200,11 +211,17 @@ def _scan(witnesses: Sequence[Witness], columns: set[str], made: Sequence[Scan],
 
 
 def _with(
-    kinds: Sequence[Candidates], scan: Scan, scanner: Scanner, groups: Sequence[int], spans: Spans | None, region: Spans
+    kinds: Sequence[Candidates],
+    scan: Scan,
+    scanner: Scanner,
+    groups: Sequence[int],
+    spans: Spans | None,
+    told: Callable[[int, int], None],
 ) -> list[Candidates]:
     """Return all candidates with those of one more scan, in order; a block takes the place of its parts."""
     parts: list[list[Candidates]] = [[] for _ in scan.blocks]
-    for _, found in scanner.candidates(scan, groups, spans):
+    for done, (_, found) in enumerate(scanner.candidates(scan, groups, spans), 1):
+        told(done, len(groups))
         for i, part in enumerate(found):
             if len(part.key):
                 parts[i].append(part)

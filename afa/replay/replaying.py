@@ -182,6 +182,10 @@ def foreseen(asking: Question) -> Plan:
     return plan
 
 
+def _silent(what: str, done: int, many: int) -> None:
+    """Tell nobody how far the work is."""
+
+
 def planned(asking: Question, needs: Necessary) -> Plan:
     """Return a plan in which nothing has been done yet."""
     schema = asking.plan.events
@@ -221,7 +225,7 @@ def located(
         plan.reason, reason = None, None
         return Found.nothing(asking), plan
     if reason is None:
-        found = find_spans(asking, needs, costs, lived, plan, order)
+        found = find_spans(asking, needs, costs, lived, plan, order, progress or _silent)
         if order is None and _dear(asking, found, costs, plan):
             reason = "it costs less than looking for rare events" if not plan.steps else "matches may lie nearly everywhere"
         else:
@@ -246,7 +250,7 @@ def matches_in(asking: Question, found: Found | None, plan: Plan, progress: Prog
 
     def told(done: int) -> None:
         if progress is not None:
-            progress("row groups", done, many)
+            progress("replay", done, many)
 
     if found is None:
         many = len(asking.stored)

@@ -109,7 +109,7 @@ def sweep(
     loosest = loosest._replace(also=tuple(asking.plan.automaton for asking in askings.values()))
     if any(asking.by_span is None for asking in askings.values()):
         loosest = loosest._replace(by_span=None)
-    found, plan = located(loosest)
+    found, plan = located(loosest, progress=progress)
     tables = {}
     if found is None:
         plan.read, plan.replayed = len(stored), stored.total
@@ -131,7 +131,7 @@ def sweep(
 
 
 def _telling(progress: Progress | None, many: int) -> Any:
-    return lambda done: None if progress is None else progress("row groups", done, many)
+    return lambda done: None if progress is None else progress("replay", done, many)
 
 
 def _check_alike(name: str, asking: Question, first: Question) -> None:
