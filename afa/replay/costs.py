@@ -16,10 +16,11 @@ from afa.replay.scanning import Scan
 from afa.replay.shares import Shares
 from afa.replay.witness.witnesses import Witness
 
-VALUE, ROW, RUN, WHOLE, ALONE, STEP, CALL, SPAN = 9e-9, 12e-9, 150e-9, 120e-9, 20e-9, 30e-9, 2.5e-4, 3e-6
+VALUE, ROW, RUN, WHOLE, ALONE, STEP, CANDIDATE, CALL, SPAN = 9e-9, 12e-9, 150e-9, 120e-9, 20e-9, 30e-9, 250e-9, 2.5e-4, 3e-6
 """Seconds: a value decoded and compared; a row looked up in spans; a row through an operator by span, by its own key, and without a
-key; a row put into the steps of its key; a row group read; a span. Only their ratios count. (On 5 M rows without a key a full run
-takes 50 ns a row, two columns decoded among it, and a scan by steps 120; on 33 M rows of six keys a full run takes 250.)"""
+key; a row put into the steps of its key; a candidate; a row group read; a span. Only their ratios count.
+(On 5 M rows without a key a full run takes 50 ns a row, two columns decoded among it, and a scan by steps 120; on 33 M rows of six
+keys a full run takes 250.)"""
 
 
 class Left(NamedTuple):
@@ -75,7 +76,13 @@ class Costs:
         each = len(scan.columns) * VALUE
         if any(len(block.places) > 1 for block in scan.blocks):  # times and keys are read, too
             each += (1 + self._keyed) * VALUE + STEP
+        each += CANDIDATE * sum(self._where_it_is(density) for density in self.density(scan))
         return read * each + groups * CALL
+
+    def _where_it_is(self, density: Any) -> float:
+        """Return the mean density around a row of a kind: it may lie in few row groups, where every row is one."""
+        many = density * self._rows
+        return float((density * many).sum() / max(many.sum(), 1e-12))
 
     def share(self, place: int) -> float:
         """Return the share of all rows that a witness has."""

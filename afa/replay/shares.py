@@ -58,12 +58,12 @@ class Shares:
             even = np.where(self._asking.extents.may_hold([box]), self._evenly(box), 0.0)
             hits = expected = 0.0
             for sample in self._samples:
-                here = sample.hits(box, self._asking.plan.events) if even[sample.group] else -1.0
+                here = sample.hits(box, self._asking.plan.events) if 0 < even[sample.group] < 1 else -1.0
                 if here >= 0:
                     hits += here
                     expected += float(even[sample.group]) * sample.rows
             if expected:
-                even = np.minimum(even * max(hits, 0.5) / expected, 1.0)
+                even = np.where(even < 1, np.minimum(even * max(hits, 0.5) / expected, 1.0), 1.0)
             self._known[box] = even
         return self._known[box]
 
@@ -105,12 +105,13 @@ class Shares:
         places = np.unique(np.linspace(0, many - 1, min(GROUPS, many) + 2).astype(int)[1:-1] if many > GROUPS else np.arange(many))
         names = [name for box in boxes for name, _ in box.fields if name != asking.plan.events.instant]
         columns = list(dict.fromkeys([*names, asking.reading.time, *asking.key_names]))
-        may = {box: asking.extents.may_hold([box]) for box in dict.fromkeys(boxes)}
         for group in places.tolist():
             self._sample(group, columns)
-        for here in [here for here in may.values() if here.any()][: MORE * 4]:
-            if not any(here[sample.group] for sample in self._samples) and len(self._samples) < GROUPS + MORE:
-                self._sample(int(np.flatnonzero(here)[here.sum() // 2]), columns)
+        for box in list(dict.fromkeys(boxes))[: MORE * 4]:
+            even = np.where(asking.extents.may_hold([box]), self._evenly(box), 0.0)
+            enough = even >= even.max() / 2  # where there are many, not where few are at the edge of a range
+            if even.any() and not any(enough[sample.group] for sample in self._samples) and len(self._samples) < GROUPS + MORE:
+                self._sample(int(np.flatnonzero(enough)[enough.sum() // 2]), columns)
         counts = [sample.keys for sample in self._samples if sample.keys is not None]
         if counts:
             longest = max(map(len, counts))
