@@ -182,7 +182,7 @@ def rows_within(events: DataFrame, time: str, times: Sequence[tuple[int, int]]) 
         return _moment(ticks) if zoned else _moment(ticks).cast("timestamp_ntz")
 
     def of(some: Sequence[tuple[int, int]]) -> Any:
-        """Halve them: a reader decodes a dictionary of times for each bound that it tries. 32 of them side by side: 6.7 s, not 3.2."""
+        """Halve them: a reader decodes a dictionary of times for each bound that it tries. 32 side by side: 6.7 s, not 3.2."""
         if len(some) > 1:
             before, behind = some[: len(some) // 2], some[len(some) // 2 :]
             low, high = behind[0][0] - around, before[-1][1] + around
