@@ -19,7 +19,7 @@ from afa.operator.operator import EngineName
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
 from afa.replay.interval_rows import RowsOfSpans
-from afa.replay.key_spans import Spans, touching
+from afa.replay.key_spans import Places, Spans, touching
 from afa.replay.question import Question, in_group, longest_lifetime, question
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.through_spans import by_key, joined_rows, taken
@@ -168,18 +168,20 @@ def _latest_without(asking: Question, gone: Counter[int]) -> int:
 
 def _check(stored: Columns, changes: Columns, asking: Question, keys: SeenKeys, spans: Spans, applied: bool) -> None:
     """Refuse changes that the source contradicts."""
-    here = np.flatnonzero(np.isin(stored["le"], changes["le"]))
+    at = Places(np.unique(changes["le"]))
+    here = np.flatnonzero(np.isin(*(at.of(columns[asking.span], columns["le"]) for columns in (stored, changes))))
+    here = here[np.isin(stored["le"][here], changes["le"])]
     names = [name for name in changes if name != "diff"]
-    rows = [_values(columns, names, places) for columns, places in ((stored, here), (changes, np.arange(len(changes["le"]))))]
-    shown = [*asking.plan.keys, *(name for name in names if name != asking.span and name not in asking.plan.keys)]
+    rows, wanted = (
+        _values(columns, names, places) for columns, places in ((stored, here), (changes, np.arange(len(changes["le"]))))
+    )
 
-    def told(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    def said(row: tuple[Any, ...]) -> str:
         found = dict(zip(names, row))
-        of_key = dict(zip(asking.plan.keys, keys.values[spans.key[found.pop(asking.span)]])) if len(spans) else {}
-        return tuple({**found, **of_key}[name] for name in shown)
+        of_key = dict(zip(asking.plan.keys, keys.values[spans.key[found.pop(asking.span)]]))
+        return ", ".join(f"{name}={value!r}" for name, value in {**of_key, **found}.items())
 
-    found = [list(map(told, part)) for part in rows]
-    check_met(found[0], list(zip(found[1], changes["diff"].tolist())), applied, shown)
+    check_met(rows, list(zip(wanted, changes["diff"].tolist())), applied, said)
 
 
 def _values(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[Any, ...]]:

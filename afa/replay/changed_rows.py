@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,19 +198,23 @@ def _constant(node: Any) -> Any:
 
 
 def check_met(
-    rows: Iterable[tuple[Any, ...]], wanted: Sequence[tuple[tuple[Any, ...], int]], applied: bool, names: Sequence[str]
+    rows: Iterable[tuple[Any, ...]],
+    wanted: Sequence[tuple[tuple[Any, ...], int]],
+    applied: bool,
+    said: Callable[[tuple[Any, ...]], str],
 ) -> None:
     """Refuse changes that stored rows contradict.
 
     Parameters
     ----------
     rows : iterable of tuple
-        What is stored at the instants of the changes: values by ``names``.
+        What is stored at the instants of the changes, of their keys.
     wanted : sequence of (tuple, int)
         The changes, and how many copies come or go.
     applied : bool
         Whether the source is as it is after them.
-    names : sequence of str
+    said : callable
+        Returns a row in words.
 
     Raises
     ------
@@ -229,7 +233,8 @@ def check_met(
         elif not applied and many < 0 and here < -many:
             why = "retracted, but the source, which is as it is before the changes, has"
         if why is not None:
-            row = ", ".join(f"{name}={value!r}" for name, value in zip(names, change))
-            rows_ = "no such row" if not here else "such a row" if here == 1 else f"{here} such rows"
+            found = "no such row" if not here else "such a row" if here == 1 else f"{here} such rows"
             hint = "; with applied=False the source is as it is before them" if applied else ""
-            raise ChangeError(f"expected changes that the source agrees with but got one that is {why} {rows_}: {row}{hint}")
+            raise ChangeError(
+                f"expected changes that the source agrees with but got one that is {why} {found}: {said(change)}{hint}"
+            )
