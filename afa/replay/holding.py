@@ -8,6 +8,7 @@ that has been cut off is a bound of all that begins like it.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from afa.replay.stored import Bounds
 from afa.replay.witness.boxes import Box
 from afa.schema import Field, Schema
 from punctuation.time import BEGINNING, FOREVER
+
+LARGE = int(sys.float_info.max)
 
 
 class Extent(NamedTuple):
@@ -189,7 +192,7 @@ def _bounds(allowed: Range, field: Field) -> tuple[Any, Any] | None:
     low = None if allowed.low == -math.inf else allowed.low
     high = None if allowed.high == math.inf else allowed.high
     if field.type is float or field.type is None:
-        return low, high
+        return _floats(low, -math.inf), _floats(high, math.inf)
     if low is not None:
         low = math.floor(low) + 1 if allowed.low_open else math.ceil(low)
     if high is not None:
@@ -199,12 +202,25 @@ def _bounds(allowed: Range, field: Field) -> tuple[Any, Any] | None:
     return None if low is None else max(low, BEGINNING), None if high is None else min(high, FOREVER)
 
 
+def _floats(bound: Any, beyond: float) -> Any:
+    """Return a bound that floats are compared with: an int that no float is, as a float beyond it."""
+    if not isinstance(bound, int):
+        return bound
+    try:
+        found = float(bound)
+    except OverflowError:
+        found = math.copysign(sys.float_info.max, 1 if bound > 0 else -1)
+    return found if found == bound else math.nextafter(found, beyond)
+
+
 def _values(allowed: Range, field: Field) -> list[Any]:
     """Return the values of a range that a field of numbers can have."""
     numbers = [value for value in allowed.values or () if isinstance(value, (int, float))]
     if field.type is float:
-        return [float(value) for value in numbers if abs(value) < 1e308]
-    return [int(value) for value in numbers if value == math.floor(value) and BEGINNING <= value <= FOREVER]
+        return [
+            float(value) for value in numbers if isinstance(value, float) or (-LARGE <= value <= LARGE and float(value) == value)
+        ]
+    return [int(value) for value in numbers if BEGINNING <= value <= FOREVER and value == math.floor(value)]
 
 
 # -- rows ------------------------------------------------------------------------------------------------------------------------
