@@ -134,7 +134,7 @@ def _binance() -> Capture:
 
 
 def _stand_in(rows: int = 55_270, lasts: int = 345_929) -> Capture:
-    """Trades of six symbols in bursts: shares, sizes and steps of the price as those of the capture."""
+    """Trades of six symbols in bursts: shares and sizes as those of the capture, prices about as restless."""
     rng = np.random.default_rng(1)
     symbol = rng.choice(6, rows, p=[0.041, 0.031, 0.177, 0.110, 0.386, 0.255]).astype(np.int32)
     gaps = rng.lognormal(0, 2, rows)
@@ -143,7 +143,7 @@ def _stand_in(rows: int = 55_270, lasts: int = 345_929) -> Capture:
     sizes = ((12.9, 1.75), (11.2, 2.1), (4.4, 2.58), (4.0, 2.64), (7.0, 1.87), (5.4, 2.17))
     for number, (mean, deviation) in enumerate(sizes):
         of = symbol == number
-        moves = rng.normal(0, 1.6e-5, of.sum()) * 1.7 * (rng.random(of.sum()) > 0.64)
+        moves = rng.normal(0, 4e-5, of.sum()) * 1.7 * (rng.random(of.sum()) > 0.64)
         price[of] = (60_000 if number % 2 == 0 else 2_600) * np.exp(np.cumsum(moves))
         notional[of] = rng.lognormal(mean, deviation, of.sum())
     return ms, symbol, price, notional, rng.random(rows) < 0.5
