@@ -19,7 +19,7 @@ from afa.operator.operator import EngineName
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
 from afa.replay.interval_rows import RowsOfSpans
-from afa.replay.key_spans import Places, Spans, touching
+from afa.replay.key_spans import Places, Spans, different, touching
 from afa.replay.question import Question, in_group, longest_lifetime, question
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.through_spans import by_key, joined_rows, taken
@@ -124,6 +124,12 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
     stored = joined_rows([reader.none(), *parts], asking.span)
     changes = {**reader.taken(come.frame, come.reading), asking.span: span_of(spans, number, come.le), "diff": come.diff}
     _check(stored, changes, asking, keys, spans, applied)
+    if not asking.plan.waits and not come.arcs:  # what the changes make of the matches, or, taken back, unmake
+        op = asking.operator(asking.by_span or asking.plan)
+        taken(op, [stored])
+        made = taken(op, [{**changes, "diff": -come.diff if applied else come.diff}])
+        made = [{**table, "diff": -table["diff"]} for table in made] if applied else made
+        return netted([], by_key(made, asking, spans, keys))
     sides = []
     for after in (False, True):
         op = asking.operator(asking.by_span or asking.plan)
@@ -168,7 +174,7 @@ def _latest_without(asking: Question, gone: Counter[int]) -> int:
 
 def _check(stored: Columns, changes: Columns, asking: Question, keys: SeenKeys, spans: Spans, applied: bool) -> None:
     """Refuse changes that the source contradicts."""
-    at = Places(np.unique(changes["le"]))
+    at = Places(different(changes["le"]))
     here = np.flatnonzero(np.isin(*(at.of(columns[asking.span], columns["le"]) for columns in (stored, changes))))
     here = here[np.isin(stored["le"][here], changes["le"])]
     names = [name for name in changes if name != "diff"]
@@ -196,7 +202,7 @@ def _values(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[A
 
 def netted(before: Sequence[Columns], after: Sequence[Columns]) -> Columns:
     """Return the matches that one has and the other has not, with a ``diff``."""
-    columns = {name: np.concatenate([table[name] for table in (*before, *after)]) for name in before[0]}
+    columns = {name: np.concatenate([table[name] for table in (*before, *after)]) for name in after[0]}
     many = sum(len(table["le"]) for table in before)
     sign = columns["diff"] * np.where(np.arange(len(columns["le"])) < many, -1, 1)
     rows = _values(columns, [name for name in columns if name != "diff"], np.arange(len(sign)))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.replay.key_spans import Places, Spans, joined, later
+from afa.replay.key_spans import Places, Spans, different, joined, later
 
 
 class Candidates(NamedTuple):
@@ -58,7 +58,7 @@ def spans_of(several: Sequence[Candidates], longest: int, first: bool, last: boo
     """
     several = [_by_time(one) for one in several]
     head, tail = several[0], several[-1]
-    at = Places(np.unique(np.concatenate([part for one in several for part in (one.le, one.end, one.re)])))
+    at = Places(different(np.concatenate([part for one in several for part in (one.le, one.end, one.re)])))
     alive = np.arange(len(head.key))
     reached, place = head.end, head.place
     for one in several[1:]:

@@ -9,7 +9,7 @@ import numpy as np
 from afa.model.binding import bound_arc
 from afa.replay.changed_rows import Changed
 from afa.replay.group_rows import RowsOfGroup
-from afa.replay.key_spans import Places, Spans, joined, later, touching
+from afa.replay.key_spans import Places, Spans, different, joined, later, touching
 from afa.replay.question import Question, lifetime_of
 from afa.replay.scanning import Block, Scan, Scanner
 from afa.replay.seen_keys import SeenKeys
@@ -80,5 +80,5 @@ def span_of(spans: Spans, key: Any, le: Any) -> Any:
     """Return the number of the span in which each event lies; each lies in one."""
     if not len(spans.low):
         return np.zeros(len(le), np.int64)
-    at = Places(np.unique(spans.low))
+    at = Places(different(spans.low))
     return np.searchsorted(at.of(spans.key, spans.low), at.of(key, le), "right") - 1

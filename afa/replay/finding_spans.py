@@ -137,10 +137,15 @@ def by_statistics(asking: Question, needs: Necessary, longest: int) -> tuple[lis
 
 
 def _countable(asking: Question) -> bool:
-    """Return whether steps can be counted: rows have an order that columns show."""
-    sequence = asking.plan.sequence
-    fields = {field.name: field for field in asking.plan.events.fields}
-    return sequence is None or (fields[sequence].type in (int, float) and not fields[sequence].optional)
+    """Return whether steps can be counted: rows have an order that columns show.
+
+    With a sequence an LE has several steps, which must not be spread over row groups.
+    """
+    sequence, extents = asking.plan.sequence, asking.extents
+    if sequence is None:
+        return True
+    field = next(field for field in asking.plan.events.fields if field.name == sequence)
+    return field.type in (int, float) and not field.optional and bool((extents.least[1:] > extents.latest[:-1]).all())
 
 
 def _next(
@@ -185,7 +190,8 @@ def _next(
             whole = costs.of_scan(scan, left.read, left.groups) + costs.of_replay(after)
             if whole < most:
                 best, most, then = scan, whole, after
-    plan.expected = then.rows
+    if best is not None:
+        plan.expected = then.rows
     return best
 
 

@@ -80,19 +80,19 @@ def joined(key: Any, low: Any, high: Any) -> Spans:
 
 def _running_max(values: Any, starts: Any) -> Any:
     """Return the largest value so far, anew from each start."""
-    order = np.unique(values, return_inverse=True)[1].reshape(-1)
+    by_size = np.argsort(values, kind="stable")
+    order = np.empty(len(values), np.int64)
+    order[by_size] = np.arange(len(values))
     part = np.zeros(len(values), np.int64)
     part[starts[1:]] = 1
     part = np.cumsum(part)
     most = np.maximum.accumulate(part * (len(values) + 1) + order) - part * (len(values) + 1)
-    by_rank = np.empty(len(values), np.int64)
-    by_rank[order] = values
-    return by_rank[most]
+    return values[by_size[most]]
 
 
 def met(one: Spans, other: Spans) -> Spans:
     """Return what lies in both, of spans without keys. O(n + m)."""
-    edges = np.unique(np.concatenate([one.low, one.high, other.low, other.high]))
+    edges = different(np.concatenate([one.low, one.high, other.low, other.high]))
     if len(edges) < 2:
         return joined(one.key[:0], one.low[:0], one.high[:0])
     inside = np.ones(len(edges) - 1, bool)
@@ -119,17 +119,6 @@ def touching(spans: Spans, least: Any, latest: Any) -> Any:
     return (at >= 0) & (times.high[np.maximum(at, 0)] > least)
 
 
-def inside(spans: Spans, key: Any, le: Any) -> Any:
-    """Return which events, of keys by number, lie in a span. O(n log spans)."""
-    if not len(spans.low):
-        return np.zeros(len(le), bool)
-    at = Places(np.unique(np.concatenate([spans.low, spans.high])))
-    mine = at.of(spans.key, spans.low)
-    found = np.searchsorted(mine, at.of(key, le), "right") - 1
-    there = np.maximum(found, 0)
-    return (found >= 0) & (spans.key[there] == key) & (le < spans.high[there])
-
-
 class Places(NamedTuple):
     """Instants of keys as one number each, in the order of key, then time: by the instants that count, so that none overflows."""
 
@@ -138,3 +127,36 @@ class Places(NamedTuple):
     def of(self, key: Any, le: Any, side: str = "right") -> Any:
         """Return the places of instants; ``right``: an instant that counts lies behind itself, ``left``: before."""
         return np.asarray(key, np.int64) * (len(self.instants) + 1) + np.searchsorted(self.instants, le, side)  # type: ignore[call-overload]
+
+
+class Lookup:
+    """Finds out which events lie in spans.
+
+    Parameters
+    ----------
+    spans : Spans
+    """
+
+    def __init__(self, spans: Spans) -> None:
+        self._spans = spans
+        self._at = Places(different(np.concatenate([spans.low, spans.high])))
+        self._begins = self._at.of(spans.key, spans.low)
+
+    def holds(self, key: Any, le: Any) -> Any:
+        """Return which events, of keys by number, lie in a span. O(n log spans)."""
+        spans = self._spans
+        if not len(spans.low):
+            return np.zeros(len(le), bool)
+        found = np.searchsorted(self._begins, self._at.of(key, le), "right") - 1
+        there = np.maximum(found, 0)
+        return (found >= 0) & (spans.key[there] == key) & (le < spans.high[there])
+
+
+def different(values: Any) -> Any:
+    """Return the different values of an array of ints, in order. By sorting: numpy's own way hashes ints, which takes longer."""
+    if not len(values):
+        return values
+    values = np.sort(values)
+    new = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return values[new]

@@ -14,7 +14,7 @@ import numpy as np
 from afa.frames.decoded import Frame
 from afa.replay.chains import Candidates
 from afa.replay.group_rows import RowsOfGroup
-from afa.replay.key_spans import Spans, inside, later
+from afa.replay.key_spans import Lookup, Spans, different, later
 from afa.replay.question import Question, in_group
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.witness.witnesses import Witness
@@ -83,10 +83,11 @@ class Scanner:
 
         ``within``: the spans in which candidates count; None: all do.
         """
+        lookup = None if within is None else Lookup(within)
         for group in groups:
-            yield group, self._of_group(scan, group, within)
+            yield group, self._of_group(scan, group, lookup)
 
-    def _of_group(self, scan: Scan, group: int, within: Spans | None) -> list[Candidates]:
+    def _of_group(self, scan: Scan, group: int, within: Lookup | None) -> list[Candidates]:
         asking, stored = self._asking, self._asking.stored
         rows = int(stored.rows[group])
         stepped = any(len(block.places) > 1 for block in scan.blocks)
@@ -107,7 +108,7 @@ class Scanner:
 
         return in_group(stored, group, found, names)  # type: ignore[no-any-return]
 
-    def _of_block(self, block: Block, part: RowsOfGroup, within: Spans | None) -> Candidates:
+    def _of_block(self, block: Block, part: RowsOfGroup, within: Lookup | None) -> Candidates:
         rarest = min(range(len(block.places)), key=lambda i: self._shares(block.places[i]))
         rows = part.rows_of(self._witnesses[block.places[rarest]])
         if len(block.places) == 1:
@@ -118,7 +119,7 @@ class Scanner:
         begin = begin[steps.part[begin] == steps.part[begin + off]]
         tails = (steps.last[:, None] - np.arange(off)).ravel()  # from where the rarest one stands behind the row group
         tails = tails[tails >= np.repeat(steps.first, off)]
-        begin = np.unique(np.concatenate([begin, tails]))
+        begin = different(np.concatenate([begin, tails]))
         for place, far in zip(block.places, block.steps):
             here = begin + far
             there = here < len(steps.part)
@@ -129,15 +130,15 @@ class Scanner:
             begin = begin[kept]
         return self._stepped(block, part, begin, within)
 
-    def _plain(self, block: Block, part: RowsOfGroup, rows: Any, within: Spans | None) -> Candidates:
+    def _plain(self, block: Block, part: RowsOfGroup, rows: Any, within: Lookup | None) -> Candidates:
         if not len(rows):
             return _none(block)
         le, key, re = part.about(rows)
-        kept = np.ones(len(rows), bool) if within is None else inside(within, key, le)
+        kept = np.ones(len(rows), bool) if within is None else within.holds(key, le)
         le, key, re = le[kept], key[kept], re[kept]
         return Candidates((block.places[0], block.places[-1]), key, le, le, re, np.ones(len(le), bool))
 
-    def _stepped(self, block: Block, part: RowsOfGroup, begin: Any, within: Spans | None) -> Candidates:
+    def _stepped(self, block: Block, part: RowsOfGroup, begin: Any, within: Lookup | None) -> Candidates:
         if not len(begin):
             return _none(block)
         steps = part.steps
@@ -148,7 +149,7 @@ class Scanner:
         last = np.where(known, end, steps.last[steps.part[begin]])
         ends, re = part.le[steps.row[last]], later(le, self._longest)
         kept = ends < re
-        kept &= True if within is None else inside(within, key, le)
+        kept &= True if within is None else within.holds(key, le)
         return Candidates((block.places[0], block.places[-1]), key[kept], le[kept], ends[kept], re[kept], known[kept])
 
 

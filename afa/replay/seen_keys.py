@@ -11,6 +11,9 @@ from afa.frames.decoded import Frame, listed
 from afa.frames.slicing import numbered
 from afa.replay.question import Question
 
+FEW = 256
+"""The keys of so many rows are looked up one by one."""
+
 
 class SeenKeys:
     """Numbers of keys, from 0, in the order in which they are seen; without a key there is one.
@@ -43,6 +46,9 @@ class SeenKeys:
             if not self.values and new:
                 self._add(())
             return np.zeros(len(rows), np.int64) if self.values else np.full(len(rows), -1, np.int64)
+        if len(rows) <= FEW:
+            each = zip(*(self._listed(frame, name, le, rows, np.arange(len(rows))) for name in names))
+            return np.array([self._number(values, new) for values in each], np.int64)
         whole = len(rows) == frame.given.num_rows and bool((rows[1:] > rows[:-1]).all())
         columns = [self._column(frame, name, le, rows, whole) for name in names]
         codes, many = numbered(columns)
@@ -54,9 +60,12 @@ class SeenKeys:
         parts = [self._listed(frame, name, le, rows, first[used]) for name in names]
         of_code = np.full(many, -1, np.int64)
         for code, values in zip(used.tolist(), zip(*parts)):
-            number = self._numbers.get(tuple(map(_same, values)))
-            of_code[code] = self._add(values) if number is None and new else -1 if number is None else number
+            of_code[code] = self._number(values, new)
         return of_code[codes]
+
+    def _number(self, values: tuple[Any, ...], new: bool) -> int:
+        number = self._numbers.get(tuple(map(_same, values)))
+        return self._add(values) if number is None and new else -1 if number is None else number
 
     def _add(self, values: tuple[Any, ...]) -> int:
         number = len(self.values)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from afa.errors import AfaError
 from afa.frames.decoded import Frame
 
-KEPT = 1 << 29
+KEPT = 1 << 27
 """How many bytes of columns are kept that are likely to be read again."""
 THREADS = 1 << 18
 """From so many rows on the columns of a row group are decoded by several threads."""

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from afa.frames.decoded import Frame
 from afa.frames.found import Columns
 from afa.frames.row_groups import Part, through
+from afa.frames.slicing import by_time, columns_of
 from afa.replay.interval_rows import RowsOfSpans
 from afa.replay.key_spans import Spans
-from afa.replay.question import Question
+from afa.replay.question import Question, in_group
 from afa.replay.seen_keys import SeenKeys
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
@@ -26,6 +28,8 @@ Told = Callable[[int], None]
 def all_rows(asking: Question, told: Told) -> list[Columns]:
     """Return what the pattern gives for all rows, taken row group by row group."""
     stored, extents = asking.stored, asking.extents
+    if asking.in_order and asking.plan.members is None:
+        return list(_by_groups(asking, told))
     order = np.argsort(extents.least, kind="stable").tolist()
     done = iter(range(1, len(order) + 1))
 
@@ -39,6 +43,23 @@ def all_rows(asking: Question, told: Told) -> list[Columns]:
     parts = [Part(int(extents.least[group]), reading(group), stored.where(group)) for group in order]
     empty = asking.head.given.select(asking.names)
     return list(through(asking.plan, asking.operator(asking.plan), asking.reading, parts, empty, asking.latest))
+
+
+def _by_groups(asking: Question, told: Told) -> Iterator[Columns]:
+    """Yield what the pattern gives for all rows, one row group after the other: none begins before another one has ended."""
+    plan, reading = asking.plan, asking.reading
+    op, least = asking.operator(plan), asking.extents.least
+    for group in range(len(least)):
+
+        def rows(table: pa.Table) -> Columns:
+            return by_time(columns_of(Frame(table), plan, reading), plan, grouped=False).columns
+
+        columns = in_group(asking.stored, group, rows, asking.names)
+        told(group + 1)
+        yield from taken(op, [columns, *([Punctuation(int(least[group + 1]))] if group + 1 < len(least) else [])])
+    last = FOREVER if reading.end == "forever" else asking.latest
+    nothing = columns_of(asking.head, plan, reading)
+    yield from taken(op, [nothing, *([Punctuation(last)] if plan.waits or reading.diff is not None else [])])
 
 
 def rows_of_spans(asking: Question, spans: Spans, keys: SeenKeys, groups: Any, told: Told) -> Iterator[tuple[Columns, int]]:

@@ -28,7 +28,7 @@ def arrow(column: Any) -> Any:
 
     try:
         if isinstance(column, pa.ChunkedArray):
-            return column.combine_chunks()
+            return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which copies even one chunk
         if isinstance(column, (np.ndarray, list, tuple)):
             array = pa.array(column)
             return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
