@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.replay.stored import THREADS, Stored
+from afa.replay.stored import Stored
 
 BATCH = 1 << 20
 """So many rows are read together, or one row group."""
+THREADS = 1 << 18
+"""From so many rows on columns are decoded by several threads."""
 
 
 def read_groups(stored: Stored, groups: Iterable[int], names: Sequence[str]) -> dict[int, pa.Table]:

@@ -21,8 +21,8 @@ from afa.frames.decoded import Frame
 
 KEPT = 1 << 27
 """How many bytes of columns are kept that are likely to be read again."""
-THREADS = 1 << 18
-"""From so many rows on the columns of a row group are decoded by several threads."""
+OPEN = 64
+"""How many files are kept open."""
 
 
 class Bounds(NamedTuple):
@@ -44,18 +44,17 @@ class Bounds(NamedTuple):
 class _File:
     """A file of a source: where it is, its row groups, and what it looked like when it was opened."""
 
-    def __init__(self, fragment: Any, schema: pa.Schema) -> None:
-        self._fragment, self._schema = fragment, schema
+    def __init__(self, fragment: Any, schema: pa.Schema, handles: _Handles) -> None:
+        self._fragment, self._schema, self._handles = fragment, schema, handles
         self.path: str = getattr(fragment, "path", "") or "(in memory)"
         self.system: Any = getattr(fragment, "filesystem", None)
-        self.parquet: Any = None
+        self.metadata: Any = None
         self.parts: dict[str, Any] = ds.get_partition_keys(fragment.partition_expression)
         self.stamp = self._look()
         if isinstance(fragment, ds.ParquetFileFragment):
-            system: Any = self.system
             with self._named():
-                opened = pq.ParquetFile(self.path if self._local() else system.open_input_file(self.path))
-            self.parquet, metadata = opened, opened.metadata
+                opened = self.opened()
+            self.metadata = metadata = opened.metadata
             self.rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
             self._places = {metadata.schema.column(i).path: i for i in range(len(metadata.schema))}
             kinds = {field.name: field.type for field in schema}
@@ -64,13 +63,23 @@ class _File:
             with self._named():
                 self.rows = [fragment.count_rows()]
 
+    def opened(self) -> pq.ParquetFile:
+        """Return the file, opened; its footer is read once."""
+        system: Any = self.system
+        return pq.ParquetFile(self.path if self._local() else system.open_input_file(self.path), metadata=self.metadata)
+
+    @property
+    def parquet(self) -> Any:
+        """The opened file; None: it is no Parquet."""
+        return None if self.metadata is None else self._handles.of(self)
+
     def _local(self) -> bool:
         from pyarrow.fs import LocalFileSystem
 
         return isinstance(self.system, LocalFileSystem)
 
     def _named(self, where: str = "") -> _Named:
-        return _Named(self.path, where)
+        return _Named(self, where)
 
     def _look(self) -> tuple[Any, ...] | None:
         """Return the size and the time of the last change, as far as the file system tells."""
@@ -114,9 +123,9 @@ class _File:
         if column in self.parts:
             value = self.parts[column]
             return value, value, self.rows[group] if value is None else 0
-        if self.parquet is None or column not in self._plain or column not in self._places:
+        if self.metadata is None or column not in self._plain or column not in self._places:
             return None, None, -1
-        found = self.parquet.metadata.row_group(group).column(self._places[column]).statistics
+        found = self.metadata.row_group(group).column(self._places[column]).statistics
         if found is None:
             return None, None, -1
         nulls = found.null_count if found.has_null_count else -1
@@ -128,19 +137,37 @@ class _File:
             return None, None, nulls
 
 
+class _Handles:
+    """The files that are open, as many as a process may well have open."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, pq.ParquetFile] = {}
+
+    def of(self, file: _File) -> pq.ParquetFile:
+        """Return a file, opened; the one that was opened first is closed, if they are many."""
+        found = self._open.get(id(file))
+        if found is None:
+            if len(self._open) >= OPEN:
+                self._open.pop(next(iter(self._open))).close()
+            found = self._open[id(file)] = file.opened()
+        return found
+
+
 class _Named:
     """Names the file in errors of what reads it."""
 
-    def __init__(self, path: str, where: str) -> None:
-        self._path, self._where = path, where
+    def __init__(self, file: _File, where: str) -> None:
+        self._file, self._where = file, where
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, (OSError, pa.ArrowException)):
+            if self._where:
+                self._file.check_unchanged()
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise AfaError(f"expected a file that can be read but got {self._path}{self._where}: {reason}") from error
+            raise AfaError(f"expected a file that can be read but got {self._file.path}{self._where}: {reason}") from error
 
 
 class Stored:
@@ -163,7 +190,8 @@ class Stored:
     def __init__(self, source: Any) -> None:
         self.name, dataset = _dataset(source)
         self.schema: pa.Schema = dataset.schema
-        self.files = [_File(fragment, self.schema) for fragment in dataset.get_fragments()]
+        handles = _Handles()
+        self.files = [_File(fragment, self.schema, handles) for fragment in dataset.get_fragments()]
         places = [(file, group) for file in self.files for group, rows in enumerate(file.rows) if rows]
         self._places = places
         self.rows = np.array([file.rows[group] for file, group in places], np.int64)
