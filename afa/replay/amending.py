@@ -18,9 +18,9 @@ from afa.frames.frame_reading import End
 from afa.operator.operator import EngineName
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
-from afa.replay.interval_rows import RowsOfSpans
+from afa.replay.interval_rows import RowsOfSpans, together
 from afa.replay.key_spans import Places, Spans, different, touching
-from afa.replay.question import Question, in_group, longest_lifetime, question
+from afa.replay.question import Question, in_group, longest_lifetime, question, waiting
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.through_spans import by_key, joined_rows, taken
 from punctuation.promise import Punctuation
@@ -103,6 +103,7 @@ def amend(
     options = Options(key, window, sequence, tick, engine, longest)
     asking = question(pattern, source, options, (time, until, None, end), arcs)
     come = changed(changes, asking)
+    asking = asking._replace(plan=waiting(asking.plan, come.arcs))
     columns = _difference(asking, come, applied)
     asking.stored.check_unchanged()
     order = np.lexsort((columns["diff"], columns["re"], columns["le"]))
@@ -113,14 +114,16 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
     """Return the difference, as columns of which ``diff`` is one: the matches after the changes, less those before them."""
     lived = longest_lifetime(asking)
     if asking.reading.until is not None and len(come.le):
-        lived = min(max(lived, int((come.re - come.le).max())), FOREVER)
+        lasts = come.re - come.le  # one that is too long for an int64 has wrapped
+        lived = max(lived, FOREVER if (lasts < 0).any() else int(lasts.max()))
     keys = SeenKeys(asking)
     number = keys.numbers(come.frame, np.arange(len(come.le)), come.le, new=True)
     latest = latest_of(asking, come, applied)
     spans = changed_spans(asking, come, number, keys, lived, latest)
     groups = np.flatnonzero(touching(spans, asking.extents.least, asking.extents.latest))
     reader = RowsOfSpans(asking, spans, keys)
-    parts = [rows for group in groups.tolist() if (rows := reader.of_group(group, 0.0)) is not None]
+    several = together(groups.tolist(), asking.stored.rows)
+    parts = [rows for each in several if (rows := reader.of_groups(each, 0.0)) is not None]
     stored = joined_rows([reader.none(), *parts], asking.span)
     changes = {**reader.taken(come.frame, come.reading), asking.span: span_of(spans, number, come.le), "diff": come.diff}
     _check(stored, changes, asking, keys, spans, applied)
@@ -147,7 +150,9 @@ def latest_of(asking: Question, come: Changed, applied: bool) -> tuple[int, int]
     if not asking.plan.waits:
         return asking.latest, asking.latest
     gone = come.diff > 0 if applied else come.diff < 0
-    left = Counter(come.le[gone].tolist())
+    left: Counter[int] = Counter()
+    for at, many in zip(come.le[gone].tolist(), np.abs(come.diff[gone]).tolist()):
+        left[at] += many
     other = max([_latest_without(asking, left), *come.le[~gone].tolist()])
     return (other, asking.latest) if applied else (asking.latest, other)
 

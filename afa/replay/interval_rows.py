@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,17 @@ from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
 from afa.replay.key_spans import Spans
-from afa.replay.question import Question, in_group
+from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys
 
 FEW = 1 << 15
 """Of so many rows all columns are read at once."""
 MANY = 0.3
 """If so many of the rows are likely to lie in spans, all columns are read at once."""
+
+
+TOGETHER = 1 << 17
+"""So many rows of small row groups are looked at together."""
 
 
 class RowsOfSpans:
@@ -37,14 +42,14 @@ class RowsOfSpans:
         self.rows = 0
         """How many rows have been found."""
 
-    def of_group(self, group: int, share: float) -> dict[str, Any] | None:
-        """Return the rows of a row group that lie in spans, by span, then by time; None: there are none.
+    def of_groups(self, groups: Sequence[int], share: float) -> dict[str, Any] | None:
+        """Return the rows of some row groups that lie in spans, by span, then by time; None: there are none.
 
-        ``share``: how many of its rows are likely to.
+        ``share``: how many of their rows are likely to. Of several groups all columns are read at once.
         """
         asking = self._asking
         about = [asking.reading.time, *asking.key_names]
-        at_once = share > MANY or asking.stored.rows[group] <= FEW
+        at_once = share > MANY or len(groups) > 1 or asking.stored.rows[groups[0]] <= FEW
         names = asking.names if at_once else about
 
         def found(table: pa.Table) -> dict[str, Any] | None:
@@ -53,13 +58,13 @@ class RowsOfSpans:
                 return None
             if not at_once:
                 rest = [name for name in asking.names if name not in about]
-                more = asking.stored.read(group, rest) if rest else table
+                more = asking.stored.read(groups[0], rest) if rest else table
                 for name in rest:
                     table = table.append_column(name, more.column(name))
             self.rows += len(rows)
             return {**self.taken(Frame(table.take(pa.array(rows)))), asking.span: span}
 
-        return in_group(asking.stored, group, found, names)  # type: ignore[no-any-return]
+        return in_groups(asking.stored, groups, found, names)  # type: ignore[no-any-return]
 
     def taken(self, frame: Frame, reading: Reading | None = None) -> dict[str, Any]:
         """Return the columns that an operator takes which has the number of the span as its key, or, if none has, the key's own."""
@@ -108,6 +113,26 @@ class RowsOfSpans:
             return ranges_of(low, high)
         at = np.searchsorted(times.low, le, "right") - 1
         return np.flatnonzero((at >= 0) & (le < times.high[np.maximum(at, 0)]))
+
+
+def together(groups: Sequence[int], rows: Any) -> Iterator[list[int]]:
+    """Yield row groups, of small ones several together: what is done for each reading is done for all of them once.
+
+    Examples
+    --------
+    >>> list(together([0, 1, 2, 3], np.array([20_000, 90_000, 80_000, 30_000])))
+    [[0, 1], [2, 3]]
+    """
+    found: list[int] = []
+    held = 0
+    for group in groups:
+        if found and held + rows[group] > TOGETHER:
+            yield found
+            found, held = [], 0
+        found.append(int(group))
+        held += int(rows[group])
+    if found:
+        yield found
 
 
 def ranges_of(low: Any, high: Any) -> Any:

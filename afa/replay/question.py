@@ -15,7 +15,7 @@ from afa.frames.decoded import Frame
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import columns_read
 from afa.frames.slicing import columns_of
-from afa.model.arc import Arc
+from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
 from afa.replay.holding import Extents
@@ -131,6 +131,7 @@ def question(
     plan = reading.asked(pattern, head, options)
     columns_of(head, plan, reading)  # which says what is missing
     given = checked_arcs(arcs, plan)
+    plan = waiting(plan, given)
     taken = {field.name for field in (*plan.events.fields, *plan.shown.fields)} | {"le", "re", "diff", "members", *plan.keys}
     span = next(name for name in (INTERVAL, *(f"{INTERVAL}{n}" for n in range(len(taken)))) if name not in taken)
     by_span = None
@@ -171,11 +172,17 @@ def times_of_groups(stored: Stored, time: str, tick: str | None, rows: bool, sid
 
 def in_group(stored: Stored, group: int, call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
     """Return what a call makes of columns of a row group; an error says which one."""
-    table = stored.read(group, columns)
+    return in_groups(stored, [group], call, columns)
+
+
+def in_groups(stored: Stored, groups: Sequence[int], call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
+    """Return what a call makes of columns of some row groups, one behind the other; an error says which ones."""
+    tables = [stored.read(group, columns) for group in groups]
     try:
-        return call(table)
+        return call(tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks())
     except AfaError as error:
-        raise type(error)(f"{error} ({stored.where(group)})") from error
+        more = f" and {len(groups) - 1} behind it" if len(groups) > 1 else ""
+        raise type(error)(f"{error} ({stored.where(groups[0])}{more})") from error
 
 
 def longest_lifetime(asking: Question) -> int:
@@ -228,6 +235,11 @@ def lifetime_of(change: Change) -> tuple[int, int]:
     """Return the lifetime of an arc's change."""
     assert change.le is not None
     return change.le, FOREVER if change.re is None else change.re
+
+
+def waiting(plan: Asked, arcs: Iterable[Change]) -> Asked:
+    """Return a plan that waits for the end, too, if one of the arcs that come is a time-out."""
+    return plan._replace(waits=plan.waits or any(change.payload.kind == TIMEOUT for change in arcs))
 
 
 def checked_arcs(arcs: Iterable[Change], plan: Asked) -> tuple[Change, ...]:

@@ -91,12 +91,14 @@ class Shares:
         if bounds is None:
             return np.full(len(self._rows), 0.3)
         low, high = bounds
-        span = high - low
-        if allowed.values is not None:
-            return np.minimum(len(allowed.values) / (span + 1), 1.0)
-        least, most = np.maximum(low, allowed.low), np.minimum(high, allowed.high)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(span > 0, np.clip((most - least) / span, 1e-9, 1), 1.0)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            span = high - low  # no number, or too large, between infinities
+            if allowed.values is not None:
+                even = np.minimum(len(allowed.values) / (span + 1), 1.0)
+            else:
+                least, most = np.maximum(low, allowed.low), np.minimum(high, allowed.high)
+                even = np.where(span > 0, np.clip((most - least) / span, 1e-9, 1), 1.0)
+        return np.where(np.isfinite(span), even, 0.3)
 
     # -- the sample ----------------------------------------------------------------------------------------------------------
 

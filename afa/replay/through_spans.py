@@ -12,7 +12,7 @@ from afa.frames.decoded import Frame
 from afa.frames.found import Columns
 from afa.frames.row_groups import Part, through
 from afa.frames.slicing import by_time, columns_of
-from afa.replay.interval_rows import RowsOfSpans
+from afa.replay.interval_rows import RowsOfSpans, together
 from afa.replay.key_spans import Spans
 from afa.replay.question import Question, in_group
 from afa.replay.seen_keys import SeenKeys
@@ -71,14 +71,16 @@ def rows_of_spans(asking: Question, spans: Spans, keys: SeenKeys, groups: Any, t
     lasting = (spans.high.astype(float) - spans.low).sum()
     span = float(asking.extents.latest.max() - asking.extents.least.min() + 1) if len(groups) else 1.0
     share = min(lasting / span / max(len(keys), 1), 1.0)
-    for n, place in enumerate(order.tolist()):
-        rows = reader.of_group(groups[place], share)
-        told(n + 1)
+    done = 0
+    for several in together(np.asarray(groups)[order].tolist(), asking.stored.rows):
+        rows = reader.of_groups(several, share)
+        done += len(several)
+        told(done)
         if rows is not None:
             waits.append(rows)
             held += len(rows["le"])
-        if held >= BATCH or (waits and n + 1 == len(order)):
-            yield joined_rows(waits, asking.span), int(then[n])
+        if held >= BATCH or (waits and done == len(order)):
+            yield joined_rows(waits, asking.span), int(then[done - 1])
             waits, held = [], 0
 
 
