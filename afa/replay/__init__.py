@@ -36,22 +36,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from afa.replay.amending import amend
     from afa.replay.gated import Gate
-    from afa.replay.replaying import Replayed, replay
+    from afa.replay.replaying import Replayed, explain, replay
     from afa.replay.sidecar import index
-    from afa.replay.sweeping import sweep
+    from afa.replay.sweeping import Swept, sweep
     from afa.replay.windowed import windows
 
 _ROOMS = {
     "Gate": "gated",
     "Replayed": "replaying",
+    "Swept": "sweeping",
     "amend": "amending",
+    "explain": "replaying",
     "index": "sidecar",
     "replay": "replaying",
     "sweep": "sweeping",
     "windows": "windowed",
 }
 
-__all__ = ["Gate", "Replayed", "amend", "index", "replay", "sweep", "windows"]
+__all__ = ["Gate", "Replayed", "Swept", "amend", "explain", "index", "replay", "sweep", "windows"]
 
 
 def __getattr__(name: str) -> Any:
