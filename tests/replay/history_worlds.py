@@ -1,4 +1,4 @@
-"""Random stored histories: automata x rows x cuts into row groups and files x scans; `replay` beside a full run, `amend` beside two.
+"""Random stored histories: automata x rows x cuts into row groups and files x scans; `replay` and `amend` beside full runs.
 
     python -m tests.replay.history_worlds --worlds 10000 --seed 1
 
@@ -9,6 +9,7 @@ its number: `world(seed)`.
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import tempfile
 import time
@@ -25,12 +26,14 @@ from afa.frames.found import joined, written
 from afa.replay.amending import amend
 from afa.replay.question import question
 from afa.replay.replaying import located, matches_in, replay
+from afa.replay.sidecar import index
 
 
 class Ev(NamedTuple):
     x: int
     y: float | None
     s: str
+    no: int
 
 
 class Reg(NamedTuple):
@@ -42,12 +45,15 @@ class Reg(NamedTuple):
 STATES = ("a", "b", "c", "d")
 FENCES = (
     "x >= 8", "x >= 9", "x < 2", "x == 5", "x in (3, 4)", "s == 'u'", "s != 'v'", "s in ('u', 'w')", "True", "True", "x >= 4",
-    "y is not None and y > 0.5", "y > 0.8 if y is not None else False", "x > 6 or s == 'w'", "not (x < 7)", "x > r.n", "x >= r.peak",
-    "x > 3 and s == 'u'", "abs(x - 5) < 2", "y is None", "x >= 7 and x > r.n", "x >= 6 and r.n < 3", "r.peak >= 8", "r.peak >= 6 and x < 5",
+    "y is not None and y > 0.5", "y > 0.8 if y is not None else False", "x > 6 or s == 'w'", "not (x < 7)", "x > r.n",
+    "x >= r.peak",
+    "x > 3 and s == 'u'", "abs(x - 5) < 2", "y is None", "x >= 7 and x > r.n", "x >= 6 and r.n < 3", "r.peak >= 8",
+    "r.peak >= 6 and x < 5",
 )  # fmt: skip
 TRANSFERS = (
     None, None, None, "r._replace(n=r.n + 1)", "r._replace(peak=e.x)", "r._replace(peak=max(r.peak, e.x))", "r._replace(n=e.x)",
-    "r._replace(peak=e.x if e.x > 5 else r.peak)", "r._replace(low=e.y)", "r._replace(peak=min(r.peak, e.x), n=1)", "r._replace(peak=0)",
+    "r._replace(peak=e.x if e.x > 5 else r.peak)", "r._replace(low=e.y)", "r._replace(peak=min(r.peak, e.x), n=1)",
+    "r._replace(peak=0)",
 )  # fmt: skip
 
 
@@ -67,6 +73,7 @@ class World(NamedTuple):
     engine: str
     files: list[list[int]]  # of each file the rows of its row groups
     statistics: bool
+    block: int | None  # how many rows the blocks of an index beside each file have; None: there is none
     order: list[tuple[str, ...]] | None
     changes: list[tuple[dict[str, Any], int]]
     applied: bool
@@ -78,7 +85,7 @@ def automaton_of(rng: random.Random) -> Automaton:
     while True:
         states = STATES[: rng.randint(2, 4)]
         final = set(rng.sample(states[1:], rng.randint(1, min(2, len(states) - 1))))
-        chain = [_consuming(rng, a, b) for a, b in zip(states, states[1:])]
+        chain = [_consuming(rng, a, b) for a, b in itertools.pairwise(states)]
         arcs = [*chain, *(_arc(rng, states) for _ in range(rng.randint(0, 4)))]
         try:
             return Automaton(start="a", final=final, arcs=arcs, register=Reg(), event=Ev)
@@ -111,6 +118,7 @@ def _row(rng: random.Random, times: int, world_keys: int, until: bool, window: i
     y = rng.choice([None, float("nan"), -0.0, 0.0, rng.random(), rng.random()])
     row = {"at": at, "x": rng.choice([0, 1, 3, 4, 5, 5, 6, 7, 8, 9]), "y": y, "s": rng.choice("uvwvv")}
     row |= {"k": rng.randint(0, world_keys), "t": rng.choice(["p", "q"]), "no": rng.randint(0, 3)}
+    row["f"] = rng.choice([float("nan"), 0.0, -0.0, 1.5])
     row["to"] = at + rng.randint(1, 2 * (window or 12)) if until and (window is None or rng.random() < 0.6) else None
     return row
 
@@ -120,11 +128,13 @@ def world(seed: int) -> World:
     rng = random.Random(seed)
     window = rng.choice([2, 3, 5, 8, 13])
     until = rng.random() < 0.2
-    times = rng.choice([15, 40, 120])
-    many = rng.randint(0, 90)
+    window = None if until and rng.random() < 0.2 else window
+    times = rng.choice([15, 40, 120, 400])
+    many = rng.randint(0, rng.choice([30, 90, 90, 200]))
     diff = rng.random() < 0.1
-    sequence = "no" if rng.random() < 0.0 else None
-    rows = [_row(rng, times, rng.choice([0, 2]), until, window) for _ in range(many)]
+    sequence = "no" if rng.random() < 0.2 else None
+    world_keys = rng.choice([0, 2, 12])
+    rows = [_row(rng, times, world_keys, until, window) for _ in range(many)]
     rare = rng.random() < 0.6
     if rare:  # long stretches in which nothing of interest is
         rows = [row if rng.random() < 0.3 else {**row, "x": 5, "s": "v"} for row in rows]
@@ -134,11 +144,9 @@ def world(seed: int) -> World:
         rows += [{**row, "d": -1} for row in rng.sample(rows, min(3, len(rows)))]
     if rng.random() < 0.8:
         rows.sort(key=lambda row: row["at"])
-    keys = rng.choice([(), ("k",), ("k",), ("k", "t"), ("t",)])
+    keys = rng.choice([(), ("k",), ("k",), ("k", "t"), ("t",), ("f",), ("f", "k")])
     automaton = automaton_of(rng)
-    arcs = []
-    for n in range(rng.choice([0, 0, 0, 1, 2])):
-        arcs.append(_lifetime(rng, automaton, f"come{n}", times))
+    arcs = [_lifetime(rng, automaton, f"come{n}", times) for n in range(rng.choice([0, 0, 0, 1, 2]))]
     files, left = [], len(rows)
     for _ in range(rng.randint(1, 3)):
         groups = []
@@ -148,14 +156,14 @@ def world(seed: int) -> World:
             left -= groups[-1]
         files.append(groups)
     files[-1].append(left)
-    columns = rng.sample([("x",), ("s",), ("y",), ("x", "s"), ("x", "y")], rng.randint(0, 3))
-    changes = [(_row(rng, times + 4, 2, until, window), 1) for _ in range(rng.randint(0, 4))]
+    columns = rng.sample([("x",), ("s",), ("y",), ("x", "s"), ("x", "y"), ("x", "s", "y")], rng.randint(0, 3))
+    changes = [(_row(rng, times + 4, world_keys, until, window), 1) for _ in range(rng.randint(0, 4))]
     changes += [(row, -1) for row in rng.sample(rows, min(len(rows), rng.randint(0, 3)))] if not diff else []
     changed_arcs = [_lifetime(rng, automaton, f"late{n}", times) for n in range(rng.choice([0, 0, 1]))]
     return World(
         automaton, rows, keys, window, until, diff, sequence, rng.choice(["latest", "latest", "forever"]), arcs, rng.random() < 0.1,
-        "compiled" if rng.random() < 0.1 else "interpreted", files, rng.random() < 0.85, columns if rng.random() < 0.9 else None,
-        changes, rng.random() < 0.5, changed_arcs,
+        "compiled" if rng.random() < 0.1 else "interpreted", files, rng.random() < 0.85,
+        rng.choice([None, None, None, 1, 3, 8]), columns if rng.random() < 0.9 else None, changes, rng.random() < 0.5, changed_arcs,
     )  # fmt: skip
 
 
@@ -173,7 +181,7 @@ def _lifetime(rng: random.Random, automaton: Automaton, name: str, times: int) -
 
 SCHEMA = pa.schema(
     [("at", pa.int64()), ("x", pa.int64()), ("y", pa.float64()), ("s", pa.string()), ("k", pa.int64()), ("t", pa.string()),
-     ("no", pa.int64()), ("to", pa.int64()), ("d", pa.int64())]
+     ("f", pa.float64()), ("no", pa.int64()), ("to", pa.int64()), ("d", pa.int64())]
 )  # fmt: skip
 
 
@@ -193,12 +201,19 @@ def stored(found: World, rows: list[dict[str, Any]], folder: Path) -> list[str]:
         path = folder / "rest.parquet"
         pq.write_table(pa.Table.from_pylist(rows[done:], SCHEMA), path, row_group_size=7)
         paths.append(str(path))
+    if found.block is not None:
+        index(paths, time="at", block=found.block)
     return paths
 
 
 def full_run(found: World, rows: list[dict[str, Any]], arcs: list[Change]) -> Counter[Any]:
     """Return the matches in force after all rows and a last promise: those of an operator that takes them one by one."""
-    options: dict[str, Any] = {"window": found.window, "engine": "interpreted", "longest": found.longest}
+    options: dict[str, Any] = {
+        "window": found.window,
+        "engine": "interpreted",
+        "longest": found.longest,
+        "sequence": found.sequence,
+    }
     key = found.keys[0] if len(found.keys) == 1 else found.keys
     op: Any = Keyed(found.automaton, key=key, **options) if found.keys else Operator(found.automaton, **options)
     matches: Counter[Any] = Counter()
@@ -210,7 +225,7 @@ def full_run(found: World, rows: list[dict[str, Any]], arcs: list[Change]) -> Co
 
     for change in arcs:
         take(op.push_arc(change))
-    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in ("x", "y", "s", *found.keys)}
+    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in (*Ev._fields, *found.keys)}
     columns |= {"le": [row["at"] for row in rows], "diff": [row["d"] for row in rows]}
     if found.until:
         columns["re"] = [row["to"] if row["to"] is not None else row["at"] + (found.window or 0) for row in rows]
@@ -271,7 +286,7 @@ def check(seed: int) -> dict[str, int]:
         if found.order is None:
             same = replay(
                 found.automaton, paths, key=key, time="at", window=found.window, until=said[1], diff=said[2], end=found.end,  # type: ignore[arg-type]
-                arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
+                sequence=found.sequence, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
             )  # fmt: skip
             assert counted(same.matches, found.keys) == want
         if not found.diff:
@@ -301,12 +316,13 @@ def _amended(found: World, before: Counter[Any], paths: list[str], key: Any, unt
         for row, diff in found.changes:
             key_of = tuple(row[name_] for name_ in found.keys)
             at_key = None if not key_of else key_of[0] if len(key_of) == 1 else key_of
-            changes.append(Change(Ev(row["x"], row["y"], row["s"]), row["at"], row["to"] if until else None, diff, at_key))
+            changes.append(Change(Ev(*(row[name_] for name_ in Ev._fields)), row["at"], row["to"] if until else None, diff, at_key))
         got = counted(
             amend(
-                found.automaton, source, [*changes, *found.changed_arcs], key=key, time="at", window=found.window, until=until,
-                end=found.end, applied=found.applied, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
-            ),
+                found.automaton, source, [*changes, *found.changed_arcs], key=key, time="at", window=found.window,
+                until=until, end=found.end, applied=found.applied, sequence=found.sequence, arcs=found.arcs,
+                engine=found.engine, longest=found.longest,
+            ),  # type: ignore[arg-type]
             found.keys,
         )  # fmt: skip
     wrong = {match: (got[match], want[match]) for match in {*got, *want} if got[match] != want[match]}
@@ -317,7 +333,7 @@ def _amended(found: World, before: Counter[Any], paths: list[str], key: Any, unt
 def _event(row: dict[str, Any], found: World) -> tuple[Any, ...]:
     """Return all that counts of a row."""
     end = row["to"] if found.until and row["to"] is not None else row["at"] + (found.window or 0)
-    return tuple(_plain(row[name]) for name in ("at", "x", "y", "s", *found.keys)) + (end,)
+    return *(_plain(row[name]) for name in ("at", *Ev._fields, *found.keys)), end
 
 
 def main() -> None:
