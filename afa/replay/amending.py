@@ -80,8 +80,9 @@ def amend(
 
     Notes
     -----
-    Without a window all rows are read, and held at once. Cost: the row groups around the changes; the rows of their keys within a
-    window of them go through the operator, then the changes.
+    Without a window all rows are read, and held at once; with AFTER MATCH SKIP all rows of the keys of the changes, since what is
+    chosen may change far behind them. Cost: the row groups around the changes; the rows of their keys within a window of them go
+    through the operator, then the changes.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def changed(changes: Any, asking: Question) -> Changed:
     if isinstance(changes, (list, tuple)):
         arcs = [change for change in changes if isinstance(change, Change) and isinstance(change.payload, Arc)]
         changes = _table_of([change for change in changes if not any(change is arc for arc in arcs)], asking)
-    frame = Frame(_arrow(changes))
+    frame = Frame(_arrow(changes, asking))
     late = "kind" in frame.names and "reason" in frame.names
     if late:
         frame = Frame(_late_rows(frame, asking))
@@ -82,12 +82,16 @@ def changed(changes: Any, asking: Question) -> Changed:
     return Changed(frame, reading, le, re, diff, checked_arcs(arcs, asking.plan))
 
 
-def _arrow(changes: Any) -> Any:
+def _arrow(changes: Any, asking: Question) -> Any:
     """Return a frame of any kind as an Arrow table; what is none as it is, to be refused."""
     frame = Frame(changes)
     if isinstance(changes, pa.Table):
         return changes
     columns = {name: frame.raw(name, name) for name in frame.names}
+    for field in asking.plan.fields:  # a NaN of pandas is a value that is missing, where one may be missing
+        kind = getattr(columns.get(field.name), "dtype", None)
+        if not field.optional and isinstance(kind, np.dtype) and kind.kind == "f":
+            columns[field.name] = np.asarray(columns[field.name])
     try:
         return pa.table(columns)
     except (pa.ArrowException, *ODD) as error:
@@ -161,10 +165,13 @@ def _late_rows(frame: Frame, asking: Question) -> pa.Table:
         if name in asking.reading.columns:
             continue
         kind = asking.stored.schema.field(name).type
-        if any(field.name == name for field in plan.fields):
-            found[name] = pa.array([payload[name] for payload in payloads], kind)
-        else:
-            found[name] = table[name].cast(kind)
+        try:
+            if any(field.name == name for field in plan.fields):
+                found[name] = pa.array([payload[name] for payload in payloads], kind)
+            else:
+                found[name] = table[name].cast(kind)
+        except (pa.ArrowException, *ODD) as error:
+            raise ChangeError(f"expected late rows that fit the column {name!r} of the source ({kind}) but got {error}") from error
     return pa.table(found)
 
 
@@ -176,21 +183,21 @@ def _event_of(text: Any, asking: Question) -> dict[str, Any]:
     shown = text[len(REASON) :]
     try:
         call: Any = ast.parse(shown, mode="eval").body
-        found = {word.arg: _constant(word.value) for word in call.keywords}
-        if not isinstance(call, ast.Call) or call.args or set(found) != {field.name for field in events.fields}:
+        names = sorted(str(word.arg) for word in call.keywords)
+        if not isinstance(call, ast.Call) or call.args or names != sorted(field.name for field in events.fields):
             raise ValueError("other fields")
+        return {str(word.arg): _constant(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError) as error:
         raise ChangeError(
             f"expected the text of a {events.describe()} in the reason of a late row but got {shown[:200]!r}"
         ) from error
-    return found
 
 
 def _constant(node: Any) -> Any:
     match node:
         case ast.Constant(value) if value is None or isinstance(value, (int, float, bool, str)):
             return value
-        case ast.UnaryOp(ast.USub(), x):
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() | float()) | ast.Name() as x):
             return -_constant(x)
         case ast.Name("nan" | "inf" as name):
             return float(name)

@@ -34,8 +34,8 @@ def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, 
     latest : (int, int)
         The largest LE before the changes and after them: between the two time-outs fire that did not, or no more.
     """
-    if asking.by_span is None:
-        for group in range(len(asking.stored)) if come.arcs else ():
+    if asking.by_span is None or not asking.plan.steady:  # what is chosen of overlapping matches hangs together without an end
+        for group in range(len(asking.stored)) if come.arcs or latest[0] != latest[1] else ():
             RowsOfGroup(asking, keys, group, None).see_keys()
         many = np.arange(len(keys))
         return Spans(many, np.full(len(many), BEGINNING), np.full(len(many), FOREVER))

@@ -14,9 +14,9 @@ def test_replay_and_amend_beside_full_runs(part: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(25):
         seen.update(check(part * 1000 + seed))
-    assert seen["part"] > 8
-    assert seen["matches"] > 500
-    assert seen["amended"] > 20
+    assert seen["part"] > 5
+    assert seen["matches"] > 200
+    assert seen["amended"] > 10
 
 
 @pytest.mark.stress
