@@ -26,7 +26,7 @@ from afa.spark.bucket import Bucket, Saved
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import Job, job_of
 from afa.spark.moved import joined
-from afa.spark.plan import _asked
+from afa.spark.pattern_said import _asked
 from punctuation.time import BEGINNING
 from speculation.choose_rows import RowWay
 from tests.language.oracle import Event, matches
