@@ -137,11 +137,12 @@ def _telling(progress: Progress | None, many: int) -> Any:
 def _check_alike(name: str, asking: Question, first: Question) -> None:
     """Refuse a pattern that differs from the first one in more than arcs, final states and window."""
     one, other = asking.plan, first.plan
+    forms = [(repr(plan.automaton.register), plan.automaton.register_schema.fields) for plan in (one, other)]  # NaN as itself
     for what, mine, theirs in (
         ("start", one.automaton.start, other.automaton.start),
         ("event", one.form, other.form),
         ("register", one.automaton.register, other.automaton.register),
         ("span", asking.span, first.span),
     ):
-        if mine != theirs:
+        if forms[0] != forms[1] if what == "register" else mine != theirs:
             raise AfaError(f"expected patterns that differ in arcs only but got {what}={mine!r} of {name!r} beside {theirs!r}")
