@@ -1,4 +1,4 @@
-"""Random stored histories: automata x rows x cuts into row groups and files x scans; `replay` and `amend` beside full runs.
+"""Random stored histories: automata x rows x cuts into row groups and files x scans; `replay`, `sweep`, `amend` beside full runs.
 
     python -m tests.replay.history_worlds --worlds 10000 --seed 1
 
@@ -14,15 +14,20 @@ import random
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from afa import BEGINNING, FOREVER, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert
+from afa.errors import AutomatonError
 from afa.frames.asked import Options
 from afa.frames.found import joined, written
+from afa.model.arc import CONSUME
+from afa.replay import sweeping
 from afa.replay.amending import amend
 from afa.replay.question import question
 from afa.replay.replaying import located, matches_in, replay
@@ -289,9 +294,33 @@ def check(seed: int) -> dict[str, int]:
                 sequence=found.sequence, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
             )  # fmt: skip
             assert counted(same.matches, found.keys) == want
+        if seed % 4 == 0:
+            seen += _swept(found, seed, want, paths, key, said)
         if not found.diff:
             seen += _amended(found, want, paths, key, said[1])
     return dict(seen)
+
+
+def _swept(found: World, seed: int, want: Counter[Any], paths: list[str], key: Any, said: tuple[Any, ...]) -> Counter[str]:
+    """Check `sweep` for the automaton and another one of the same arcs, some with other fences; scans are those of the world."""
+    rng, arcs = random.Random(seed), []
+    for arc in found.automaton.arcs:
+        other = rng.random() < 0.4 and arc.kind == CONSUME
+        arcs.append(Arc(arc.src, arc.dst, rng.choice(FENCES), arc.transfer, final=arc.final) if other else arc)
+    try:
+        varied = Automaton(start="a", final=found.automaton.final, arcs=arcs, register=Reg(), event=Ev)
+    except AutomatonError:
+        return Counter()
+    with patch.object(sweeping, "located", partial(located, order=found.order)):
+        swept = sweeping.sweep(
+            {"as it is": found.automaton, "varied": varied}, paths, key=key, time="at", window=found.window, until=said[1],
+            diff=said[2], end=said[3], sequence=found.sequence, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
+        )  # fmt: skip
+    of_other = full_run(found._replace(automaton=varied), found.rows, found.arcs)
+    for name, matches in (("as it is", want), ("varied", of_other)):
+        got = counted(swept.matches[name], found.keys)
+        assert got == matches, f"swept {name}: missing {matches - got}, extra {got - matches}"
+    return Counter({"swept": sum(of_other.values())})
 
 
 def _amended(found: World, before: Counter[Any], paths: list[str], key: Any, until: str | None) -> Counter[str]:
