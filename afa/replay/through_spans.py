@@ -69,7 +69,7 @@ def rows_of_spans(asking: Question, spans: Spans, keys: SeenKeys, groups: Any, t
     then = np.append(np.minimum.accumulate(least[order][::-1])[::-1][1:], FOREVER)
     reader, waits, held = RowsOfSpans(asking, spans, keys), [], 0
     lasting = (spans.high.astype(float) - spans.low).sum()
-    span = float(asking.extents.latest.max() - asking.extents.least.min() + 1) if len(groups) else 1.0
+    span = float(asking.extents.latest.max()) - float(asking.extents.least.min()) + 1 if len(groups) else 1.0
     share = min(lasting / span / max(len(keys), 1), 1.0)
     done = 0
     for several in together(np.asarray(groups)[order].tolist(), asking.stored.rows):

@@ -323,6 +323,39 @@ def test_columns_of_times(tmp_path: Path, kind: pa.DataType, statistics: bool) -
     agree(late, table, path, window=5 * factor)
 
 
+def test_times_at_both_ends_of_int64(tmp_path: Path) -> None:
+    for at in ([-(2**63) + 1, -(2**63) + 2, 0, 5, 2**63 - 13, 2**63 - 12], [2**62 + i for i in range(6)]):
+        table = pa.table({"at": pa.array(at, pa.int64()), "x": [7, 1, 7, 1, 7, 1], "z": [1] * 6})
+        for rows, window in ((1, 1), (2, 2), (1, 10), (6, 10)):
+            agree(pair(Int, "x == 7"), table, saved(table, tmp_path / "a.parquet", rows), window=window)
+
+
+def test_timestamps_in_the_hour_that_comes_twice(tmp_path: Path) -> None:
+    at = [dt.datetime(2024, 10, 26, 22, tzinfo=dt.timezone.utc) + dt.timedelta(minutes=20 * i) for i in range(30)]
+    x = [7 if i in (3, 7, 9, 10, 12, 13, 16) else 1 if i in (4, 8, 11, 14, 17) else 3 for i in range(30)]
+    table = pa.table({"at": pa.array(at, pa.timestamp("us", "Europe/Berlin")), "x": x, "z": [value == 1 for value in x]})
+    table = table.set_column(2, "z", table["z"].cast(pa.int64()))
+    for rows, window in ((1, "20 min"), (1, "21 min"), (2, "61 min"), (3, "21 min")):
+        agree(pair(Int, "x == 7"), table, saved(table, tmp_path / "a.parquet", rows), window=window, tick="us")
+
+
+def test_names_that_mean_something_else(tmp_path: Path) -> None:
+    class Spanned(NamedTuple):
+        x: int
+        interval: int
+
+    spanned = Automaton(start="0", final={"2"}, event=Spanned, arcs=[Arc("0", "1", "x == 7"), Arc("1", "2", "interval == 1")])
+    table = rows_of(INTS, pa.int64()).rename_columns(["at", "x", "interval"]).append_column("interval0", pa.array(["a", "b"] * 21))
+    path = saved(table, tmp_path / "a.parquet")
+    for key in ("interval0", ["interval0", "interval"], None):
+        agree(spanned, table, path, key=key)
+    dotted = rows_of(INTS, pa.int64()).rename_columns(["a.t", "x", "z"]).append_column("a.b", pa.array(["a", "b"] * 21))
+    nested = dotted.append_column("a", pa.array([{"b": 1}] * 42))
+    for each in (dotted, nested.drop_columns(["a.b"])):
+        key = "a.b" if "a.b" in each.column_names else None
+        agree(pair(Int, "x == 7"), each, saved(each, tmp_path / "b.parquet"), key=key, time="a.t")
+
+
 @pytest.mark.parametrize("options", [{"use_deprecated_int96_timestamps": True}, {"coerce_timestamps": "ms"}, {"version": "1.0"}])
 def test_timestamps_as_files_have_them(tmp_path: Path, options: dict[str, Any]) -> None:
     table = timed(pa.timestamp("ms"))
