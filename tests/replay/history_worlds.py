@@ -14,6 +14,7 @@ import random
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,8 @@ from afa.errors import AutomatonError
 from afa.frames.asked import Options
 from afa.frames.found import joined, written
 from afa.model.arc import CONSUME
-from afa.replay import sweeping
+from afa.replay import interval_rows, scanning, seen_keys, sweeping, through_spans
+from afa.replay import stored as stored_tables
 from afa.replay.amending import amend
 from afa.replay.question import question
 from afa.replay.replaying import located, matches_in, replay
@@ -271,7 +273,21 @@ def counted(table: pa.Table, keys: tuple[str, ...]) -> Counter[Any]:
 
 
 def check(seed: int) -> dict[str, int]:
-    """Check a world; return what was seen in it."""
+    """Check a world; return what was seen in it. Every second one with sizes at which large tables are read in parts."""
+    rng = random.Random(-seed)
+    small = [(interval_rows, "FEW", 2), (interval_rows, "TOGETHER", 6), (seen_keys, "FEW", 1), (through_spans, "BATCH", 4)]
+    small += [
+        (scanning, "DENSE", rng.choice([0.0, 0.3, 2.0])),
+        (stored_tables, "OPEN", 1),
+        (stored_tables, "KEPT", rng.choice([0, 500])),
+    ]
+    with ExitStack() as sizes:
+        for room, name, size in small if seed % 2 else []:
+            sizes.enter_context(patch.object(room, name, size))
+        return _checked(seed)
+
+
+def _checked(seed: int) -> dict[str, int]:
     found = world(seed)
     seen: Counter[str] = Counter()
     key: Any = None if not found.keys else found.keys[0] if len(found.keys) == 1 else found.keys
