@@ -121,14 +121,14 @@ TEXT_FENCES = ["x == 'abc'", "x != 'm'", "x in ('é', '\U0001f600')", "x == ''",
 def test_ints_of_every_width(tmp_path: Path, kind: pa.DataType) -> None:
     table = rows_of(INTS, kind)
     path = saved(table, tmp_path / "a.parquet")
-    for n, fence in enumerate(INT_FENCES):
+    for n, fence in enumerate(INT_FENCES[:: 1 if kind == pa.int32() else 2]):
         agree(pair(Float if n % 3 == 0 else Int, fence), table, path)
 
 
 def test_ints_that_no_float_holds_are_met_by_ints_and_floats(tmp_path: Path) -> None:
     table = rows_of(BIG, pa.int64())
     path = saved(table, tmp_path / "a.parquet")
-    for fence in BIG_FENCES:
+    for fence in BIG_FENCES[::2]:
         agree(pair(Int, fence), table, path)
 
 
@@ -149,14 +149,14 @@ def test_floats(tmp_path: Path, kind: pa.DataType) -> None:
     values = [np.float16(x) for x in FLOATS if x != 16777217] if kind == pa.float16() else FLOATS
     table = rows_of(values, kind)
     path = saved(table, tmp_path / "a.parquet")
-    for fence in FLOAT_FENCES:
+    for fence in FLOAT_FENCES[:: 1 if kind == pa.float32() else 3]:
         agree(pair(Float, fence), table, path)
 
 
 def test_large_floats(tmp_path: Path) -> None:
     table = rows_of(HUGE, pa.float64())
     path = saved(table, tmp_path / "a.parquet")
-    for fence in BIG_FENCES[::2]:
+    for fence in BIG_FENCES[1::3]:
         agree(pair(Float, fence), table, path)
 
 
@@ -209,7 +209,7 @@ def test_texts(tmp_path: Path, kind: pa.DataType) -> None:
     table = table.set_column(1, "x", table["x"].cast(kind))
     for n, options in enumerate([{}, {"use_dictionary": False}, {"write_statistics": False}, {"store_schema": False}]):
         path = saved(table, tmp_path / f"{n}.parquet", **options)
-        for fence in TEXT_FENCES[: None if n == 0 else 3]:
+        for fence in TEXT_FENCES[: None if n == 0 else 2]:
             agree(pair(Text, fence), table, path)
 
 
@@ -310,7 +310,7 @@ def test_columns_of_times(tmp_path: Path, kind: pa.DataType, statistics: bool) -
     path = saved(timed(kind), tmp_path / "a.parquet", write_statistics=statistics)
     table = pq.read_table(path)  # which has seconds as ms
     factor = 1000 if kind == pa.timestamp("s") else 1
-    for window in (1 * factor, 3 * factor, 9 * factor):
+    for window in (factor, 9 * factor):
         plan = agree(pair(Int, "x == 7"), table, path, window=window)
     assert plan.replayed < 42
     late = Automaton(
