@@ -1,0 +1,384 @@
+"""Readings to situations, as a stage: what changes at which instants, under late readings, retractions, promises and new conditions.
+
+change of a reading -> Readings of its key -> what is told, and no longer -> changes of events for the operator
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sortedcontainers import SortedDict
+
+from afa.change import Change
+from afa.conditions.condition import Condition
+from afa.errors import AfaError, LateEventError, SnapshotError
+from afa.model.copies import as_total
+from afa.schema import Schema, as_ticks
+from afa.situations.judged import InForce, Judged
+from afa.situations.readings import Readings
+from afa.situations.standing import Going, Reading, Standing, nothing
+from afa.situations.told_forms import Telling
+from afa.state.sound import wanted
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER, as_time
+from speculation import stage_state as saved
+from speculation.stage import Output, Stage, checked
+
+
+class DerivingStatistics(NamedTuple):
+    """The numbers of one `Deriving`.
+
+    Parameters
+    ----------
+    held : int
+        Different readings that may still be retracted.
+    keys : int
+        Keys of which something is held: readings, or situations that go on.
+    going : int
+        Situations that go on, as far as readings say.
+    told, withdrawn : int
+        Events that have gone to the operator so far; those that were withdrawn again.
+    """
+
+    held: int
+    keys: int
+    going: int
+    told: int
+    withdrawn: int
+
+
+class Deriving(Stage):
+    """Readings in, events about situations out.
+
+    Parameters
+    ----------
+    event : Schema
+        Of the readings.
+    judged : Judged
+        The conditions.
+    fields : sequence of sequence of (str or None)
+        For each definition the fields of its aggregates; None: each reading counts.
+    telling : Telling
+    order : str, optional
+        The field that orders readings of one time.
+    open_promise : bool
+        Whether what is told begins with a situation that goes on, so that a promise can't pass its beginning.
+    """
+
+    _numbers = ("_told", "_withdrawn", "promised", "judged")
+
+    def __init__(
+        self,
+        event: Schema,
+        judged: Judged,
+        fields: Sequence[Sequence[str | None]],
+        telling: Telling,
+        *,
+        order: str | None = None,
+        open_promise: bool = False,
+        tick: str | None = None,
+    ) -> None:
+        super().__init__(tick)
+        self.own = [line[0].condition.text for line in judged.lines]
+        """The conditions of the definitions as they were made."""
+        self.event_schema, self.judged, self.telling, self.order = event, judged, telling, order
+        self.fields, self.open_promise = [list(each) for each in fields], open_promise
+        known = {field.name: field for field in event.fields}
+        if order is not None and (order not in known or known[order].type not in (int, float, str) or known[order].optional):
+            raise AfaError(f"expected a field of int, float or str in {event.describe()} but got sequence={order!r}")
+        self._lines: dict[Hashable, Readings] = {}
+        self._due: SortedDict[int, dict[Hashable, None]] = (
+            SortedDict()
+        )  # by the promise at which a key has something to say or forget
+        self._noted: dict[Hashable, int] = {}
+        self._coming: dict[Hashable, set[int]] = {}
+        self.promised = BEGINNING
+        self._told = self._withdrawn = 0
+        self._waiting = _Held(self)  # type: ignore[assignment]
+
+    # -- what comes ------------------------------------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """Return all numbers; nothing of a call before is coming."""
+        self._coming = {}
+        return super().call_begins()
+
+    def see(self, change: Change) -> None:
+        """Take a change of a reading in its form, at or above the promise. `revisions` says what it leads to."""
+        payload, le, re, diff, key = change
+        assert le is not None
+        line = self._lines.get(key)
+        if line is None:
+            line = Readings(self._journal, self.telling.form)
+            self._journal.put(self._lines, key, line)
+        line.change((le, getattr(payload, self.order) if self.order is not None else 0), payload, re, diff)
+        self._coming.setdefault(key, set()).add(le)
+
+    def revisions(self) -> Iterator[Change]:
+        """Yield what the changes since the last time lead to: retractions and insertions of events."""
+        coming, self._coming = self._coming, {}
+        for key, touched in coming.items():
+            yield from self._revised(key, touched, self.promised)
+
+    def _revised(self, key: Hashable, touched: Iterable[int], clock: int) -> Iterator[Change]:
+        line, (_, payload, times) = self._lines[key], self.telling
+        for each, diff in line.revised(touched, clock, self._read).items():
+            if diff:
+                self._told += diff > 0
+                self._withdrawn += diff < 0
+                le, re = times(each)
+                yield Change(payload(each), le, re, diff, key)
+        self._note(key, line)
+
+    def _note(self, key: Hashable, line: Readings) -> None:
+        """Note at which promise a key has something to say, or to forget; a key of which nothing is held goes."""
+        due = line.due
+        if due < FOREVER and self._noted.get(key, FOREVER) > due:
+            keys = self._due.get(due)
+            if keys is None:
+                keys = {}
+                self._journal.put(self._due, due, keys)
+            self._journal.put(keys, key, None)
+            self._journal.put(self._noted, key, due)
+        if line.empty:
+            self._journal.drop(self._lines, key)
+
+    def _read(self, payload: Any, re: int | None, le: int) -> Reading:
+        values = [[0 if name is None else getattr(payload, name) for name in names] for names in self.fields]
+        return Reading(self.judged.bits(payload, le), FOREVER if re is None else re, values)
+
+    # -- promises ----------------------------------------------------------------------------------------------------------------
+
+    def promise(self, t: int) -> Iterator[Change]:
+        """Take a promise: yield what the clock brings. `settled` forgets what is final behind it."""
+        for key in self._keys_due(t):
+            if key in self._lines:
+                yield from self._revised(key, (), t)
+
+    def settled(self, t: int) -> list[Change]:
+        """Forget what lies below a promise, which has been told. Returns the retractions that have waited in vain."""
+        vain, self.promised = list[Change](), t
+        keys = self._keys_due(t)
+        for le in list(self._due.irange(None, t)):
+            self._journal.drop(self._due, le)
+        for key in keys:
+            if key in self._noted:
+                self._journal.drop(self._noted, key)
+            line = self._lines.get(key)
+            if line is None:
+                continue
+            vain += [Change(*waiting, key) for waiting in line.settle(t)]
+            self._note(key, line)
+        if t > BEGINNING:
+            self.judged = self.judged.settled(t)
+        return vain
+
+    def _keys_due(self, t: int) -> list[Hashable]:
+        found: dict[Hashable, None] = {}
+        for due in self._due.irange(None, t):
+            found |= self._due[due]
+        return list(found if t < FOREVER else {**found, **self._lines})
+
+    @property
+    def begun(self) -> int:
+        """The smallest beginning of a situation that goes on at the promise; FOREVER: there is none. O(keys)."""
+        going = (each.ts for line in self._lines.values() for each in line.cover.going if each is not None)
+        return min(going, default=FOREVER)
+
+    # -- conditions that change ----------------------------------------------------------------------------------------------------
+
+    def redefine(self, name: str, condition: Condition, le: int, re: int = FOREVER) -> None:
+        """Put another condition in force in ``[le, re)``. `revisions` says what it leads to. O(keys + readings held there).
+
+        Raises
+        ------
+        LateEventError
+            ``le`` lies below the promise: those readings are forgotten.
+        """
+        if le < self.promised:
+            raise LateEventError(f"expected le >= {self.promised} (promised) but got le={le} for the definition {name!r}")
+        self.judged = self.judged.changed(name, condition, le, re)
+        for key, line in self._lines.items():
+            there = [place[0] for place in line.places.irange((le,), (re,), inclusive=(True, False))]
+            if there:
+                self._coming.setdefault(key, set()).update(there)
+
+    # -- alone, as a stage -----------------------------------------------------------------------------------------------------
+
+    def take(self, item: Change | Punctuation, out: Output) -> None:
+        """Take a checked item, within a call."""
+        if not isinstance(item, Punctuation):
+            payload = self.event_schema.take(self.event_schema.dated(item.payload, item.le))
+            if item.le is not None and item.le < self.promised:
+                raise LateEventError(f"expected le >= {self.promised} (promised) but got le={item.le} for {payload!r}")
+            self.see(item._replace(payload=payload))
+        elif item.where is None:
+            t = as_ticks(item.t, "t")
+            if t > self.promised:
+                out += [*self.revisions(), *self.promise(t)]
+                for change in self.settled(t):
+                    raise LateEventError(vain(change, t))
+                out.append(self.passed_on(t))
+
+    def end(self, out: Output) -> None:
+        """Append what the changes so far lead to."""
+        out += self.revisions()
+
+    def passed_on(self, t: int) -> Punctuation:
+        """Return what a promise of readings promises of what is told."""
+        return Punctuation(min(t, self.begun) if self.open_promise else t)
+
+    # -- what is held ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> DerivingStatistics:
+        """The numbers of what is held, and was told so far. O(keys)."""
+        return self._calls.call(self._look)
+
+    def _look(self) -> DerivingStatistics:
+        held = sum(len(bucket) for line in self._lines.values() for bucket in line.places.values())
+        going = sum(each is not None for line in self._lines.values() for each in line.last.going)
+        return DerivingStatistics(held, len(self._lines), going, self._told, self._withdrawn)
+
+    @property
+    def keys(self) -> Collection[Hashable]:
+        """The keys of which anything is held."""
+        return self._lines.keys()
+
+    def clean(self) -> None:
+        """Forget all that is final: each promise has."""
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------------------
+
+    def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
+        """Return all but the readings, as plain data; ``keys``: of these only."""
+        covers = [
+            [
+                key,
+                line.cover.until,
+                [None if each is None else [each.ts, each.lasted, list(map(_plain, each.held))] for each in line.cover.going],
+            ]
+            for key, line in self._by_key(keys)
+            if not line.cover.idle
+        ]
+        lines = [[[each.since, each.condition.text] for each in line] for line in self.judged.lines]
+        return [self._said(), self.promised, self._told, self._withdrawn, lines, covers]
+
+    def _said(self) -> list[Any]:
+        return [list(self.judged.names), self.own, self.order, list(map(_listed, self.telling.form.kinds)), self.fields]
+
+    def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
+        """Return the readings that may still be retracted, in an order that does not depend on how they came."""
+        return [
+            Change(payload, place[0], re, copies, key)
+            for key, line in self._by_key(keys)
+            for place, bucket in line.places.items()
+            for (payload, re), copies in sorted(bucket.items(), key=repr)
+        ]
+
+    def _by_key(self, keys: Iterable[Hashable] | None) -> list[tuple[Hashable, Readings]]:
+        found = self._lines.items() if keys is None else [(key, self._lines[key]) for key in keys if key in self._lines]
+        return sorted(found, key=lambda item: repr(item[0]))
+
+    def load(self, numbers: list[Any], part: Any, without: Collection[Hashable] = ()) -> None:
+        """Take what a stage with the same definitions has saved; this one holds none of its keys.
+
+        Raises
+        ------
+        SnapshotError
+            It is something else.
+        """
+        try:
+            said, promised, was_told, withdrawn, lines, covers = numbers
+            wanted(f"the definitions {self._said()}", said == self._said(), said)
+            self.promised = as_time(promised, "promised")
+            self._told, self._withdrawn = as_total(was_told), as_total(withdrawn)
+            wanted("conditions of each definition", len(lines) == len(self.judged.names) and all(lines), lines)
+            self.judged = Judged(self.judged.names, (), tuple(tuple(map(self._in_force, line)) for line in lines))
+            for key, until, going in covers:
+                if key not in without:
+                    self._cover(key, until, going)
+            for change in saved.changes(part, self.event_schema.take):
+                wanted(f"readings at or above the promise {promised}", change.le is not None and change.le >= promised, change)
+                if change.key not in without:
+                    self.see(checked(change))
+            for key, line in list(self._lines.items()):
+                for _ in self._revised(key, self._coming.pop(key, ()), self.promised):
+                    pass
+                wanted("a key of which something is held", not line.empty, key)
+            self._told, self._withdrawn = was_told, withdrawn
+        except (SnapshotError, MemoryError):
+            raise
+        except Exception as error:  # what is none of ours may be wrong in any way
+            raise SnapshotError(f"expected the numbers of situations but got something else: {error}") from error
+        self._journal.commit()
+
+    def _in_force(self, each: Any) -> InForce:
+        since, text = each
+        return InForce(as_time(since, "since"), Condition(text, self.event_schema, self.tick or "ns"))
+
+    def _cover(self, key: Hashable, until: Any, going: Sequence[Any]) -> None:
+        """Let a key stand as it did at the promise."""
+        kinds = self.telling.form.kinds
+        wanted("one situation or none for each definition", len(going) == len(kinds), going)
+        made: list[Going | None] = []
+        for each, kind in zip(going, kinds):
+            if each is None:
+                made.append(None)
+                continue
+            ts, lasted, held = each
+            wanted("the aggregates of a situation", type(lasted) is bool and len(held) == len(kind.folds), held)
+            wanted(f"a beginning below the promise {self.promised}", as_time(ts, "ts") < self.promised, ts)
+            wanted("a situation known to last", lasted or (kind.at_least is not None and ts + kind.at_least >= self.promised), each)
+            made.append(Going(ts, lasted, tuple(_held(fold, value) for fold, value in zip(kind.folds, held))))
+        wanted("situations that go on", any(made) and as_time(until, "until") >= self.promised, until)
+        line = self._lines[key] = Readings(self._journal, self.telling.form)
+        line.cover = Standing(until, tuple(made))
+
+
+class _Held:
+    """The readings of a `Deriving`, as `Stage` asks of what waits."""
+
+    tables: tuple[Any, ...] = ()
+    copies = 0
+    changes_of: Any = None
+    rows: Any = None
+
+    def __init__(self, stage: Deriving) -> None:
+        self._stage = stage
+
+    @property
+    def changes(self) -> list[Change]:
+        """All readings that may still be retracted."""
+        return self._stage.waiting()
+
+    all = changes
+
+
+def vain(change: Change, t: int) -> str:
+    """Say that a retraction has waited in vain."""
+    at = "" if change.key is None else f" of key {change.key!r}"
+    return f"expected the insertion of {change.payload!r} at le={change.le}{at} before {t} (promised) but got its retraction only"
+
+
+def _listed(kind: Any) -> list[Any]:
+    return [kind.at_least, kind.at_most, list(kind.folds)]
+
+
+def _plain(held: Any) -> Any:
+    return list(held) if isinstance(held, tuple) else held
+
+
+def _held(fold: str, value: Any) -> Any:
+    """Return what is held of an aggregate, checked."""
+    if fold == "avg" and value is not None:
+        total, count = value
+        wanted("a sum and how many", type(total) is float and type(count) is int and count > 0, value)
+        return total, count
+    wanted("what an aggregate has come to", value is None or type(value) in (int, float, bool, str), value)
+    wanted("a count", fold != "count" or value is None or (type(value) is int and value > 0), value)
+    return value
+
+
+__all__ = ["Deriving", "DerivingStatistics", "nothing", "vain"]

@@ -1,0 +1,194 @@
+"""Situations at the input of an operator: users push readings, the operator gets events about situations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+from afa.change import Change
+from afa.conditions.condition import Condition
+from afa.errors import AfaError, ChangeError
+from afa.model.copies import as_diff
+from afa.operator.tables import Come, Found, carry_out, items_of
+from afa.schema import as_ticks
+from afa.situations.deriving import Deriving, vain
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER, end_of_time
+from speculation import stage_state as saved
+from speculation.before_after import Around
+from speculation.stage import Output
+
+
+class Situated(Around):
+    """A `Deriving` at the input of an operator. Used like the operator, with readings.
+
+    A call gives the minimal difference of the matches, also where a late reading revises others. Late readings go to the operator's
+    policy as they came.
+
+    Parameters
+    ----------
+    stage : Deriving
+    operator : Operator or Keyed
+        It takes what the stage tells, retractions too, and has taken nothing yet.
+
+    Raises
+    ------
+    AfaError
+        ``operator`` is neither, or does not fit.
+    """
+
+    _place = "before"
+    _stages = ("Deriving",)
+    stage: Deriving
+
+    def __init__(self, stage: Deriving, operator: Any) -> None:
+        self._stand(operator)
+        core = self._core
+        if core.changes or core.progress.events > BEGINNING or stage.promised > BEGINNING:
+            raise AfaError("expected an operator and a stage that have taken nothing yet but got one that has")
+        self._fit()
+        self._hold(stage)
+
+    def _fit(self) -> None:
+        core = self._core
+        if not core.retractions or core.gapless is not None or core.named is not None:
+            what = "retractions=False" if not core.retractions else "cancel=" if core.gapless is None else "gapless="
+            raise AfaError(f"expected an operator of events that may be revised, as a late reading revises others, but got {what}")
+
+    def _hold(self, stage: Any) -> None:
+        super()._hold(stage)
+        self._core.take_as(stage.event_schema)
+
+    # -- one call --------------------------------------------------------------------------------------------------------------
+
+    def run(self, come: Come, net: bool) -> Output:
+        """Carry out what one call brings, as `Core.run`."""
+        core = self._core
+        if net:
+            return core.run_parts([self._reaches(items_of(core, come))])
+        return core.run_parts(self._reaches([item]) for item in items_of(core, come))
+
+    def _found(self, come: Come, net: bool) -> Found:
+        if not net or self._core.by_rows(net):
+            return super()._found(come, net)
+        return carry_out(self._core, self.reaches(come), net)
+
+    def reaches(self, come: Come) -> Iterator[Any]:
+        """Return what of a call reaches the operator, as `Core.take` takes it, within that call."""
+        return self._reaches(items_of(self._core, come))
+
+    def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[Any]:
+        core, stage = self._core, self.stage
+        for port, item, key in items:
+            if port == "event" and isinstance(item, Change):
+                self._see(item, key)
+                continue
+            yield from self._left()
+            if port != "event" or not isinstance(item, Punctuation):
+                yield port, item, key
+            elif item.where is not None:
+                raise ChangeError(f"expected a promise of all readings but got one with a condition, {item!r}")
+            else:
+                t = as_ticks(item.t, "t", core.tick)
+                if t > stage.promised:
+                    yield [("event", change, change.key) for change in stage.promise(t)]
+                    for change in sorted(stage.settled(t), key=lambda change: (change.le, repr(change))):
+                        core.late.take(change, vain(change, t))
+                    yield port, stage.passed_on(t), None
+        yield from self._left()
+
+    def _left(self) -> Iterator[Any]:
+        """Yield what leaves the stage."""
+        found = [("event", change, change.key) for change in self.stage.revisions()]
+        if found:
+            yield found
+
+    def _see(self, item: Change, key: Hashable) -> None:
+        """Let the stage take a reading, or the policy, if it is late."""
+        core, stage = self._core, self.stage
+        change = self._typed(item, key)
+        assert change.le is not None
+        if change.le < stage.promised:
+            core.take_late(change, stage.promised)
+        else:
+            core.progress.see(change.le)
+            stage.see(change)
+
+    def _typed(self, item: Change, key: Hashable) -> Change:
+        """Return a change of a reading in its form; without RE it holds until the next one."""
+        core = self._core
+        schema: Any = core.taken
+        payload = schema.take(schema.dated(item.payload, item.le))
+        if item.le is None:
+            raise ChangeError(f"expected a reading with a time but got le=None for {payload!r}")
+        le = as_ticks(item.le, "le", core.tick)
+        if le == FOREVER:
+            raise ChangeError(f"{end_of_time(le)} for {payload!r}")
+        re = None if item.re is None else as_ticks(item.re, "re", core.tick)
+        re = None if re == FOREVER else re
+        if re is not None and re <= le:
+            raise ChangeError(f"expected re > le but got le={le}, re={re} for {payload!r}")
+        return Change(payload, le, re, as_diff(item.diff, payload), key)
+
+    # -- definitions that change -----------------------------------------------------------------------------------------------
+
+    def redefine(self, name: str, condition: Any, *, le: Any = None, re: Any = None) -> Output:
+        """Put another condition of a definition in force, as one call.
+
+        Parameters
+        ----------
+        name : str
+        condition : str or callable
+            As of `Situation`. Its durations stay.
+        le, re : int (ticks), datetime or date, optional
+            The lifetime ``[le, re)`` in which it is in force, in place of the one that was. Left out, it begins one tick past the
+            largest reading or promise seen, and ends never: past situations stay as they are.
+
+        Returns
+        -------
+        list of Change
+            The minimal difference of the matches.
+
+        Raises
+        ------
+        AfaError
+            There is no such definition, or the condition can't be read.
+        LateEventError
+            ``le`` lies below the promise.
+        """
+        return self._core.calls.call(self._redefine, name, condition, le, re)
+
+    def _redefine(self, name: str, condition: Any, le: Any, re: Any) -> Output:
+        core, stage = self._core, self.stage
+        read = Condition(condition, stage.event_schema, core.tick or "ns")
+        since = core.progress.now if le is None else as_ticks(le, "le", core.tick)
+        until = FOREVER if re is None else as_ticks(re, "re", core.tick)
+        if until <= since:
+            raise ChangeError(f"expected re > le but got le={since}, re={until} for the definition {name!r}")
+
+        def reaches() -> Iterator[Any]:
+            stage.redefine(name, read, since, until)
+            yield from self._left()
+
+        return core.run_parts([reaches()])
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def joined(cls, blob: bytes, operator: Any, like: Deriving) -> Situated:
+        """Make the stage that a snapshot holds, with the definitions of ``like``, at the operator that ``operator`` restores.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of such a stage before an operator, is damaged, or of other definitions.
+        """
+        _, numbers, waiting, _, inner = saved.unseal(blob, cls._stages, cls._place)
+        found = cls.__new__(cls)
+        found._stand(operator(inner))
+        found._fit()
+        like.stand(found._core.tick)
+        like.load(numbers, waiting)
+        found._hold(like)
+        found._check_keys()
+        return found
