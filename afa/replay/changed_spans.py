@@ -8,7 +8,7 @@ import numpy as np
 
 from afa.model.binding import bound_arc
 from afa.replay.changed_rows import Changed
-from afa.replay.group_rows import RowsOfGroup
+from afa.replay.group_rows import see_keys
 from afa.replay.key_spans import Places, Spans, different, joined, later, touching
 from afa.replay.question import Question, lifetime_of
 from afa.replay.scanning import Block, Scan, Scanner
@@ -35,8 +35,8 @@ def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, 
         The largest LE before the changes and after them: between the two time-outs fire that did not, or no more.
     """
     if asking.by_span is None or not asking.plan.steady:  # what is chosen of overlapping matches hangs together without an end
-        for group in range(len(asking.stored)) if come.arcs or latest[0] != latest[1] else ():
-            RowsOfGroup(asking, keys, group, None).see_keys()
+        if come.arcs or latest[0] != latest[1]:
+            see_keys(asking, keys, range(len(asking.stored)))
         many = np.arange(len(keys))
         return Spans(many, np.full(len(many), BEGINNING), np.full(len(many), FOREVER))
     parts = [(number, later(come.le, 1 - longest), later(come.le, longest))]
@@ -66,8 +66,7 @@ def _around_takers(asking: Question, serving: Serving, keys: SeenKeys, longest: 
 def _all_keys(asking: Question, keys: SeenKeys, low: int, high: int) -> tuple[Any, Any, Any]:
     """Return a span of time for each key that has rows in it."""
     time = Spans(np.zeros(1, np.int64), np.array([low]), np.array([high]))
-    for group in np.flatnonzero(touching(time, asking.extents.least, asking.extents.latest)).tolist():
-        RowsOfGroup(asking, keys, group, None).see_keys()
+    see_keys(asking, keys, np.flatnonzero(touching(time, asking.extents.least, asking.extents.latest)).tolist())
     many = len(keys)
     return np.arange(many), np.full(many, low), np.full(many, high)
 

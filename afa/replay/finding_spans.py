@@ -17,7 +17,7 @@ import numpy as np
 
 from afa.replay.chains import Candidates, spans_of
 from afa.replay.costs import Costs
-from afa.replay.group_rows import RowsOfGroup
+from afa.replay.group_rows import see_keys
 from afa.replay.key_spans import Spans, all_met, joined, later, touching
 from afa.replay.question import Question
 from afa.replay.scan_plan import Plan, Step
@@ -60,8 +60,7 @@ class Found(NamedTuple):
         """Return the spans of keys; if no column was scanned, the region for each key that is there."""
         if self.spans is not None:
             return self.spans
-        for group in np.flatnonzero(self.alive).tolist():
-            RowsOfGroup(asking, self.keys, group, None).see_keys()
+        see_keys(asking, self.keys, np.flatnonzero(self.alive).tolist())
         many = len(self.keys)
         key = np.repeat(np.arange(many), len(self.region))
         return Spans(key, np.tile(self.region.low, many), np.tile(self.region.high, many))
@@ -226,7 +225,7 @@ def _with(
 ) -> list[Candidates]:
     """Return all candidates with those of one more scan, in order; a block takes the place of its parts."""
     parts: list[list[Candidates]] = [[] for _ in scan.blocks]
-    for done, (_, found) in enumerate(scanner.candidates(scan, groups, spans), 1):
+    for done, found in scanner.candidates(scan, groups, spans):
         told(done, len(groups))
         for i, part in enumerate(found):
             if len(part.key):

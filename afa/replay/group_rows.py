@@ -1,8 +1,9 @@
-"""The rows of one row group: which may be a witness, in which step of its key each stands. Worked out when it is asked for."""
+"""The rows of some row groups: which may be a witness, in which step of its key each stands. Worked out when it is asked for."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from afa.frames.decoded import Frame
 from afa.frames.slicing import numbered, sortable
 from afa.replay.holding import compared, rows_in
-from afa.replay.key_spans import later
+from afa.replay.interval_rows import together
+from afa.replay.key_spans import different, later
 from afa.replay.question import Question, ends_of
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.witness.witnesses import Witness
@@ -18,7 +20,7 @@ from punctuation.time import BEGINNING, FOREVER
 
 
 class Steps(NamedTuple):
-    """The steps of each key, one after the other: its rows of one LE (and sequence) are a step.
+    """The steps of each key of each row group, one after the other: its rows of one LE (and sequence) are a step.
 
     Attributes
     ----------
@@ -27,9 +29,9 @@ class Steps(NamedTuple):
     row : numpy.ndarray
         A row of each step.
     part : numpy.ndarray
-        The key of each step, as a number that counts here only.
+        The row group and key of each step, as a number that counts here only.
     first, last : numpy.ndarray
-        The first and the last step of each key.
+        The first and the last step of each of them.
     torn : numpy.ndarray of bool
         Whether another row group may have rows of the step.
     order, begins : numpy.ndarray or None
@@ -46,50 +48,80 @@ class Steps(NamedTuple):
     begins: Any
 
 
-class RowsOfGroup:
-    """The rows of a row group.
+class RowsOfGroups:
+    """The rows of some row groups, one behind the other.
 
     Parameters
     ----------
     asking : Question
     keys : SeenKeys
-    group : int
-    frame : Frame
-        Columns of it. Others are read when they are asked for.
+    groups : sequence of int
+    frame : Frame, optional
+        Columns of them. Others are read when they are asked for.
     """
 
-    def __init__(self, asking: Question, keys: SeenKeys, group: int, frame: Frame | None) -> None:
+    def __init__(self, asking: Question, keys: SeenKeys, groups: Sequence[int], frame: Frame | None) -> None:
         self._asking, self._keys = asking, keys
         self._frame = Frame(asking.head.given) if frame is None else frame
-        self.group = group
+        self._groups = np.asarray(groups)
+        self._begins = np.append(0, np.cumsum(asking.stored.rows[self._groups]))
         self._masks: dict[Witness, Any] = {}
+        self._near: Any = None
+
+    @property
+    def _about_names(self) -> list[str]:
+        reading = self._asking.reading
+        return [reading.time, *self._asking.key_names, *([reading.until] if reading.until else [])]
 
     @functools.cached_property
     def _about(self) -> Frame:
         """The columns of times and keys."""
-        reading = self._asking.reading
-        names = [reading.time, *self._asking.key_names, *([reading.until] if reading.until else [])]
+        names = self._about_names
         if len(self._frame.given) and all(name in self._frame.names for name in names):
             return self._frame
-        return Frame(self._asking.stored.read(self.group, names))
+        groups = self._groups if self._near is None else self._groups[self._near]
+        return Frame(self._asking.stored.read_several(groups.tolist(), names))
+
+    def look_at(self, rows: Any) -> None:
+        """Read times and keys, if they are not there, only of the row groups in which these rows are: no others are asked for."""
+        near = different(self._home(rows))
+        if len(near) < len(self._groups):
+            self._near = near
+
+    def _home(self, rows: Any) -> Any:
+        """Return in which of the row groups rows are."""
+        return np.searchsorted(self._begins, rows, "right") - 1
+
+    def _within_about(self, rows: Any) -> Any:
+        """Return where rows are among those whose times and keys are there."""
+        if self._near is None or self._about is self._frame:
+            return rows
+        home = self._home(rows)
+        many = np.diff(self._begins)[self._near]
+        begins = np.append(0, np.cumsum(many)[:-1])
+        return rows - self._begins[home] + begins[np.searchsorted(self._near, home)]
 
     def keep(self) -> None:
         """Keep what has been read for the operator, which is likely to want it: there are candidates."""
-        for frame in (self._frame, self._about):
-            self._asking.stored.keep(self.group, frame.given)
+        stored, groups = self._asking.stored, self._groups
+        if self._about is not self._frame:
+            stored.keep((groups if self._near is None else groups[self._near]).tolist(), self._about.given)
+        if self._near is None or 2 * len(self._near) > len(groups):
+            stored.keep(groups.tolist(), self._frame.given)
 
     @functools.cached_property
     def le(self) -> Any:
-        """The LE of each row."""
+        """The LE of each row whose times are there."""
         return self._about.ticks(self._asking.reading.time, self._asking.plan.tick, "time")
 
     @functools.cached_property
     def rows(self) -> int:
         """How many rows there are."""
-        return int(self._asking.stored.rows[self.group])
+        return int(self._begins[-1])
 
     def about(self, rows: Any) -> tuple[Any, Any, Any]:
         """Return LE, number of the key, and RE of some rows."""
+        rows = self._within_about(rows)
         le = self.le[rows]
         key = self._keys.numbers(self._about, rows, le, new=True)
         if self._asking.reading.until is None:
@@ -97,7 +129,7 @@ class RowsOfGroup:
         return le, key, ends_of(self._about, self._asking, self.le)[rows]
 
     def see_keys(self) -> None:
-        """Give each key of the row group a number."""
+        """Give each key of the row groups a number."""
         if self._asking.plan.keys:
             self.about(np.arange(self.rows))
         else:
@@ -147,17 +179,23 @@ class RowsOfGroup:
     @functools.cached_property
     def steps(self) -> Steps:
         """The steps of each key."""
-        asking, le = self._asking, self.le
-        plan, extents, n = asking.plan, asking.extents, len(self.le)
-        by: list[Any] = [le]
+        plan, le, n = self._asking.plan, self.le, self.rows
+        home = np.repeat(np.arange(len(self._groups)), np.diff(self._begins))
+        parts = home
         if plan.keys:
-            keys = [self._key(name) for name in plan.keys]
-            by.insert(0, numbered(keys)[0])
+            codes, many = numbered([self._key(name) for name in plan.keys])
+            parts = home * (many + 1) + codes
+        by: list[Any] = [parts, le]
         if plan.sequence is not None:
             field = next(field for field in plan.events.fields if field.name == plan.sequence)
             by.append(sortable(self._about_field(field)))
-        plain = len(by) == 1 and bool((le[1:] > le[:-1]).all())
-        order = np.arange(n) if plain else np.lexsort(by[::-1])
+        same = home[1:] == home[:-1]
+        rising = bool((le[1:] >= le[:-1])[same].all())
+        alone = not plan.keys and len(by) == 2
+        plain = alone and rising and bool((le[1:] > le[:-1])[same].all())
+        order = (
+            np.arange(n) if plain else np.argsort(_short(parts), kind="stable") if rising and len(by) == 2 else np.lexsort(by[::-1])
+        )
         sorted_by = [column[order] for column in by]
         new = np.ones(n, bool)
         if not plain:
@@ -165,21 +203,25 @@ class RowsOfGroup:
         begins = np.flatnonzero(new)
         of_row = np.empty(n, np.int64)
         of_row[order] = np.cumsum(new) - 1
-        row = order[begins]
+        row, key = order[begins], sorted_by[0][begins]
         part = np.zeros(len(begins), np.int64)
-        if plan.keys:
-            key = sorted_by[0][begins]
-            part[1:] = np.cumsum(key[1:] != key[:-1])
+        part[1:] = np.cumsum(key[1:] != key[:-1])
         first = np.flatnonzero(np.append(True, part[1:] != part[:-1]))
         last = np.append(first[1:] - 1, len(part) - 1)
-        torn = np.zeros(len(begins), bool)
-        group = self.group
-        if group and extents.latest[group - 1] >= extents.least[group]:
-            torn |= le[row] <= extents.latest[group - 1]
-        if group + 1 < len(extents.least) and extents.least[group + 1] <= extents.latest[group]:
-            torn |= le[row] >= extents.least[group + 1]
         whole = len(begins) == n
-        return Steps(of_row, row, part, first, last, torn, None if whole else order, None if whole else begins)
+        return Steps(of_row, row, part, first, last, self._torn(row), None if whole else order, None if whole else begins)
+
+    def _torn(self, rows: Any) -> Any:
+        """Return of which rows, another row group may have some of the same instant."""
+        extents, groups, le = self._asking.extents, self._groups, self.le[rows]
+        home = self._home(rows)
+        torn = np.zeros(len(rows), bool)
+        for there, other, ends in ((groups > 0, groups - 1, True), (groups + 1 < len(extents.least), groups + 1, False)):
+            other = np.where(there, other, 0)
+            near = extents.latest[other] >= extents.least[groups] if ends else extents.least[other] <= extents.latest[groups]
+            beyond = le <= extents.latest[other][home] if ends else le >= extents.least[other][home]
+            torn |= (there & near)[home] & beyond
+        return torn
 
     def _key(self, name: str) -> Any:
         plan = self._asking.plan
@@ -190,5 +232,20 @@ class RowsOfGroup:
 
     def _about_field(self, field: Any) -> Any:
         plan = self._asking.plan
-        frame = self._frame if field.name in self._frame.names else Frame(self._asking.stored.read(self.group, [field.name]))
+        frame = (
+            self._frame
+            if field.name in self._frame.names
+            else Frame(self._asking.stored.read_several(self._groups.tolist(), [field.name]))
+        )
         return frame.field(field, plan.events, plan.tick)
+
+
+def see_keys(asking: Question, keys: SeenKeys, groups: Sequence[int]) -> None:
+    """Give each key of some row groups a number."""
+    for several in together(groups, asking.stored.rows):
+        RowsOfGroups(asking, keys, several, None).see_keys()
+
+
+def _short(numbers: Any) -> Any:
+    """Return numbers, as shorter ones if they fit, which numpy sorts by radix."""
+    return numbers.astype(np.uint16) if len(numbers) and numbers.max() < 1 << 16 else numbers

@@ -177,9 +177,9 @@ def in_group(stored: Stored, group: int, call: Callable[[pa.Table], Any], column
 
 def in_groups(stored: Stored, groups: Sequence[int], call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
     """Return what a call makes of columns of some row groups, one behind the other; an error says which ones."""
-    tables = [stored.read(group, columns) for group in groups]
+    table = stored.read_several(groups, columns)
     try:
-        return call(tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks())
+        return call(table)
     except AfaError as error:
         more = f" and {len(groups) - 1} behind it" if len(groups) > 1 else ""
         raise type(error)(f"{error} ({stored.where(groups[0])}{more})") from error

@@ -13,9 +13,10 @@ import numpy as np
 
 from afa.frames.decoded import Frame
 from afa.replay.chains import Candidates
-from afa.replay.group_rows import RowsOfGroup
+from afa.replay.group_rows import RowsOfGroups
+from afa.replay.interval_rows import together
 from afa.replay.key_spans import Lookup, Spans, different, later
-from afa.replay.question import Question, in_group
+from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.witness.witnesses import Witness
 from punctuation.time import BEGINNING, FOREVER
@@ -79,17 +80,19 @@ class Scanner:
         self._asking, self._witnesses, self._keys, self._longest, self._shares = asking, witnesses, keys, longest, shares
 
     def candidates(self, scan: Scan, groups: Sequence[int], within: Spans | None) -> Iterator[tuple[int, list[Candidates]]]:
-        """Yield, for each row group, its number and the candidates of each block.
+        """Yield how many row groups are done, and the candidates of each block in them; small row groups are read together.
 
         ``within``: the spans in which candidates count; None: all do.
         """
         lookup = None if within is None else Lookup(within)
-        for group in groups:
-            yield group, self._of_group(scan, group, lookup)
+        done = 0
+        for several in together(groups, self._asking.stored.rows):
+            done += len(several)
+            yield done, self._of_groups(scan, several, lookup)
 
-    def _of_group(self, scan: Scan, group: int, within: Lookup | None) -> list[Candidates]:
+    def _of_groups(self, scan: Scan, groups: Sequence[int], within: Lookup | None) -> list[Candidates]:
         asking, stored = self._asking, self._asking.stored
-        rows = int(stored.rows[group])
+        rows = int(stored.rows[groups].mean())
         stepped = any(len(block.places) > 1 for block in scan.blocks)
         likely = max((min(self._shares(place) for place in block.places) for block in scan.blocks), default=0.0)
         about = [asking.reading.time, *asking.key_names, *([asking.reading.until] if asking.reading.until else [])]
@@ -100,20 +103,27 @@ class Scanner:
         names = [name for name in names if name != asking.plan.events.instant]
 
         def found(table: Any) -> list[Candidates]:
-            part = RowsOfGroup(asking, self._keys, group, Frame(table))
-            several = [self._of_block(block, part, within) for block in scan.blocks]
+            part = RowsOfGroups(asking, self._keys, groups, Frame(table))
+            rarest = [self._rows_of_rarest(block, part) for block in scan.blocks]
+            if not all_at_once:
+                part.look_at(np.concatenate(rarest))
+            several = [self._of_block(block, part, rows, within) for block, rows in zip(scan.blocks, rarest)]
             if all(len(each.key) for each in several):
                 part.keep()
             return several
 
-        return in_group(stored, group, found, names)  # type: ignore[no-any-return]
+        return in_groups(stored, groups, found, names)  # type: ignore[no-any-return]
 
-    def _of_block(self, block: Block, part: RowsOfGroup, within: Lookup | None) -> Candidates:
-        rarest = min(range(len(block.places)), key=lambda i: self._shares(block.places[i]))
-        rows = part.rows_of(self._witnesses[block.places[rarest]])
+    def _rows_of_rarest(self, block: Block, part: RowsOfGroups) -> Any:
+        return part.rows_of(self._witnesses[block.places[self._rarest(block)]])
+
+    def _rarest(self, block: Block) -> int:
+        return min(range(len(block.places)), key=lambda i: self._shares(block.places[i]))
+
+    def _of_block(self, block: Block, part: RowsOfGroups, rows: Any, within: Lookup | None) -> Candidates:
         if len(block.places) == 1:
             return self._plain(block, part, rows, within)
-        steps, off = part.steps, block.steps[rarest]
+        steps, off = part.steps, block.steps[self._rarest(block)]
         begin = np.concatenate([steps.of_row[rows], np.flatnonzero(steps.torn)]) - off
         begin = begin[begin >= 0]
         begin = begin[steps.part[begin] == steps.part[begin + off]]
@@ -130,7 +140,7 @@ class Scanner:
             begin = begin[kept]
         return self._stepped(block, part, begin, within)
 
-    def _plain(self, block: Block, part: RowsOfGroup, rows: Any, within: Lookup | None) -> Candidates:
+    def _plain(self, block: Block, part: RowsOfGroups, rows: Any, within: Lookup | None) -> Candidates:
         if not len(rows):
             return _none(block)
         le, key, re = part.about(rows)
@@ -138,7 +148,7 @@ class Scanner:
         le, key, re = le[kept], key[kept], re[kept]
         return Candidates((block.places[0], block.places[-1]), key, le, le, re, np.ones(len(le), bool))
 
-    def _stepped(self, block: Block, part: RowsOfGroup, begin: Any, within: Lookup | None) -> Candidates:
+    def _stepped(self, block: Block, part: RowsOfGroups, begin: Any, within: Lookup | None) -> Candidates:
         if not len(begin):
             return _none(block)
         steps = part.steps

@@ -8,6 +8,8 @@ A file of another format than Parquet is one group without statistics. Whoever r
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,6 +101,14 @@ class _File:
                 f"expected {self.path} to stay as it is while it is read but it has changed (size and time were {self.stamp}, "
                 f"are {now}); read again"
             )
+
+    def read_several(self, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
+        """Return columns of some row groups, one behind the other: by one call, unless that fails, to tell which one it is."""
+        if len(groups) > 1 and self.parquet is not None and all(name in self._plain for name in columns):
+            with suppress(OSError, pa.ArrowException):
+                return self.parquet.read_row_groups(list(groups), columns=list(columns), use_threads=False)
+        tables = [self.read(group, columns) for group in groups]
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
 
     def read(self, group: int, columns: Sequence[str]) -> pa.Table:
         """Return columns of a row group, in the source's types."""
@@ -213,23 +223,35 @@ class Stored:
 
     def read(self, group: int, columns: Iterable[str]) -> pa.Table:
         """Return columns of a row group."""
-        file, place = self._places[group]
-        names = list(columns)
-        kept = {name: self._kept[group, name] for name in names if (group, name) in self._kept}
-        if not kept:
-            return file.read(place, names)
-        rest = [name for name in names if name not in kept]
-        if rest:
-            more = file.read(place, rest)
-            kept |= {name: more.column(name) for name in rest}
-        return pa.table({name: kept[name] for name in names})
+        return self.read_several([group], columns)
 
-    def keep(self, group: int, table: pa.Table) -> None:
-        """Keep columns of a row group for the next reading, as long as there is room."""
+    def read_several(self, groups: Sequence[int], columns: Iterable[str]) -> pa.Table:
+        """Return columns of some row groups, one behind the other."""
+        names, tables = list(columns), []
+        for (file, kept), part in groupby(groups, lambda group: (self._places[group][0], self._kept_of(group, names))):
+            several = list(part)
+            rest = [name for name in names if name not in kept]
+            if rest or not kept:
+                table = file.read_several([self._places[group][1] for group in several], rest)
+            if kept:
+                found = {name: table.column(name) for name in rest}
+                for name in kept:
+                    found[name] = pa.chunked_array([chunk for group in several for chunk in self._kept[group, name].chunks])
+                table = pa.table({name: found[name] for name in names})
+            tables.append(table)
+        return tables[0] if len(groups) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+    def _kept_of(self, group: int, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if (group, name) in self._kept) if self._kept else ()
+
+    def keep(self, groups: Sequence[int], table: pa.Table) -> None:
+        """Keep columns of some row groups, one behind the other, for the next reading, as long as there is room."""
+        begins = np.append(0, np.cumsum(self.rows[groups])).tolist()
         for name, column in zip(table.column_names, table.columns):
-            if column.nbytes <= self._room and (group, name) not in self._kept:
-                self._kept[group, name] = column
+            if column.nbytes <= self._room and not any((group, name) in self._kept for group in groups):
                 self._room -= column.nbytes
+                for group, begin, end in zip(groups, begins, begins[1:]):
+                    self._kept[group, name] = column.slice(begin, end - begin)
 
     def sample(self, group: int, columns: Iterable[str], rows: int) -> pa.Table:
         """Return columns of the first rows of a row group."""

@@ -184,7 +184,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def changing(path: str, what: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Do something to a file when a row group of it is read for the first time."""
-    read, calls = Stored.read, []
+    read, calls = Stored.read_several, []
 
     def reading(self: Stored, *given: Any) -> pa.Table:
         table = read(self, *given)
@@ -193,7 +193,7 @@ def changing(path: str, what: Callable[[], None], monkeypatch: pytest.MonkeyPatc
             what()
         return table
 
-    monkeypatch.setattr(Stored, "read", reading)
+    monkeypatch.setattr(Stored, "read_several", reading)
 
 
 def test_a_file_that_changes_while_it_is_read(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
