@@ -23,6 +23,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     engines        which of them serves; explain: what becomes of each arc
     operator/      Operator and Keyed: calls, promises, tables, snapshots
     language/      queries as text, as Python and as SQL (above the package `speculation`)
+    situations/    what lasts, how it overlaps: patterns over stretches of time
     reasons/       why a match came, or went: a stage around an operator
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
     frames/        whole frames: find, backtest

@@ -1,0 +1,22 @@
+"""Situations: what lasts, how it overlaps, told at the earliest instant and taken back when readings change.
+
+relations                 Allen's thirteen relations, and which are still possible while ends are being seen
+situation                 `Situation`: a condition that lasts, and how long it has to
+where_text                the text of ``where``: constraints between definitions; consistency: whether they can hold together
+situation_aggregates      what a match tells of a situation's readings
+configurations            where a match stands, and by which instants it goes on
+configuration_names       states and arcs by their meaning
+pattern_automaton         the classes of instants and matches, and the automaton
+temporal_pattern          `TemporalPattern`; explain_pattern: what became of one
+judged                    which definitions a reading satisfies, by the conditions in force
+standing                  how the situations of a key stand at a time, and what becomes of them at the next; folds: aggregates
+readings                  the readings of one key in order, and what was told of them
+told_forms                what is told of situations: instants, or records
+deriving                  readings to situations, as a stage; column_state, column_rows: the same by columns
+situated                  situations at the input of an operator
+"""
+
+from afa.situations.situation import Situation
+from afa.situations.temporal_pattern import TemporalPattern
+
+__all__ = ["Situation", "TemporalPattern"]

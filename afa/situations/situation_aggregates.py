@@ -1,0 +1,150 @@
+"""What a match tells of a situation beyond its times: ``avg(speeding.speed)``, ``count(speeding)``."""
+
+from __future__ import annotations
+
+import functools
+import keyword
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from afa.errors import QueryError, did_you_mean
+from afa.language.sase_grammar import RefusedError, query_error
+from afa.schema import Schema
+
+if TYPE_CHECKING:
+    from lark import Lark, Tree
+
+FUNCTIONS = ("first", "last", "count", "sum", "avg", "min", "max")
+NUMBERS = ("sum", "avg", "min", "max")
+"""Those of numbers only; `first` and `last` are of any scalar, `count` of anything."""
+GRAMMAR = r"""
+start: NAME "(" NAME ["." NAME] ")"
+NAME: /[^\W\d]\w*/
+%ignore /\s+/
+"""
+FORM = "write 'avg(speeding.speed)', or 'count(speeding)' for the number of readings"
+
+
+class Aggregate(NamedTuple):
+    """An aggregate of the readings of a situation.
+
+    ``name`` is the field of an instant that holds it, ``field`` that of the readings; None: `count` of the readings themselves.
+    """
+
+    name: str
+    function: str
+    definition: str
+    field: str | None
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.definition}{'' if self.field is None else f'.{self.field}'})"
+
+    def type_of(self, event: Schema) -> tuple[type, bool]:
+        """Return its type, and whether it can be None."""
+        if self.function == "count":
+            return int, False
+        return float if self.function == "avg" else _type(event, self.field), True
+
+    def is_time(self, event: Schema) -> bool:
+        """Whether it is the LE of a reading."""
+        return self.field is not None and self.field == event.instant and self.function in ("first", "last", "min", "max")
+
+
+def aggregates_of(returns: Any, definitions: Sequence[str], event: Schema) -> dict[str, Aggregate]:
+    """Return what each name of ``returns`` asks for.
+
+    Raises
+    ------
+    QueryError
+        It is no such dict; an aggregate is none, or of what is no definition, no field, or no number.
+
+    Examples
+    --------
+    >>> class Car(NamedTuple):
+    ...     speed: float
+    ...     plate: str
+    >>> car = Schema.of(Car, "event")
+    >>> aggregates_of({"speed": "avg(fast.speed)"}, ["fast"], car)
+    {'speed': Aggregate(name='avg_fast_speed', function='avg', definition='fast', field='speed')}
+    >>> aggregates_of({"plate": "avg(fast.plate)"}, ["fast"], car)
+    Traceback (most recent call last):
+    afa.errors.QueryError: line 1, column 10: expected a number for avg but got 'plate', which is str in Car; first and las...
+        avg(fast.plate)
+                 ^
+    """
+    if returns is None:
+        return {}
+    if not isinstance(returns, Mapping):
+        raise QueryError(f'expected a dict such as {{"speed": "avg(speeding.speed)"}} but got returns={returns!r}')
+    return {_returned(name): _aggregate(name, text, definitions, event) for name, text in returns.items()}
+
+
+def _returned(name: Any) -> str:
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise QueryError(f"expected the name of a match's field, without an underscore in front, but got {name!r} in returns=")
+    return name
+
+
+def _aggregate(name: str, text: Any, definitions: Sequence[str], event: Schema) -> Aggregate:
+    from lark.exceptions import UnexpectedInput
+
+    if not isinstance(text, str):
+        raise QueryError(f"expected text for {name!r} in returns= but got {text!r}; {FORM}")
+    try:
+        try:
+            tree = _parser().parse(text)
+        except UnexpectedInput as error:
+            position = error.pos_in_stream if error.pos_in_stream is not None and error.pos_in_stream >= 0 else len(text)
+            raise RefusedError(f"expected an aggregate for {name!r} but got {text!r}; {FORM}", position) from None
+        return _checked(tree, definitions, event)
+    except RefusedError as error:
+        raise query_error(text, error) from None
+
+
+def _checked(tree: Tree[Any], definitions: Sequence[str], event: Schema) -> Aggregate:
+    children: list[Any] = tree.children
+    function, definition, field = children
+    if function not in FUNCTIONS:
+        hint = did_you_mean(str(function), FUNCTIONS) or f"; they are {', '.join(FUNCTIONS)}"
+        raise RefusedError(f"expected a function of a situation's readings but got {str(function)!r}{hint}", function.start_pos)
+    if definition not in definitions:
+        hint = did_you_mean(str(definition), definitions)
+        raise RefusedError(
+            f"expected a definition but got {str(definition)!r}; the definitions are {', '.join(definitions)}{hint}",
+            definition.start_pos,
+        )
+    if field is None:
+        if function != "count":
+            raise RefusedError(
+                f"expected a field for {function} but got none; write '{function}({definition}.speed)'", definition.end_pos
+            )
+        return Aggregate(f"count_{definition}", "count", str(definition), None)
+    known = {each.name: each for each in event.fields}
+    if field not in known:
+        raise RefusedError(
+            f"expected a field of {event.cls.__name__} but got {str(field)!r}; {event.hint(str(field))}", field.start_pos
+        )
+    kind = known[str(field)].type
+    if function in NUMBERS and kind not in (int, float):
+        shown = "Any" if kind is None else kind.__name__
+        raise RefusedError(
+            f"expected a number for {function} but got {str(field)!r}, which is {shown} in {event.cls.__name__}; "
+            f"first and last take any scalar, count anything",
+            field.start_pos,
+        )
+    if function != "count" and kind is None:
+        raise RefusedError(
+            f"expected a scalar for {function} but got {str(field)!r}, which is Any in {event.cls.__name__}", field.start_pos
+        )
+    return Aggregate(f"{function}_{definition}_{field}", str(function), str(definition), str(field))
+
+
+def _type(event: Schema, name: str | None) -> type:
+    return next(field.type for field in event.fields if field.name == name and field.type is not None)
+
+
+@functools.cache
+def _parser() -> Lark:
+    from lark import Lark
+
+    return Lark(GRAMMAR, parser="lalr", lexer="contextual", propagate_positions=True, maybe_placeholders=True)

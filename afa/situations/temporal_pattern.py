@@ -1,0 +1,327 @@
+"""A temporal pattern: situations of one key and the relations between them, compiled into an automaton over instants."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from afa.errors import QueryError
+from afa.html_tables import pairs, titled
+from afa.model.automaton import Automaton
+from afa.schema import Schema
+from afa.situations.configurations import Plan, plan_of
+from afa.situations.consistency import network_of, parts_of
+from afa.situations.explain_pattern import PatternExplanation, explained, not_connected
+from afa.situations.pattern_automaton import automaton_of, instants_of, match_of
+from afa.situations.relations import set_of
+from afa.situations.situation import Definition, definition_of, length
+from afa.situations.situation_aggregates import Aggregate, aggregates_of
+from afa.situations.where_text import Constraint, constraints_of
+from punctuation.durations import Duration, has_unit, ticks_of_duration
+
+FOLLOWS = set_of(["before", "meets"])
+"""The relations in which one situation ends before the other begins, or as it begins."""
+
+
+class _Parts(NamedTuple):
+    """What a pattern is made of, and is compared by."""
+
+    event: Schema
+    definitions: tuple[Definition, ...]
+    constraints: tuple[Constraint, ...]
+    returns: tuple[tuple[str, Aggregate], ...]
+    window: Duration
+    tick: str | None
+    key: str | tuple[str, ...] | None
+
+
+class TemporalPattern:
+    """Situations and the relations between them, frozen: a match picks one situation of each definition.
+
+    Parameters
+    ----------
+    event : NamedTuple class
+        A reading.
+    within : int, str or timedelta
+        The deciding instant of a match lies before the begin of its first situation + ``within``, where its lifetime ends.
+    where : str, optional
+        Constraints between two definitions each: ``"a meets|overlaps b and b before c"``, by Allen's relations. Left out where
+        there is one definition only.
+    returns : dict of str to str, optional
+        Further fields of a match: ``{"speed": "avg(speeding.speed)"}``; `first`, `last`, `count`, `sum`, `avg`, `min`, `max` of the
+        readings up to the deciding instant.
+    tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
+        What one int of LE counts, for durations that are text or a timedelta. Without it these wait until the pattern is bound.
+    key : str or sequence of str, optional
+        The fields of the readings that tell keys apart.
+    definitions
+        Each a `Situation`, in the order in which matches show them.
+
+    Attributes
+    ----------
+    automaton : Automaton
+        Over instants; a match shows for each definition ``k`` its ``k_ts`` and ``k_te`` (None: it goes on), then what it returns.
+    instants : type
+        The class of the instants; see `afa.situations.pattern_automaton`.
+    definitions : tuple of Definition
+    constraints : tuple of Constraint
+    aggregates : tuple of Aggregate
+        What an instant says beside what begins and ends, each once.
+    window : int, str or timedelta
+    waits : frozenset of str
+        The definitions of which the automaton reads ``k_lasts``.
+
+    Raises
+    ------
+    QueryError, AutomatonError
+        Something is wrong with a name, a condition, a duration, the relations or an aggregate; the constraints can't hold together;
+        there would be more than 500 states.
+
+    Warns
+    -----
+    UserWarning
+        The pattern is not connected, so that matches multiply.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa.situations import Situation
+    >>> class Sample(NamedTuple):
+    ...     service: str
+    ...     p99: float
+    ...     deploying: bool
+    >>> slow = TemporalPattern(
+    ...     event=Sample, within=3600, key="service", slow=Situation("p99 > 0.5", at_least=60), deploy=Situation("deploying"),
+    ...     where="slow overlaps|during deploy", returns={"worst": "max(slow.p99)"},
+    ... )
+    >>> slow.instants._fields
+    ('slow_begins', 'slow_ends', 'slow_lasts', 'slow_fails', 'deploy_begins', 'deploy_ends', 'max_slow_p99', 'at')
+    >>> slow.automaton.match_schema.cls._fields
+    ('slow_ts', 'slow_te', 'deploy_ts', 'deploy_te', 'worst')
+    >>> print(*slow.explain().decided, sep="; ")
+    slow overlaps|during deploy: when slow ends
+    """
+
+    __slots__ = ("_made", "_parts")
+
+    _made: tuple[Plan, Any, Automaton]
+    _parts: _Parts
+
+    def __init__(
+        self,
+        *,
+        event: type,
+        within: Duration,
+        where: str | None = None,
+        returns: Mapping[str, str] | None = None,
+        tick: str | None = None,
+        key: str | Sequence[str] | None = None,
+        **definitions: Any,
+    ) -> None:
+        schema = Schema.of(event, "event")
+        if not definitions:
+            raise QueryError('expected definitions but got none; write speeding=Situation("speed > 70")')
+        defined = tuple(definition_of(name, given, schema, tick) for name, given in definitions.items())
+        names = list(definitions)
+        constraints = constraints_of(where, names)
+        asked = aggregates_of(returns, names, schema)
+        window = within if tick is None and has_unit(within) else ticks_of_duration(within, tick, "within")
+        parts = _Parts(schema, defined, constraints, tuple(asked.items()), window, tick, _key(key, schema))
+        self._fill(parts)
+        groups = parts_of(names, constraints)
+        if len(groups) > 1:
+            warnings.warn(f"a pattern that is not connected: {not_connected(groups, within)}", stacklevel=2)
+
+    def _fill(self, parts: _Parts) -> None:
+        _check_window(parts)
+        object.__setattr__(self, "_parts", parts)
+        object.__setattr__(self, "_made", _compiled(parts.event, parts.definitions, parts.constraints, parts.returns))
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton over instants that the pattern stands for."""
+        return self._made[2]
+
+    @property
+    def instants(self) -> Any:
+        """The class of the instants, a NamedTuple."""
+        return self._made[1]
+
+    @property
+    def event_schema(self) -> Schema:
+        """The fields of the readings."""
+        return self._parts.event
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions in their order, with durations in ticks once these are known."""
+        return self._parts.definitions
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints, one for each pair."""
+        return self._parts.constraints
+
+    @property
+    def returns(self) -> dict[str, Aggregate]:
+        """What a match tells of its situations beside their times, by the names of its fields."""
+        return dict(self._parts.returns)
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates that an instant holds, in its order."""
+        return _distinct(self._parts.returns)
+
+    @property
+    def waits(self) -> frozenset[str]:
+        """The definitions of which a match waits until they have lasted: those of which the automaton reads ``k_lasts``."""
+        plan = self._made[0]
+        return frozenset(each.name for each, waits in zip(plan.definitions, plan.waits) if waits)
+
+    @property
+    def window(self) -> Duration:
+        """How long an instant lives in the operator, in ticks once the tick is known."""
+        return self._parts.window
+
+    @property
+    def tick(self) -> str | None:
+        """What one int of LE counts, where that is said."""
+        return self._parts.tick
+
+    @property
+    def key(self) -> str | tuple[str, ...] | None:
+        """The field or fields that tell keys apart, as `Keyed` takes them; None: there are none."""
+        return self._parts.key
+
+    def bound(self, tick: str | None) -> TemporalPattern:
+        """Return the pattern with all durations in ticks; this very one where they are.
+
+        Raises
+        ------
+        AfaError
+            There is no tick, or a duration is no whole number of ticks; or the pattern has another one.
+        """
+        if self.tick is not None and tick not in (None, self.tick):
+            raise QueryError(f"expected the pattern's own tick={self.tick!r} but got tick={tick!r}")
+        waiting = [self.window, *(value for each in self.definitions for value in (each.at_least, each.at_most))]
+        if not any(has_unit(value) for value in waiting):
+            return self
+        window = ticks_of_duration(self.window, tick, "within")
+        definitions = tuple(each.bound(tick) for each in self.definitions)
+        return _pattern(self._parts._replace(window=window, definitions=definitions, tick=tick))
+
+    def explain(self) -> PatternExplanation:
+        """Explain the pattern: states, arcs, at which instant each relation is decided, durations, costs; ``print`` shows it."""
+        return explained(self._made[0], self.constraints, self.window)
+
+    def draw(self, form: str = "svg", *, labels: str = "code") -> str:
+        """Draw the automaton that the pattern stands for; see `Automaton.draw`."""
+        return self.automaton.draw(form, labels=labels)
+
+    def _repr_html_(self) -> str:
+        """Return what the pattern asks for, and its automaton, for notebooks."""
+        rows = [(each.name, _definition_text(each)) for each in self.definitions]
+        rows += [("where", " and ".join(map(str, self.constraints))), ("within", str(self.window))]
+        rows += [(name, str(aggregate)) for name, aggregate in self._parts.returns]
+        return titled("TemporalPattern", pairs([row for row in rows if row[1]]), self.draw(labels="names"))
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        raise AttributeError(f"a TemporalPattern is frozen: {field} can't be set")
+
+    def __delattr__(self, field: str) -> None:
+        raise AttributeError(f"a TemporalPattern is frozen: {field} can't be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TemporalPattern) and self._same() == other._same()
+
+    def __hash__(self) -> int:
+        return hash(self._same())
+
+    def _same(self) -> tuple[Any, ...]:
+        """Return what counts: of the constraints neither their order nor their direction."""
+        turned = (each if self._place(each.first) < self._place(each.second) else each.turned() for each in self.constraints)
+        return *self._parts._replace(constraints=()), frozenset(turned)
+
+    def _place(self, name: str) -> int:
+        return next(i for i, each in enumerate(self.definitions) if each.name == name)
+
+    def __copy__(self) -> TemporalPattern:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TemporalPattern:
+        return self  # frozen
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _pattern, (_Parts(*self._parts),)
+
+    def __repr__(self) -> str:
+        where = " and ".join(map(str, self.constraints))
+        definitions = ", ".join(each.name for each in self.definitions)
+        return f"TemporalPattern({definitions}{f': {where}' if where else ''}, within={self.window!r})"
+
+
+def _pattern(parts: _Parts) -> TemporalPattern:
+    """Make a pattern of checked parts, for pickle and for `bound`; it does not warn again."""
+    pattern = TemporalPattern.__new__(TemporalPattern)
+    pattern._fill(parts)
+    return pattern
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(
+    event: Schema,
+    definitions: tuple[Definition, ...],
+    constraints: tuple[Constraint, ...],
+    returns: tuple[tuple[str, Aggregate], ...],
+) -> tuple[Plan, Any, Automaton]:
+    """Return the plan of a pattern, the class of its instants, and its automaton."""
+    instants = instants_of(definitions, _distinct(returns), event)
+    match = match_of(definitions, dict(returns), event)
+    plan = plan_of(definitions, constraints)
+    return plan, instants, automaton_of(plan, instants, match, dict(returns))
+
+
+def _distinct(returns: tuple[tuple[str, Aggregate], ...]) -> tuple[Aggregate, ...]:
+    return tuple(dict.fromkeys(aggregate for _, aggregate in returns))
+
+
+def _key(key: Any, event: Schema) -> str | tuple[str, ...] | None:
+    names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+    for name in names:
+        if all(field.name != name for field in event.fields):
+            raise QueryError(f"expected a field of {event.cls.__name__} but got key={name!r}; {event.hint(str(name))}")
+    return None if not names else names[0] if len(names) == 1 else names
+
+
+def _check_window(parts: _Parts) -> None:
+    """Refuse a window in which no match can be decided, as situations that follow one another last longer."""
+    lasting = {each.name: each.at_least for each in parts.definitions if each.at_least is not None}
+    if not has_unit(parts.window) and length(parts.window, "within") < 1:
+        raise QueryError(f"expected within= of at least one tick but got within={parts.window!r}")
+    if not lasting or len({has_unit(value) for value in [parts.window, *lasting.values()]}) > 1:
+        return
+    chain = _longest(parts, {name: length(value, "at_least") for name, value in lasting.items()})
+    if length(parts.window, "within") <= sum(length(lasting[name], "at_least") for name in chain):
+        said = f"{' + '.join(str(lasting[name]) for name in chain)}"
+        follow = f"{', '.join(chain)} follow one another and last" if len(chain) > 1 else f"{chain[0]} lasts"
+        raise QueryError(f"expected within= above {said} but got within={parts.window!r}: {follow} at least so long")
+
+
+def _longest(parts: _Parts, lasting: Mapping[str, Any]) -> list[str]:
+    """Return the definitions that must follow one another and together last longest, of those with ``at_least``."""
+    network = network_of([each.name for each in parts.definitions], parts.constraints)
+    follow = {name: [other for other in lasting if other != name and not network[name, other] & ~FOLLOWS] for name in lasting}
+
+    @functools.cache
+    def best(name: str) -> tuple[Any, tuple[str, ...]]:
+        total, chain = max((best(other) for other in follow[name]), default=(0, ()))
+        return lasting[name] + total, (name, *chain)
+
+    return list(max(best(name) for name in lasting)[1])
+
+
+def _definition_text(each: Definition) -> str:
+    bounds = (("at_least", each.at_least), ("at_most", each.at_most))
+    return ", ".join([each.condition.text, *(f"{name}={value}" for name, value in bounds if value is not None)])
