@@ -5,7 +5,7 @@
     accelerating.                      has ended
     accelerating < speeding            both go on; accelerating has begun first (= together, > later)
     accelerating. overlaps speeding    a relation that is certain
-    a. before b. before c (a before c) relations to others than the neighbour in the text stand behind
+    a. before b < c (a meets c)        a relation to another one than the neighbour in the text, unless it follows
 
 An arc is named by its state and by what happens: ``accelerating: speeding begins``. One that decides the match says so: another
 pattern may have a state there.
@@ -13,11 +13,12 @@ pattern may have a state there.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from itertools import pairwise
 
 from afa.situations.configurations import BEGINS, ENDED, ENDS, LASTS, ON, STAYS, UNBEGUN, YOUNG, Configuration, Plan, Step
-from afa.situations.relations import names_of, set_of
+from afa.situations.relations import ALL, composed, inverted, names_of, set_of
 
 START, DECIDED = "not begun", "all decided"
 """The first and the last state; no definition's name has a space in it."""
@@ -26,6 +27,14 @@ BOTH_ON = {
     set_of(["starts", "equals", "started_by"]): "=",
     set_of(["during", "finishes", "overlapped_by"]): ">",
 }
+_ON_AND_ENDED = set_of(["after", "met_by", "overlapped_by", "started_by", "contains"])
+_SEEN = {
+    (False, False): functools.reduce(int.__or__, BOTH_ON),
+    (False, True): _ON_AND_ENDED,
+    (True, False): inverted(_ON_AND_ENDED),
+    (True, True): ALL,
+}
+"""What two situations that have begun can still be to each other, by whether each has ended."""
 HAPPENS = {BEGINS: "begins", LASTS: "has lasted", ENDS: "ends"}
 
 
@@ -34,19 +43,36 @@ def state_name(plan: Plan, there: Configuration) -> str:
     begun = [k for k, status in enumerate(there.statuses) if status != UNBEGUN]
     if not begun:
         return START
-    marks = {k: _mark(there.statuses[k], plan.waits[k]) for k in begun}
+    names = {k: f"{plan.definitions[k].name}{_mark(there.statuses[k], plan.waits[k])}" for k in begun}
     related = {
-        (pair.first, pair.second): _relation(relations)
+        (pair.first, pair.second): relations
         for pair, relations in zip(plan.pairs, there.possible)
-        if pair.first in marks and pair.second in marks
+        if pair.first in names and pair.second in names
     }
-    text = f"{plan.definitions[begun[0]].name}{marks[begun[0]]}"
-    for one, other in pairwise(begun):
-        relation = related.pop((one, other), None)
-        text += f"{', ' if relation is None else f' {relation} '}{plan.definitions[other].name}{marks[other]}"
-    names = [each.name for each in plan.definitions]
-    others = [f"{names[one]} {relation} {names[other]}" for (one, other), relation in related.items()]
+    near = {pair: related.pop(pair) for pair in pairwise(begun) if pair in related}
+    text = names[begun[0]]
+    for pair in pairwise(begun):
+        text += f" {_relation(near[pair])} {names[pair[1]]}" if pair in near else f", {names[pair[1]]}"
+    others = [
+        f"{plan.definitions[one].name} {_relation(related[one, other])} {plan.definitions[other].name}"
+        for one, other in _beyond(near, related, there.statuses)
+    ]
     return f"{text} ({', '.join(others)})" if others else text
+
+
+def _beyond(
+    near: dict[tuple[int, int], int], related: dict[tuple[int, int], int], statuses: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return the pairs whose relation does not follow from those that are told, by one definition in between."""
+    known = dict(near) | {(b, a): inverted(relations) for (a, b), relations in near.items()}
+    found = []
+    for (one, other), relations in related.items():
+        seen = _SEEN[statuses[one] == ENDED, statuses[other] == ENDED]
+        ways = (composed(known[one, k], known[k, other]) for k in range(len(statuses)) if (one, k) in known and (k, other) in known)
+        if all(follows & seen & ~relations for follows in ways):
+            found.append((one, other))
+        known |= {(one, other): relations, (other, one): inverted(relations)}
+    return found
 
 
 def arc_name(state: str, plan: Plan, step: Step) -> str:

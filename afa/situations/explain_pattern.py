@@ -22,8 +22,8 @@ class PatternState(NamedTuple):
     to_come: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = [("go on", self.goes_on), ("ended", self.ended), ("to come", self.to_come)]
-        return f"state {self.name}: " + "; ".join(f"{word} {', '.join(names)}" for word, names in said if names)
+        said = [("goes on", self.goes_on), ("has ended", self.ended), ("to come", self.to_come)]
+        return f"state {self.name}: " + "; ".join(f"{word}: {', '.join(names)}" for word, names in said if names)
 
 
 class PatternArc(NamedTuple):

@@ -38,7 +38,7 @@ def instants_of(definitions: Sequence[Definition], aggregates: Iterable[Aggregat
     for each in definitions:
         flags = ["begins", "ends", *["lasts"] * (each.at_least is not None), *["fails"] * each.fails]
         fields += [(f"{each.name}_{flag}", bool, False) for flag in flags]
-    fields += [(each.name, *each.type_of(event)) for each in aggregates]
+    fields += [(each.name, each.type_of(event), True) for each in aggregates]
     fields.append((AT, cast(type, Instant), False))
     _check_names(fields, "an instant")
     return made("Instant", tuple(fields))
@@ -49,7 +49,7 @@ def match_of(definitions: Sequence[Definition], returns: Mapping[str, Aggregate]
     fields: list[FieldType] = []
     for each in definitions:
         fields += [(f"{each.name}_ts", int, False), (f"{each.name}_te", int, True)]
-    fields += [(name, *aggregate.type_of(event)) for name, aggregate in returns.items()]
+    fields += [(name, aggregate.type_of(event), True) for name, aggregate in returns.items()]
     _check_names(fields, "a match")
     times = [name for name, _, _ in fields[: 2 * len(definitions)]]
     times += [name for name, aggregate in returns.items() if aggregate.is_time(event)]

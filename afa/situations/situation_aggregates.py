@@ -39,11 +39,9 @@ class Aggregate(NamedTuple):
     def __str__(self) -> str:
         return f"{self.function}({self.definition}{'' if self.field is None else f'.{self.field}'})"
 
-    def type_of(self, event: Schema) -> tuple[type, bool]:
-        """Return its type, and whether it can be None."""
-        if self.function == "count":
-            return int, False
-        return float if self.function == "avg" else _type(event, self.field), True
+    def type_of(self, event: Schema) -> type:
+        """Return its type; it is None where an instant says nothing of the definition, and where no reading has a value."""
+        return {"count": int, "avg": float}.get(self.function) or _type(event, self.field)
 
     def is_time(self, event: Schema) -> bool:
         """Whether it is the LE of a reading."""
