@@ -143,7 +143,7 @@ class LastRows(RowHeld):
         """Return which conditions each event satisfies, as bits."""
         bits = np.zeros(n, np.int64)
         for number, (condition, vector) in enumerate(zip(self._stage.conditions.values(), self._vectors)):
-            holds = _one_by_one(condition, fields, n) if vector is None else vector(fields)
+            holds = one_by_one(condition, fields, n) if vector is None else vector(fields)
             bits |= np.asarray(holds, np.int64) << number
         return bits
 
@@ -326,7 +326,7 @@ class LastRows(RowHeld):
         self._memory.commit()
 
 
-def _one_by_one(condition: Condition, fields: dict[str, Column], n: int) -> list[bool]:
+def one_by_one(condition: Condition, fields: dict[str, Column], n: int) -> list[bool]:
     """Ask a condition that columns do not answer of each event, and once only of those that look alike to it."""
     cls: Any = condition.event_schema.cls
     kinds = {field.name: field.type for field in condition.event_schema.fields if field.name in condition.fields}

@@ -15,8 +15,7 @@ from afa.operator.members import Members
 from afa.operator.operator import EngineName, Operator
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
-from speculation.before_after import After, Before
-from speculation.look_back import LookBack
+from speculation.before_after import After, Around
 
 
 class Options(NamedTuple):
@@ -180,7 +179,7 @@ def _of(make: Callable[[], Any]) -> Asked:
 
 def _looks_back(operator: Any) -> bool:
     """Return whether a stage stands in front of an operator."""
-    while operator is not None and not isinstance(operator, (Before, LookBack)):
+    while operator is not None and not (isinstance(operator, Around) and operator._place == "before"):
         operator = getattr(operator, "operator", None)
     return operator is not None
 

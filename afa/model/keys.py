@@ -7,7 +7,6 @@ from typing import Any
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.model.automaton import Automaton
 from afa.schema import any_payload, is_record
 
 
@@ -20,7 +19,7 @@ class Keys:
         ``key`` is none of these.
     """
 
-    def __init__(self, automaton: Automaton, key: Any, tick: str | None = None) -> None:
+    def __init__(self, automaton: Any, key: Any, tick: str | None = None) -> None:
         self.function = key if callable(key) else None
         names = (key,) if isinstance(key, str) else () if callable(key) else key
         if not isinstance(names, Sequence) or not (callable(key) or names) or not all(isinstance(n, str) for n in names):
@@ -28,7 +27,7 @@ class Keys:
         self.names: tuple[str, ...] = tuple(names)
         self.single = isinstance(key, str)
         self._schema = None if automaton.event_schema is None else automaton.event_schema._replace(tick=tick)
-        fields = automaton.event_schema.cls._fields if automaton.event_schema else ()  # type: ignore[attr-defined]
+        fields = automaton.event_schema.cls._fields if automaton.event_schema else ()
         self.columns = [name for name in self.names if name not in fields and automaton.event_schema]
 
     @property

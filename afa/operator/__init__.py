@@ -14,6 +14,7 @@ arc_input      arcs as the second input; named_swap: one in the place of another
 tables         a call that brings tables; table_rows: their rows one by one; table_columns: those of the output; table_times:
                timestamps in them
 named_events   retractions that name an id; named_rows: of events that came in tables
+maker          patterns that are no automaton, and make an operator of themselves
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs
 statistics     what is held and was done, and what time-outs may still bring; shown: what notebooks show; operator_funnel: why

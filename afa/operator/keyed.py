@@ -7,11 +7,11 @@ from typing import Any
 
 from afa.change import Change
 from afa.model.arc import Arc
-from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
+from afa.operator.maker import makes_operators
 from afa.operator.operator import EngineName, Matching
 from punctuation.durations import Duration
 from punctuation.late import Policy
@@ -55,9 +55,13 @@ class Keyed(Matching):
     (['a'], [3], [61])
     """
 
+    def __new__(cls, automaton: Any = None, *, key: Any = None, **options: Any) -> Any:
+        """Make a keyed operator; of a pattern that is no automaton (`TemporalPattern`) the one that it makes of itself."""
+        return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(key, options)
+
     def __init__(
         self,
-        automaton: Automaton,
+        automaton: Any,
         *,
         key: KeyOf,
         window: Duration | None = None,
@@ -142,7 +146,7 @@ class Keyed(Matching):
     @classmethod
     def restore(
         cls,
-        automaton: Automaton,
+        automaton: Any,
         blob: bytes | Sequence[bytes],
         *,
         key: KeyOf,
@@ -163,6 +167,11 @@ class Keyed(Matching):
         threads : int
             As of `Keyed`; it is no matter how many there were when the snapshot was taken.
         """
+        if makes_operators(automaton):
+            given = {"repeated": repeated, "on_gap": on_gap, "tick": tick}
+            said = {name: value for name, value in given.items() if value is not None}
+            found: Keyed = automaton.restore(blob, key=key, arcs=arcs, late=late, engine=engine, **said)
+            return found
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
         core = snapshot.load(
             automaton, blobs, arcs, late, engine, keyed=True, repeated=repeated, on_gap=on_gap, tick=tick, threads=threads
@@ -172,7 +181,7 @@ class Keyed(Matching):
     @classmethod
     def _of(cls, core: Core, key: KeyOf) -> Keyed:
         """Return the keyed operator with this core."""
-        keyed = cls.__new__(cls)
+        keyed: Keyed = cls.__new__(cls)
         keyed._core = core
         core.keys = Keys(core.automaton, key, core.tick)
         return keyed

@@ -16,6 +16,7 @@ from afa.model.automaton import Automaton
 from afa.operator import snapshot, tables
 from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
+from afa.operator.maker import makes_operators
 from afa.operator.match_lineage import lineage_in
 from afa.operator.named_swap import named_swap
 from afa.operator.operator_funnel import funnel_in
@@ -428,9 +429,13 @@ class Operator(Matching):
     [Change(payload=NoRegister(), le=5, re=13, diff=-1, key=None)]
     """
 
+    def __new__(cls, automaton: Any = None, **options: Any) -> Any:
+        """Make an operator; of a pattern that is no automaton (`TemporalPattern`) the one that it makes of itself."""
+        return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(None, options)
+
     def __init__(
         self,
-        automaton: Automaton,
+        automaton: Any,
         *,
         window: Duration | None = None,
         engine: EngineName = "auto",
@@ -514,7 +519,7 @@ class Operator(Matching):
     @classmethod
     def restore(
         cls,
-        automaton: Automaton,
+        automaton: Any,
         blob: bytes,
         *,
         arcs: Iterable[Arc] = (),
@@ -545,6 +550,11 @@ class Operator(Matching):
         AutomatonError
             A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
         """
+        if makes_operators(automaton):
+            given = {"repeated": repeated, "on_gap": on_gap, "tick": tick}
+            said = {name: value for name, value in given.items() if value is not None}
+            found: Operator = automaton.restore(blob, arcs=arcs, late=late, engine=engine, **said)
+            return found
         return cls._of(
             snapshot.load(automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap, tick=tick)
         )
@@ -552,6 +562,6 @@ class Operator(Matching):
     @classmethod
     def _of(cls, core: Core) -> Operator:
         """Return the operator with this core."""
-        op = cls.__new__(cls)
+        op: Operator = cls.__new__(cls)
         op._core = core
         return op

@@ -9,10 +9,12 @@ configuration_names       states and arcs by their meaning
 pattern_automaton         the classes of instants and matches, and the automaton; pattern_window: how long a match may take
 temporal_pattern          `TemporalPattern`; explain_pattern: what became of one
 judged                    which definitions a reading satisfies, by the conditions in force
-standing                  how the situations of a key stand at a time, and what becomes of them at the next; folds: aggregates
+key_standing              how the situations of a key stand at a time, and what becomes of them at the next; folds: aggregates
 readings                  the readings of one key in order, and what was told of them
 told_forms                what is told of situations: instants, or records
-deriving                  readings to situations, as a stage; column_state, column_rows: the same by columns
+deriving                  readings to situations, as a stage; pattern_operator: at the operator of a pattern
+reading_columns           the same as readings, of all keys by columns; column_readings: between two tables;
+                          reading_tables: the way of tables through the stage
 situated                  situations at the input of an operator
 """
 

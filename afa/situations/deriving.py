@@ -1,11 +1,11 @@
-"""Readings to situations, as a stage: what changes at which instants, under late readings, retractions, promises and new conditions.
+"""Readings to situations, as a stage: what changes at which instants, under late readings, retractions, promises, new conditions.
 
 change of a reading -> Readings of its key -> what is told, and no longer -> changes of events for the operator
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
@@ -15,9 +15,12 @@ from afa.conditions.condition import Condition
 from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.model.copies import as_total
 from afa.schema import Schema, as_ticks
+from afa.situations.column_readings import ColumnState, Coming
 from afa.situations.judged import InForce, Judged
+from afa.situations.key_standing import Going, Reading, Standing, nothing
+from afa.situations.reading_columns import Instants
+from afa.situations.reading_tables import ReadingTables
 from afa.situations.readings import Readings
-from afa.situations.standing import Going, Reading, Standing, nothing
 from afa.situations.told_forms import Telling
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
@@ -66,7 +69,7 @@ class Deriving(Stage):
         Whether what is told begins with a situation that goes on, so that a promise can't pass its beginning.
     """
 
-    _numbers = ("_told", "_withdrawn", "promised", "judged")
+    _numbers = ("_told", "_withdrawn", "promised", "judged", "by_column")
 
     def __init__(
         self,
@@ -93,6 +96,8 @@ class Deriving(Stage):
         )  # by the promise at which a key has something to say or forget
         self._noted: dict[Hashable, int] = {}
         self._coming: dict[Hashable, set[int]] = {}
+        self.by_column: ColumnState | None = None  # what is held, in the place of `_lines`, while tables come
+        self.tables = ReadingTables(self)
         self.promised = BEGINNING
         self._told = self._withdrawn = 0
         self._waiting = _Held(self)  # type: ignore[assignment]
@@ -108,6 +113,7 @@ class Deriving(Stage):
         """Take a change of a reading in its form, at or above the promise. `revisions` says what it leads to."""
         payload, le, re, diff, key = change
         assert le is not None
+        self.by_rows()
         line = self._lines.get(key)
         if line is None:
             line = Readings(self._journal, self.telling.form)
@@ -122,7 +128,7 @@ class Deriving(Stage):
             yield from self._revised(key, touched, self.promised)
 
     def _revised(self, key: Hashable, touched: Iterable[int], clock: int) -> Iterator[Change]:
-        line, (_, payload, times) = self._lines[key], self.telling
+        line, (_, payload, times, *_) = self._lines[key], self.telling
         for each, diff in line.revised(touched, clock, self._read).items():
             if diff:
                 self._told += diff > 0
@@ -148,10 +154,71 @@ class Deriving(Stage):
         values = [[0 if name is None else getattr(payload, name) for name in names] for names in self.fields]
         return Reading(self.judged.bits(payload, le), FOREVER if re is None else re, values)
 
+    # -- tables ------------------------------------------------------------------------------------------------------------------
+
+    def take_table(self, coming: Coming, state: ColumnState) -> tuple[ColumnState, Instants, Instants] | None:
+        """Take a table of readings at or above the promise, where nothing is held row by row. O(n + what is held).
+
+        Returns
+        -------
+        (ColumnState, Instants, Instants) or None
+            The new state, what goes and what comes. None: it must be taken row by row, as two readings are of one key and time.
+        """
+        found = state.taken(coming, self.promised)
+        if found is None:
+            return None
+        self.by_column, (gone, come) = found
+        self._told += len(come.t)
+        self._withdrawn += len(gone.t)
+        return self.by_column, gone, come
+
+    def by_columns(self, rows: int) -> ColumnState | None:
+        """Return what is held as columns; None: it can't be, or a table of so many rows is not worth it."""
+        if self.by_column is None and self.tables.fit and not self._coming:
+            if sum(len(line.places) for line in self._lines.values()) > rows:
+                return None
+            state = self.tables.loaded(self._lines)
+            if state is None:
+                return None
+            for each in (self._lines, self._due, self._noted):
+                for key in list(each):
+                    self._journal.drop(each, key)
+            self.by_column = state
+        return self.by_column
+
+    def by_rows(self) -> None:
+        """Hold what is held row by row. O(readings)."""
+        if self.by_column is None:
+            return
+        state, self.by_column = self.by_column, None
+        touched: dict[Hashable, set[int]] = {}
+        for key, going in state.standings():
+            self._put_line(key).cover = Standing(FOREVER, tuple([each and Going(*each, ()) for each in going]))
+            touched[key] = set()
+        for key, le, payload in self.tables.readings(state):
+            self._put_line(key).change((le, 0), payload, None, 1)
+            touched.setdefault(key, set()).add(le)
+        for key, les in touched.items():
+            line = self._lines[key]
+            line.revised(les, self.promised, self._read)
+            self._note(key, line)
+
+    def _put_line(self, key: Hashable) -> Readings:
+        line = self._lines.get(key)
+        if line is None:
+            line = Readings(self._journal, self.telling.form)
+            self._journal.put(self._lines, key, line)
+        return line
+
     # -- promises ----------------------------------------------------------------------------------------------------------------
 
     def promise(self, t: int) -> Iterator[Change]:
         """Take a promise: yield what the clock brings. `settled` forgets what is final behind it."""
+        if self.by_column is not None:
+            was, (self.by_column, (gone, come)) = self.by_column, self.by_column.promised(t)
+            self._told += len(come.t)
+            yield from self.tables.changes(was, gone, come)
+            return
         for key in self._keys_due(t):
             if key in self._lines:
                 yield from self._revised(key, (), t)
@@ -159,6 +226,9 @@ class Deriving(Stage):
     def settled(self, t: int) -> list[Change]:
         """Forget what lies below a promise, which has been told. Returns the retractions that have waited in vain."""
         vain, self.promised = list[Change](), t
+        if self.by_column is not None:
+            self.judged = self.judged.settled(t)
+            return vain
         keys = self._keys_due(t)
         for le in list(self._due.irange(None, t)):
             self._journal.drop(self._due, le)
@@ -183,6 +253,7 @@ class Deriving(Stage):
     @property
     def begun(self) -> int:
         """The smallest beginning of a situation that goes on at the promise; FOREVER: there is none. O(keys)."""
+        self.by_rows()
         going = (each.ts for line in self._lines.values() for each in line.cover.going if each is not None)
         return min(going, default=FOREVER)
 
@@ -196,6 +267,7 @@ class Deriving(Stage):
         LateEventError
             ``le`` lies below the promise: those readings are forgotten.
         """
+        self.by_rows()
         if le < self.promised:
             raise LateEventError(f"expected le >= {self.promised} (promised) but got le={le} for the definition {name!r}")
         self.judged = self.judged.changed(name, condition, le, re)
@@ -237,6 +309,10 @@ class Deriving(Stage):
         return self._calls.call(self._look)
 
     def _look(self) -> DerivingStatistics:
+        if self.by_column is not None:
+            return DerivingStatistics(
+                len(self.by_column.rows.le), self.by_column.held(), self.by_column.going, self._told, self._withdrawn
+            )
         held = sum(len(bucket) for line in self._lines.values() for bucket in line.places.values())
         going = sum(each is not None for line in self._lines.values() for each in line.last.going)
         return DerivingStatistics(held, len(self._lines), going, self._told, self._withdrawn)
@@ -244,7 +320,7 @@ class Deriving(Stage):
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        return self._lines.keys()
+        return self._lines.keys() if self.by_column is None else self.by_column.keys_held
 
     def clean(self) -> None:
         """Forget all that is final: each promise has."""
@@ -270,6 +346,7 @@ class Deriving(Stage):
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         """Return the readings that may still be retracted, in an order that does not depend on how they came."""
+        self.by_rows()
         return [
             Change(payload, place[0], re, copies, key)
             for key, line in self._by_key(keys)

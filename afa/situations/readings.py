@@ -18,7 +18,7 @@ from sortedcontainers import SortedDict
 from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.model.copies import added
-from afa.situations.standing import Happens, Kind, Reading, Standing, due, nothing, passed, taken
+from afa.situations.key_standing import Happens, Kind, Reading, Standing, due, nothing, passed, taken
 from punctuation.time import FOREVER
 
 Place = tuple[Any, ...]
@@ -146,17 +146,21 @@ class Readings:
             le = min((at for at in (following, order[0] if order else None) if at is not None), default=None)
 
     def _told_to(self, standing: Standing, le: int, reading: Reading) -> tuple[Told, Standing]:
-        found: list[Any] = []
-        for happens, standing in passed(self._form.kinds, standing, le):
-            found += self._form.happens(happens)
+        found, standing = self._passed(standing, le)
         happens, standing = taken(self._form.kinds, standing, le, reading)
         return (*found, *self._form.happens(happens)), standing
 
+    def _passed(self, standing: Standing, until: int) -> tuple[list[Any], Standing]:
+        """Return what is told before a time, if no reading comes until then, and how it stands there."""
+        found: list[Any] = []
+        for happens, behind in passed(self._form.kinds, standing, until):
+            found += self._form.happens(happens)
+            standing = behind
+        return found, standing
+
     def _draw_tail(self, clock: int, difference: Counter[Any]) -> None:
         """Tell what lies behind the last reading: what the clock brings, and what is open."""
-        standing, found = self.last, list[Any]()
-        for happens, standing in passed(self._form.kinds, standing, min(clock + 1, FOREVER)):
-            found += self._form.happens(happens)
+        found, standing = self._passed(self.last, min(clock + 1, FOREVER))
         tail = (*found, *self._form.open(standing))
         if tail != self.tail:
             difference.subtract(self.tail)
@@ -179,7 +183,8 @@ class Readings:
                     f"that orders readings of one time, of which the last one holds"
                 )
             if there:
-                return read(*there[0], le)
+                payload, re = there[0]
+                return read(payload, re, le)
         return None
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
@@ -195,8 +200,7 @@ class Readings:
         for le in list(self.entries.irange(None, t, inclusive=(True, False))):
             cover = self.entries[le].standing
             self._journal.drop(self.entries, le)
-        for _, cover in passed(self._form.kinds, cover, t):  # which is final, and told
-            pass
+        _, cover = self._passed(cover, t)  # which is final, and told
         if cover != self.cover:
             self._journal.set(self, "cover", cover)
         self._forget_below(t)

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.conditions.condition import Condition
 from afa.errors import AfaError, ChangeError
 from afa.model.copies import as_diff
+from afa.model.keys import Keys
 from afa.operator.tables import Come, Found, carry_out, items_of
 from afa.schema import as_ticks
+from afa.situations.column_readings import ColumnState
 from afa.situations.deriving import Deriving, vain
+from afa.situations.reading_columns import Instants
+from afa.state.plain import Unfit
+from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, end_of_time
 from speculation import stage_state as saved
 from speculation.before_after import Around
 from speculation.stage import Output
+
+FEW = 8
+"""Up to so many events go to the operator one by one: columns take longer to make."""
+
+
+class _Of(NamedTuple):
+    """What `Keys` ask of an automaton: here the readings, which make the key."""
+
+    event_schema: Any
 
 
 class Situated(Around):
@@ -57,7 +71,12 @@ class Situated(Around):
 
     def _hold(self, stage: Any) -> None:
         super()._hold(stage)
-        self._core.take_as(stage.event_schema)
+        core = self._core
+        core.take_as(stage.event_schema)
+        if core.keys is not None:
+            core.keys = self._key = Keys(
+                _Of(stage.event_schema), core.keys.names[0] if core.keys.single else core.keys.names, core.tick
+            )
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
@@ -75,7 +94,44 @@ class Situated(Around):
 
     def reaches(self, come: Come) -> Iterator[Any]:
         """Return what of a call reaches the operator, as `Core.take` takes it, within that call."""
-        return self._reaches(items_of(self._core, come))
+        for part in come.parts:
+            if isinstance(part, Table):
+                step = self._table(part)
+                if step is not None:
+                    yield from step
+                    continue
+                yield from self._reaches(items_of(self._core, come._replace(parts=[part])))
+            else:
+                yield from self._reaches([part])
+
+    def _table(self, table: Table) -> list[Any] | None:
+        """Let the stage take a table as columns. Returns what reaches the operator; None: its rows must come one by one."""
+        core, stage = self._core, self.stage
+        state = stage.by_columns(len(table.column("le")) if "le" in table.names else 0)
+        coming = None if state is None else stage.tables.coming(table, core.keys, state)
+        if state is None or coming is None:
+            return None
+        seen = int(coming.le.max()) if len(coming.le) else None
+        coming, late = stage.tables.late(coming, stage.promised, state)
+        found = stage.take_table(coming, state)
+        if found is None:
+            return None
+        for change in late:
+            core.take_late(change, stage.promised)
+        if seen is not None:
+            core.progress.see(seen)
+        return self._told(*found)
+
+    def _told(self, state: ColumnState, gone: Instants, come: Instants) -> list[Any]:
+        core, tables = self._core, self.stage.tables
+        if len(gone.t) + len(come.t) > FEW:
+            columns, times, of_keys = tables.columns(state, gone, come, core.keys)
+            try:
+                return [core.engine.encode(columns, times, [], core.window, of_keys, core.keys is None or core.keys.single)]
+            except Unfit:
+                pass
+        found = [("event", change, change.key) for change in tables.changes(state, gone, come)]
+        return [found] if found else []
 
     def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[Any]:
         core, stage = self._core, self.stage

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import QueryError
 from afa.html_tables import pairs, titled
+from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.operator.operator import EngineName
 from afa.schema import Schema
 from afa.situations.configurations import Plan, plan_of
-from afa.situations.consistency import network_of, parts_of
+from afa.situations.consistency import parts_of
 from afa.situations.explain_pattern import PatternExplanation, explained, not_connected
 from afa.situations.pattern_automaton import automaton_of, instants_of, match_of
-from afa.situations.relations import set_of
-from afa.situations.situation import Definition, definition_of, length
+from afa.situations.pattern_operator import made, restored
+from afa.situations.pattern_window import check_window, window_of
+from afa.situations.situated import Situated
+from afa.situations.situation import Definition, definition_of
 from afa.situations.situation_aggregates import Aggregate, aggregates_of
 from afa.situations.where_text import Constraint, constraints_of
 from punctuation.durations import Duration, has_unit, ticks_of_duration
-
-FOLLOWS = set_of(["before", "meets"])
-"""The relations in which one situation ends before the other begins, or as it begins."""
+from punctuation.late import Policy
 
 
 class _Parts(NamedTuple):
@@ -68,7 +70,7 @@ class TemporalPattern:
     definitions : tuple of Definition
     constraints : tuple of Constraint
     aggregates : tuple of Aggregate
-        What an instant says beside what begins and ends, each once.
+        What an instant says beside what begins and ends, each once, by definition.
     window : int, str or timedelta
     waits : frozenset of str
         The definitions of which the automaton reads ``k_lasts``.
@@ -127,15 +129,14 @@ class TemporalPattern:
         names = list(definitions)
         constraints = constraints_of(where, names)
         asked = aggregates_of(returns, names, schema)
-        window = within if tick is None and has_unit(within) else ticks_of_duration(within, tick, "within")
-        parts = _Parts(schema, defined, constraints, tuple(asked.items()), window, tick, _key(key, schema))
+        parts = _Parts(schema, defined, constraints, tuple(asked.items()), window_of(within, tick), tick, _key(key, schema))
         self._fill(parts)
         groups = parts_of(names, constraints)
         if len(groups) > 1:
             warnings.warn(f"a pattern that is not connected: {not_connected(groups, within)}", stacklevel=2)
 
     def _fill(self, parts: _Parts) -> None:
-        _check_window(parts)
+        check_window(parts.window, parts.definitions, parts.constraints)
         object.__setattr__(self, "_parts", parts)
         object.__setattr__(self, "_made", _compiled(parts.event, parts.definitions, parts.constraints, parts.returns))
 
@@ -171,8 +172,8 @@ class TemporalPattern:
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """The aggregates that an instant holds, in its order."""
-        return _distinct(self._parts.returns)
+        """The aggregates that an instant holds, in its order: by definition, of one as they were asked for."""
+        return _distinct(self.definitions, self._parts.returns)
 
     @property
     def waits(self) -> frozenset[str]:
@@ -208,9 +209,65 @@ class TemporalPattern:
         waiting = [self.window, *(value for each in self.definitions for value in (each.at_least, each.at_most))]
         if not any(has_unit(value) for value in waiting):
             return self
-        window = ticks_of_duration(self.window, tick, "within")
+        window = window_of(ticks_of_duration(self.window, tick, "within"), tick)
         definitions = tuple(each.bound(tick) for each in self.definitions)
         return _pattern(self._parts._replace(window=window, definitions=definitions, tick=tick))
+
+    def operator(self, **options: Any) -> Situated:
+        """Make an operator that takes readings: a `Keyed` where the pattern has a key or ``key=`` is said, else an `Operator`.
+
+        Parameters
+        ----------
+        options
+            As of `Operator`, or `Keyed`; the window is the pattern's. ``sequence`` orders readings of one time, of which the last
+            one holds.
+
+        Raises
+        ------
+        AfaError
+            An option is one that the pattern says, or that does not go with readings that may be revised.
+        """
+        return made(self, options.pop("key", None) or self.key, options)
+
+    def as_operator(self, key: Any, options: dict[str, Any]) -> Situated:
+        """Make what ``Operator(pattern, ..)`` is, and ``Keyed(pattern, key=.., ..)``."""
+        return made(self, key, options)
+
+    def operator_by(self, key: str, **options: Any) -> Situated:
+        """Make an operator that matches within the values of another column than the key, which readings need not have."""
+        return made(self._keyless(), key, options)
+
+    def _keyless(self) -> TemporalPattern:
+        return _pattern(self._parts._replace(key=None))
+
+    def restore(
+        self,
+        blob: bytes,
+        *,
+        key: Any = None,
+        sequence: str | None = None,
+        tick: str | None = None,
+        engine: EngineName = "auto",
+        late: Policy | None = None,
+        arcs: Iterable[Arc] = (),
+    ) -> Situated:
+        """Make the operator of this pattern that ``snapshot`` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        key, sequence, tick
+            As the operator was made with them.
+        engine, late, arcs
+            As of `Operator.restore`.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of an operator of this pattern, or is damaged.
+        """
+        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs}
+        return restored(self, blob, key or self.key, sequence, tick, options)
 
     def explain(self) -> PatternExplanation:
         """Explain the pattern: states, arcs, at which instant each relation is decided, durations, costs; ``print`` shows it."""
@@ -277,14 +334,15 @@ def _compiled(
     returns: tuple[tuple[str, Aggregate], ...],
 ) -> tuple[Plan, Any, Automaton]:
     """Return the plan of a pattern, the class of its instants, and its automaton."""
-    instants = instants_of(definitions, _distinct(returns), event)
+    instants = instants_of(definitions, _distinct(definitions, returns), event)
     match = match_of(definitions, dict(returns), event)
     plan = plan_of(definitions, constraints)
     return plan, instants, automaton_of(plan, instants, match, dict(returns))
 
 
-def _distinct(returns: tuple[tuple[str, Aggregate], ...]) -> tuple[Aggregate, ...]:
-    return tuple(dict.fromkeys(aggregate for _, aggregate in returns))
+def _distinct(definitions: Sequence[Definition], returns: Sequence[tuple[str, Aggregate]]) -> tuple[Aggregate, ...]:
+    asked = dict.fromkeys(aggregate for _, aggregate in returns)
+    return tuple(aggregate for each in definitions for aggregate in asked if aggregate.definition == each.name)
 
 
 def _key(key: Any, event: Schema) -> str | tuple[str, ...] | None:
@@ -293,33 +351,6 @@ def _key(key: Any, event: Schema) -> str | tuple[str, ...] | None:
         if all(field.name != name for field in event.fields):
             raise QueryError(f"expected a field of {event.cls.__name__} but got key={name!r}; {event.hint(str(name))}")
     return None if not names else names[0] if len(names) == 1 else names
-
-
-def _check_window(parts: _Parts) -> None:
-    """Refuse a window in which no match can be decided, as situations that follow one another last longer."""
-    lasting = {each.name: each.at_least for each in parts.definitions if each.at_least is not None}
-    if not has_unit(parts.window) and length(parts.window, "within") < 1:
-        raise QueryError(f"expected within= of at least one tick but got within={parts.window!r}")
-    if not lasting or len({has_unit(value) for value in [parts.window, *lasting.values()]}) > 1:
-        return
-    chain = _longest(parts, {name: length(value, "at_least") for name, value in lasting.items()})
-    if length(parts.window, "within") <= sum(length(lasting[name], "at_least") for name in chain):
-        said = f"{' + '.join(str(lasting[name]) for name in chain)}"
-        follow = f"{', '.join(chain)} follow one another and last" if len(chain) > 1 else f"{chain[0]} lasts"
-        raise QueryError(f"expected within= above {said} but got within={parts.window!r}: {follow} at least so long")
-
-
-def _longest(parts: _Parts, lasting: Mapping[str, Any]) -> list[str]:
-    """Return the definitions that must follow one another and together last longest, of those with ``at_least``."""
-    network = network_of([each.name for each in parts.definitions], parts.constraints)
-    follow = {name: [other for other in lasting if other != name and not network[name, other] & ~FOLLOWS] for name in lasting}
-
-    @functools.cache
-    def best(name: str) -> tuple[Any, tuple[str, ...]]:
-        total, chain = max((best(other) for other in follow[name]), default=(0, ()))
-        return lasting[name] + total, (name, *chain)
-
-    return list(max(best(name) for name in lasting)[1])
 
 
 def _definition_text(each: Definition) -> str:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, NOTHING, Going, Happens, Kind, Standing, told
 from afa.situations.readings import Form
-from afa.situations.standing import BEGINS, ENDS, FAILS, LASTS, NOTHING, Going, Happens, Kind, Standing, told
 from punctuation.time import FOREVER
 
 
 class Telling(NamedTuple):
-    """A form, and how what it tells becomes an event: its payload, LE and RE."""
+    """A form, and how what it tells becomes an event: payload, LE and RE; of instants the field that holds LE, and their span."""
 
     form: Form
     payload: Any
     times: Any
+    instant: str | None
+    span: int
 
 
 def instants(kinds: Sequence[Kind], cls: Any, span: int) -> Telling:
@@ -37,6 +39,8 @@ def instants(kinds: Sequence[Kind], cls: Any, span: int) -> Telling:
         Form(kinds, happens, lambda standing: (), lambda each: each[0]),
         payload,
         lambda each: (each[0], min(each[0] + span, FOREVER)),
+        "at" if not hasattr(cls, "_fields") else cls._fields[-1],
+        span,
     )
 
 
@@ -64,15 +68,18 @@ def _flags(kinds: Sequence[Kind], found: Happens) -> Iterator[bool]:
 def _aggregates(kinds: Sequence[Kind], of: Sequence[Going | None]) -> Iterator[Any]:
     for kind, going in zip(kinds, of):
         for i, fold in enumerate(kind.folds):
-            yield None if going is None else told(fold, going.held[i])
+            found = None if going is None else told(fold, going.held[i])
+            yield 0 if found is None and fold == "count" else found
 
 
 def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any, width: int) -> Telling:
-    """Tell a record for each situation; ``width``: how many aggregates a record has, those of all definitions one after the other."""
+    """Tell a record for each situation; ``width``: how many aggregates it has, those of all definitions one after the other."""
     starts = [sum(len(kind.folds) for kind in kinds[:number]) for number in range(len(kinds))]
 
     def record(number: int, going: Going, te: int | None) -> Any:
-        its = [told(fold, held) for fold, held in zip(kinds[number].folds, going.held)]
+        its = [
+            told(fold, held) if held is not None or fold != "count" else 0 for fold, held in zip(kinds[number].folds, going.held)
+        ]
         low = starts[number]
         return number, going.ts, te, (*[None] * low, *its, *[None] * (width - low - len(its)))
 
@@ -94,6 +101,8 @@ def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any, width: int) -
         Form(kinds, happens, open_, lambda each: FOREVER if each[2] is None else each[2]),
         payload,
         lambda each: (each[1], FOREVER if each[2] is None else each[2]),
+        None,
+        0,
     )
 
 

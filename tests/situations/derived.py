@@ -51,14 +51,14 @@ def situations(readings: dict[int, Any], clock: int, number: int) -> list[Lasted
 def aggregate(function: str, values: list[Any]) -> Any:
     """Return an aggregate of values in the order of time."""
     values = [value for value in values if value is not None]
+    if function == "count":
+        return len(values)
     if not values:
         return None
     if function in ("first", "last"):
         return values[0 if function == "first" else -1]
     if function in ("min", "max"):
         return min(values) if function == "min" else max(values)
-    if function == "count":
-        return len(values)
     total = values[0] if function == "sum" else float(values[0])
     for value in values[1:]:
         total += value

@@ -14,7 +14,7 @@ from afa.conditions.condition import Condition
 from afa.schema import Schema
 from afa.situations.deriving import Deriving
 from afa.situations.judged import Judged
-from afa.situations.standing import Kind
+from afa.situations.key_standing import Kind
 from afa.situations.told_forms import flag_names, instants, records
 from punctuation.time import FOREVER
 from tests.situations.derived import aggregate, marks, situations

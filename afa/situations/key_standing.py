@@ -15,7 +15,7 @@ from afa.situations.folds import FOLDS
 from punctuation.time import FOREVER
 
 NOTHING, BEGINS, LASTS, ENDS, FAILS = range(5)
-"""What an instant is to a definition. LASTS: it has lasted `at_least`, and goes on; FAILS: it ends, with a duration that is not allowed."""
+"""What an instant is to a definition. LASTS: it has lasted `at_least`, and goes on; FAILS: it ends, too early or too late."""
 
 
 class Kind(NamedTuple):

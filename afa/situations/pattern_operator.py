@@ -1,0 +1,85 @@
+"""The operator of a temporal pattern: the stage that derives instants, in front of an operator of the pattern's automaton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from afa.errors import AfaError
+from afa.operator.keyed import Keyed
+from afa.operator.operator import Operator
+from afa.schema import Schema
+from afa.situations.deriving import Deriving
+from afa.situations.judged import Judged
+from afa.situations.key_standing import Kind
+from afa.situations.situated import Situated
+from afa.situations.situation import Definition
+from afa.situations.situation_aggregates import Aggregate
+from afa.situations.told_forms import Telling, instants
+
+
+def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
+    """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
+    tick, order = options.pop("tick", None) or pattern.tick, options.pop("sequence", None)
+    for name, own in (("window", pattern.window), ("key", pattern.key)):
+        given = options.pop(name, None)
+        if given is not None and own is not None and given != own:
+            raise AfaError(f"expected the pattern's own {name}={own!r} but got {name}={given!r}")
+    pattern = pattern.bound(tick)
+    options |= {"window": pattern.window, "tick": tick}
+    if key is None and options.pop("threads", 1) != 1:
+        raise AfaError("expected a key, as threads share out its values, but got threads= without one")
+    operator = Operator(pattern.automaton, **options) if key is None else Keyed(pattern.automaton, key=key, **options)
+    return Situated(_stage(pattern, order), operator)
+
+
+def restored(pattern: Any, blob: bytes, key: Any, sequence: str | None, tick: str | None, options: dict[str, Any]) -> Situated:
+    """Make the operator that `Situated.snapshot` saved; see `TemporalPattern.restore`."""
+    tick = tick or pattern.tick
+    pattern = pattern.bound(tick)
+
+    def alone(part: bytes) -> Keyed | Operator:
+        if key is None:
+            return Operator.restore(pattern.automaton, part, tick=tick, **options)
+        return Keyed.restore(pattern.automaton, part, key=key, tick=tick, **options)
+
+    return Situated.joined(blob, alone, _stage(pattern, sequence))
+
+
+def _stage(pattern: Any, order: str | None) -> Deriving:
+    """Return the stage that derives a pattern's instants; its durations are ticks."""
+    kinds = kinds_of(pattern.definitions, pattern.aggregates)
+    return deriving(
+        pattern.event_schema,
+        pattern.definitions,
+        pattern.aggregates,
+        instants(kinds, pattern.instants, pattern.window),
+        order,
+        pattern.tick,
+    )
+
+
+def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[Aggregate]) -> list[Kind]:
+    """Return what of definitions counts for what they derive."""
+    return [
+        Kind(each.at_least, each.at_most, tuple(of.function for of in aggregates if of.definition == each.name))  # type: ignore[arg-type]  # ticks
+        for each in definitions
+    ]
+
+
+def deriving(
+    event: Schema,
+    definitions: Sequence[Definition],
+    aggregates: Iterable[Aggregate],
+    telling: Telling,
+    order: str | None,
+    tick: str | None,
+) -> Deriving:
+    """Make the stage of some definitions."""
+    names = [each.name for each in definitions]
+    fields = [[aggregate.field for aggregate in aggregates if aggregate.definition == name] for name in names]
+    judged = Judged(names, [each.condition for each in definitions])
+    return Deriving(event, judged, fields, telling, order=order, open_promise=telling.instant is None, tick=tick)
+
+
+__all__ = ["deriving", "kinds_of", "made", "restored"]

@@ -1,0 +1,228 @@
+"""Tables of readings, taken as columns; and what is told of them, as columns for the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from afa.change import Change
+from afa.conditions.condition import NO_REGISTER, Condition
+from afa.model.keys import Keys
+from afa.rewrite.vectors import vector_of
+from afa.schema import Schema
+from afa.situations.column_readings import ColumnState, Coming, items, marks
+from afa.situations.judged import InForce
+from afa.situations.reading_columns import BITS, MOST, Covers, Instants
+from afa.situations.readings import Readings
+from afa.situations.told_forms import flag_names
+from afa.state.plain import Unfit, field_columns, ints, keys_in
+from afa.state.states import Column
+from punctuation.door import Table
+from punctuation.time import BEGINNING, FOREVER
+from speculation.last_rows import one_by_one
+from speculation.rows.row_keys import RowKeys
+
+TIMES = ("le", "re", "diff")
+
+
+class Made:
+    """Makes readings of values; ``kinds``: the types of their fields."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.kinds = [field.type for field in schema.fields]
+        self._take = schema.take
+        self._cls: Any = schema.cls
+
+    def __call__(self, values: Any) -> Any:
+        return self._take(self._cls(*values))
+
+
+class ReadingTables:
+    """The way of tables through a `Deriving`.
+
+    Parameters
+    ----------
+    stage : Deriving
+    """
+
+    def __init__(self, stage: Any) -> None:
+        self._stage = stage
+        self._made = Made(stage.event_schema)
+        self._vectors: dict[Condition, Any] = {}
+        kinds = stage.telling.form.kinds
+        self.fit = (
+            stage.event_schema.scalar
+            and stage.order is None
+            and stage.telling.instant is not None
+            and not any(kind.folds for kind in kinds)
+            and len(kinds) <= MOST
+        )
+        """Whether readings can be held as columns."""
+        self._flags = [
+            (name, number, mark)
+            for number, each in enumerate(stage.judged.names)
+            for name, mark in flag_names([each], [kinds[number]])
+        ]
+        self._names: tuple[int, Any, list[Any]] = 0, None, []
+
+    def coming(self, table: Table, keys: Keys | None, state: ColumnState) -> Coming | None:
+        """Return a table's readings; None: they must come one by one, which tells what is wrong with them."""
+        schema, there = self._stage.event_schema, set(table.names)
+        needed = {field.name for field in schema.fields if field.name != schema.instant}
+        own = {field.name for field in schema.fields}
+        of_key = () if keys is None else keys.names
+        if (
+            len(there) < len(table.names)
+            or not {*needed, *of_key, "le"} <= there
+            or own & {*TIMES}
+            or ("kind" in there and "kind" not in own)
+        ):
+            return None
+        if "re" in there or (keys is not None and keys.function is not None):
+            return None
+        try:
+            return self._coming(table, keys, state)
+        except Unfit:
+            return None
+
+    def _coming(self, table: Table, keys: Keys | None, state: ColumnState) -> Coming:
+        schema, there = self._stage.event_schema, set(table.names)
+        wanted = [field for field in schema.fields if field.name in there]
+        given = table.take([*wanted, *((name, None, True) for name in (keys.names if keys else ()))])
+        times = table.take([(name, int, False) for name in ("le", "diff") if name in there])
+        le, *diff = ints(times)
+        n = len(le)
+        if n and (int(le.max()) == FOREVER or (diff and (diff[0] != 1).any())):
+            raise Unfit
+        fields = dict(zip((field.name for field in wanted), field_columns(given[: len(wanted)], wanted, n)))
+        if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le).any():
+            raise Unfit
+        on = np.empty((len(self._stage.judged.lines), n), np.bool_)
+        for number, line in enumerate(self._stage.judged.lines):
+            on[number] = self._satisfies(line, le, fields, n)
+        key = np.zeros(n, np.int64) if keys is None else self._keys(given[len(wanted) :], keys.single, n, state)
+        if keys is None and not len(state.keys):
+            state.keys.number(None)
+        return Coming(key, le, on, {field.name: fields[field.name] for field in schema.fields})
+
+    @staticmethod
+    def _keys(columns: Sequence[Any], single: bool, n: int, state: ColumnState) -> Any:
+        indices, found = keys_in(columns, single, n)
+        return state.keys.numbers(found)[indices]
+
+    def _satisfies(self, line: Sequence[InForce], le: Any, fields: dict[str, Column], n: int) -> Any:
+        """Return which rows satisfy the condition that is in force at their LE."""
+        found = self._holds(line[0].condition, fields, n)
+        for since, condition in line[1:]:
+            found = np.where(le >= since, self._holds(condition, fields, n), found)
+        return found
+
+    def _holds(self, condition: Condition, fields: dict[str, Column], n: int) -> Any:
+        if condition not in self._vectors:
+            self._vectors[condition] = vector_of(condition.expr, self._stage.event_schema, NO_REGISTER)
+        vector = self._vectors[condition]
+        return one_by_one(condition, fields, n) if vector is None else vector(fields)
+
+    # -- what leaves -----------------------------------------------------------------------------------------------------------
+
+    def columns(self, state: ColumnState, gone: Instants, come: Instants, keys: Keys | None) -> tuple[Any, Any, Any]:
+        """Return what goes and what comes as columns: the fields of instants, their times, those of the key."""
+        whole = come if not len(gone.t) else Instants(*(np.concatenate(pair) for pair in zip(gone, come)))
+        fields = {name: marks(whole, number, mark) for name, number, mark in self._flags}
+        t, span = whole.t, self._stage.telling.span
+        re = np.where(t > FOREVER - span, FOREVER, t + np.minimum(span, FOREVER - np.maximum(t, 0)))
+        times = {"le": t, "re": re}
+        if len(gone.t):
+            diff = np.ones(len(t), np.int64)
+            diff[: len(gone.t)] = -1
+            times["diff"] = diff
+        of_keys = (
+            None if keys is None else [self._key_column(state, part, keys.single, whole.key) for part in range(len(keys.names))]
+        )
+        return {**fields, self._stage.telling.instant: t}, times, of_keys
+
+    def _key_column(self, state: ColumnState, part: int, single: bool, numbers: Any) -> Any:
+        import pyarrow as pa
+
+        names: list[Any] = state.keys.names
+        values = names if single else [name[part] for name in names]
+        if self._names[0] == len(names) and self._names[1] is state.keys and len(self._names[2]) > part:
+            dictionary = self._names[2][part]
+        else:
+            try:
+                dictionary = pa.array(values)
+            except (pa.ArrowException, TypeError, OverflowError):
+                return [values[each] for each in numbers.tolist()]
+            known = self._names[2] if part and self._names[:2] == (len(names), state.keys) else []
+            self._names = len(names), state.keys, [*known, dictionary]
+        return pa.DictionaryArray.from_arrays(pa.array(numbers), dictionary)
+
+    def changes(self, state: ColumnState, gone: Instants, come: Instants) -> Iterator[Change]:
+        """Yield what goes and what comes as changes."""
+        stage, names = self._stage, state.keys.names
+        for diff, each in ((-1, gone), (1, come)):
+            flags = [marks(each, number, mark).tolist() for _, number, mark in self._flags]
+            for key, t, *of in zip(each.key.tolist(), each.t.tolist(), *flags):
+                payload = stage.telling.payload((t, tuple(of), ()))
+                yield Change(payload, t, stage.telling.times((t, (), ()))[1], diff, names[key])
+
+    # -- row by row --------------------------------------------------------------------------------------------------------------
+
+    def readings(self, state: ColumnState) -> Iterator[tuple[Hashable, int, Any]]:
+        """Yield what is held, reading by reading: key, LE, payload."""
+        return state.readings(self._made)
+
+    def late(self, coming: Coming, promised: int, state: ColumnState) -> tuple[Coming, list[Change]]:
+        """Return a table's readings without those below a promise, and these as changes."""
+        below = coming.le < promised
+        if promised == BEGINNING or not below.any():
+            return coming, []
+        places = np.flatnonzero(below)
+        columns = [items(column, places, kind) for column, kind in zip(coming.fields.values(), self._made.kinds)]
+        payloads = map(self._made, zip(*columns) if columns else [()] * len(places))
+        keys = [state.keys.names[each] for each in coming.key[below].tolist()]
+        late = [Change(payload, le, None, 1, key) for payload, le, key in zip(payloads, coming.le[below].tolist(), keys)]
+        fields = {
+            name: Column(each.values[~below], None if each.present is None else each.present[~below], each.texts)
+            for name, each in coming.fields.items()
+        }
+        return Coming(coming.key[~below], coming.le[~below], coming.on[:, ~below], fields), late
+
+    def loaded(self, lines: Mapping[Hashable, Readings]) -> ColumnState | None:
+        """Return the state that holds what `Readings` hold; None: they hold what columns do not. O(readings)."""
+        stage = self._stage
+        state = ColumnState.empty(stage.telling.form.kinds, RowKeys())
+        numbers = state.keys.numbers(list(lines))
+        rows: list[tuple[int, int, int, Any]] = []
+        told: list[tuple[int, int, int]] = []
+        covers: list[list[tuple[int, bool]]] = []
+        for number, line in zip(numbers.tolist(), lines.values()):
+            for (le, _), bucket in line.places.items():
+                for (payload, re), copies in bucket.items():
+                    if copies != 1 or re is not None or len(bucket) > 1:
+                        return None
+                    rows.append((number, le, stage.judged.bits(payload, le), payload))
+            if line.cover.until != FOREVER:
+                return None
+            covers.append([(FOREVER, True) if each is None else (each.ts, each.lasted) for each in line.cover.going])
+            there = (*(each for entry in line.entries.values() for each in entry.told), *line.tail)
+            told += [(number, each[0], self._code(each[1])) for each in there]
+        m = len(stage.judged.lines)
+        key, le, bits = (np.array([each[i] for each in rows], np.int64) for i in range(3))
+        on = np.array([bits >> number & 1 for number in range(m)], np.bool_).reshape(m, len(rows))
+        columns = zip(*(row[3] for row in rows)) if rows else [[] for _ in stage.event_schema.fields]
+        fields = {field.name: Column.of(list(column), field) for field, column in zip(stage.event_schema.fields, columns)}
+        ts = np.array([[each[0] for each in cover] for cover in covers], np.int64).reshape(len(covers), m)
+        lasted = np.array([[each[1] for each in cover] for cover in covers], np.bool_).reshape(len(covers), m)
+        taken = state._replace(covers=Covers(ts, lasted)).taken(Coming(key, le, on, fields), stage.promised)
+        if taken is None:
+            return None
+        instants = [np.array([each[i] for each in told], np.int64) for i in range(3)]
+        order = np.lexsort((instants[1], instants[0]))
+        return taken[0]._replace(told=Instants(*(each[order] for each in instants)))
+
+    def _code(self, flags: Sequence[bool]) -> int:
+        """Return the marks of an instant as its code."""
+        return sum(mark << (BITS * number) for (_, number, mark), flag in zip(self._flags, flags) if flag)
