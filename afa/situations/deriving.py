@@ -328,7 +328,8 @@ class Deriving(Stage):
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 
     def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
-        """Return all but the readings, as plain data; ``keys``: of these only."""
+        """Return all but the readings, as plain data; ``keys``: of these only. What columns hold is held row by row then."""
+        self.by_rows()
         covers = [
             [
                 key,

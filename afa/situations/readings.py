@@ -221,7 +221,7 @@ class Readings:
     def due(self) -> int:
         """The smallest promise at which something is told or forgotten; FOREVER: none."""
         first = self.places.peekitem(0)[0][0] + 1 if self.places else FOREVER
-        return min(first, due(self._form.kinds, self.last))
+        return min(first, due(self._form.kinds, self.last), due(self._form.kinds, self.cover))
 
     @property
     def empty(self) -> bool:

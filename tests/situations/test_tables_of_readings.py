@@ -1,0 +1,134 @@
+"""Tables of readings, taken as columns, say what the same readings say one by one."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from afa import Punctuation, insert, retract
+from afa.situations import Situation, TemporalPattern
+
+
+class Reading(NamedTuple):
+    key: str
+    a: bool
+    x: float
+
+
+def _pattern(rng: random.Random) -> TemporalPattern:
+    def durations() -> dict[str, int | None]:
+        at_least = rng.choice([None, None, 1, 2, 4])
+        return {"at_least": at_least, "at_most": rng.choice([None, None, 4, 9])}
+
+    relations = rng.sample(["before", "meets", "overlaps", "starts", "during", "finishes", "equals", "contains", "after"], 4)
+    return TemporalPattern(
+        event=Reading,
+        within=rng.choice([9, 12, 40]),
+        a=Situation("a", **durations()),
+        b=Situation("x > 0.5 and not (a and x > 0.9)", **durations()),
+        where=f"a {'|'.join(relations)} b",
+    )
+
+
+def _net(found: Counter[Any], out: Any) -> None:
+    """Add a table of output, or changes, to a net output."""
+    if isinstance(out, dict):
+        names = [name for name in out if name != "diff"]
+        for *row, diff in zip(*(out[name].tolist() for name in names), out["diff"].tolist()):
+            found[tuple(row)] += diff
+        return
+    for change in out:
+        if not isinstance(change, Punctuation):
+            key = () if change.key is None else (change.key,)
+            found[(*key, *change.payload, change.le, change.re)] += change.diff
+
+
+def _net_of(found: Counter[Any]) -> Counter[Any]:
+    return Counter({row: copies for row, copies in found.items() if copies})
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_worlds(keyed: bool, seed: int) -> None:
+    """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
+    rng = random.Random(f"tables {keyed} {seed}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pattern = _pattern(rng)
+    options: dict[str, Any] = {
+        "late": "drop",
+        "engine": "compiled" if seed % 4 else "interpreted",
+        **({"key": "key"} if keyed else {}),
+    }
+    by_tables, by_rows = pattern.operator(**options), pattern.operator(**options)
+    nets = Counter[Any](), Counter[Any]()
+    taken: dict[Any, Reading] = {}
+    promised, clock = 0, 0
+    for _ in range(12):
+        rows = []
+        for _ in range(rng.choice([0, 1, 5, 30])):
+            le = max(0, clock + rng.choice([1, 1, 1, 1, -3, -8]))
+            clock = max(clock, le)
+            row = Reading(rng.choice("abc") if keyed else "a", rng.random() < 0.5, rng.choice([0.0, 0.6, 0.95, float("nan")]))
+            place = (row.key, le)
+            if place in taken or any(other[:2] == place for other in rows):
+                continue
+            rows.append((*place, row))
+            if le >= promised:
+                taken[place] = row
+        table = {name: np.array([getattr(row, name) for *_, row in rows]) for name in Reading._fields}
+        table |= {"key": np.array([row.key for *_, row in rows], object), "le": np.array([le for _, le, _ in rows], np.int64)}
+        table |= {"a": table["a"].astype(bool), "x": table["x"].astype(float)}
+        ahead = rng.random() < 0.5
+        promise = Punctuation(max(promised, clock - rng.randint(0, 9)))
+        changes = [insert(row, le) for _, le, row in rows]
+        if ahead:
+            out = by_tables.push_many([table, promise])
+            for part in out:
+                _net(nets[0], part if isinstance(part, dict) else [part])
+            _net(nets[1], by_rows.push_many([*changes, promise]))
+        else:
+            _net(nets[0], by_tables.push_many(table))
+            _net(nets[1], by_rows.push_many(changes))
+            if rng.random() < 0.5:
+                _net(nets[0], by_tables.push(promise))
+                _net(nets[1], by_rows.push(promise))
+                ahead = True
+        if ahead:
+            promised = promise.t
+        step = rng.random()
+        there = [place for place in taken if place[1] >= promised]
+        if step < 0.3 and there:
+            gone = rng.choice(there)
+            change = retract(taken.pop(gone), gone[1])
+            _net(nets[0], by_tables.push(change))
+            _net(nets[1], by_rows.push(change))
+        elif step < 0.4:
+            again = {name: value for name, value in options.items() if name != "late"}
+            by_tables = pattern.restore(by_tables.snapshot(), **again)
+        elif step < 0.5:
+            at = max(promised, clock - 4)
+            _net(nets[0], by_tables.redefine("b", f"x > {rng.choice([0.5, 0.7])}", le=at))
+            _net(nets[1], by_rows.redefine("b", by_tables.stage.judged.lines[1][-1].condition.text, le=at))
+        assert _net_of(nets[0]) == _net_of(nets[1])
+        mine, other = by_tables.stage.statistics, by_rows.stage.statistics
+        assert mine[:3] == other[:3]
+    assert by_tables.statistics.late == by_rows.statistics.late
+
+
+def test_columns_are_held_as_columns() -> None:
+    """A table of insertions makes no object of a row; a retraction does."""
+    pattern = TemporalPattern(event=Reading, within=9, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps b")
+    op = pattern.operator(key="key")
+    table = {"key": ["k"] * 40, "a": [True, False] * 20, "x": [0.0, 1.0, 1.0, 0.0] * 10, "le": list(range(40))}
+    op.push_many(table)
+    assert op.stage.by_column is not None
+    assert op.stage.statistics[:3] == (40, 1, 0)
+    op.push(retract(Reading("k", True, 0.0), 0))
+    assert op.stage.by_column is None
+    assert op.stage.statistics[:3] == (39, 1, 0)
