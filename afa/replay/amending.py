@@ -22,7 +22,7 @@ from afa.replay.interval_rows import RowsOfSpans, together
 from afa.replay.key_spans import Places, Spans, different, touching
 from afa.replay.question import Question, in_group, longest_lifetime, question, waiting
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.through_spans import by_key, joined_rows, taken
+from afa.replay.through_spans import by_key, pieces, taken
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
@@ -124,13 +124,13 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
     groups = np.flatnonzero(touching(spans, asking.extents.least, asking.extents.latest))
     reader = RowsOfSpans(asking, spans, keys)
     several = together(groups.tolist(), asking.stored.rows)
-    parts = [rows for each in several if (rows := reader.of_groups(each, 0.0)) is not None]
-    stored = joined_rows([reader.none(), *parts], asking.span)
+    parts = [rows for each in several if (rows := reader.of_groups(each, 0.0)) is not None] or [reader.none()]
+    stored = [piece for part in parts for piece in pieces(part)]
     changes = {**reader.taken(come.frame, come.reading), asking.span: span_of(spans, number, come.le), "diff": come.diff}
-    _check(stored, changes, asking, keys, spans, applied)
+    _check(parts, changes, asking, keys, spans, applied)
     if not asking.plan.waits and not come.arcs:  # what the changes make of the matches, or, taken back, unmake
         op = asking.operator(asking.by_span or asking.plan)
-        taken(op, [stored])
+        taken(op, stored)
         made = taken(op, [{**changes, "diff": -come.diff if applied else come.diff}])
         made = [{**table, "diff": -table["diff"]} for table in made] if applied else made
         return netted([], by_key(made, asking, spans, keys))
@@ -139,7 +139,7 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
         op = asking.operator(asking.by_span or asking.plan)
         for change in come.arcs if after else ():
             op.push_arc(change)
-        given = [stored] if after == applied else [stored, {**changes, "diff": -come.diff if applied else come.diff}]
+        given = stored if after == applied else [*stored, {**changes, "diff": -come.diff if applied else come.diff}]
         last = FOREVER if asking.reading.end == "forever" else latest[after]
         tables = list(taken(op, [*given, *([Punctuation(last)] if asking.plan.waits else [])]))
         sides.append(by_key(tables, asking, spans, keys))
@@ -178,15 +178,18 @@ def _latest_without(asking: Question, gone: Counter[int]) -> int:
     return latest
 
 
-def _check(stored: Columns, changes: Columns, asking: Question, keys: SeenKeys, spans: Spans, applied: bool) -> None:
+def _check(parts: Sequence[Columns], changes: Columns, asking: Question, keys: SeenKeys, spans: Spans, applied: bool) -> None:
     """Refuse changes that the source contradicts."""
-    at = Places(different(changes["le"]))
-    here = np.flatnonzero(np.isin(*(at.of(columns[asking.span], columns["le"]) for columns in (stored, changes))))
-    here = here[np.isin(stored["le"][here], changes["le"])]
+    instants = different(changes["le"])
+    at = Places(instants)
+    changed = different(at.of(changes[asking.span], changes["le"]))
     names = [name for name in changes if name != "diff"]
-    rows, wanted = (
-        _values(columns, names, places) for columns, places in ((stored, here), (changes, np.arange(len(changes["le"]))))
-    )
+    rows = []
+    for stored in parts:
+        here = _among(stored["le"], instants)
+        here = here[np.isin(at.of(stored[asking.span][here], stored["le"][here]), changed)]
+        rows += _values(stored, names, here)
+    wanted = _values(changes, names, np.arange(len(changes["le"])))
 
     def said(row: tuple[Any, ...]) -> str:
         found = dict(zip(names, row))
@@ -194,6 +197,13 @@ def _check(stored: Columns, changes: Columns, asking: Question, keys: SeenKeys, 
         return ", ".join(f"{name}={value!r}" for name, value in {**of_key, **found}.items())
 
     check_met(rows, list(zip(wanted, changes["diff"].tolist())), applied, said)
+
+
+def _among(values: Any, some: Any) -> Any:
+    """Return the places of values that are among some; these are different, and in order."""
+    if not len(some):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(some[np.minimum(np.searchsorted(some, values), len(some) - 1)] == values)
 
 
 def _values(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from afa.frames.decoded import Frame
 from afa.frames.slicing import numbered, sortable
 from afa.replay.holding import compared, rows_in
 from afa.replay.interval_rows import together
-from afa.replay.key_spans import different, later
+from afa.replay.key_spans import different, later, stable_order
 from afa.replay.question import Question, ends_of
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.witness.witnesses import Witness
@@ -193,9 +193,7 @@ class RowsOfGroups:
         rising = bool((le[1:] >= le[:-1])[same].all())
         alone = not plan.keys and len(by) == 2
         plain = alone and rising and bool((le[1:] > le[:-1])[same].all())
-        order = (
-            np.arange(n) if plain else np.argsort(_short(parts), kind="stable") if rising and len(by) == 2 else np.lexsort(by[::-1])
-        )
+        order = np.arange(n) if plain else stable_order(parts) if rising and len(by) == 2 else np.lexsort(by[::-1])
         sorted_by = [column[order] for column in by]
         new = np.ones(n, bool)
         if not plain:
@@ -244,8 +242,3 @@ def see_keys(asking: Question, keys: SeenKeys, groups: Sequence[int]) -> None:
     """Give each key of some row groups a number."""
     for several in together(groups, asking.stored.rows):
         RowsOfGroups(asking, keys, several, None).see_keys()
-
-
-def _short(numbers: Any) -> Any:
-    """Return numbers, as shorter ones if they fit, which numpy sorts by radix."""
-    return numbers.astype(np.uint16) if len(numbers) and numbers.max() < 1 << 16 else numbers

@@ -11,7 +11,7 @@ import pyarrow as pa
 from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
-from afa.replay.key_spans import Spans
+from afa.replay.key_spans import Spans, stable_order
 from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys
 
@@ -96,7 +96,7 @@ class RowsOfSpans:
         if not bool((times[1:] >= times[:-1]).all()):
             order = np.argsort(times, kind="stable")
             rows, times, key = rows[order], times[order], key[order]
-        order = np.argsort(key.astype(np.uint16) if len(self._keys) < 1 << 16 else key, kind="stable")
+        order = stable_order(key)
         # a row's place: by key, then by its place in time; a span's ends: by key, then by how many rows are before them
         n = len(rows) + 1
         places = key[order] * n + order

@@ -13,14 +13,16 @@ from afa.frames.found import Columns
 from afa.frames.row_groups import Part, through
 from afa.frames.slicing import by_time, columns_of
 from afa.replay.interval_rows import RowsOfSpans, together
-from afa.replay.key_spans import Spans
+from afa.replay.key_spans import Spans, stable_order
 from afa.replay.question import Question, in_group
 from afa.replay.seen_keys import SeenKeys
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 
 BATCH = 1 << 16
-"""How many rows an operator is given at least, as long as there are some."""
+"""How many rows are looked up at least, as long as there are some, before an operator is given them."""
+PIECE = 1 << 15
+"""How many rows an operator is given at once. Of 400,000 rows of a query of two events: 66 ms in pieces, 90 ms in one table."""
 Told = Callable[[int], None]
 """Is told how many row groups are done."""
 
@@ -92,7 +94,7 @@ def joined_rows(parts: Sequence[Columns], span: str) -> Columns:
     number = columns[span]
     if (number[1:] >= number[:-1]).all():
         return columns
-    order = np.argsort(number, kind="stable")
+    order = stable_order(number)
     return {
         name: column[order] if isinstance(column, np.ndarray) else column.take(pa.array(order)) for name, column in columns.items()
     }
@@ -120,13 +122,19 @@ def through_spans(askings: Sequence[Question], parts: Iterable[tuple[Columns, in
     found: list[list[Columns]] = [[] for _ in operators]
     for columns, then in parts:
         for op, tables in zip(operators, found):
-            tables += taken(op, [columns, *([Punctuation(then)] if then < FOREVER else [])])
+            tables += taken(op, [*pieces(columns), *([Punctuation(then)] if then < FOREVER else [])])
     for op, tables, asking in zip(operators, found, askings):
         last = FOREVER if asking.reading.end == "forever" else asking.latest
         waits = asking.plan.waits or asking.reading.diff is not None
         nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).none()
         tables += taken(op, [nothing, *([Punctuation(last)] if waits else [])])
     return found
+
+
+def pieces(columns: Columns) -> list[Columns]:
+    """Return rows in pieces that stay in the cache while an operator works on them."""
+    many = len(columns["le"])
+    return [{name: column[low : low + PIECE] for name, column in columns.items()} for low in range(0, many, PIECE)] or [columns]
 
 
 def taken(op: Any, items: list[Any]) -> list[Columns]:
