@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.situations.key_standing import Kind
-from afa.situations.reading_columns import BITS, NONE, Covers, Instants, Rows, derived, difference, standing
+from afa.situations.reading_columns import BITS, NONE, Covers, Instants, Rows, derived, difference, standing, starts_of
 from afa.state.states import Column
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 from speculation.rows.row_keys import RowKeys
 
 ROW_BITS = 32
@@ -31,6 +31,21 @@ class Coming(NamedTuple):
     fields: Mapping[str, Column]
 
 
+class Piece(NamedTuple):
+    """Readings that came together, or were brought into order together; behind those of the pieces before, in each key.
+
+    ``table``: the number of the table in which all of them stand; -1: their sources say it.
+    """
+
+    table: int
+    rows: Rows
+
+    @property
+    def whole(self) -> Rows:
+        """The readings, with sources that say their table."""
+        return self.rows if self.table < 1 else self.rows._replace(source=self.rows.source + (self.table << ROW_BITS))
+
+
 class ColumnState(NamedTuple):
     """What is held of readings in columns.
 
@@ -38,79 +53,105 @@ class ColumnState(NamedTuple):
     ----------
     kinds : sequence of Kind
     keys : RowKeys
-    rows : Rows
+    pieces : sequence of Piece
+    last : array of shape (keys,)
+        The LE of the last reading of each key.
     covers : Covers
-    told : Instants
+    told : sequence of Instants
+        What is told at or above the promise; in each key those of a piece lie behind those of the pieces before.
     tables : dict of int to dict
         The columns of the tables in which rows stand, by number.
     """
 
     kinds: Sequence[Kind]
     keys: RowKeys
-    rows: Rows
+    pieces: Sequence[Piece]
+    last: Any
     covers: Covers
-    told: Instants
+    told: Sequence[Instants]
     tables: Mapping[int, Mapping[str, Column]]
 
     @classmethod
     def empty(cls, kinds: Sequence[Kind], keys: RowKeys) -> ColumnState:
         """Return the state in which nothing is held."""
-        none = np.empty(0, np.int64)
-        m = len(kinds)
-        return cls(kinds, keys, Rows(none, none, np.empty((m, 0), np.bool_), none), _covers(m), NONE, {})
+        return cls(kinds, keys, (), np.empty(0, np.int64), _covers(len(kinds)), (), {})
 
     def taken(self, coming: Coming, promised: int) -> tuple[ColumnState, tuple[Instants, Instants]] | None:
         """Take readings. Returns the state behind them, what goes and what comes; None: two readings of one key and time."""
-        number = max(self.tables, default=-1) + 1
-        source = np.arange(len(coming.le)) + (number << ROW_BITS)
-        new = _sorted(Rows(coming.key, coming.le, coming.on, source))
-        rows = new if not len(self.rows.le) else _joined(self.rows, new)
-        if ((rows.key[1:] == rows.key[:-1]) & (rows.le[1:] == rows.le[:-1])).any():
+        number, one_key = max(self.tables, default=-1) + 1, len(self.keys) == 1
+        rows = _sorted(Rows(coming.key, coming.le, coming.on, _counted(len(coming.le))), one_key)
+        if rows is None:
             return None
-        covers = _grown(self.covers, len(self.keys), len(self.kinds))
-        told = derived(rows, covers, self.kinds, promised)
-        state = self._replace(rows=rows, covers=covers, told=told, tables={**self.tables, number: coming.fields})
-        return state, difference(self.told, told)
+        state = self._grown()._replace(tables={**self.tables, number: coming.fields})
+        starts = starts_of(rows.key)
+        of, piece = rows.key[starts], Piece(number, rows)
+        ends = np.append(starts[1:], len(rows.key)) - 1 if len(starts) else starts
+        last = state.last.copy()
+        last[of] = np.maximum(last[of], rows.le[ends])
+        if (rows.le[starts] > np.maximum(state.last[of], promised if self._waits else BEGINNING)).all():
+            come = derived(rows, state._standing(promised), self.kinds, promised)
+            return state._replace(pieces=(*self.pieces, piece), last=last, told=(*self.told, come)), (NONE, come)
+        merged = _sorted(_concatenated([each.whole for each in (*self.pieces, piece)]), one_key)
+        if merged is None:
+            return None
+        told = derived(merged, state.covers, self.kinds, promised)
+        return state._replace(pieces=(Piece(-1, merged),), last=last, told=(told,)), difference(_told(self.told), told)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the clock tells something without a reading."""
+        return any(kind.at_least is not None for kind in self.kinds)
+
+    def _standing(self, promised: int) -> Covers:
+        """Return how each key stands behind all that is held."""
+        return standing(self.told, self.covers, self.kinds, FOREVER, np.maximum(self.last, promised))
 
     def promised(self, t: int) -> tuple[ColumnState, tuple[Instants, Instants]]:
         """Take a promise: return the state without what is final, and what the clock brings."""
-        told, found = self.told, (NONE, NONE)
-        if any(kind.at_least is not None for kind in self.kinds):
-            told = derived(self.rows, self.covers, self.kinds, t)
-            found = difference(self.told, told)
-        below = self.rows.le < t
-        covers = standing(self.rows if below.all() else self.rows.at(below), self.covers, self.kinds, t)
-        rows, told = self.rows.at(~below) if below.any() else self.rows, told.at(told.t >= t)
-        live = set(np.unique(rows.source >> ROW_BITS).tolist())
+        told, come = self.told, NONE
+        if self._waits:
+            none = Rows(NONE.key, NONE.key, np.empty((len(self.kinds), 0), np.bool_), NONE.key)
+            come = derived(none, self._standing(BEGINNING), self.kinds, t)
+            told = (*told, come)
+        covers = standing(told, self.covers, self.kinds, t, np.full(len(self.last), t - 1))
+        pieces = [Piece(table, _from(rows, t)) for table, rows in self.pieces]
+        pieces = [each for each in pieces if len(each.rows.le)]
+        told = tuple(kept for each in told if len((kept := each.at(each.t >= t)).t))
+        live = {int(each) for piece in pieces for each in _tables_of(piece)}
         tables = {number: table for number, table in self.tables.items() if number in live}
-        return self._replace(rows=rows, covers=covers, told=told, tables=tables)._tidy(), found
+        return self._replace(pieces=pieces, covers=covers, told=told, tables=tables)._tidy(), (NONE, come)
+
+    def _grown(self) -> ColumnState:
+        """Return this state with room for all keys that have numbers."""
+        more = len(self.keys) - len(self.last)
+        if more <= 0:
+            return self
+        covers = Covers(*(np.concatenate(pair) for pair in zip(self.covers, _covers(len(self.kinds), more))))
+        return self._replace(covers=covers, last=np.concatenate([self.last, np.full(more, BEGINNING)]))
 
     def _tidy(self) -> ColumnState:
         """Give keys of which nothing is held no number any more, if they are many."""
-        n = len(self.covers.ts)
-        held = (self.covers.ts != FOREVER).any(axis=1)
-        held[self.rows.key] = True
-        held[self.told.key] = True
+        held = self._held()
         count = int(np.count_nonzero(held))
-        if n <= 2 * count + SPARE:
+        if len(held) <= 2 * count + SPARE:
             return self
         number = np.cumsum(held) - 1
         keys = RowKeys()
         names = self.keys.names
         keys.numbers([names[each] for each in np.flatnonzero(held).tolist()])
-        rows, told = self.rows._replace(key=number[self.rows.key]), self.told._replace(key=number[self.told.key])
-        return self._replace(keys=keys, rows=rows, told=told, covers=Covers(*(each[held] for each in self.covers)))
-
-    # -- row by row --------------------------------------------------------------------------------------------------------------
+        pieces = [Piece(table, rows._replace(key=number[rows.key])) for table, rows in self.pieces]
+        told = [each._replace(key=number[each.key]) for each in self.told]
+        covers = Covers(*(each[held] for each in self.covers))
+        return self._replace(keys=keys, pieces=pieces, last=self.last[held], covers=covers, told=told)
 
     def _held(self) -> Any:
+        """Return of which keys something is held."""
         held = (self.covers.ts != FOREVER).any(axis=1)
-        held[self.rows.key] = True
+        for key in (*(piece.rows.key for piece in self.pieces), *(each.key for each in self.told)):
+            held[key] = True
         return held
 
-    def held(self) -> int:
-        """Return how many keys something is held of."""
-        return int(np.count_nonzero(self._held()))
+    # -- row by row --------------------------------------------------------------------------------------------------------------
 
     @property
     def keys_held(self) -> list[Hashable]:
@@ -120,7 +161,12 @@ class ColumnState(NamedTuple):
     @property
     def going(self) -> int:
         """How many situations go on, as far as readings say."""
-        return int(np.count_nonzero(standing(self.rows, self.covers, self.kinds, FOREVER).ts != FOREVER))
+        return int(np.count_nonzero(self._standing(BEGINNING).ts != FOREVER))
+
+    @property
+    def readings_held(self) -> int:
+        """How many readings are held."""
+        return sum(len(each.rows.le) for each in self.pieces)
 
     def standings(self) -> Iterator[tuple[Hashable, list[tuple[int, bool] | None]]]:
         """Yield keys of which a situation goes on at the promise; of each since when, and whether it is known to last."""
@@ -130,61 +176,89 @@ class ColumnState(NamedTuple):
 
     def readings(self, make: Any) -> Iterator[tuple[Hashable, int, Any]]:
         """Yield the key, LE and payload of each reading; ``make``: of values."""
-        for number, fields in self.tables.items():
-            there = np.flatnonzero(self.rows.source >> ROW_BITS == number)
-            places = self.rows.source[there] & ((1 << ROW_BITS) - 1)
-            columns = [items(column, places, kind) for column, kind in zip(fields.values(), make.kinds)]
-            payloads = zip(*columns) if columns else [()] * len(places)
-            for key, le, payload in zip(self.rows.key[there].tolist(), self.rows.le[there].tolist(), payloads):
-                yield self.keys.names[key], le, make(payload)
+        for piece in self.pieces:
+            rows = piece.whole
+            for number in _tables_of(piece).tolist():
+                there = np.flatnonzero(rows.source >> ROW_BITS == number)
+                places = rows.source[there] & ((1 << ROW_BITS) - 1)
+                columns = [items(column, places, kind) for column, kind in zip(self.tables[number].values(), make.kinds)]
+                payloads = zip(*columns) if columns else [()] * len(places)
+                for key, le, payload in zip(rows.key[there].tolist(), rows.le[there].tolist(), payloads):
+                    yield self.keys.names[key], le, make(payload)
 
 
 def _covers(m: int, n: int = 0) -> Covers:
     return Covers(np.full((n, m), FOREVER), np.ones((n, m), np.bool_))
 
 
-def _grown(covers: Covers, n: int, m: int) -> Covers:
-    """Return covers of so many keys."""
-    more = n - len(covers.ts)
-    return covers if more <= 0 else Covers(*(np.concatenate(pair) for pair in zip(covers, _covers(m, more))))
+def _tables_of(piece: Piece) -> Any:
+    """Return the numbers of the tables in which readings stand."""
+    return np.array([piece.table]) if piece.table >= 0 else np.unique(piece.rows.source >> ROW_BITS)
 
 
-def _sorted(rows: Rows) -> Rows:
-    """Return rows by key and LE. Those in order stay; of one key the late ones are sorted alone, and put where they belong."""
+def _from(rows: Rows, t: int) -> Rows:
+    """Return the readings from a time on."""
+    if len(rows.le) and rows.key[0] == rows.key[-1]:
+        low = int(np.searchsorted(rows.le, t))
+        return rows.at(slice(low, None)) if low else rows
+    return rows.at(rows.le >= t)
+
+
+def _concatenated(parts: Sequence[Rows]) -> Rows:
+    return parts[0] if len(parts) == 1 else Rows(*(np.concatenate(each, axis=-1) for each in zip(*parts)))
+
+
+def _told(parts: Sequence[Instants]) -> Instants:
+    """Return what is told in one piece, sorted."""
+    if len(parts) < 2:
+        return parts[0] if parts else NONE
+    whole = Instants(*(np.concatenate(each) for each in zip(*parts)))
+    return whole.at(np.lexsort((whole.t, whole.key)))
+
+
+def _counted(n: int) -> Any:
+    """Return 0, 1, .. n - 1, which nobody changes."""
+    global _NUMBERS
+    if len(_NUMBERS) < n:
+        _NUMBERS = np.arange(max(n, 2 * len(_NUMBERS)))
+        _NUMBERS.flags.writeable = False
+    return _NUMBERS[:n]
+
+
+_NUMBERS: Any = np.empty(0, np.int64)
+
+
+def _sorted(rows: Rows, one_key: bool) -> Rows | None:
+    """Return rows by key and LE; None: two are of one key and LE. Those in order stay as they are."""
     key, le = rows.key, rows.le
-    ascends = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (le[1:] >= le[:-1]))
-    if ascends.all():
-        return rows
-    if (key[1:] == key[:-1]).all():
-        late = le < np.maximum.accumulate(le)
-        return _joined(rows.at(~late), _by(rows.at(late), lambda each: np.argsort(each.le, kind="stable")))
-    narrow = key.astype(np.uint16) if len(key) and key.max() < 1 << 16 else key
-    found = rows.at(np.argsort(narrow, kind="stable"))
-    ordered = (found.key[1:] != found.key[:-1]) | (found.le[1:] >= found.le[:-1])
-    return found if ordered.all() else _by(found, lambda each: np.lexsort((each.le, each.key)))
-
-
-def _by(rows: Rows, order: Any) -> Rows:
-    return rows.at(order(rows))
-
-
-def _joined(old: Rows, new: Rows) -> Rows:
-    """Return two sorted lists of readings as one."""
-    if not len(new.le) or not len(old.le):
-        return old if len(old.le) else new
-    whole = Rows(*(np.concatenate(pair, axis=-1) for pair in zip(old, new)))
-    one_key = old.key[0] == old.key[-1] == new.key[0] == new.key[-1]
-    if one_key and new.le[0] > old.le[-1]:
-        return whole
     if one_key:
-        places = np.searchsorted(old.le, new.le, side="right") + np.arange(len(new.le))
-        order = np.empty(len(whole.le), np.int64)
-        there = np.ones(len(order), np.bool_)
-        there[places] = False
-        order[places] = np.arange(len(old.le), len(order))
-        order[there] = np.arange(len(old.le))
-        return whole.at(order)
-    return whole.at(np.lexsort((whole.le, whole.key)))
+        if (le[1:] > le[:-1]).all():
+            return rows
+        found = rows.at(_merging(le))
+        return found if (found.le[1:] > found.le[:-1]).all() else None
+    if (key[1:] < key[:-1]).any():
+        narrow = key.astype(np.uint16) if key.max() < 1 << 16 else key
+        rows = rows.at(np.argsort(narrow, kind="stable"))
+        key, le = rows.key, rows.le
+    same = key[1:] == key[:-1]
+    if (same & (le[1:] <= le[:-1])).any():
+        rows = rows.at(np.lexsort((le, key)))
+        if ((rows.key[1:] == rows.key[:-1]) & (rows.le[1:] == rows.le[:-1])).any():
+            return None
+    return rows
+
+
+def _merging(le: Any) -> Any:
+    """Return the order of LEs most of which ascend: those that are late are sorted alone, and put where they belong."""
+    late = le < np.maximum.accumulate(le)
+    places, behind = np.flatnonzero(~late), np.flatnonzero(late)
+    behind = behind[np.argsort(le[behind], kind="stable")]
+    at = np.searchsorted(le[places], le[behind], side="right") + _counted(len(behind))
+    order = np.empty(len(le), np.int64)
+    there = np.ones(len(le), np.bool_)
+    there[at] = False
+    order[at], order[there] = behind, places
+    return order
 
 
 def items(column: Column, places: Any, kind: Any) -> list[Any]:

@@ -311,7 +311,7 @@ class Deriving(Stage):
     def _look(self) -> DerivingStatistics:
         if self.by_column is not None:
             return DerivingStatistics(
-                len(self.by_column.rows.le), self.by_column.held(), self.by_column.going, self._told, self._withdrawn
+                self.by_column.readings_held, len(self.by_column.keys_held), self.by_column.going, self._told, self._withdrawn
             )
         held = sum(len(bucket) for line in self._lines.values() for bucket in line.places.values())
         going = sum(each is not None for line in self._lines.values() for each in line.last.going)

@@ -69,11 +69,10 @@ NONE = Instants(*(np.empty(0, np.int64) for _ in range(3)))
 def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int) -> Instants:
     """Return the instants of readings, as far as they and a promise tell. O(n)."""
     on, going = rows.on, covers.ts != FOREVER
-    first = np.flatnonzero(rows.key[1:] != rows.key[:-1]) + 1
-    starts = np.concatenate([[0], first]) if len(rows.key) else first
-    moved = np.zeros(len(rows.key), np.bool_)
+    starts = starts_of(rows.key)
+    moved, other = np.zeros((2, len(rows.key)), np.bool_)
     for each in on:
-        moved[1:] |= each[1:] != each[:-1]
+        np.logical_or(moved[1:], np.not_equal(each[1:], each[:-1], out=other[1:]), out=moved[1:])
     moved[starts] = True
     at = np.flatnonzero(moved)
     before, now = on[:, at - 1], on[:, at]
@@ -99,6 +98,13 @@ def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int) ->
     there = np.flatnonzero(code)
     found = Instants(key[there], le[there], code[there])
     return _merged(found, lasting) if lasting else found
+
+
+def starts_of(key: Any) -> Any:
+    """Return where the rows of each key begin, of sorted numbers of keys."""
+    if not len(key) or key[0] == key[-1]:
+        return np.zeros(min(len(key), 1), np.int64)
+    return np.concatenate([[0], np.flatnonzero(key[1:] != key[:-1]) + 1])
 
 
 def _spans(key: Any, le: Any, begins: Any, ends: Any, covers: Covers, number: int) -> tuple[Any, Any]:
@@ -174,21 +180,18 @@ def difference(old: Instants, new: Instants) -> tuple[Instants, Instants]:
     return old.at(~stays[: len(old.t)]), new.at(~stays[len(old.t) :])
 
 
-def standing(rows: Rows, covers: Covers, kinds: Sequence[Kind], t: int) -> Covers:
-    """Return how keys stand behind readings, all below a promise."""
+def standing(told: Sequence[Instants], covers: Covers, kinds: Sequence[Kind], below: int, clock: Any) -> Covers:
+    """Return how keys stand behind what was told of times below one; ``clock``: up to when each has told what lasts."""
     ts = covers.ts.copy()
-    if len(rows.key):
-        last = np.append(np.flatnonzero(rows.key[1:] != rows.key[:-1]), len(rows.key) - 1)
-        first = np.concatenate([[0], last[:-1] + 1])
-        of = rows.key[last]
-        for number, on in enumerate(rows.on):
-            off = np.where(~on, np.arange(len(on)), -1)
-            behind = np.maximum.accumulate(off)[last]  # the last one that is off, of this key or one before
-            begun = np.where(behind >= first, rows.le[np.minimum(behind + 1, len(on) - 1)], rows.le[first])
-            goes_on = (behind < first) & (covers.ts[of, number] != FOREVER)
-            ts[of, number] = np.where(on[last], np.where(goes_on, covers.ts[of, number], begun), FOREVER)
+    for number in range(len(kinds)):
+        for each in told:
+            code = each.code >> (BITS * number) & ((1 << BITS) - 1)
+            moves = np.flatnonzero((code != 0) & (code != LASTS) & (each.t < below))
+            ts[each.key[moves], number] = np.where(code[moves] == BEGINS, each.t[moves], FOREVER)  # of one key the last one counts
     lasted = np.ones(ts.shape, np.bool_)
     for number, kind in enumerate(kinds):
         if kind.at_least is not None:
-            lasted[:, number] = ts[:, number] < t - kind.at_least
+            since = ts[:, number]
+            known = covers.lasted[:, number] & (since == covers.ts[:, number])
+            lasted[:, number] = known | ((since <= clock) & (clock - np.minimum(since, clock) >= kind.at_least))
     return Covers(ts, lasted)

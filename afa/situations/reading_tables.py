@@ -11,7 +11,7 @@ from afa.change import Change
 from afa.conditions.condition import NO_REGISTER, Condition
 from afa.model.keys import Keys
 from afa.rewrite.vectors import vector_of
-from afa.schema import Schema
+from afa.schema import Field, Schema
 from afa.situations.column_readings import ColumnState, Coming, items, marks
 from afa.situations.judged import InForce
 from afa.situations.reading_columns import BITS, MOST, Covers, Instants
@@ -96,13 +96,13 @@ class ReadingTables:
         n = len(le)
         if n and (int(le.max()) == FOREVER or (diff and (diff[0] != 1).any())):
             raise Unfit
-        fields = dict(zip((field.name for field in wanted), field_columns(given[: len(wanted)], wanted, n)))
+        fields = {field.name: _column(column, field, n) for column, field in zip(given, wanted)}
         if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le).any():
             raise Unfit
         on = np.empty((len(self._stage.judged.lines), n), np.bool_)
         for number, line in enumerate(self._stage.judged.lines):
             on[number] = self._satisfies(line, le, fields, n)
-        key = np.zeros(n, np.int64) if keys is None else self._keys(given[len(wanted) :], keys.single, n, state)
+        key = _zeros(n) if keys is None else self._keys(given[len(wanted) :], keys.single, n, state)
         if keys is None and not len(state.keys):
             state.keys.number(None)
         return Coming(key, le, on, {field.name: fields[field.name] for field in schema.fields})
@@ -216,13 +216,27 @@ class ReadingTables:
         fields = {field.name: Column.of(list(column), field) for field, column in zip(stage.event_schema.fields, columns)}
         ts = np.array([[each[0] for each in cover] for cover in covers], np.int64).reshape(len(covers), m)
         lasted = np.array([[each[1] for each in cover] for cover in covers], np.bool_).reshape(len(covers), m)
-        taken = state._replace(covers=Covers(ts, lasted)).taken(Coming(key, le, on, fields), stage.promised)
+        last = np.full(len(covers), BEGINNING)
+        taken = state._replace(covers=Covers(ts, lasted), last=last).taken(Coming(key, le, on, fields), stage.promised)
         if taken is None:
             return None
         instants = [np.array([each[i] for each in told], np.int64) for i in range(3)]
         order = np.lexsort((instants[1], instants[0]))
-        return taken[0]._replace(told=Instants(*(each[order] for each in instants)))
+        return taken[0]._replace(told=(Instants(*(each[order] for each in instants)),))
 
     def _code(self, flags: Sequence[bool]) -> int:
         """Return the marks of an instant as its code."""
         return sum(mark << (BITS * number) for (_, number, mark), flag in zip(self._flags, flags) if flag)
+
+
+def _zeros(n: int) -> Any:
+    """Return so many zeros, which nobody changes."""
+    return np.broadcast_to(np.int64(0), (n,))
+
+
+def _column(column: Any, field: Field, n: int) -> Column:
+    """Return a field's column; bools as they are."""
+    if field.type is bool and isinstance(column, np.ndarray) and column.dtype == np.bool_ and column.shape == (n,):
+        return Column(column, None if not field.optional else np.ones(n, np.bool_))
+    (found,) = field_columns([column], [field], n)
+    return found
