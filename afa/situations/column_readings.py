@@ -79,23 +79,45 @@ class ColumnState(NamedTuple):
     def taken(self, coming: Coming, promised: int) -> tuple[ColumnState, tuple[Instants, Instants]] | None:
         """Take readings. Returns the state behind them, what goes and what comes; None: two readings of one key and time."""
         number, one_key = max(self.tables, default=-1) + 1, len(self.keys) == 1
-        rows = _sorted(Rows(coming.key, coming.le, coming.on, _counted(len(coming.le))), one_key)
+        new = Rows(coming.key, coming.le, coming.on, _counted(len(coming.le)))
+        state = self._grown()._replace(tables={**self.tables, number: coming.fields})
+        known = np.maximum(state.last, promised if self._waits else BEGINNING)
+        late = (new.le <= (known[0] if one_key else known[new.key])).any()
+        cut = int(new.le.min()) if late else FOREVER
+        below, above = state._cut(cut)
+        parts = [each.whole for each in above.pieces]
+        rows = _sorted(_concatenated([*parts, Piece(number, new).whole], one_key) if parts else new, one_key)
         if rows is None:
             return None
-        state = self._grown()._replace(tables={**self.tables, number: coming.fields})
-        starts = starts_of(rows.key)
-        of, piece = rows.key[starts], Piece(number, rows)
-        ends = np.append(starts[1:], len(rows.key)) - 1 if len(starts) else starts
+        covers = standing(below.told, state.covers, self.kinds, FOREVER, np.minimum(np.maximum(state.last, promised), cut - 1))
+        told = derived(rows, covers, self.kinds, promised)
+        pieces = (*below.pieces, Piece(-1 if above.pieces else number, rows))
+        ends = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1 if len(rows.key) else np.empty(0, np.int64)
         last = state.last.copy()
-        last[of] = np.maximum(last[of], rows.le[ends])
-        if (rows.le[starts] > np.maximum(state.last[of], promised if self._waits else BEGINNING)).all():
-            come = derived(rows, state._standing(promised), self.kinds, promised)
-            return state._replace(pieces=(*self.pieces, piece), last=last, told=(*self.told, come)), (NONE, come)
-        merged = _sorted(_concatenated([each.whole for each in (*self.pieces, piece)]), one_key)
-        if merged is None:
-            return None
-        told = derived(merged, state.covers, self.kinds, promised)
-        return state._replace(pieces=(Piece(-1, merged),), last=last, told=(told,)), difference(_told(self.told), told)
+        last[rows.key[ends]] = np.maximum(last[rows.key[ends]], rows.le[ends])
+        return state._replace(pieces=pieces, last=last, told=(*below.told, told)), difference(_told(above.told), told)
+
+    def _cut(self, t: int) -> tuple[ColumnState, ColumnState]:
+        """Return the pieces, and what is told, below a time; and those from there on."""
+        if t == FOREVER:
+            return self, self._replace(pieces=(), told=())
+        pieces, told = [], []
+        for piece in self.pieces:
+            low = Piece(piece.table, _below(piece.rows, t))
+            pieces += [low] if len(low.rows.le) else []
+        for each in self.told:
+            kept = each.at(each.t < t)
+            told += [kept] if len(kept.t) else []
+        high = [Piece(piece.table, _from(piece.rows, t)) for piece in self.pieces]
+        rest = [each.at(each.t >= t) for each in self.told]
+        return self._replace(pieces=pieces, told=told), self._replace(
+            pieces=[each for each in high if len(each.rows.le)], told=rest
+        )
+
+    @property
+    def latest(self) -> int:
+        """The time up to which something is told, or was."""
+        return max((int(each.t.max()) for each in self.told if len(each.t)), default=BEGINNING)
 
     @property
     def _waits(self) -> bool:
@@ -204,8 +226,18 @@ def _from(rows: Rows, t: int) -> Rows:
     return rows.at(rows.le >= t)
 
 
-def _concatenated(parts: Sequence[Rows]) -> Rows:
-    return parts[0] if len(parts) == 1 else Rows(*(np.concatenate(each, axis=-1) for each in zip(*parts)))
+def _below(rows: Rows, t: int) -> Rows:
+    """Return the readings below a time."""
+    if len(rows.le) and rows.key[0] == rows.key[-1]:
+        return rows.at(slice(0, int(np.searchsorted(rows.le, t))))
+    return rows.at(rows.le < t)
+
+
+def _concatenated(parts: Sequence[Rows], one_key: bool) -> Rows:
+    key, *columns = zip(*parts)
+    n = sum(len(each) for each in key)
+    joined = np.broadcast_to(key[0][:1], (n,)) if one_key else np.concatenate(key)
+    return Rows(joined, *(np.concatenate(each, axis=-1) for each in columns))
 
 
 def _told(parts: Sequence[Instants]) -> Instants:
@@ -252,7 +284,7 @@ def _merging(le: Any) -> Any:
     """Return the order of LEs most of which ascend: those that are late are sorted alone, and put where they belong."""
     late = le < np.maximum.accumulate(le)
     places, behind = np.flatnonzero(~late), np.flatnonzero(late)
-    behind = behind[np.argsort(le[behind], kind="stable")]
+    behind = behind[np.argsort(le[behind])]
     at = np.searchsorted(le[places], le[behind], side="right") + _counted(len(behind))
     order = np.empty(len(le), np.int64)
     there = np.ones(len(le), np.bool_)

@@ -41,7 +41,11 @@ class Rows(NamedTuple):
 
     def at(self, places: Any) -> Rows:
         """Return some of them."""
-        return Rows(self.key[places], self.le[places], self.on[:, places], self.source[places])
+        if isinstance(places, slice) or places.dtype == np.bool_:
+            return Rows(self.key[places], self.le[places], self.on[:, places], self.source[places])
+        one = len(self.key) and self.key.strides == (0,)
+        key = np.broadcast_to(self.key[:1], (len(places),)) if one else self.key.take(places)
+        return Rows(key, self.le.take(places), picked(self.on, places), self.source.take(places))
 
 
 class Covers(NamedTuple):
@@ -75,7 +79,7 @@ def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int) ->
         np.logical_or(moved[1:], np.not_equal(each[1:], each[:-1], out=other[1:]), out=moved[1:])
     moved[starts] = True
     at = np.flatnonzero(moved)
-    before, now = on[:, at - 1], on[:, at]
+    before, now = picked(on, at - 1), picked(on, at)
     of_starts = np.searchsorted(at, starts)
     before[:, of_starts] = going[rows.key[starts]].T
     key, le = rows.key[at], rows.le[at]
@@ -98,6 +102,14 @@ def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int) ->
     there = np.flatnonzero(code)
     found = Instants(key[there], le[there], code[there])
     return _merged(found, lasting) if lasting else found
+
+
+def picked(on: Any, places: Any) -> Any:
+    """Return ``on[:, places]``, as numpy does it fast."""
+    found = np.empty((len(on), len(places)), np.bool_)
+    for each, to in zip(on, found):
+        each.take(places, out=to, mode="wrap")
+    return found
 
 
 def starts_of(key: Any) -> Any:

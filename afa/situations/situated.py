@@ -14,7 +14,7 @@ from afa.operator.tables import Come, Found, carry_out, items_of
 from afa.schema import as_ticks
 from afa.situations.column_readings import ColumnState
 from afa.situations.deriving import Deriving, vain
-from afa.situations.reading_columns import Instants
+from afa.situations.reading_columns import NONE, Instants
 from afa.state.plain import Unfit
 from punctuation.door import Table
 from punctuation.promise import Punctuation
@@ -25,6 +25,9 @@ from speculation.stage import Output
 
 FEW = 8
 """Up to so many events go to the operator one by one: columns take longer to make."""
+
+MANY = 64
+"""From so many events on those that revise others go apart from those that come behind all."""
 
 
 class _Of(NamedTuple):
@@ -120,10 +123,15 @@ class Situated(Around):
             core.take_late(change, stage.promised)
         if seen is not None:
             core.progress.see(seen)
-        return self._told(*found)
+        return self._told(*found, state.latest)
 
-    def _told(self, state: ColumnState, gone: Instants, come: Instants) -> list[Any]:
+    def _told(self, state: ColumnState, gone: Instants, come: Instants, latest: int = BEGINNING) -> list[Any]:
+        """Return what goes and what comes as the operator takes it; ``latest``: up to when something was told before."""
         core, tables = self._core, self.stage.tables
+        if latest > BEGINNING and len(come.t) > MANY:  # what lies behind all that was told goes apart, in order
+            before = come.t <= latest
+            if 2 * int(before.sum()) < len(come.t):
+                return [*self._told(state, gone, come.at(before)), *self._told(state, NONE, come.at(~before))]
         if len(gone.t) + len(come.t) > FEW:
             columns, times, of_keys = tables.columns(state, gone, come, core.keys)
             try:
@@ -217,7 +225,7 @@ class Situated(Around):
     def _redefine(self, name: str, condition: Any, le: Any, re: Any) -> Output:
         core, stage = self._core, self.stage
         read = Condition(condition, stage.event_schema, core.tick or "ns")
-        since = core.progress.now if le is None else as_ticks(le, "le", core.tick)
+        since = max(core.progress.now, stage.promised) if le is None else as_ticks(le, "le", core.tick)
         until = FOREVER if re is None else as_ticks(re, "re", core.tick)
         if until <= since:
             raise ChangeError(f"expected re > le but got le={since}, re={until} for the definition {name!r}")

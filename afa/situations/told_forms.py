@@ -68,8 +68,12 @@ def _flags(kinds: Sequence[Kind], found: Happens) -> Iterator[bool]:
 def _aggregates(kinds: Sequence[Kind], of: Sequence[Going | None]) -> Iterator[Any]:
     for kind, going in zip(kinds, of):
         for i, fold in enumerate(kind.folds):
-            found = None if going is None else told(fold, going.held[i])
-            yield 0 if found is None and fold == "count" else found
+            yield None if going is None else _told(fold, going.held[i])
+
+
+def _told(fold: str, held: Any) -> Any:
+    """Return an aggregate; a count of no value is 0."""
+    return 0 if held is None and fold == "count" else told(fold, held)
 
 
 def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any, width: int) -> Telling:
@@ -77,9 +81,7 @@ def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any, width: int) -
     starts = [sum(len(kind.folds) for kind in kinds[:number]) for number in range(len(kinds))]
 
     def record(number: int, going: Going, te: int | None) -> Any:
-        its = [
-            told(fold, held) if held is not None or fold != "count" else 0 for fold, held in zip(kinds[number].folds, going.held)
-        ]
+        its = list(map(_told, kinds[number].folds, going.held))
         low = starts[number]
         return number, going.ts, te, (*[None] * low, *its, *[None] * (width - low - len(its)))
 

@@ -69,7 +69,7 @@ def _wanted_instants(readings: Any, kinds: list[Kind], promised: int) -> set[Any
             there = [each for each in there if each.te != t] or there  # one never begins where another ends
             for function in kind.folds:
                 values = [value for le, value in there[0].readings if le <= t] if there else []
-                aggregates.append(aggregate(function, values))
+                aggregates.append(aggregate(function, values) if there else None)
         found.add(((*flags, *aggregates, t), t, t + SPAN))
     return found
 

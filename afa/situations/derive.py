@@ -1,0 +1,144 @@
+"""Situations alone: an operator from readings to what lasts, and changes of it when readings come late or go.
+
+Gaps and islands that stay right under revision. Each situation is a record that lives as long as it lasts; an operator that shows
+each of its events takes them, so that calls, tables, promises and snapshots are those of any operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from afa.change import insert  # noqa: F401  (for the example)
+from afa.errors import AfaError, QueryError
+from afa.language.payload_classes import made as payload_class
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.operator.keyed import Keyed
+from afa.operator.operator import EngineName, Operator
+from afa.schema import Schema
+from afa.situations.pattern_operator import deriving, kinds_of
+from afa.situations.situated import Situated
+from afa.situations.situation import definition_of
+from afa.situations.situation_aggregates import Aggregate, aggregates_of
+from afa.situations.told_forms import records
+from punctuation.late import Policy
+
+
+class Derive(Situated):
+    """Readings in, changes of situations out.
+
+    A situation is a record: its ``name``, ``ts``, ``te`` (None: it goes on), then what ``returns`` asks for (None for situations of
+    other definitions). Its lifetime is ``[ts, te)``, without an end while it goes on. One that ends, or whose aggregates
+    change with a further reading, is withdrawn and told anew. With ``at_least`` it is told once it has lasted so long; with
+    ``at_most`` once it has ended.
+
+    Parameters
+    ----------
+    event : NamedTuple class
+        Of the readings: each holds from its LE until the next one of its key, or until its own RE, where it has one.
+    key : str or sequence of str, optional
+        The field or fields by which readings are taken apart.
+    returns : dict of str to str, optional
+        Further fields: ``{"top": "max(speeding.speed)"}``; see `TemporalPattern`.
+    sequence : str, optional
+        The field that orders readings of one time, of which the last one holds. Without it two of them are refused.
+    engine, late, tick
+        As of `Operator`.
+    definitions
+        Each a `Situation`.
+
+    Raises
+    ------
+    AfaError, QueryError
+        There is no definition; something is wrong with a condition, a duration, an aggregate, a name.
+
+    Notes
+    -----
+    O(log n) for a reading in order. A late one touches what lies between it and the end of the situations there. A promise of
+    readings promises situations up to the beginning of the first one that goes on.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import retract
+    >>> from afa.situations import Situation
+    >>> class Car(NamedTuple):
+    ...     speed: float
+    >>> op = Derive(Car, speeding=Situation("speed > 70"))
+    >>> found = [*op.push_many([insert(Car(speed), le) for le, speed in ((1, 60.0), (2, 80.0), (5, 50.0))])]
+    >>> found
+    [Change(payload=Situation(name='speeding', ts=2, te=5), le=2, re=5, diff=1, key=None)]
+    >>> for change in op.push(insert(Car(65.0), 3)):  # late: it was slower in between
+    ...     print(change.diff, change.payload)
+    -1 Situation(name='speeding', ts=2, te=5)
+    1 Situation(name='speeding', ts=2, te=3)
+    """
+
+    def __init__(
+        self,
+        event: type,
+        *,
+        key: str | Sequence[str] | None = None,
+        returns: Mapping[str, str] | None = None,
+        sequence: str | None = None,
+        engine: EngineName = "auto",
+        late: Policy = "raise",
+        tick: str | None = None,
+        **definitions: Any,
+    ) -> None:
+        stage, automaton = _parts(event, returns, sequence, tick, definitions)
+        options: dict[str, Any] = {"engine": engine, "late": late, "tick": tick}
+        super().__init__(stage, Operator(automaton, **options) if key is None else Keyed(automaton, key=key, **options))
+        self._said = (event, key, returns, sequence, tick, definitions)
+
+    def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
+        """Make the operator that ``snapshot`` of one with these definitions has saved; this one stays as it is.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is none of such an operator, is damaged, or its definitions differ.
+        """
+        event, key, returns, sequence, tick, definitions = self._said
+        stage, automaton = _parts(event, returns, sequence, tick, definitions)
+
+        def alone(part: bytes) -> Operator | Keyed:
+            if key is None:
+                return Operator.restore(automaton, part, engine=engine, late=late, tick=tick)
+            return Keyed.restore(automaton, part, key=key, engine=engine, late=late, tick=tick)
+
+        found = Derive.joined(blob, alone, stage)
+        assert isinstance(found, Derive)
+        found._said = self._said
+        return found
+
+
+def _parts(
+    event: type, returns: Any, sequence: str | None, tick: str | None, definitions: Mapping[str, Any]
+) -> tuple[Any, Automaton]:
+    """Return the stage that derives records, and the automaton that shows them."""
+    if not definitions:
+        raise QueryError('expected definitions but got none; write speeding=Situation("speed > 70")')
+    schema = Schema.of(event, "event")
+    defined = [definition_of(name, given, schema, tick).bound(tick) for name, given in definitions.items()]
+    asked = aggregates_of(returns, list(definitions), schema)
+    for name in ("name", "ts", "te"):
+        if name in asked:
+            raise AfaError(f"expected names beside name, ts and te in returns= but got {name!r}")
+    distinct: dict[Aggregate, str] = {}
+    for name, aggregate in asked.items():
+        if aggregate in distinct:
+            raise AfaError(f"expected each aggregate once but got {aggregate} as {distinct[aggregate]!r} and {name!r}")
+        distinct[aggregate] = name
+    aggregates = [each for of in defined for each in distinct if each.definition == of.name]
+    fields: list[tuple[str, type | None, bool]] = [("name", str, False), ("ts", int, False), ("te", int, True)]
+    fields += [(distinct[each], each.type_of(schema), True) for each in aggregates]
+    cls = payload_class("Situation", tuple(fields), ("ts", "te"))
+    kinds = kinds_of(defined, aggregates)
+    telling = records(kinds, [each.name for each in defined], cls, len(aggregates))
+    shown = f"r._replace({', '.join(f'{name}=e.{name}' for name, _, _ in fields)})"
+    empty = cls("", 0, None, *[None] * len(aggregates))
+    show = Arc("start", "found", "True", shown)
+    automaton = Automaton(start="start", final={"found"}, event=cls, register=empty, arcs=[show])
+    return deriving(schema, defined, aggregates, telling, sequence, tick), automaton
