@@ -28,6 +28,8 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
     frames/        whole frames: find, backtest
     replay/        stored history: what a pattern would have found there, and what late rows change
+    situations/    what lasts, and how it overlaps: patterns over Allen's relations
+    chain          operators one after another, as one
     serve/         the live page of a running job
     spark/, cli/   on Spark; on the command line
 
@@ -88,6 +90,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
 if TYPE_CHECKING:
+    from afa.chain import Chain
     from afa.frames.backtest import backtest
     from afa.frames.find import find
     from afa.language.query import Query, query, sql
@@ -104,6 +107,7 @@ __all__ = [
     "ArcLog",
     "Automaton",
     "AutomatonError",
+    "Chain",
     "Change",
     "ChangeError",
     "ClosureError",
@@ -144,11 +148,15 @@ Automaton._drawn = staticmethod(_drawn)
 
 
 def __getattr__(name: str) -> Any:
-    """Load what stands on `speculation`, which imports this package, when asked for: queries, `Reasons`, `find`, `backtest`."""
+    """Load what stands on `speculation`, which imports this package, when asked for: queries, `Reasons`, `Chain`, `find` ..."""
     if name in ("Query", "query", "sql"):
         from afa.language import query as found
 
         return getattr(found, name)
+    if name == "Chain":
+        from afa.chain import Chain
+
+        return Chain
     if name == "Reasons":
         from afa.reasons import Reasons
 

@@ -1,0 +1,273 @@
+"""Operators one after another, used as one: what one announces and withdraws, the next takes as events.
+
+    events -> operator -> matches, as events -> operator -> matches
+
+A match keeps its lifetime, and its key where the next operator's events make none. A call is all or nothing over all of them, and
+gives the minimal difference of the last one's matches: what pushing each output by hand into the next would leave.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.model.arc import Arc
+from afa.model.keys import take_key
+from afa.operator import snapshot as saving
+from afa.operator.call import Core, Output
+from afa.operator.keyed import Keyed
+from afa.operator.operator import Operator
+from afa.operator.tables import Come, Found, answer, assemble, brought, found_of, items_of, opened, shape_of
+from afa.state.sound import short
+from punctuation import sealed
+from punctuation.door import Table
+from punctuation.promise import Punctuation
+from speculation.before_after import Around
+
+MAGIC, VERSION = b"AFAL", 1
+_MISSING: Any = object()
+
+
+class Chain:
+    """Operators one after another.
+
+    Parameters
+    ----------
+    links : Operator, Keyed, or one of these with stages (of a query, a `TemporalPattern`, a `Cleanse`)
+        At least two. The fields of the events of each are among those that the matches of the one before show. All have taken
+        nothing yet but through this chain, and are used through it from now on.
+
+    Attributes
+    ----------
+    links : tuple
+
+    Raises
+    ------
+    AfaError
+        One is no operator, or stands in the chain twice; the events of one have fields that the matches before don't have, or of
+        other types; ticks differ.
+
+    Notes
+    -----
+    A promise goes through all: each operator promises what is final of its matches. Tables go as columns where they fit. On Spark,
+    put one `afa.spark.match` after the other in one query.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import Automaton, insert
+    >>> class Tick(NamedTuple):
+    ...     x: int
+    >>> class Rise(NamedTuple):
+    ...     by: int = 0
+    >>> rises = Automaton(
+    ...     start="0", final={"2"}, event=Tick, register=Rise(),
+    ...     arcs=[Arc("0", "1", "True", "Rise(x)"), Arc("1", "2", "x > r.by", "Rise(x - r.by)")],
+    ... )
+    >>> twice = Automaton(start="0", final={"2"}, event=Rise, arcs=[Arc("0", "1", "by > 1"), Arc("1", "2", "by > 1")])
+    >>> op = Chain(Operator(rises, window=9), Operator(twice, window=9))
+    >>> [(match.le, match.diff) for match in op.push_many([insert(Tick(x), le) for le, x in ((1, 1), (2, 5), (4, 9))])]
+    [(4, 1)]
+    >>> [(match.le, match.diff) for match in op.push(insert(Tick(7), 3))]  # late
+    [(4, -1), (3, 1), (4, 1)]
+    """
+
+    links: tuple[Any, ...]
+
+    def __init__(self, *links: Any) -> None:
+        self._hold(links)
+        if any(link._core.changes for link in links):
+            raise AfaError("expected operators that have taken nothing yet but got one that has")
+
+    def _hold(self, links: Sequence[Any]) -> None:
+        for link in links:
+            if not isinstance(link, (Operator, Keyed, Around)):
+                raise AfaError(f"expected operators but got {link!r}")
+        if len(links) < 2 or len({id(link._core) for link in links}) < len(links):
+            raise AfaError(f"expected two operators or more, each once, but got {len(links)}")
+        for one, other in itertools.pairwise(links):
+            _check_fit(one._core, other._core)
+        self.links = tuple(links)
+        self._calls = links[0]._core.calls
+        for link in links[1:]:
+            for member in link._core.calls.members:
+                self._calls.join(member)
+                if hasattr(member, "_calls"):  # a stage
+                    member._calls = self._calls
+            link._core.calls = self._calls
+
+    # -- calls -----------------------------------------------------------------------------------------------------------------
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change of the first operator, or a promise. As its ``push``."""
+        found: Output = self._calls.call(self._push, change, key)
+        return found
+
+    def _push(self, change: Any, key: Hashable) -> Output:
+        core = self.links[0]._core
+        change = core.in_form(change)
+        of = None
+        if isinstance(change, Change) and core.keys is not None and core.named is None:
+            of = take_key(core.keys.of_change(change) if key is _MISSING else key)
+        elif key is not _MISSING:
+            raise ChangeError(f"expected a key for a Keyed only but got key={key!r}")
+        return self._through(Come(core.resolved([("event", change, of)])))
+
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
+        """Take a batch of the first operator, as one call. As its ``push_many``; ``arcs`` are those of the first operator."""
+        return self._calls.call(self._push_many, batch, net, arcs, le)
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], le: str) -> Any:
+        core, last = self.links[0]._core, self.links[-1]._core
+        come = opened(core, batch, arcs, le)
+        if come.like is None:
+            return self._through(come) if net else [item for each in items_of(core, come) for item in self._through(Come([each]))]
+        if not net:
+            found, like = self._one_by_one(come), self._empty(come.like)
+        else:
+            found, like = self._found(come)
+        if come.listed:
+            return answer(found, come._replace(like=like), last, net)
+        mixed = shape_of(core, come.like).mixed
+        return assemble(found.rows, like, last, mixed, max((t for _, t in found.promises), default=None))
+
+    def _through(self, come: Come) -> Output:
+        """Carry out a net call of single items."""
+        out: Output = []
+        for i, link in enumerate(self.links):
+            if i:
+                come = Come(link._core.resolved([_event(link._core, item) for item in out]))
+            out = link.run(come, True) if isinstance(link, Around) else link._core.run(come.parts, True)
+        return out
+
+    def _found(self, come: Come) -> tuple[Found, Table]:
+        """Carry out a net call that brings tables. Returns its output, and the table that came to the last operator."""
+        like = come.like
+        assert like is not None
+        for i, link in enumerate(self.links):
+            core = link._core
+            found = link._found(come, True) if isinstance(link, Around) else found_of(core, come, True)
+            if i + 1 < len(self.links):
+                parts = [part if isinstance(part, Punctuation) else assemble(part, like, core) for part in found.parts()]
+                come = brought(self.links[i + 1]._core, [assemble(found.rows.part(0, 0), like, core), *parts])
+                come = come._replace(parts=self.links[i + 1]._core.resolved(come.parts))
+                like = come.like
+                assert like is not None
+        return found, like
+
+    def _one_by_one(self, come: Come) -> Found:
+        """Carry out each item of a call that brings tables alone."""
+        core = self.links[0]._core
+        out = [item for each in items_of(core, come) for item in self._through(Come([each]))]
+        return Found.of(out, self.links[-1]._core.shown)
+
+    def _empty(self, like: Table) -> Table:
+        """Return an empty table like those that come to the last operator."""
+        for one, other in itertools.pairwise(self.links):
+            core = one._core
+            none = assemble(Found.of([], core.shown).rows, like, core)
+            found = brought(other._core, [none]).like
+            assert found is not None
+            like = found
+        return like
+
+    # -- what is held ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def automaton(self) -> Any:
+        """The automaton of the last operator, whose matches leave."""
+        return self.links[-1].automaton
+
+    @property
+    def statistics(self) -> tuple[Any, ...]:
+        """The statistics of each operator, in order."""
+        return tuple(link.statistics for link in self.links)
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """The keys for which any operator holds state, each once."""
+        found = dict.fromkeys(key for link in self.links if isinstance(link, (Keyed, Around)) for key in self._keys_of(link))
+        return list(found)
+
+    @staticmethod
+    def _keys_of(link: Any) -> list[Hashable]:
+        return list(link.keys) if link._core.keyed else []
+
+    def _check(self) -> None:
+        """Check the invariants of all."""
+        for link in self.links:
+            link._check()
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """Return all operators as bytes: plain data."""
+        found: bytes = self._calls.call(self._snapshot)
+        return found
+
+    def _snapshot(self) -> bytes:
+        parts = [link._snapshot() if isinstance(link, Around) else saving.save(link._core) for link in self.links]
+        return sealed.seal(MAGIC, VERSION, saving.plain(parts))
+
+    @classmethod
+    def restore(cls, blob: bytes, *operators: Callable[[bytes], Any]) -> Chain:
+        """Make the chain that `snapshot` saved.
+
+        Parameters
+        ----------
+        blob : bytes
+        operators : callable
+            Each restores an operator from its part of the blob: ``lambda blob: Operator.restore(automaton, blob)``.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is no snapshot of a chain of so many operators, or is damaged. Also what ``operators`` raise.
+        """
+        parts = saving.unseal(MAGIC, VERSION, blob)
+        if not isinstance(parts, list) or len(parts) != len(operators) or not all(isinstance(part, bytes) for part in parts):
+            raise SnapshotError(f"expected the snapshots of {len(operators)} operators but got {short(parts)}")
+        found = cls.__new__(cls)
+        found._hold([restore(part) for restore, part in zip(operators, parts)])
+        return found
+
+    def __repr__(self) -> str:
+        return f"Chain({', '.join(type(link).__name__ for link in self.links)})"
+
+
+def _check_fit(one: Core, other: Core) -> None:
+    """Refuse an operator whose events the matches of another one can't be."""
+    if one.tick is not None and other.tick is not None and one.tick != other.tick:
+        raise AfaError(f"expected operators of one tick but got {one.tick!r} and {other.tick!r}")
+    if other.taken is None:
+        return
+    shown = {field.name: field.type for field in one.shown.fields} | dict.fromkeys(one.keys.names if one.keys else (), None)
+    needed = [field for field in other.taken.fields if field.name != other.taken.instant]
+    for field in needed:
+        kind = shown.get(field.name, _MISSING)
+        fits = kind is None or field.type in (kind, None) or (kind is int and field.type is float)
+        if not fits:
+            what = "the field" if kind is _MISSING else "another type of the field"
+            raise AfaError(
+                f"expected matches that are events {other.taken.describe()} but got {one.shown.describe()}; {what} {field.name!r} "
+                f"is missing"
+            )
+
+
+def _event(core: Core, item: Any) -> tuple[str, Any, Hashable]:
+    """Return what an operator gives as an event of the next."""
+    if not isinstance(item, Change):
+        return "event", item, None
+    schema = core.taken
+    if schema is not None:
+        named = dict(zip(item.payload._fields, item.payload)) if hasattr(item.payload, "_fields") else {}
+        item = item._replace(payload=schema.record({name: named[name] for name in _names(schema, named)}))
+    key = None if core.keys is None else take_key(core.keys.of_change(item))
+    return "event", item, key
+
+
+def _names(schema: Any, named: Any) -> Iterator[str]:
+    return (field.name for field in schema.fields if field.name in named)
