@@ -93,8 +93,6 @@ def test_worlds(engine: str, seed: int) -> None:
         assert {each: n for each, n in nets[0].items() if n} == {each: n for each, n in nets[1].items() if n}
         told = [item for item in out if isinstance(item, Punctuation)]
         assert told[-1:] == [Punctuation(hands[1]._core.progress.final)] * bool(promise)
-            promise
-        )
         if rng.random() < 0.2:
             again = [lambda blob: Keyed.restore(RISES, blob, key="key"), lambda blob: Keyed.restore(TWICE, blob, key="key")]
             chain = Chain.restore(chain.snapshot(), *again)
