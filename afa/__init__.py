@@ -29,7 +29,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     frames/        whole frames: find, backtest
     replay/        stored history: what a pattern would have found there, and what late rows change
     situations/    what lasts, and how it overlaps: patterns over Allen's relations
-    chain          operators one after another, as one
+    chained        operators one after another, as one
     serve/         the live page of a running job
     spark/, cli/   on Spark; on the command line
 
@@ -90,7 +90,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
 if TYPE_CHECKING:
-    from afa.chain import Chain
+    from afa.chained import Chain
     from afa.frames.backtest import backtest
     from afa.frames.find import find
     from afa.language.query import Query, query, sql
@@ -154,7 +154,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(found, name)
     if name == "Chain":
-        from afa.chain import Chain
+        from afa.chained import Chain
 
         return Chain
     if name == "Reasons":

@@ -15,11 +15,11 @@ told_forms                what is told of situations: instants, or records
 deriving                  readings to situations, as a stage; pattern_operator: at the operator of a pattern
 reading_columns           the same as readings, of all keys by columns; column_readings: between two tables;
                           reading_tables: the way of tables through the stage
-situated                  situations at the input of an operator; derive: `Derive`, situations alone
+situated                  situations at the input of an operator; situations_alone: `Derive`
 """
 
-from afa.situations.derive import Derive
 from afa.situations.situation import Situation
+from afa.situations.situations_alone import Derive
 from afa.situations.temporal_pattern import TemporalPattern
 
 __all__ = ["Derive", "Situation", "TemporalPattern"]
