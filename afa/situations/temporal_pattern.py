@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from afa.errors import QueryError
 from afa.html_tables import pairs, titled
+from afa.language.changes import QueryChanges
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.operator import EngineName
@@ -17,6 +18,7 @@ from afa.situations.configurations import Plan, plan_of
 from afa.situations.consistency import parts_of
 from afa.situations.explain_pattern import PatternExplanation, explained, not_connected
 from afa.situations.pattern_automaton import automaton_of, instants_of, match_of
+from afa.situations.pattern_changes import changes_between
 from afa.situations.pattern_operator import made, restored
 from afa.situations.pattern_window import check_window, window_of
 from afa.situations.situated import Situated
@@ -268,6 +270,21 @@ class TemporalPattern:
         """
         options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs}
         return restored(self, blob, key or self.key, sequence, tick, options)
+
+    def changes_to(self, other: TemporalPattern) -> QueryChanges:
+        """Return what leads a running operator of this pattern to another one, over the same definitions.
+
+        ``operator.push_many(list(pattern.changes_to(other).arcs))`` puts the other relations in force, from the present on; partial
+        matches in states of both go on. Conditions change by ``operator.redefine``.
+
+        Raises
+        ------
+        AfaError
+            The patterns differ in more than ``where``.
+        """
+        if not isinstance(other, TemporalPattern):
+            raise QueryError(f"expected a TemporalPattern but got {other!r}")
+        return changes_between(self, other)
 
     def explain(self) -> PatternExplanation:
         """Explain the pattern: states, arcs, at which instant each relation is decided, durations, costs; ``print`` shows it."""
