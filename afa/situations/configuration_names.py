@@ -7,8 +7,8 @@
     accelerating. overlaps speeding    a relation that is certain
     a. before b < c (a meets c)        a relation to another one than the neighbour in the text, unless it follows
 
-An arc is named by its state and by what happens: ``accelerating: speeding begins``. One that decides the match says so: another
-pattern may have a state there.
+An arc is named by its two states, ``accelerating -> accelerating < speeding``: between them the same happens in every pattern. One
+that decides the match is named by its state and by what happens: ``accelerating < speeding: accelerating ends, decided``.
 """
 
 from __future__ import annotations
@@ -75,9 +75,14 @@ def _beyond(
     return found
 
 
-def arc_name(state: str, plan: Plan, step: Step) -> str:
-    """Return the name of an arc out of a state."""
-    return f"{state}: {happens_in_words(plan, step)}{', decided' if step.after is None else ''}"
+def arc_name(before: str, after: str, plan: Plan, step: Step) -> str:
+    """Return the name of an arc between two states.
+
+    Notes
+    -----
+    State and happening alone would not do: with a constraint more the same happening leads to another state.
+    """
+    return f"{before}: {happens_in_words(plan, step)}, decided" if step.after is None else f"{before} -> {after}"
 
 
 def loop_name(state: str) -> str:

@@ -78,7 +78,7 @@ def explained(plan: Plan, constraints: Sequence[Constraint], within: Any) -> Pat
     arcs = []
     for step in plan.steps:
         before, after = state[step.before], DECIDED if step.after is None else state[step.after]
-        arcs.append(PatternArc(arc_name(before, plan, step), before, after, happens_in_words(plan, step)))
+        arcs.append(PatternArc(arc_name(before, after, plan, step), before, after, happens_in_words(plan, step)))
     decided = [found for each in constraints for found in decisions(each)]
     return PatternExplanation(
         tuple(states), tuple(arcs), tuple(decided), tuple(_durations(plan)), tuple(_costs(plan, constraints, within))

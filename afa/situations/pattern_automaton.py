@@ -63,9 +63,13 @@ def automaton_of(plan: Plan, instants: Any, match: Any, returns: Mapping[str, Ag
     for step in plan.steps:
         before = names[step.before]
         after = DECIDED if step.after is None else names[step.after]
-        arcs.append(Arc(before, after, _fence(plan, step), _transfer(plan, step, returns), name=arc_name(before, plan, step)))
+        arcs.append(
+            Arc(before, after, _fence(plan, step), _transfer(plan, step, returns), name=arc_name(before, after, plan, step))
+        )
     for there, name in names.items():
-        if name != START:
+        if (
+            name != START
+        ):  # a self-loop, no skip: one event is a step, and both run alike (15 M instants a second, aggressive drivers)
             arcs.append(Arc(name, name, _nothing(plan, there), name=loop_name(name)))
     first = match(*(None if field.optional else 0 for field in Schema.of(match, "register").fields))
     return Automaton(start=START, final={DECIDED}, register=first, event=instants, arcs=arcs)
