@@ -1,81 +1,45 @@
-"""A pattern that changes while its operator runs: other relations, other conditions; what stays goes on."""
+"""A running operator goes over to another pattern by the arcs that differ: those of one name stay, with what has come by them."""
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
-import pytest
-
-from afa import AfaError, insert
-from afa.situations import Situation, TemporalPattern
-
-
-class Reading(NamedTuple):
-    a: bool
-    x: float
+from afa import BEGINNING, FOREVER, Operator, insert, retract
+from afa.errors import QueryError
+from tests.situations.oracle import matches, stretches
+from tests.situations.pattern_worlds import instants, pattern_of, world
 
 
-def _pattern(where: str, start: float = 0.5, **options: Any) -> TemporalPattern:
-    return TemporalPattern(event=Reading, **{"within": 40, **options}, where=where, a=Situation("a"), b=Situation(f"x > {start}"))
+def test_other_constraints() -> None:
+    done = kept = 0
+    for seed in range(12):
+        asked, steps, clock = world(seed)
+        others = (world(other).asked for other in range(seed + 1, seed + 500))
+        changed = asked._replace(constraints=next(each.constraints for each in others if len(each.lasting) == len(asked.lasting)))
+        try:
+            before, after = pattern_of(asked), pattern_of(changed)
+        except QueryError:
+            continue
+        assert before.instants is after.instants
+        on, values = ({step[0]: step[place] for step in steps if step[3] > 0} for place in (1, 2))
+        situations = [stretches(on, values, k) for k in range(len(asked.lasting))]
+        operator = Operator(before.automaton, window=asked.within, engine="interpreted")
+        net: Counter[Any] = Counter()
 
+        def take(changes: list[Any], net: Counter[Any] = net) -> None:
+            for change in changes:
+                net[tuple(change.payload), change.le, change.re] += change.diff
 
-def _rows(seed: int, n: int = 60) -> list[Any]:
-    rng = random.Random(seed)
-    return [insert(Reading(rng.random() < 0.5, rng.choice([0.2, 0.6, 0.9])), le) for le in range(n)]
-
-
-def _net(out: Any, net: Counter[Any]) -> Counter[Any]:
-    for change in out:
-        net[tuple(change.payload), change.le, change.re] += change.diff
-    return +net
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_other_relations(engine: Any, seed: int) -> None:
-    """From the start on they are the other pattern; in the midst matches that began before go on, and old ones stay."""
-    one, other = _pattern("a overlaps|before b"), _pattern("a overlaps|meets b")
-    led = one.changes_to(other)
-    rows = _rows(seed)
-    changed, plain, old = one.operator(engine=engine), other.operator(engine=engine), one.operator(engine=engine)
-    assert changed.push_many(list(led.arcs)) == []
-    assert _net(changed.push_many(rows), Counter()) == _net(plain.push_many(rows), Counter())
-    midst = one.operator(engine=engine)
-    net = _net(midst.push_many(rows[:30]), Counter())
-    net = _net(midst.push_many(list(led.arcs)), net)
-    net = _net(midst.push_many(rows[30:]), net)
-    wanted = _net(old.push_many(rows[:30]), Counter())
-    assert {each for each in net if each[1] < 30} == set(wanted)
-    of_other = _net(other.operator(engine=engine).push_many(rows), Counter())
-    begun = {each for each in of_other if each[1] >= 30 and min(each[0][0], each[0][2]) >= 30}
-    assert begun <= set(net)
-    going_on = {each for each in net if each[1] >= 30 and min(each[0][0], each[0][2]) < 30}
-    assert going_on <= set(of_other) | set(_net(old.push_many(rows[30:]), Counter(wanted)))
-    assert led.stays
-    assert {change.diff for change in led.arcs} == {-1, 1}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_another_threshold(engine: Any, seed: int) -> None:
-    """From now on it moves no past situation; with a lifetime in the past it does, as if the readings had been judged so."""
-    rows = _rows(seed)
-    op = _pattern("a overlaps b").operator(engine=engine)
-    net = _net(op.push_many(rows[:30]), Counter())
-    assert op.redefine("b", "x > 0.8") == []
-    net = _net(op.push_many(rows[30:]), net)
-    net = _net(op.redefine("b", "x > 0.8", le=0), net)
-    assert net == _net(_pattern("a overlaps b", 0.8).operator(engine=engine).push_many(rows), Counter())
-    net = _net(op.redefine("b", lambda e: e.x > 0.5, le=0, re=60), net)
-    assert net == _net(_pattern("a overlaps b").operator(engine=engine).push_many(rows), Counter())
-
-
-def test_what_it_refuses() -> None:
-    """Patterns that differ in more than their relations."""
-    one = _pattern("a overlaps b")
-    with pytest.raises(AfaError, match="the same within for a running operator, 40, but got 50"):
-        one.changes_to(_pattern("a overlaps b", within=50))
-    with pytest.raises(AfaError, match=r"the same definitions \(a condition is changed by redefine\)"):
-        one.changes_to(_pattern("a overlaps b", 0.8))
-    with pytest.raises(AfaError, match="expected a TemporalPattern but got 3"):
-        one.changes_to(3)  # type: ignore[arg-type]
+        take(operator.push_many([insert(each, le=each.at) for each in instants(before, asked, situations, clock)]))
+        assert set(+net) == matches(asked, situations, clock)
+        olds, news = ({arc.name: arc for arc in pattern.automaton.arcs} for pattern in (before, after))
+        kept += len(olds.keys() & news.keys())
+        for name in olds.keys() - news.keys():
+            take(operator.push_arc(retract(olds[name], le=BEGINNING, re=FOREVER)))
+        for name in news.keys() - olds.keys():
+            take(operator.push_arc(insert(news[name], le=BEGINNING, re=FOREVER)))
+        assert set(+net) == matches(changed, situations, clock), seed
+        done += 1
+    assert done > 6
+    assert kept > 50
