@@ -5,6 +5,7 @@ frame_reading    which columns hold the times and the revisions of a frame, and 
 asked            a pattern, bound to a tick: what makes its operators, and which columns they take
 decoded          a frame's columns, each decoded once
 slicing          rows by time, in groups of keys, cut into slices with a promise each
+time_slices      slices of time side by side, of patterns whose matches say when they begin
 through          slices through an operator
 row_groups       a Parquet file row group by row group
 arrival          what a live run would have withdrawn

@@ -63,6 +63,8 @@ class Asked(NamedTuple):
         How many ticks an event lives.
     alone : bool
         Whether no stage in front of the operator looks at events before those of a match.
+    spanned : Spanned or None
+        How long matches last at most, and the columns that say when one begins, where slices of time may be taken side by side.
     """
 
     make: Callable[[], Any]
@@ -79,6 +81,7 @@ class Asked(NamedTuple):
     automaton: Automaton
     window: int | None
     alone: bool
+    spanned: Any = None
 
     @property
     def fields(self) -> list[Field]:
@@ -166,7 +169,7 @@ def _of(make: Callable[[], Any]) -> Asked:
         core.keys.names if core.keys else (),
         core.sequence,
         core.tick,
-        waits=TIMEOUT in kinds,
+        waits=TIMEOUT in kinds or getattr(first, "waits", False),
         steady=steady,
         ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON} and not (core.longest or anew),
         native=core.engine.native and core.members is None and not anew,
@@ -174,6 +177,7 @@ def _of(make: Callable[[], Any]) -> Asked:
         automaton=core.automaton,
         window=core.window,
         alone=not _looks_back(first),
+        spanned=getattr(first, "spanned", None),
     )
 
 

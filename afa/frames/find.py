@@ -14,6 +14,7 @@ from afa.frames.row_groups import in_parts
 from afa.frames.slicing import by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
+from afa.frames.time_slices import slices
 from afa.operator.operator import EngineName
 
 
@@ -65,7 +66,8 @@ def find(
     end : "latest" or "forever"
         Up to where time-outs fire at the end: the largest LE; or all of them.
     workers : int, optional
-        How many threads take groups of many keys. None: one for each core.
+        How many threads take groups of many keys, or slices of time (of a `TemporalPattern` without keys, each with the rows up to
+        ``within`` behind it). None: one for each core.
     engine : "auto", "compiled" or "interpreted"
     longest : bool
         As of `Operator`.
@@ -107,5 +109,7 @@ def find(
     reading = Reading.of(opened, pattern, time, until, diff, end)
     plan = reading.asked(pattern, opened, options)
     rows = by_time(columns_of(opened, plan, reading), plan)
-    tables = in_threads([finding(plan, rows, group, reading.end) for group in rows.groups], workers if plan.native else 1)
+    workers = workers if plan.native else 1
+    jobs = slices(plan, rows, workers, reading.end) or [finding(plan, rows, group, reading.end) for group in rows.groups]
+    tables = in_threads(jobs, workers)
     return written(joined([table for found in tables for table in found], plan), opened, plan, reading)

@@ -355,12 +355,24 @@ class Deriving(Stage):
             for (payload, re), copies in sorted(bucket.items(), key=repr)
         ]
 
+    def part(self, keys: Iterable[Hashable] | None = None) -> Any:
+        """Return the readings that may still be retracted as plain data; ``keys``: of these only."""
+        return saved.columns_of(self.waiting(keys))
+
+    @property
+    def due(self) -> int:
+        """The smallest promise at which something is told or forgotten; FOREVER: none."""
+        self.by_rows()
+        return next(iter(self._due), FOREVER)
+
     def _by_key(self, keys: Iterable[Hashable] | None) -> list[tuple[Hashable, Readings]]:
         found = self._lines.items() if keys is None else [(key, self._lines[key]) for key in keys if key in self._lines]
         return sorted(found, key=lambda item: repr(item[0]))
 
     def load(self, numbers: list[Any], part: Any, without: Collection[Hashable] = ()) -> None:
-        """Take what a stage with the same definitions has saved; this one holds none of its keys.
+        """Take what a stage with the same definitions has saved, by `numbers` and `part`: of keys that this one does not hold.
+
+        What this one holds follows the promise of the other, which is not smaller than its own. ``without``: but of these keys.
 
         Raises
         ------
@@ -370,7 +382,11 @@ class Deriving(Stage):
         try:
             said, promised, was_told, withdrawn, lines, covers = numbers
             wanted(f"the definitions {self._said()}", said == self._said(), said)
-            self.promised = as_time(promised, "promised")
+            if as_time(promised, "promised") > self.promised:
+                for _ in self.promise(promised):
+                    pass
+                self.settled(promised)
+            wanted(f"a promise not below {self.promised}", promised == self.promised, promised)
             self._told, self._withdrawn = as_total(was_told), as_total(withdrawn)
             wanted("conditions of each definition", len(lines) == len(self.judged.names) and all(lines), lines)
             self.judged = Judged(self.judged.names, (), tuple(tuple(map(self._in_force, line)) for line in lines))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from afa.errors import AfaError
+from afa.frames.time_slices import Spanned
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.schema import Schema
@@ -30,7 +31,10 @@ def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
     if key is None and options.pop("threads", 1) != 1:
         raise AfaError("expected a key, as threads share out its values, but got threads= without one")
     operator = Operator(pattern.automaton, **options) if key is None else Keyed(pattern.automaton, key=key, **options)
-    return Situated(_stage(pattern, order), operator)
+    found = Situated(_stage(pattern, order), operator)
+    found.waits = any(each.at_least is not None for each in pattern.definitions)
+    found.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])
+    return found
 
 
 def restored(pattern: Any, blob: bytes, key: Any, sequence: str | None, tick: str | None, options: dict[str, Any]) -> Situated:

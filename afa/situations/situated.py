@@ -16,6 +16,7 @@ from afa.situations.column_readings import ColumnState
 from afa.situations.deriving import Deriving, vain
 from afa.situations.reading_columns import NONE, Instants
 from afa.state.plain import Unfit
+from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, end_of_time
@@ -57,6 +58,8 @@ class Situated(Around):
     _place = "before"
     _stages = ("Deriving",)
     stage: Deriving
+    waits = False  # whether the clock tells something without a reading
+    spanned: Any = None  # how long matches last, and where they say that they begin: `afa.frames.time_slices`
 
     def __init__(self, stage: Deriving, operator: Any) -> None:
         self._stand(operator)
@@ -229,12 +232,12 @@ class Situated(Around):
         until = FOREVER if re is None else as_ticks(re, "re", core.tick)
         if until <= since:
             raise ChangeError(f"expected re > le but got le={since}, re={until} for the definition {name!r}")
+        return core.run_parts([self.redefined(name, read, since, until)])
 
-        def reaches() -> Iterator[Any]:
-            stage.redefine(name, read, since, until)
-            yield from self._left()
-
-        return core.run_parts([reaches()])
+    def redefined(self, name: str, condition: Condition, le: int, re: int = FOREVER) -> Iterator[Any]:
+        """Put another condition in force, within a call. Yields what reaches the operator."""
+        self.stage.redefine(name, condition, le, re)
+        yield from self._left()
 
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 
@@ -248,11 +251,24 @@ class Situated(Around):
             The blob is no snapshot of such a stage before an operator, is damaged, or of other definitions.
         """
         _, numbers, waiting, _, inner = saved.unseal(blob, cls._stages, cls._place)
-        found = cls.__new__(cls)
-        found._stand(operator(inner))
-        found._fit()
-        like.stand(found._core.tick)
+        made = operator(inner)
+        like.stand(made._core.tick)
         like.load(numbers, waiting)
-        found._hold(like)
+        return cls.put_at(like, made)
+
+    @classmethod
+    def put_at(cls, stage: Deriving, operator: Any) -> Situated:
+        """Put a stage at its operator, each with what it held.
+
+        Raises
+        ------
+        SnapshotError
+            They have taken different things.
+        """
+        found = cls.__new__(cls)
+        found._stand(operator)
+        found._fit()
+        wanted("a promise not above that of the readings", found._core.progress.events <= stage.promised, stage.promised)
+        found._hold(stage)
         found._check_keys()
         return found

@@ -1,0 +1,70 @@
+"""A frame without keys in slices of time, side by side: for patterns whose matches say when they begin.
+
+rows                      |---- slice ----|-- within --|
+matches that count         begin in the slice; what they need lies up to `within` behind it
+
+The row in front of a slice comes with it, as what goes on there began before, and so begins no match of the slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from afa.frames.asked import Asked
+from afa.frames.found import Columns
+from afa.frames.frame_reading import End
+from afa.frames.slicing import Rows
+from afa.frames.threads import cores
+from afa.frames.through import taken
+from punctuation.time import BEGINNING, FOREVER
+
+ROWS = 1 << 20
+"""How many rows a slice has at least: an operator costs some 0.1 s once."""
+
+
+class Spanned(NamedTuple):
+    """How long matches last at most, in ticks, and the columns of which the least is where one begins."""
+
+    within: int
+    starts: Sequence[str]
+
+
+def slices(plan: Asked, rows: Rows, workers: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:
+    """Return what finds the matches of slices of a frame; None: it is taken as a whole."""
+    spanned, le = plan.spanned, rows.columns["le"]
+    count = min(cores() if workers is None else workers, len(le) // ROWS)
+    if spanned is None or plan.keys or count < 2 or "diff" in rows.columns:
+        return None
+    places = [len(le) * i // count for i in range(1, count)]
+    edges = [BEGINNING, *sorted({int(le[place]) for place in places}), FOREVER]
+    return [_finding(plan, spanned, rows, low, high, end) for low, high in pairwise(edges)]
+
+
+def _finding(plan: Asked, spanned: Spanned, rows: Rows, low: int, high: int, end: End) -> Callable[[bool], list[Columns]]:
+    """Return what finds the matches that begin in ``[low, high)``."""
+    le = rows.columns["le"]
+    until = FOREVER if high > FOREVER - spanned.within else high + spanned.within
+    first, behind = int(np.searchsorted(le, low)), int(np.searchsorted(le, until))
+    last = min(until, FOREVER if end == "forever" else rows.latest)
+
+    def carry_out(threads: bool) -> list[Columns]:
+        op = plan.make()
+        if threads:
+            op._core.engine.let_threads_run()
+        tables = list(taken(op, rows, (max(first - 1, 0), behind), last))
+        return [_beginning(table, spanned.starts, low, high) for table in tables]
+
+    return carry_out
+
+
+def _beginning(table: Columns, starts: Sequence[str], low: int, high: int) -> Columns:
+    """Return the matches of a table that begin in ``[low, high)``."""
+    if not len(table["le"]):
+        return table
+    begin = np.minimum.reduce([np.asarray(table[name], np.int64) for name in starts])
+    kept = (begin >= low) & (begin < high)
+    return {name: column[kept] for name, column in table.items()}
