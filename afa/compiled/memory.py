@@ -276,6 +276,8 @@ def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, 
         (k.W_HASH, 3 * _hashes(sizes["rows"])),
         (k.W_SET, 2 * _hashes(sizes["rows"])),
         (k.W_PARTS, k.PART_SIZE * sizes["rows"]),
+        (k.W_CHAINS, k.CHAIN_SIZE * k.STATES),
+        (k.W_HELD, k.STATES),
         (k.W_LOOP, k.X_WORDS + payload),
         (k.W_COUNTS, 1 << k.DIGIT),
     ]

@@ -10,6 +10,7 @@ import pytest
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
 from afa.compiled import inforce, memory
 from afa.compiled.kernel import names as k
+from tests.compiled import long_lists
 from tests.nojit import DISABLED
 
 
@@ -143,3 +144,44 @@ def test_an_event_writes_what_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
         assert nodes_of(op) - before == (200, 400, 60)[turn]
         op._check()
     assert op.statistics.partial_matches == 660
+
+
+@pytest.mark.parametrize("number", [pytest.param(i, marks=[] if i < 5 else [pytest.mark.stress]) for i in range(100)])
+def test_random_long_lists(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the other engine after each batch, and the oracle: late events, retractions, promises and arcs in the midst."""
+    for module, name in ((inforce, "WARM"), (inforce, "LONG"), (memory, "PARTS")):
+        monkeypatch.setattr(module, name, 0)
+    long_lists.run(f"test/{number}", 90 if DISABLED else 160)
+
+
+def test_hundreds_wait_while_all_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of partial matches, and in the midst a late event, a retraction, a swap, and an arc with a lifetime in the past."""
+    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(inforce, "LONG", 0)
+    n, turns = (100, 4) if DISABLED else (150, 8)
+    arcs = [A, B, C, Arc.skip("a", "True"), Arc("b", "b", "kind != 4 or value < 3", name="pass b")]
+    outs = []
+    for engine in ("interpreted", "compiled"):
+        rng, found, held = np.random.default_rng(5), [], 0
+        program = Automaton(start="s", final={"F"}, register=Seen(), event=Thing, arcs=arcs)
+        op = Operator(program, window=4 * n, engine=engine)
+        for turn in range(turns):
+            kind = rng.choice(5, n, p=[0.4, 0.58, 0.005, 0.01, 0.005])
+            le = 2 * (np.arange(n) + n * turn)
+            out: Any = op.push_many({"kind": kind, "value": rng.integers(0, 6, n), "key": np.zeros(n, int), "le": le})
+            found.append(sorted(zip(*(out[name].tolist() for name in ("a", "b", "le", "re", "diff")))))
+            late = insert(Thing(int(rng.integers(1, 5)), 7), 2 * n * turn + n + 1, 2 * n * turn + 5 * n + 1)
+            changes: list[Any] = op.push(late) + (op.push(late._replace(diff=-1)) if turn % 3 == 1 else [])
+            if turn == 3:
+                changes += op.push_arc(insert(Arc("a", "F", "kind == 4", name="short"), 2 * n * turn - 9, 2 * n * (turn + 1) + 9))
+            if turn == 5:
+                changes += op.swap("pass b", fence="value < 5")
+            if turn % 2:
+                changes += op.push(Punctuation(2 * n * (turn - 1)))
+            found.append(sorted(map(str, changes)))
+            held = max(held, op.statistics.partial_matches)
+        op._check()  # type: ignore[attr-defined]
+        assert held > (100 if DISABLED else 300)
+        outs.append(found)
+    assert outs[0] == outs[1]
+    assert sum(map(len, outs[0])) > n

@@ -17,7 +17,7 @@
         best_stairs        its rows in the order of a field; best_sums: what is known of eight rows at a time
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key that are brought into order for it; one_step: a step that its loops leave;
-                         parts: long lists, of which an event looks at those alone that it may move
+                         parts: long lists, of which an event looks at those alone that it may move; parts_by_state: by state
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why; living: where the first began that may go on

@@ -349,7 +349,11 @@ W_REACH = W("the LE of its earliest node")
 W_SOONEST = W("the first end among its nodes")
 W_MANY = W("lists of so many rows or more are taken in parts, see `parts`")
 W_PARTS = W("a list in parts, PART_*")
-W_PARTED = W("how many parts it has")
+W_PARTED = W("how many parts there were at one time, so far")
+W_SPARE = W("the first part of those that are free again, chained by PART_NEXT; NOWHERE: none")
+W_CHAINS = W("by state: its parts, CHAIN_*")
+W_HELD = W("the states that have parts")
+W_HOLDS = W("how many they are")
 W_STANDING = W("how many rows")
 W_FRESH = W("of its nodes those from this one on are ALONE, all others OPEN")
 W_OWN = W("nodes from this one on need no undo")
@@ -369,8 +373,19 @@ PART_LOW = PART("no m of them is below")
 PART_HIGH = PART("no m of them is above")
 PART_RISES = PART("whether each m is at or above that of the node before")
 PART_SINCE = PART("LE of the step")
-PART_MOVES = PART("whether the event at work may move them")
+PART_MOVES = PART("whether the event at work may move them, where CHAIN_MOVES")
+PART_NEXT = PART("the part of the same state of the next step that has one; NOWHERE: there is none")
 PART_SIZE = PART.size
+
+CHAIN = Record()  # the parts of one state, in the order of their steps
+CHAIN_FIRST = CHAIN("the first of them; NOWHERE: there is none")
+CHAIN_LAST = CHAIN("the last")
+CHAIN_LOW = CHAIN("the least of their PART_LOW")
+CHAIN_HIGH = CHAIN("no m of their nodes is above")
+CHAIN_RISES = CHAIN("whether each PART_LOW is at or above that of the part before")
+CHAIN_BEFORE = CHAIN("PART_LOW of the part before the last, when that began")
+CHAIN_MOVES = CHAIN("whether the event at work may move any of their nodes")
+CHAIN_SIZE = CHAIN.size
 
 # -- c: records of a batch, a row of the array each --------------------------------------------------------------------------
 I = Record()  # noqa: E741 - one letter for each kind of word

@@ -6,12 +6,13 @@
     of step 15   5         a      75             as those above           pass, unseen          passes
 
 A part is what one step has of nodes in one state. The event alone tells of most states that all their rows stay, whatever their
-registers (`unchanged_ir` of `afa.compiled.code.step_function`): nodes of such parts are OPEN already, and nothing of them is read
-but the least m of each part. The others are brought together, in order of start, and go through the step function as any list; what
-comes of them is written behind the nodes there are. So an event costs as much as it moves, and one comparison a part. Between two
-events that move something, the loop over rows in order passes over those that do not.
+registers (`unchanged_ir` of `afa.compiled.code.step_function`): nodes of such states are OPEN already, and nothing of them is read
+but the least m of each state, and what is over (`afa.compiled.kernel.parts_by_state`). The others are brought together, in order of
+start, and go through the step function as any list; what comes of them is written behind the nodes there are. So an event costs as
+much as it moves and ends, and two comparisons a state. Between two events that move something, the loop over rows in order passes
+over those that do not.
 
-    W_PARTS    the parts, in the order of their steps                     W_SET      the rows that stand, by content: a new one that
+    W_CHAINS   by state its parts, in the order of their steps            W_SET      the rows that stand, by content: a new one that
     W_OLD      the numbers of nodes that the event may move               is the same as one that stays is not written
     W_READY    these nodes as rows, in order of start; W_NEW: what the step function makes of them
 
@@ -24,13 +25,14 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.derive import call_step
-from afa.compiled.kernel.heap import put, room
+from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import copy, equal, hash_of, sort_by_start
 from afa.compiled.kernel.matches import accepted, set_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.one_step import ASK, put_step
 from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.parts_by_state import add_to_part, end_chain, narrow_chain, no_parts, set_end, stands
 
 LOSS, OVERHEAD = 16, 24
 """How many lists parts may lose before they are given up; what an event costs, in rows."""
@@ -64,8 +66,8 @@ def read_parts(m: Any, w: Any, b: int, place: int) -> int:
     Returns how many rows it has, or UNFIT, NEED_ROWS, NEED_UNDO.
     """
     cap, order, times = m[b + H_CAP], b + HEAD, b + HEAD + LE * m[b + H_CAP]
-    w[W_PARTED] = w[W_STANDING] = w[W_LOSS] = 0
-    w[W_FRESH] = FOREVER
+    no_parts(w)
+    w[W_LOSS], w[W_FRESH] = 0, FOREVER
     new_rows(w)
     last = m[order + place - 1]
     le, reach = m[times + last], m[b + HEAD + REACH * cap + last]
@@ -82,7 +84,7 @@ def read_parts(m: Any, w: Any, b: int, place: int) -> int:
 @kernel
 def read_part(m: Any, w: Any, b: int, rows: int, since: int, until: int) -> int:
     """Make parts of the nodes of a step that end after ``until`` (BEGINNING: all). A status."""
-    s, nodes, first = N_REG + m[C_R], b + m[b + H_NODES], w[W_PARTED]
+    s, nodes = N_REG + m[C_R], b + m[b + H_NODES]
     for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
         node = nodes + k * s
         if until != BEGINNING and m[node + N_END] <= until:
@@ -95,65 +97,8 @@ def read_part(m: Any, w: Any, b: int, rows: int, since: int, until: int) -> int:
             return NEED_UNDO
         set_end(m, w, node, k, OPEN)
         stands_already(m, w, nodes, k, k)
-        add_to_part(m, w, node, k, first, since)
+        add_to_part(m, w, node, k, since)
     return DONE
-
-
-@kernel
-def add_to_part(m: Any, w: Any, node: int, k: int, first: int, since: int) -> None:
-    """Add node ``k`` of the step at ``since``, whose parts begin at part ``first``, to the one of its state."""
-    state, re, j = m[node + N_STATE], m[node + N_M], first
-    while j < w[W_PARTED] and w[w[W_PARTS] + j * PART_SIZE + PART_STATE] != state:
-        j += 1
-    part = w[W_PARTS] + j * PART_SIZE
-    if j == w[W_PARTED]:
-        w[W_PARTED] += 1
-        w[part + PART_STATE], w[part + PART_FIRST], w[part + PART_SINCE], w[part + PART_RISES] = state, k, since, 1
-        w[part + PART_LOW], w[part + PART_HIGH] = FOREVER, BEGINNING
-    if re < w[part + PART_HIGH]:
-        w[part + PART_RISES] = 0
-    w[part + PART_END] = k + 1
-    w[part + PART_LOW], w[part + PART_HIGH] = min(re, w[part + PART_LOW]), max(re, w[part + PART_HIGH])
-    w[W_STANDING] += 1
-
-
-@kernel
-def set_end(m: Any, w: Any, node: int, k: int, end: int) -> None:
-    """Set the end of node ``k``. *Requires* `room` for 3."""
-    if k >= w[W_OWN]:
-        m[node + N_END] = end
-    elif m[node + N_END] != end:
-        put(m, w, node + N_END, end)
-
-
-@kernel
-def stands(m: Any, w: Any, part: int, node: int, k: int) -> bool:
-    """Return whether node ``k``, among those of a part, is one of it."""
-    if m[node + N_STATE] != w[part + PART_STATE]:
-        return False
-    return bool(m[node + N_END] == OPEN or (m[node + N_END] == ALONE and k >= w[W_FRESH]))
-
-
-@kernel
-def expire_part(m: Any, w: Any, b: int, part: int, le: int) -> None:
-    """End the nodes of a part that are over at ``le``, and narrow it to those that stand."""
-    s, nodes, low, end = N_REG + m[C_R], b + m[b + H_NODES], FOREVER, w[part + PART_END]
-    k = until = w[part + PART_FIRST]
-    while k < end:
-        node = nodes + k * s
-        if stands(m, w, part, node, k):
-            if m[node + N_M] <= le:
-                set_end(m, w, node, k, le)
-                w[W_STANDING] -= 1
-            else:
-                if low == FOREVER:
-                    w[part + PART_FIRST] = k
-                low, until = min(low, m[node + N_M]), k + 1
-                if w[part + PART_RISES]:
-                    until = end
-                    break
-        k += 1
-    w[part + PART_LOW], w[part + PART_END] = low, until
 
 
 @kernel
@@ -162,28 +107,44 @@ def find_moved(m: Any, w: Any, p: Any, b: int, bits: int, le: int, re: int) -> i
 
     ``bits``: which states the event leaves as they are. Returns how many nodes, or UNFIT.
     """
-    s, nodes, index, n, kept = N_REG + m[C_R], b + m[b + H_NODES], w[W_OLD], 0, 0
-    for j in range(w[W_PARTED]):
-        part, to = w[W_PARTS] + j * PART_SIZE, w[W_PARTS] + kept * PART_SIZE
-        if w[part + PART_LOW] <= le:
-            expire_part(m, w, b, part, le)
-        if w[part + PART_FIRST] >= w[part + PART_END]:
+    n = kept = 0
+    for j in range(w[W_HOLDS]):
+        state = w[w[W_HELD] + j]
+        chain, stays = w[W_CHAINS] + state * CHAIN_SIZE, (bits >> state) & 1
+        if stays == 0 and p[p[P_FIRST] + state] == NOWHERE:
+            end_chain(m, w, b, chain, le)
+        elif w[chain + CHAIN_LOW] <= le:
+            narrow_chain(m, w, b, chain, le, 0)
+        if w[chain + CHAIN_FIRST] == NOWHERE:
             continue
-        if j != kept:
-            copy(w, part, w, to, PART_SIZE)
+        w[w[W_HELD] + kept] = state
         kept += 1
-        state = w[to + PART_STATE]
-        stays = (bits >> state) & 1 and re >= w[to + PART_HIGH]
-        w[to + PART_MOVES] = not stays
         if stays and p[p[P_NOW] + state]:
             return UNFIT
-        if stays:
-            continue
-        for k in range(w[to + PART_FIRST], w[to + PART_END]):
-            if stands(m, w, to, nodes + k * s, k):
-                w[index + n] = k
-                n += 1
-    w[W_PARTED] = kept
+        w[chain + CHAIN_MOVES] = stays == 0 or re < w[chain + CHAIN_HIGH]
+        if w[chain + CHAIN_MOVES]:
+            n = mark_moved(m, w, b, chain, stays, re, n)
+    w[W_HOLDS] = kept
+    return n
+
+
+@kernel
+def mark_moved(m: Any, w: Any, b: int, chain: int, stays: int, re: int, n: int) -> int:
+    """Mark the parts of a state whose nodes an event may move, and write the numbers of these behind the ``n`` at W_OLD.
+
+    ``stays``: whether that depends on whether m is above ``re``. Returns how many numbers there are then.
+    """
+    s, nodes, index, part, high = N_REG + m[C_R], b + m[b + H_NODES], w[W_OLD], w[chain + CHAIN_FIRST], BEGINNING
+    while part != NOWHERE:
+        high = max(high, w[part + PART_HIGH])
+        w[part + PART_MOVES] = stays == 0 or re < w[part + PART_HIGH]
+        if w[part + PART_MOVES]:
+            for k in range(w[part + PART_FIRST], w[part + PART_END]):
+                if stands(m, w, part, nodes + k * s, k):
+                    w[index + n] = k
+                    n += 1
+        part = w[part + PART_NEXT]
+    w[chain + CHAIN_HIGH], w[chain + CHAIN_MOVES] = high, stays == 0 or re < high
     return n
 
 
@@ -261,23 +222,28 @@ def settle_parts(m: Any, w: Any, b: int, n: int, count: int, le: int) -> None:
         if q < n:
             set_end(m, w, nodes + w[index + q] * s, w[index + q], OPEN)
         passed = q + 1
-    for j in range(w[W_PARTED]):
-        part = w[W_PARTS] + j * PART_SIZE
-        if w[part + PART_FIRST] >= w[W_FRESH] and w[part + PART_MOVES] == 0:
-            for k in range(w[part + PART_FIRST], w[part + PART_END]):
-                if stands(m, w, part, nodes + k * s, k):
-                    m[nodes + k * s + N_END] = OPEN
-    w[W_FRESH] = FOREVER
     kept = 0
-    for j in range(w[W_PARTED]):
-        part, to = w[W_PARTS] + j * PART_SIZE, w[W_PARTS] + kept * PART_SIZE
-        if w[part + PART_MOVES]:
-            expire_part(m, w, b, part, le)
-        if w[part + PART_FIRST] < w[part + PART_END]:
-            if j != kept:
-                copy(w, part, w, to, PART_SIZE)
+    for j in range(w[W_HOLDS]):
+        state = w[w[W_HELD] + j]
+        chain = w[W_CHAINS] + state * CHAIN_SIZE
+        open_fresh(m, w, b, chain)
+        if w[chain + CHAIN_MOVES]:
+            narrow_chain(m, w, b, chain, le, 1)
+        if w[chain + CHAIN_FIRST] != NOWHERE:
+            w[w[W_HELD] + kept] = state
             kept += 1
-    w[W_PARTED] = kept
+    w[W_HOLDS], w[W_FRESH] = kept, FOREVER
+
+
+@kernel
+def open_fresh(m: Any, w: Any, b: int, chain: int) -> None:
+    """Let those nodes of a state be OPEN that are ALONE and stay."""
+    s, nodes, part = N_REG + m[C_R], b + m[b + H_NODES], w[chain + CHAIN_LAST]
+    if w[part + PART_FIRST] < w[W_FRESH] or (w[chain + CHAIN_MOVES] and w[part + PART_MOVES]):
+        return
+    for k in range(w[part + PART_FIRST], w[part + PART_END]):
+        if stands(m, w, part, nodes + k * s, k):
+            m[nodes + k * s + N_END] = OPEN
 
 
 @kernel
@@ -286,7 +252,7 @@ def write_new(m: Any, w: Any, b: int, count: int, le: int, top: int) -> int:
 
     Returns how many, or NEED_ROWS, NEED_NODES.
     """
-    s, nodes, first, made = N_REG + m[C_R], b + m[b + H_NODES], w[W_PARTED], 0
+    s, nodes, made = N_REG + m[C_R], b + m[b + H_NODES], 0
     if w[W_STANDING] + count + 2 >= w[W_ROWS]:
         return NEED_ROWS
     if 4 * (w[W_SET_USED] + count) > 3 * w[W_HASHES]:
@@ -299,7 +265,7 @@ def write_new(m: Any, w: Any, b: int, count: int, le: int, top: int) -> int:
             return NEED_NODES
         copy(w, row, m, nodes + k * s, s)
         if not stands_already(m, w, nodes, k, top):
-            add_to_part(m, w, nodes + k * s, k, first, le)
+            add_to_part(m, w, nodes + k * s, k, le)
             made += 1
     return made
 
@@ -316,11 +282,13 @@ def set_rows_anew(m: Any, w: Any, b: int) -> None:
     """Make the set of the rows that stand anew, without those that stand no more. O(rows)."""
     s, nodes = N_REG + m[C_R], b + m[b + H_NODES]
     new_rows(w)
-    for j in range(w[W_PARTED]):
-        part = w[W_PARTS] + j * PART_SIZE
-        for k in range(w[part + PART_FIRST], w[part + PART_END]):
-            if stands(m, w, part, nodes + k * s, k):
-                stands_already(m, w, nodes, k, k)
+    for j in range(w[W_HOLDS]):
+        part = w[w[W_CHAINS] + w[w[W_HELD] + j] * CHAIN_SIZE + CHAIN_FIRST]
+        while part != NOWHERE:
+            for k in range(w[part + PART_FIRST], w[part + PART_END]):
+                if stands(m, w, part, nodes + k * s, k):
+                    stands_already(m, w, nodes, k, k)
+            part = w[part + PART_NEXT]
 
 
 @kernel
@@ -345,12 +313,12 @@ def stands_already(m: Any, w: Any, nodes: int, k: int, first: int) -> bool:
 def summarize_parts(m: Any, w: Any, p: Any, b: int, le: int, top: int, made: int) -> int:
     """Tell the loop when the list stays as it is, and which of its nodes are ALONE. Returns REACH of the step at ``le``."""
     x, states, low, high, reach = w[W_LOOP], 1 << STATES, FOREVER, BEGINNING, le
-    for j in range(w[W_PARTED]):
-        part = w[W_PARTS] + j * PART_SIZE
-        state = w[part + PART_STATE]
+    for j in range(w[W_HOLDS]):
+        state = w[w[W_HELD] + j]
+        chain = w[W_CHAINS] + state * CHAIN_SIZE
         states |= -1 if p[p[P_NOW] + state] else 1 << state
-        low, high = min(low, w[part + PART_LOW]), max(high, w[part + PART_HIGH])
-        reach = min(reach, w[part + PART_SINCE])
+        low, high = min(low, w[chain + CHAIN_LOW]), max(high, w[chain + CHAIN_HIGH])
+        reach = min(reach, w[w[chain + CHAIN_FIRST] + PART_SINCE])
     w[x + X_WANTED], w[x + X_LOWEST], w[x + X_HIGHEST], w[x + X_REACH] = states, low, high, reach
     w[x + X_SRC], w[x + X_N] = m[C_M] + 8 * (b + m[b + H_NODES] + top * (N_REG + m[C_R])), made
     w[x + X_OPEN] = made == 0
