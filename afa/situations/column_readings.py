@@ -18,6 +18,8 @@ from punctuation.time import BEGINNING, FOREVER
 from speculation.rows.row_keys import RowKeys
 
 ROW_BITS = 32
+PIECES = 64
+"""So many pieces are joined to one: a promise, and each late table, goes through all of them."""
 SPARE = 1024
 """Numbers of keys are given anew once there are so many more than twice those of which anything is held."""
 
@@ -32,7 +34,7 @@ class Coming(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Readings that came together, or were brought into order together; behind those of the pieces before, in each key.
+    """Readings that came together, or were brought into order together, sorted by key and LE.
 
     ``table``: the number of the table in which all of them stand; -1: their sources say it.
     """
@@ -57,6 +59,9 @@ class ColumnState(NamedTuple):
     last : array of shape (keys,)
         The LE of the last reading of each key.
     covers : Covers
+        How each key stands at the promise.
+    behind : Covers
+        How each key stands behind all readings.
     told : sequence of Instants
         What is told at or above the promise; in each key those of a piece lie behind those of the pieces before.
     tables : dict of int to dict
@@ -68,13 +73,14 @@ class ColumnState(NamedTuple):
     pieces: Sequence[Piece]
     last: Any
     covers: Covers
+    behind: Covers
     told: Sequence[Instants]
     tables: Mapping[int, Mapping[str, Column]]
 
     @classmethod
     def empty(cls, kinds: Sequence[Kind], keys: RowKeys) -> ColumnState:
         """Return the state in which nothing is held."""
-        return cls(kinds, keys, (), np.empty(0, np.int64), _covers(len(kinds)), (), {})
+        return cls(kinds, keys, (), np.empty(0, np.int64), _covers(len(kinds)), _covers(len(kinds)), (), {})
 
     def taken(self, coming: Coming, promised: int) -> tuple[ColumnState, tuple[Instants, Instants]] | None:
         """Take readings. Returns the state behind them, what goes and what comes; None: two readings of one key and time."""
@@ -82,20 +88,31 @@ class ColumnState(NamedTuple):
         new = Rows(coming.key, coming.le, coming.on, _counted(len(coming.le)))
         state = self._grown()._replace(tables={**self.tables, number: coming.fields})
         known = np.maximum(state.last, promised if self._waits else BEGINNING)
-        late = (new.le <= (known[0] if one_key else known[new.key])).any()
+        late = bool((new.le <= (known[0] if one_key else known[new.key])).any())
         cut = int(new.le.min()) if late else FOREVER
         below, above = state._cut(cut)
-        parts = [each.whole for each in above.pieces]
-        rows = _sorted(_concatenated([*parts, Piece(number, new).whole], one_key) if parts else new, one_key)
-        if rows is None:
+        clock = np.maximum(state.last, promised)
+        covers = (
+            standing(below.told, state.covers, self.kinds, FOREVER, np.minimum(clock, cut - 1)) if late else state._standing(clock)
+        )
+        parts = _parts(new, number, [each.whole for each in above.pieces], one_key)
+        if parts is None:
             return None
-        covers = standing(below.told, state.covers, self.kinds, FOREVER, np.minimum(np.maximum(state.last, promised), cut - 1))
-        told = derived(rows, covers, self.kinds, promised)
-        pieces = (*below.pieces, Piece(-1 if above.pieces else number, rows))
-        ends = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1 if len(rows.key) else np.empty(0, np.int64)
+        told = derived(parts[0].rows, covers, self.kinds, promised, parts[1].rows if len(parts) > 1 else None)
         last = state.last.copy()
-        last[rows.key[ends]] = np.maximum(last[rows.key[ends]], rows.le[ends])
-        return state._replace(pieces=pieces, last=last, told=(*below.told, told)), difference(_told(above.told), told)
+        for _, rows in parts:
+            ends = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1 if len(rows.key) else np.empty(0, np.int64)
+            last[rows.key[ends]] = np.maximum(last[rows.key[ends]], rows.le[ends])
+        behind = standing((told,), covers, self.kinds, FOREVER, np.maximum(last, promised))
+        pieces = [*below.pieces, *(each for each in parts if len(each.rows.le))]
+        if (
+            len(pieces) > PIECES
+            and (whole := _sorted(_concatenated([each.whole for each in pieces], one_key), one_key)) is not None
+        ):
+            pieces = [Piece(-1, whole)]
+        told_all = (*below.told, told) if len(below.told) < PIECES else (_told((*below.told, told)),)
+        found = state._replace(pieces=pieces, last=last, behind=behind, told=told_all)
+        return found, difference(_told(above.told), told)
 
     def _cut(self, t: int) -> tuple[ColumnState, ColumnState]:
         """Return the pieces, and what is told, below a time; and those from there on."""
@@ -124,32 +141,36 @@ class ColumnState(NamedTuple):
         """Whether the clock tells something without a reading."""
         return any(kind.at_least is not None for kind in self.kinds)
 
-    def _standing(self, promised: int) -> Covers:
-        """Return how each key stands behind all that is held."""
-        return standing(self.told, self.covers, self.kinds, FOREVER, np.maximum(self.last, promised))
+    def _standing(self, clock: Any) -> Covers:
+        """Return how each key stands behind all that is held, when its clock is there."""
+        return standing((), self.behind, self.kinds, FOREVER, clock)
 
     def promised(self, t: int) -> tuple[ColumnState, tuple[Instants, Instants]]:
         """Take a promise: return the state without what is final, and what the clock brings."""
-        told, come = self.told, NONE
+        told, come, behind = self.told, NONE, self.behind
         if self._waits:
             none = Rows(NONE.key, NONE.key, np.empty((len(self.kinds), 0), np.bool_), NONE.key)
-            come = derived(none, self._standing(BEGINNING), self.kinds, t)
+            come = derived(none, behind, self.kinds, t)
             told = (*told, come)
+            behind = standing((), behind, self.kinds, FOREVER, np.maximum(self.last, t))
         covers = standing(told, self.covers, self.kinds, t, np.full(len(self.last), t - 1))
         pieces = [Piece(table, _from(rows, t)) for table, rows in self.pieces]
         pieces = [each for each in pieces if len(each.rows.le)]
         told = tuple(kept for each in told if len((kept := each.at(each.t >= t)).t))
         live = {int(each) for piece in pieces for each in _tables_of(piece)}
         tables = {number: table for number, table in self.tables.items() if number in live}
-        return self._replace(pieces=pieces, covers=covers, told=told, tables=tables)._tidy(), (NONE, come)
+        return self._replace(pieces=pieces, covers=covers, behind=behind, told=told, tables=tables)._tidy(), (NONE, come)
 
     def _grown(self) -> ColumnState:
         """Return this state with room for all keys that have numbers."""
         more = len(self.keys) - len(self.last)
         if more <= 0:
             return self
-        covers = Covers(*(np.concatenate(pair) for pair in zip(self.covers, _covers(len(self.kinds), more))))
-        return self._replace(covers=covers, last=np.concatenate([self.last, np.full(more, BEGINNING)]))
+        covers, behind = (
+            Covers(*(np.concatenate(pair) for pair in zip(each, _covers(len(self.kinds), more))))
+            for each in (self.covers, self.behind)
+        )
+        return self._replace(covers=covers, behind=behind, last=np.concatenate([self.last, np.full(more, BEGINNING)]))
 
     def _tidy(self) -> ColumnState:
         """Give keys of which nothing is held no number any more, if they are many."""
@@ -163,8 +184,8 @@ class ColumnState(NamedTuple):
         keys.numbers([names[each] for each in np.flatnonzero(held).tolist()])
         pieces = [Piece(table, rows._replace(key=number[rows.key])) for table, rows in self.pieces]
         told = [each._replace(key=number[each.key]) for each in self.told]
-        covers = Covers(*(each[held] for each in self.covers))
-        return self._replace(keys=keys, pieces=pieces, last=self.last[held], covers=covers, told=told)
+        covers, behind = (Covers(*(each[held] for each in pair)) for pair in (self.covers, self.behind))
+        return self._replace(keys=keys, pieces=pieces, last=self.last[held], covers=covers, behind=behind, told=told)
 
     def _held(self) -> Any:
         """Return of which keys something is held."""
@@ -183,7 +204,7 @@ class ColumnState(NamedTuple):
     @property
     def going(self) -> int:
         """How many situations go on, as far as readings say."""
-        return int(np.count_nonzero(self._standing(BEGINNING).ts != FOREVER))
+        return int(np.count_nonzero(self.behind.ts != FOREVER))
 
     @property
     def readings_held(self) -> int:
@@ -211,6 +232,32 @@ class ColumnState(NamedTuple):
 
 def _covers(m: int, n: int = 0) -> Covers:
     return Covers(np.full((n, m), FOREVER), np.ones((n, m), np.bool_))
+
+
+def _parts(new: Rows, number: int, held: Sequence[Rows], one_key: bool) -> list[Piece] | None:
+    """Return readings of a table, and those held that lie among them, in order: in one piece, or with late ones in a second.
+
+    None: two are of one key and time. Of one key most rows of a table stay as they are: to bring them all into order takes twice
+    as long as all else.
+    """
+    if not held and (not one_key or (new.le[1:] > new.le[:-1]).all()):
+        rows = _sorted(new, one_key)
+        return None if rows is None else [Piece(number, rows)]
+    if not one_key:
+        rows = _sorted(_concatenated([*held, Piece(number, new).whole], one_key), one_key)
+        return None if rows is None else [Piece(-1, rows)]
+    late = np.zeros(len(new.le), np.bool_)
+    np.less(new.le[1:], np.maximum.accumulate(new.le)[:-1], out=late[1:])
+    among = Piece(number, new.at(late)).whole
+    second = _sorted(_concatenated([*held, among], one_key) if held else among, one_key)
+    first = new.at(~late)
+    if second is None or not (first.le[1:] > first.le[:-1]).all():
+        return None
+    place = np.searchsorted(first.le, second.le)
+    twice = place < len(first.le)
+    if (first.le[place[twice]] == second.le[twice]).any():
+        return None
+    return [Piece(number, first), Piece(-1, second)]
 
 
 def _tables_of(piece: Piece) -> Any:

@@ -41,8 +41,10 @@ class Rows(NamedTuple):
 
     def at(self, places: Any) -> Rows:
         """Return some of them."""
-        if isinstance(places, slice) or places.dtype == np.bool_:
+        if isinstance(places, slice):
             return Rows(self.key[places], self.le[places], self.on[:, places], self.source[places])
+        if places.dtype == np.bool_:
+            places = np.flatnonzero(places)  # numpy picks by numbers faster than by bools
         one = len(self.key) and self.key.strides == (0,)
         key = np.broadcast_to(self.key[:1], (len(places),)) if one else self.key.take(places)
         return Rows(key, self.le.take(places), picked(self.on, places), self.source.take(places))
@@ -70,38 +72,98 @@ class Instants(NamedTuple):
 NONE = Instants(*(np.empty(0, np.int64) for _ in range(3)))
 
 
-def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int) -> Instants:
-    """Return the instants of readings, as far as they and a promise tell. O(n)."""
-    on, going = rows.on, covers.ts != FOREVER
-    starts = starts_of(rows.key)
-    moved, other = np.zeros((2, len(rows.key)), np.bool_)
-    for each in on:
-        np.logical_or(moved[1:], np.not_equal(each[1:], each[:-1], out=other[1:]), out=moved[1:])
-    moved[starts] = True
-    at = np.flatnonzero(moved)
-    before, now = picked(on, at - 1), picked(on, at)
-    of_starts = np.searchsorted(at, starts)
-    before[:, of_starts] = going[rows.key[starts]].T
-    key, le = rows.key[at], rows.le[at]
-    code = np.zeros(len(at), np.int64)
+class Moves(NamedTuple):
+    """Readings at which definitions begin or end to be satisfied; ``before``, ``now``: which are, shape (definitions, n)."""
+
+    key: Any
+    le: Any
+    before: Any
+    now: Any
+
+
+def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, late: Rows | None = None) -> Instants:
+    """Return the instants of readings, as far as they and a promise tell. O(n).
+
+    ``late``: further readings of the one key that there is, sorted, which lie between the others.
+    """
+    key, le, before, now = _moves(rows, covers) if late is None or not len(late.le) else _moves_of_two(rows, late, covers)
+    code = np.zeros(len(key), np.int64)
     lasting: list[tuple[Any, Any, int]] = []
+    clock = _clock([rows] if late is None else [rows, late], len(covers.ts), promised)
     for number, kind in enumerate(kinds):
         begins, ends = now[number] & ~before[number], before[number] & ~now[number]
         if kind.at_least is None and kind.at_most is None:
             code |= (begins * BEGINS + ends * ENDS).astype(np.int64) << (BITS * number)
             continue
         since, until = _spans(key, le, begins, ends, covers, number)
-        allowed = np.ones(len(at), np.bool_)
+        allowed = np.ones(len(key), np.bool_)
         lasts = le - since
         if kind.at_least is not None:
             allowed &= lasts >= kind.at_least
-            lasting += _lasting(kind.at_least, rows, starts, key, le, begins, until, covers, number, promised)
+            lasting += _lasting(kind.at_least, key, le, begins, ends, until, covers, number, clock)
         if kind.at_most is not None:
             allowed &= lasts <= kind.at_most
         code |= np.where(begins, BEGINS, np.where(ends, np.where(allowed, ENDS, FAILS), 0)) << (BITS * number)
     there = np.flatnonzero(code)
     found = Instants(key[there], le[there], code[there])
     return _merged(found, lasting) if lasting else found
+
+
+def _moves(rows: Rows, covers: Covers) -> Moves:
+    """Return where something begins or ends."""
+    on, starts = rows.on, starts_of(rows.key)
+    at = np.flatnonzero(_moved(on, starts))
+    before, now = picked(on, at - 1), picked(on, at)
+    before[:, np.searchsorted(at, starts)] = (covers.ts[rows.key[starts]] != FOREVER).T
+    return Moves(rows.key[at], rows.le[at], before, now)
+
+
+def _moved(on: Any, starts: Any) -> Any:
+    """Return at which readings something else is satisfied than at the one before; at the first of each key always."""
+    moved, other = np.zeros((2, on.shape[1]), np.bool_)
+    for each in on:
+        np.logical_or(moved[1:], np.not_equal(each[1:], each[:-1], out=other[1:]), out=moved[1:])
+    moved[starts] = True
+    return moved
+
+
+def _moves_of_two(rows: Rows, late: Rows, covers: Covers) -> Moves:
+    """Return the same of two sorted lists of one key: only the neighbours of late readings have others before them."""
+    on, starts = rows.on, starts_of(rows.key)
+    place = np.searchsorted(rows.le, late.le)  # each lies before the other list's reading there
+    first = np.concatenate([[True], place[1:] != place[:-1]])
+    last = np.flatnonzero(np.append(first[1:], True))
+    own = np.empty_like(late.on)  # what is satisfied before each late one
+    own[:, 1:] = late.on[:, :-1]
+    begins = np.flatnonzero(first)
+    own[:, begins] = picked(on, place[begins] - 1) if on.shape[1] else False
+    if place[0] == 0:
+        own[:, 0] = covers.ts[late.key[0]] != FOREVER
+    moved = _moved(on, starts)
+    behind = last[place[last] < len(rows.le)]
+    moved[place[behind]] = (picked(on, place[behind]) != picked(late.on, behind)).any(axis=0)
+    at = np.flatnonzero(moved)
+    before, now = picked(on, at - 1), picked(on, at)
+    if len(at) and at[0] == 0:
+        before[:, 0] = covers.ts[rows.key[0]] != FOREVER
+    behind = behind[moved[place[behind]]]
+    before[:, np.searchsorted(at, place[behind])] = picked(late.on, behind)
+    there = np.flatnonzero((own != late.on).any(axis=0))
+    le = np.concatenate([rows.le[at], late.le[there]])
+    order = np.argsort(le, kind="stable")
+    before = np.concatenate([before, picked(own, there)], axis=1)
+    now = np.concatenate([now, picked(late.on, there)], axis=1)
+    return Moves(np.broadcast_to(late.key[:1], le.shape), le[order], picked(before, order), picked(now, order))
+
+
+def _clock(parts: Sequence[Rows], keys: int, promised: int) -> Any:
+    """Return of each key up to when it is known what happens."""
+    clock = np.full(keys, promised)
+    for rows in parts:
+        if len(rows.key):
+            last = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1
+            clock[rows.key[last]] = np.maximum(rows.le[last], clock[rows.key[last]])
+    return clock
 
 
 def picked(on: Any, places: Any) -> Any:
@@ -138,13 +200,9 @@ def _spans(key: Any, le: Any, begins: Any, ends: Any, covers: Covers, number: in
 
 
 def _lasting(
-    at_least: int, rows: Rows, starts: Any, key: Any, le: Any, begins: Any, until: Any, covers: Covers, number: int, promised: int
+    at_least: int, key: Any, le: Any, begins: Any, ends: Any, until: Any, covers: Covers, number: int, clock: Any
 ) -> Iterator[tuple[Any, Any, int]]:
     """Yield when situations have lasted long enough and go on: of those that begin here, and of those that went on before."""
-    clock = np.full(len(covers.ts), promised)
-    if len(starts):
-        last = np.append(starts[1:], len(rows.key)) - 1
-        clock[rows.key[last]] = np.maximum(rows.le[last], promised)
     mark = LASTS << (BITS * number)
     place = np.flatnonzero(begins)
     t, k, te = le[place] + at_least, key[place], until[place]
@@ -152,11 +210,8 @@ def _lasting(
     yield k[there], t[there], mark
     open_ = np.flatnonzero((covers.ts[:, number] != FOREVER) & ~covers.lasted[:, number])
     if len(open_):
-        ended = np.full(len(covers.ts), FOREVER)
-        off = np.flatnonzero(~rows.on[number])
-        if len(off):
-            firsts = off[np.concatenate([[True], rows.key[off[1:]] != rows.key[off[:-1]]])]
-            ended[rows.key[firsts]] = rows.le[firsts]
+        ended, off = np.full(len(covers.ts), FOREVER), np.flatnonzero(ends)[::-1]
+        ended[key[off]] = le[off]  # of a key the first one counts
         since = covers.ts[open_, number]
         t = since + at_least
         there = (t > since) & (t < ended[open_]) & (t <= clock[open_])

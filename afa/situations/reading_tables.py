@@ -217,7 +217,8 @@ class ReadingTables:
         ts = np.array([[each[0] for each in cover] for cover in covers], np.int64).reshape(len(covers), m)
         lasted = np.array([[each[1] for each in cover] for cover in covers], np.bool_).reshape(len(covers), m)
         last = np.full(len(covers), BEGINNING)
-        taken = state._replace(covers=Covers(ts, lasted), last=last).taken(Coming(key, le, on, fields), stage.promised)
+        state = state._replace(covers=Covers(ts, lasted), behind=Covers(ts, lasted), last=last)
+        taken = state.taken(Coming(key, le, on, fields), stage.promised)
         if taken is None:
             return None
         instants = [np.array([each[i] for each in told], np.int64) for i in range(3)]
