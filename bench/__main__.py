@@ -45,6 +45,7 @@ NAMES = (
     "windows",
     "replay",
     "replay_thesis",
+    "gate",
 )
 
 

@@ -290,4 +290,87 @@ TARGETS = (
         )
         for share, late, least in (("in order", 0, 10), ("5 % late", 5, 5))
     ),
+    *(
+        Target(
+            f"one trade in {round(1 / large):,} is large, row groups of {groups}",
+            "replay",
+            "full / replay",
+            least=least,
+            where={"large": large, "row groups": groups},
+            unit="times as fast as a full run",
+        )
+        for groups, wanted in (("1M", (1.1, 3.8, 4.6, 14)), ("128K", (1.3, 2.1, 6.2, 30)))
+        for large, least in zip((1e-3, 1e-4, 1e-5, 1e-6), wanted)
+    ),
+    *(
+        Target(
+            f"two rare events, {way}",
+            "replay",
+            f"full / {name}",
+            least=least,
+            where={"first": 1e-3, "second": 1e-5},
+            unit="times as fast as a full run",
+        )
+        for way, name, least in (
+            ("by the first", "first", 1.8),
+            ("by the second", "second", 12.5),
+            ("by both, as chosen", "chosen", 14.2),
+        )
+    ),
+    *(
+        Target(
+            f"a thousand late rows {late}, row groups of {groups}",
+            "replay",
+            "full / amend",
+            least=least,
+            where={"late": late, "row groups": groups},
+            unit="times as fast as a full run",
+        )
+        for late, groups, least in (
+            ("within an hour", "1M", 23),
+            ("within an hour", "16K", 37),
+            ("spread over all", ("1M", "16K"), 2.6),
+        )
+    ),
+    Target("the plan that is chosen, random patterns", "replay", "chosen / full, worst", most=1.1, unit="of a full run"),
+    Target(
+        "time to plan, patterns of 32",
+        "replay_thesis",
+        "planning, most ms",
+        most=100,
+        where={"case": "m = 32"},
+        unit="ms",
+    ),
+    Target("an index of one column of 33 M rows", "windows", "index, KiB", most=200, where={"rows": 33_000_000}, unit="KiB"),
+    Target("to write it", "windows", "to write it, CPU s", most=1.5, where={"rows": 33_000_000}, unit="s"),
+    Target(
+        "windows of 35 blocks a slide, from the index",
+        "windows",
+        "read / index",
+        least=15,
+        where={"windows": 61, "case": "row groups as long as blocks"},
+        unit="times as fast as from all rows",
+    ),
+    Target(
+        "windows, as chosen between the index and all rows",
+        "windows",
+        "auto / best",
+        most=1.25,
+        where={"case": "row groups as long as blocks"},
+        unit="of the better way",
+    ),
+    *(
+        Target(
+            f"a gate for one event in {round(1 / share):,}, {said}",
+            "gate",
+            "gate / without",
+            least=least,
+            where={"case": case, "crashes": share},
+            unit="of the rate without",
+        )
+        for said, case, share, least in (
+            ("before many partial matches", "any rises", 1e-5, 1),
+            ("before an operator in Python", "one rise, in Python", 1e-4, 5),
+        )
+    ),
 )
