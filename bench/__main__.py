@@ -43,6 +43,7 @@ NAMES = (
     "lineage",
     "longest",
     "windows",
+    "situations",
     "replay",
     "replay_thesis",
     "gate",

@@ -87,6 +87,9 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "cli": Bars(["form", "lateness"], ["afa run, M events/s", "push_many, M events/s"], label="M events/s of CPU time"),
     "windows": Lines("slide, s", ["read, CPU s", "index, CPU s", "naive, CPU s"], by="case", log_x=True, log_y=True, label="CPU s"),
     "gate": Bars(["case", "crashes"], ["gate, M events/s", "without, M events/s"], log_y=True, label="M events/s"),
+    "situations": Lines(
+        "window", ["M readings/s", "two-phase, M readings/s"], by="pattern", log_x=True, log_y=True, label="M readings/s"
+    ),
     "replay": Bars(["large", "row groups"], ["full, CPU s", "replay, CPU s"], log_y=True, label="CPU s"),
     "replay_thesis": Bars(
         ["case"], ["full / replay", "most", "least"], log_y=True, label="CPU time of a full run, of that of replay"

@@ -373,4 +373,68 @@ TARGETS = (
             ("before an operator in Python", "one rise, in Python", 1e-4, 5),
         )
     ),
+    Target(
+        "situations: aggressive drivers, W = 300",
+        "situations",
+        "M readings/s",
+        least=66,
+        where={"pattern": "aggressive drivers", "readings": 20_000_000},
+        unit="M readings/s",
+    ),
+    Target(
+        "the same, 10,000 keys in turn",
+        "situations",
+        "M readings/s",
+        least=11,
+        where={"pattern": "aggressive drivers, keys in turn"},
+        unit="M readings/s",
+    ),
+    *(
+        Target(
+            f"situations: A starts B before C overlaps D, W = {window:,}",
+            "situations",
+            "M readings/s",
+            least=least,
+            where={"pattern": "disconnected", "window": window},
+            unit="M readings/s",
+        )
+        for window, least in ((500, 57), (5_000, 56), (20_000, 43), (100_000, 24))
+    ),
+    Target(
+        "situations: conditions over three columns of floats",
+        "situations",
+        "conditions alone, M readings/s",
+        least=60,
+        unit="M readings/s",
+    ),
+    Target(
+        "situations: A before B before C, W = 2,000",
+        "situations",
+        "M matches/s",
+        least=1,
+        where={"pattern": "Q3", "window": 2_000},
+        unit="M matches/s",
+    ),
+    Target(
+        "situations: 10 % late by up to 1,000", "situations", "late, relative to in order", least=0.5, unit="of the rate in order"
+    ),
+    Target(
+        "situations: one late reading, outside the operator",
+        "situations",
+        "stage alone, us",
+        most=20,
+        where={"readings one by one": ("late, as random readings are", "late, each changes all situations")},
+        unit="microseconds",
+    ),
+    *(
+        Target(
+            f"situations: {relation}, durations 1:1, time to the decision",
+            "situations",
+            "time to the decision, relative to the last end",
+            most=most,
+            where={"relation": relation, "durations a : b": "1:1"},
+            unit="of the time to the last end",
+        )
+        for relation, most in (("overlaps", 0.63), ("meets", 0.53), ("before", 0.91))
+    ),
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from afa import Keyed, Punctuation
-from bench import data, swaps, workloads
+from bench import data, situation_readings, swaps, workloads
 from bench.__main__ import NAMES, main
 from bench.baselines import can, ipm, restart
 from bench.baselines.ordered import BufferAndSort
@@ -24,6 +24,7 @@ from bench.measure import Options
 from bench.plots import PLOTS
 from bench.queries import q1, q2
 from bench.targets import TARGETS, Target
+from bench.two_phase import TwoPhase
 
 WINDOW = 60
 
@@ -169,6 +170,34 @@ def test_swapped_arcs_serve_as_counted_without_an_automaton(d: int, engine: str)
     assert inside.final == wanted > 0
     again = restart.run(of, swapped, WINDOW, engine)
     assert again.final == swaps.expected(of, swapped.at, swapped.signs, replay=True) > 0
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        situation_readings.AGGRESSIVE,
+        situation_readings.Q3,
+        "a before|meets|starts|finishes b and a contains|overlapped_by c",
+        "b equals|during|met_by a and c after|started_by|finished_by b",
+        "a overlaps|before b and b finishes|contains|before c and a before|overlaps c",
+    ],
+)
+def test_two_phases_find_the_matches_whose_situations_end(where: str, engine: str) -> None:
+    table: dict[str, Any] = {name: situation_readings.holds(1500, (1, 6), (1, 4), seed) for seed, name in enumerate("abc")}
+    table["le"] = np.arange(1500)
+    pattern = situation_readings.pattern(where, 40, 3)
+    op, joined = pattern.operator(engine=engine), TwoPhase(pattern)
+    ours, theirs = set(), list[Any]()
+    for batch in situation_readings.cut(table, 400):
+        out, found = op.push_many(batch), joined.push(batch)
+        ours |= set(zip(*(out[f"{name}_ts"].tolist() for name in "abc")))
+        theirs += zip(*(found[name].tolist() for name in "abc"))
+    ends = {name: np.flatnonzero(np.diff(table[name], prepend=False, append=False)) for name in "abc"}
+    until = {name: dict(zip(at[0::2].tolist(), at[1::2].tolist())) for name, at in ends.items()}
+    lasts = {starts: max(until[name][ts] for name, ts in zip("abc", starts)) for starts in ours}
+    wanted = {starts for starts, last in lasts.items() if last < 1500 and last - min(starts) < 40}
+    assert len(theirs) == len(set(theirs)), "each once"
+    assert set(theirs) == wanted != set()
 
 
 # -- every benchmark runs ----------------------------------------------------------------------------------------------------
