@@ -31,6 +31,16 @@ MAGIC, VERSION = b"AFAL", 1
 _MISSING: Any = object()
 
 
+class _Within:
+    """Calls of an operator within a call of its chain, which makes them all or nothing."""
+
+    def call(self, work: Any, *args: Any, **options: Any) -> Any:
+        return work(*args, **options)
+
+    def either(self, alone: Any, work: Any, *args: Any) -> Any:
+        return work(*args)
+
+
 class Chain:
     """Operators one after another.
 
@@ -136,12 +146,44 @@ class Chain:
 
     def _through(self, come: Come) -> Output:
         """Carry out a net call of single items."""
-        out: Output = []
-        for i, link in enumerate(self.links):
-            if i:
-                come = Come(link._core.resolved([_event(link._core, item) for item in out]))
+        first = self.links[0]
+        out: Output = first.run(come, True) if isinstance(first, Around) else first._core.run(come.parts, True)
+        return self._on(0, out)
+
+    def _on(self, place: int, out: Output) -> Output:
+        """Take what one operator gives through those behind it."""
+        for before, link in itertools.pairwise(self.links[place:]):
+            come = Come(link._core.resolved([_event(link._core, item, before._core.keys) for item in out]))
             out = link.run(come, True) if isinstance(link, Around) else link._core.run(come.parts, True)
         return out
+
+    def through(self, place: int, change: Callable[[Any], Output]) -> Output:
+        """Change one of the operators, as a call of the chain: what it gives goes through those behind it.
+
+        Parameters
+        ----------
+        place : int
+            Which of ``links``.
+        change : callable
+            Is called with the operator, and returns what it gives: ``lambda op: op.push_arc(insert(arc))``,
+            ``lambda op: op.redefine("hot", "x > 9")``.
+
+        Returns
+        -------
+        list of Change and Punctuation
+            Of the last operator.
+        """
+        found: Output = self._calls.call(self._through_one, place, change)
+        return found
+
+    def _through_one(self, place: int, change: Callable[[Any], Output]) -> Output:
+        core = self.links[place]._core
+        core.calls = _Within()
+        try:
+            out = change(self.links[place])
+        finally:
+            core.calls = self._calls
+        return self._on(place, out)
 
     def _found(self, come: Come) -> tuple[Found, Table]:
         """Carry out a net call that brings tables. Returns its output, and the table that came to the last operator."""
@@ -257,13 +299,14 @@ def _check_fit(one: Core, other: Core) -> None:
             )
 
 
-def _event(core: Core, item: Any) -> tuple[str, Any, Hashable]:
-    """Return what an operator gives as an event of the next."""
+def _event(core: Core, item: Any, keys: Any = None) -> tuple[str, Any, Hashable]:
+    """Return what an operator gives as an event of the next; ``keys``: how its own keys are made."""
     if not isinstance(item, Change):
         return "event", item, None
     schema = core.taken
     if schema is not None:
         named = dict(zip(item.payload._fields, item.payload)) if hasattr(item.payload, "_fields") else {}
+        named = dict(zip(keys.names, keys.parts(item.key))) | named if keys is not None else named
         item = item._replace(payload=schema.record({name: named[name] for name in _names(schema, named)}))
     key = None if core.keys is None else take_key(core.keys.of_change(item))
     return "event", item, key

@@ -134,6 +134,35 @@ def test_a_call_is_all_or_nothing() -> None:
     assert len(chain.push(insert(Tick("a", 5), 2))) == 1
 
 
+def test_the_key_goes_with_a_match() -> None:
+    """An event class that has the key's field gets it from the match's key, row by row as in tables."""
+
+    class Named(NamedTuple):
+        key: str
+        by: int
+
+    second = Automaton(start="0", final={"1"}, event=Named, arcs=[Arc("0", "1", "key == 'a' and by > 1")])
+    chain = Chain(Keyed(RISES, key="key", window=9), Keyed(second, key="key", window=9))
+    out = [found for le, x in enumerate((1, 5)) for key in "ab" for found in chain.push(insert(Tick(key, x), le))]
+    assert [(found.key, found.le) for found in out] == [("a", 1)]
+    table = {"key": ["a", "b"] * 2, "x": [1, 1, 5, 5], "le": [20, 20, 21, 21]}
+    assert chain.push_many(table)["key"].tolist() == ["a"]
+
+
+def test_one_of_the_operators_is_changed() -> None:
+    """A condition that changes, or an arc, is a call of the chain: what it gives goes on."""
+    shown = Automaton(start="0", final={"1"}, event=Tick, register=Rise(), arcs=[Arc("0", "1", "True", "Rise(x)", name="all")])
+    chain = Chain(Keyed(shown, key="key", window=100), Derive(Rise, high=Situation("by > 3")))
+    chain.push_many([insert(Tick("a", x), le) for le, x in enumerate((1, 5, 6, 2))])
+    out = chain.through(1, lambda op: op.redefine("high", "by > 5", le=0))
+    assert [(tuple(change.payload), change.diff) for change in out] == [(("high", 1, 3), -1), (("high", 2, 3), 1)]
+    with pytest.raises(AfaError, match="one reading of a key at a time"):
+        chain.through(0, lambda op: op.push_arc(insert(Arc("0", "1", "x > 5", "Rise(x + 1)", name="more"), 1, 3)))
+    with pytest.raises(ZeroDivisionError):
+        chain.through(0, lambda op: [op.push_arc(retract(Arc("0", "1", "True", "Rise(x)", name="all"), 0, 9)), 1 // 0])
+    assert chain.push(insert(Tick("a", 9), 4))[0].payload[:3] == ("high", 4, None)
+
+
 def test_what_it_refuses() -> None:
     """Operators that don't fit, none, one twice; snapshots of others."""
     one, other = _links("auto")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,17 +19,11 @@ from afa.frames.frame_reading import End
 from afa.frames.slicing import Rows
 from afa.frames.threads import cores
 from afa.frames.through import taken
+from afa.operator.maker import Spanned
 from punctuation.time import BEGINNING, FOREVER
 
 ROWS = 1 << 20
 """How many rows a slice has at least: an operator costs some 0.1 s once."""
-
-
-class Spanned(NamedTuple):
-    """How long matches last at most, in ticks, and the columns of which the least is where one begins."""
-
-    within: int
-    starts: Sequence[str]
 
 
 def slices(plan: Asked, rows: Rows, workers: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:

@@ -11,7 +11,7 @@ from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.maker import makes_operators
+from afa.operator.maker import makes_operators, signed
 from afa.operator.operator import EngineName, Matching
 from punctuation.durations import Duration
 from punctuation.late import Policy
@@ -21,6 +21,7 @@ KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 _MISSING: Any = object()
 
 
+@signed
 class Keyed(Matching):
     """Match an automaton in each of many streams, told apart by a key. Calls, interrupts and threads: as of `Operator`.
 

@@ -16,7 +16,7 @@ from afa.model.automaton import Automaton
 from afa.operator import snapshot, tables
 from afa.operator.call import Core, Output
 from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.maker import makes_operators
+from afa.operator.maker import makes_operators, signed
 from afa.operator.match_lineage import lineage_in
 from afa.operator.named_swap import named_swap
 from afa.operator.operator_funnel import funnel_in
@@ -332,6 +332,7 @@ class Matching:
         self._core.calls.call(self._core.check)
 
 
+@signed
 class Operator(Matching):
     """Match an automaton over a stream whose events come late, out of order and revised.
 
@@ -431,7 +432,7 @@ class Operator(Matching):
 
     def __new__(cls, automaton: Any = None, **options: Any) -> Any:
         """Make an operator; of a pattern that is no automaton (`TemporalPattern`) the one that it makes of itself."""
-        return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(None, options)
+        return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(False, options)
 
     def __init__(
         self,

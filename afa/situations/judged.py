@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.conditions.condition import Condition
-from afa.errors import AfaError
+from afa.errors import AfaError, did_you_mean
 from punctuation.time import BEGINNING, FOREVER
 
 
@@ -74,7 +74,8 @@ class Judged:
             There is no such definition.
         """
         if name not in self.names:
-            raise AfaError(f"expected the name of a definition, of {', '.join(self.names)}, but got {name!r}")
+            hint = did_you_mean(str(name), self.names)
+            raise AfaError(f"expected the name of a definition, of {', '.join(self.names)}, but got {name!r}{hint}")
         number = self.names.index(name)
         line = self.lines[number]
         then = [] if re == FOREVER else [InForce(re, self.at(line, re).condition)]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from afa.errors import AfaError
-from afa.frames.time_slices import Spanned
 from afa.operator.keyed import Keyed
+from afa.operator.maker import Spanned
 from afa.operator.operator import Operator
 from afa.schema import Schema
 from afa.situations.deriving import Deriving
@@ -22,10 +22,9 @@ from afa.situations.told_forms import Telling, instants
 def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
     """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
     tick, order = options.pop("tick", None) or pattern.tick, options.pop("sequence", None)
-    for name, own in (("window", pattern.window), ("key", pattern.key)):
-        given = options.pop(name, None)
-        if given is not None and own is not None and given != own:
-            raise AfaError(f"expected the pattern's own {name}={own!r} but got {name}={given!r}")
+    window = options.pop("window", None)
+    if window is not None and window != pattern.window:
+        raise AfaError(f"expected the pattern's own window={pattern.window!r} (within) but got window={window!r}")
     pattern = pattern.bound(tick)
     options |= {"window": pattern.window, "tick": tick}
     if key is None and options.pop("threads", 1) != 1:

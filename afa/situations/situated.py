@@ -84,6 +84,9 @@ class Situated(Around):
                 _Of(stage.event_schema), core.keys.names[0] if core.keys.single else core.keys.names, core.tick
             )
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.stage.judged.names)}, at {self.operator!r})"
+
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def run(self, come: Come, net: bool) -> Output:

@@ -92,6 +92,11 @@ class Derive(Situated):
         super().__init__(stage, Operator(automaton, **options) if key is None else Keyed(automaton, key=key, **options))
         self._said = (event, key, returns, sequence, tick, definitions)
 
+    def again(self, key: Any = None) -> Derive:
+        """Make another one with the same definitions, that has taken nothing; ``key``: in place of its own."""
+        event, own, returns, sequence, tick, definitions = self._said
+        return Derive(event, key=key or own, returns=returns, sequence=sequence, tick=tick, **definitions)
+
     def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
         """Make the operator that ``snapshot`` of one with these definitions has saved; this one stays as it is.
 

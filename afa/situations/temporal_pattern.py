@@ -229,11 +229,24 @@ class TemporalPattern:
         AfaError
             An option is one that the pattern says, or that does not go with readings that may be revised.
         """
-        return made(self, options.pop("key", None) or self.key, options)
+        key = options.pop("key", None)
+        if None not in (key, self.key) and _names(key) != _names(self.key):
+            raise QueryError(f"expected the pattern's own key={self.key!r} but got key={key!r}")
+        return made(self, key or self.key, options)
 
     def as_operator(self, key: Any, options: dict[str, Any]) -> Situated:
-        """Make what ``Operator(pattern, ..)`` is, and ``Keyed(pattern, key=.., ..)``."""
-        return made(self, key, options)
+        """Make what ``Operator(pattern, ..)`` is (``key`` False), and ``Keyed(pattern, key=.., ..)``.
+
+        Raises
+        ------
+        AfaError
+            The pattern has a key, for an `Operator`; neither it nor the call says one, for a `Keyed`.
+        """
+        if key is False and (self.key is not None or "key" in options):
+            raise QueryError(f"expected Keyed, or pattern.operator(), for key={options.get('key', self.key)!r} but got Operator")
+        if key is None and self.key is None:
+            raise QueryError("expected key=, the column or columns that make the key, but got Keyed without one")
+        return self.operator(**options, **({"key": key} if key else {}))
 
     def operator_by(self, key: str, **options: Any) -> Situated:
         """Make an operator that matches within the values of another column than the key, which readings need not have."""
@@ -334,6 +347,10 @@ class TemporalPattern:
         where = " and ".join(map(str, self.constraints))
         definitions = ", ".join(each.name for each in self.definitions)
         return f"TemporalPattern({definitions}{f': {where}' if where else ''}, within={self.window!r})"
+
+
+def _names(key: Any) -> tuple[Any, ...]:
+    return (key,) if isinstance(key, str) else tuple(key)
 
 
 def _pattern(parts: _Parts) -> TemporalPattern:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import FOREVER, AfaError, LateEventError, Punctuation, SnapshotError, insert, retract
+from afa import FOREVER, AfaError, LateEventError, Punctuation, SnapshotError, find, insert, retract
 from afa.situations import Derive, Situation
 from tests.situations.derived import aggregate, situations
 
@@ -146,3 +146,15 @@ def test_durations_with_units_and_refusals() -> None:
         Derive(Reading, tick="s", a=Situation("a", at_least=30)).resumed(op.snapshot())
     with pytest.raises(AfaError, match="names beside name, ts and te"):
         Derive(Reading, a=Situation("a"), returns={"ts": "count(a)"})
+
+
+def test_a_whole_frame() -> None:
+    """`find` takes situations alone: gaps and islands of a frame."""
+    frame = {"key": ["k", "l", "k", "k"], "a": [False] * 4, "x": [1.0, 1.0, 0.0, 1.0], "at": [1, 2, 4, 6]}
+    found = find(Derive(Reading, key="key", b=Situation("x > 0.5")), frame, time="at")
+    assert [(key, ts, te) for key, ts, te in zip(found["key"], found["ts"], found["te"])] == [
+        ("k", 1, 4),
+        ("l", 2, None),
+        ("k", 6, None),
+    ]
+    assert repr(Derive(Reading, b=Situation("x > 0.5"))).startswith("Derive(b, at ")

@@ -14,5 +14,5 @@ def test_worlds(engine: str, block: int) -> None:
     for i in range(3 if engine == "compiled" else 8):
         done = run(77_000_000 + 100 * block + i, engine)
         steps, checked = steps + done[0], checked + done[1]
-    assert steps > 20
+    assert steps > 10
     assert checked > 0
