@@ -63,7 +63,7 @@ class PatternExplanation(NamedTuple):
         lines = [f"decided {each}" for each in self.decided]
         lines += [f"duration of {each}" for each in self.durations]
         lines += [f"cost: {each}" for each in self.costs]
-        return "\n".join([*map(str, self.states), *map(str, self.arcs), *lines])
+        return "\n".join([*lines, *map(str, self.states), *map(str, self.arcs)])
 
 
 def explained(plan: Plan, constraints: Sequence[Constraint], within: Any) -> PatternExplanation:
