@@ -35,7 +35,7 @@ def holds(n: int, on: tuple[int, int] = ON, off: tuple[int, int] = OFF, seed: in
 
 def names(definitions: int) -> str:
     """Names of so many definitions."""
-    return "abcdefghij"[:definitions]
+    return "abcdghijkl"[:definitions]  # conditions call an event e
 
 
 def readings(n: int, definitions: int) -> dict[str, Column]:
