@@ -37,6 +37,9 @@ APART = 584
 """Words between them: if each began at a multiple of a large power of two, they would fight for the same places in the cache."""
 LASTING = {"undo": 1 << 19, "log": 1 << 19}
 """How much of them stays when a large call has ended."""
+SOONER = 8
+"""By what factor they grow in place: each time the work begins anew. By 2 the first 20,000 events, of 42 matches each, took 1.5
+times as long. What nobody writes to is no memory yet."""
 
 
 def _larger(n: int) -> int:
@@ -190,7 +193,8 @@ class Memory:
 
     def grow(self, what: str, least: int = 0) -> None:
         """Make one kind of scratch at least twice as large, or raise MemoryError. Undo log and output log stay."""
-        size = 2 * self.sizes[what]
+        sooner = SOONER * self.sizes[what]
+        size = sooner if what in LASTING and sooner <= self._rooms[what] else 2 * self.sizes[what]
         while size < least:
             size *= 2
         if what == "rows" and size > k.COUNT:
