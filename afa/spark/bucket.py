@@ -9,7 +9,7 @@ late depends on the watermark alone, never on which rows share a bucket.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgpack
@@ -61,6 +61,7 @@ class Bucket:
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
         self._changed: Difference | None = None  # what the job asks for since
+        self._redefined: tuple[Mapping[str, str], int] = {}, BEGINNING  # conditions of definitions that this batch puts in force
         self._windows = Windows([(BEGINNING, job.window)])
         self._delay = self._past = job.delay  # the longest that the watermark was ever behind; that before this job
         self._faults = None if job.stop_on_fault else Faults()
@@ -117,7 +118,7 @@ class Bucket:
         faults.taken()
         core.keys = Keys(core.automaton, self._job.key)
         self._core, self._faults = core, None if self._job.stop_on_fault else faults
-        self._stages = Stages(self._job.asked, core, self._job.keys, stages)
+        self._stages = Stages(self._job.asked.as_made(self._base), core, self._job.keys, stages)
         if self._faults is None:
             core.faults = None
             core.engine.let_raise()
@@ -153,7 +154,7 @@ class Bucket:
             code, said = self._logged.of_code(changed, present)
             if changed.window is not None:
                 self._windows.change(present, self._job.window)
-            self._changed, self._code = None, self._job.recipe
+            self._redefined, self._changed, self._code = (changed.conditions, present), None, self._job.recipe
         step, told = None, Answer([], [], [])
         if arcs or code or self._logged.waits < promised:  # else a promise changes nothing: all buckets are at one place in the log
             step, told = self._logged.take(arcs, promised, code)
@@ -181,7 +182,9 @@ class Bucket:
         stages.take(waited, promised if is_new else None)
         if step is not None and (step.gone or step.come):
             core.arcs.replace(self._logged.ledger.table(core.progress.floor), step.gone, step.come)
+        stages.redefine(*self._redefined)
         stages.take(rows)
+        self._redefined = {}, BEGINNING
         return assemble(stages.logged(final, self._faults), self._like, core)
 
     def _check_present(self, present: int) -> None:
@@ -202,7 +205,9 @@ class Bucket:
         if promised > BEGINNING or self._job.since or events is None:
             return []
         early = events.filter(pc.less(events["le"], 0))
-        if not len(early) or (self._job.speculation is None and not self._core.arcs.table.timeouts):
+        readings = self._job.asked.readings
+        clocked = self._core.arcs.table.timeouts or (readings is not None and (readings.clocked or self._lifetimes))
+        if not len(early) or (self._job.speculation is None and not clocked):
             return []
         reason = (
             f"expected times from 1970 on, where Spark's watermark begins, but got {len(early)} rows before it: what waits for the "
@@ -216,8 +221,8 @@ class Bucket:
         """Return rows, each with the lifetime that its time says, be it by the one window, which the operator gets to know."""
         if len(self._windows.spans) == 1:
             self._core.window = self._windows.spans[0][1]
-        if rows is None:
-            return None
+        if rows is None or self._job.asked.readings is not None:  # a reading without an end holds until the next one
+            return rows
         rows = self._windows.lived(rows)
         if self._lifetimes:
             ends = pc.max(rows.filter(pc.less(rows["re"], FOREVER))["re"]).as_py()
@@ -250,12 +255,13 @@ class Bucket:
                 return watermark + 1
             longest = self._windows.longest
             last = watermark - 1 if longest is None else watermark + longest // 1000
-            if self._lifetimes:
+            if self._lifetimes and self._job.asked.readings is None:
                 last = self._end // 1000
             if last >= watermark:
                 waits.append(last + 1)
-        if self._stages.waits is not None:
-            waits.append(watermark + self._stages.waits // 1000 + 1)
+        wakes = self._stages.wakes(watermark, self._lifetimes)
+        if wakes is not None:
+            waits.append(wakes)
         return min(waits, default=None)
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
@@ -287,8 +293,8 @@ class Bucket:
     def save(self, incremental: bool) -> bytes:
         """Return the state, or what has changed of it since the last time."""
         recipes = None if incremental else [self._base, self._code]
-        blob = self._core.calls.call(snapshot.save, self._core, incremental)
         held, stages = self._held.save(incremental), self._stages.save(incremental)
+        blob = self._core.calls.call(snapshot.save, self._core, incremental)
         return _packed(self._state(self._logged.save(incremental), recipes, blob, held, stages))
 
     def _state(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes, stages: Sequence[bytes]) -> list[Any]:

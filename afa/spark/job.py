@@ -149,6 +149,8 @@ def job_of(
     schema = automaton.event_schema
     if schema is None or not schema.scalar or not automaton.register_schema.scalar:
         raise AfaError(f"expected an automaton with event= and scalar fields (Spark's columns have types) but got {automaton!r}")
+    if not events_of(automaton, asked).scalar:
+        raise AfaError(f"expected readings with scalar fields but got {events_of(automaton, asked).describe()}")
     automaton = automaton.bound("us")
     keys = (key,) if isinstance(key, str) else tuple(key)
     if not keys or not all(isinstance(name, str) for name in keys):
@@ -167,6 +169,11 @@ def job_of(
             raise AfaError(f'expected {name}="report" or "stop" but got {name}={choice!r}')
     if asked.choose is not None and longest:
         raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
+    if members is not None and asked.readings is not None:
+        raise AfaError(
+            f"expected a temporal pattern without members=, as instants stand behind its matches, but got members={members!r}; "
+            f"returns= tells of the readings of its situations"
+        )
     if members is not None:
         _check_members(automaton, asked, sequence, members)
     ticks = None if window is None else microseconds(window, "window")

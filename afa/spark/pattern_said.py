@@ -1,4 +1,5 @@
-"""What a pattern says itself: a query its key, its window, its order and its stages; an automaton none of it."""
+"""What a pattern says itself: a query its key, its window, its order and its stages; a temporal pattern its key, its window and the
+stage that derives instants; an automaton none of it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from afa.errors import AfaError
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.job import Job
+from afa.spark.readings_asked import readings_asked
 from afa.spark.stages import NONE, Asked
 
 
@@ -23,7 +26,7 @@ class Said(NamedTuple):
     window: str | timedelta | None
     sequence: str | None
     asked: Asked  # the stages around its operator
-    query: Query | None  # which said all this
+    pattern: Query | TemporalPattern | None  # which said all this
 
 
 def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: str | None) -> Said:
@@ -32,8 +35,10 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
     Raises
     ------
     AfaError
-        An argument says what the query says; there is no key; ticks are no microseconds; ``having=``.
+        An argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``.
     """
+    if isinstance(pattern, TemporalPattern):
+        return _of_situations(pattern, key, window, sequence)
     if isinstance(pattern, Builder):
         pattern = pattern.query(tick=pattern.tick or "us")
     asked, query = NONE, pattern if isinstance(pattern, Query) else None
@@ -48,6 +53,23 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
     if key is None:
         raise AfaError("expected the names of key columns but got key=None")
     return Said(pattern, key, window, sequence, asked, query)
+
+
+def _of_situations(pattern: TemporalPattern, key: Any, window: Any, sequence: str | None) -> Said:
+    """Return a temporal pattern's automaton, and what is said of it. ``sequence`` orders readings, not instants."""
+    if window is not None:
+        raise AfaError(f"expected no window= beside a temporal pattern, which says it itself (within=), but got window={window!r}")
+    own = None if pattern.key is None else (pattern.key,) if isinstance(pattern.key, str) else tuple(pattern.key)
+    given = None if key is None else (key,) if isinstance(key, str) else tuple(key)
+    if own is not None and given not in (None, own):
+        raise AfaError(f"expected the pattern's own key={pattern.key!r} but got key={key!r}")
+    key = pattern.key if key is None else key
+    if key is None:
+        raise AfaError("expected the names of key columns but got key=None, and the pattern has no key")
+    readings = readings_asked(pattern, sequence)
+    asked = Asked(event=pattern.event_schema.cls, readings=readings)
+    window = timedelta(microseconds=readings.span)
+    return Said(pattern.automaton, key, window, None, asked, pattern)
 
 
 def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None, str | None]:

@@ -17,6 +17,7 @@ from afa.language.query import Query
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
+from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
 from afa.spark.job import Job, job_of
 from afa.spark.metrics import name_of, observed
@@ -35,7 +36,7 @@ log = logging.getLogger("afa.spark")
 
 
 def match(
-    automaton: Automaton | Query | Builder,
+    automaton: Automaton | Query | Builder | TemporalPattern,
     *,
     key: str | Sequence[str] | None = None,
     time: str,
@@ -61,10 +62,11 @@ def match(
 
     Parameters
     ----------
-    automaton : Automaton or Query, or what the words of `afa.language` have put together
-        A query says key, window and sequence itself. An automaton has ``event=``, whose fields are columns. Times in its functions
-        are microseconds since 1970, and so are timestamps and dates in int and float fields; intervals are microseconds, and so is
-        `afa.span`. A number that a field's type can't hold makes a bad row.
+    automaton : Automaton, Query or TemporalPattern, or what the words of `afa.language` have put together
+        A query says key, window and sequence itself, a temporal pattern its window and perhaps its key. An automaton has
+        ``event=``, whose fields are columns. Times in its functions are microseconds since 1970, and so are timestamps and dates
+        in int and float fields; intervals are microseconds, and so is `afa.span`. A number that a field's type can't hold makes a
+        bad row.
     key : str or sequence of str
         The columns that make the key.
     time : str
@@ -153,6 +155,8 @@ def match(
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
+        if arcs is not None and asked.readings is not None:
+            raise AfaError("expected no arcs= beside a temporal pattern, whose arcs follow from where=, but got some")
         if arcs is None and isinstance(automaton, Automaton):
             check_whole(automaton)
         if end not in ("latest", "forever"):
@@ -189,13 +193,15 @@ def match(
             if checkpoint is not None:
                 job = job._replace(moved=moved(events.sparkSession, checkpoint, job))
         tell_of_python(job)
-        if arcs is None and events.isStreaming:
+        if arcs is None and asked.readings is None and events.isStreaming:
             _tell_alone()
         typed = typed_rows(rows, job, time, until, diff)
         parts = packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
         if arcs is not None:  # for buckets that are no more, too: a batch may have no other rows
             parts = parts.unionByName(to_all(arcs, ARC, "value", _woken(job)))
-        if not events.isStreaming and (arcs is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)):
+        timed_out = any(arc.kind == TIMEOUT for arc in automaton.arcs)
+        clocked = timed_out or (asked.readings is not None and (asked.readings.clocked or until is not None))
+        if not events.isStreaming and (arcs is not None or clocked):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
             parts = parts.unionByName(to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
         grouped = labelled(parts, _woken(job)).groupBy("bucket")
@@ -210,7 +216,7 @@ def match(
         found = finished(found, job, events.schema)
         if not events.isStreaming:
             return found
-        behind = ahead is not None or any(arc.kind == TIMEOUT for arc in automaton.arcs)
+        behind = ahead is not None or clocked
         if not first and asked.choose is None:  # what is chosen may change behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.delay, behind))
         found = observed(found, name_of(job, name), list(automaton.states) if metrics else None)

@@ -2,6 +2,7 @@
 
     {"start": "a", "final": ["c"], "event": "Tick(price: float)", "register": "Falls(total: float) = (0.0,)", "arcs": [..],
      "keys": ["symbol string"], "sequence": null, "lifetimes": false, "window": 60000000, "buckets": 16, "since": 0,
+     "situations": {"definitions": [["slow", 60000000, null]], ..}, "conditions": {"slow": "p99 > 0.5"},
      "before": null, "choose": {"window": 60000000, "start": ["choose1"], "end": ["choose2"], ..}, "held": {"start": "7c1..", ..}}
 
 An arc is its JSON (`afa.expression.wire`); where it can't be written as text,
@@ -13,7 +14,8 @@ globals that the code reads plain data and functions of the same module; of anyt
 Python nothing is claimed.
 
 What is carried over holds from *the present* on, which is the same for all keys: arcs that the job has no more end there, new ones
-begin there, and events from there on have the new window. All else is refused.
+begin there, events from there on have the new window, and readings from there on are judged by the new conditions. All else is
+refused.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 Recipe = Mapping[str, Any]
 FIXED = {
     "before": "negation at the start (with what it looks back by)",
+    "situations": "situations (readings, durations, within, aggregates, sequence=)",
     "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
     "rows": "rows of matches (ALL ROWS PER MATCH)",
     "start": "start",
@@ -137,11 +140,12 @@ def _globals(code: CodeType) -> Iterator[str]:
 
 
 class Difference(NamedTuple):
-    """What a changed job asks for: texts of arcs that go, and of arcs that come; both windows if they differ."""
+    """What a changed job asks for: texts of arcs that go and come; both windows if they differ; conditions of definitions."""
 
     gone: list[str]
     new: list[str]
     window: tuple[int | None, int | None] | None = None
+    conditions: Mapping[str, str] = {}  # other than before, by the names of definitions
 
 
 def recipe_of(automaton: Automaton, **options: Any) -> Recipe:
@@ -256,7 +260,9 @@ def difference(before: Recipe, now: Recipe) -> Difference:
                 f"expected a new arc that can be written as text but got {item['name']!r}, which only Python can run"
             )
     windows = before["window"], now["window"]
-    return Difference(texts_of(gone), texts_of(come), None if windows[0] == windows[1] else windows)
+    was, now_is = before.get("conditions", {}), now.get("conditions", {})
+    conditions = {name: text for name, text in now_is.items() if was[name] != text}
+    return Difference(texts_of(gone), texts_of(come), None if windows[0] == windows[1] else windows, conditions)
 
 
 def texts_of(arcs: Sequence[Any]) -> list[str]:
@@ -285,4 +291,5 @@ def said(found: Difference) -> str:
     if found.window is not None:
         was, now = ("for ever" if ticks is None else f"{ticks} microseconds" for ticks in found.window)
         told += f"; the window was {was}, is {now}"
+    told += "".join(f"; the condition of {name!r} is {text!r}" for name, text in found.conditions.items())
     return told

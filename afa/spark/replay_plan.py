@@ -18,6 +18,7 @@ from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.replay.witness.boxes import Serving
+from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import Ends, History, Sought, ends_of, sought
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
@@ -34,6 +35,7 @@ from punctuation.time import BEGINNING
 
 log = logging.getLogger("afa.spark")
 SPAN = "interval"
+BETWEEN = "a reading that is left out would change what holds after the one before it"
 
 
 class Options(NamedTuple):
@@ -109,20 +111,23 @@ class Replaying:
     def _found(self, events: DataFrame) -> DataFrame:
         options = self._options
         history = self._history(events)
+        if self._said.asked.readings is not None:
+            return self._run_in_full(Sought(None, None, (), reason=BETWEEN), events)
         ends = ends_of(history, options.end)
         where = sought(history, ends)
         if where.reason is not None:
-            if options.require:
-                raise AfaError(
-                    f"expected a pattern that needs some rare event, with require=True, but got a full run: {where.reason}"
-                )
-            self._tell(SparkPlan(where.witnesses, where.steps, reason=where.reason))
-            return self._in_full(events)
+            return self._run_in_full(where, events)
         assert where.spans is not None
         times = tuple(stretches(where.spans))
         many = len(set(where.spans.key.tolist()))
         self._tell(SparkPlan(where.witnesses, where.steps, len(where.spans), many, times))
         return self._in_spans(history, where, times, ends)
+
+    def _run_in_full(self, where: Sought, events: DataFrame) -> DataFrame:
+        if self._options.require:
+            raise AfaError(f"expected a pattern that needs some rare event, with require=True, but got a full run: {where.reason}")
+        self._tell(SparkPlan(where.witnesses, where.steps, reason=where.reason))
+        return self._in_full(events)
 
     def _tell(self, plan: SparkPlan) -> None:
         self.plan = plan
@@ -173,8 +178,10 @@ class Replaying:
         said, options = self._said, self._options
         given = options._asdict()
         del given["require"]
-        if said.query is not None:
-            return match(said.query, **given)(events)
+        if said.asked.readings is not None:
+            return match(said.pattern, key=said.key, sequence=said.asked.readings.order, **given)(events)  # type: ignore[arg-type]
+        if said.pattern is not None:
+            return match(said.pattern, **given)(events)
         return match(said.automaton, key=said.key, window=said.window, sequence=said.sequence, **given)(events)
 
     def _in_spans(self, history: History, where: Sought, times: Sequence[tuple[int, int]], ends: Ends) -> DataFrame:
@@ -216,7 +223,7 @@ def _servings(job: Job, arcs: DataFrame | None) -> tuple[Serving, ...]:
 
 
 def replay(
-    automaton: Automaton | Query | Builder,
+    automaton: Automaton | Query | Builder | TemporalPattern,
     *,
     key: str | Sequence[str] | None = None,
     time: str,
@@ -237,6 +244,7 @@ def replay(
     Which events a match must contain follows from the automaton. Spark looks for rows that may be the rarest of them, by conditions
     that its readers hold against the table's own statistics, so that files and row groups without any are left out; then, where
     that leaves many, for the next one's around these. The rows of their keys around them, within the window, go through operators.
+    Of a temporal pattern all rows do.
 
     Parameters
     ----------

@@ -1,10 +1,12 @@
-"""The stages of a query around the operator of a bucket, and their state: `LastBefore` in front of it, `Choose` behind it.
+"""The stages of a pattern around the operator of a bucket, and their state: `LastBefore` or `Deriving` in front, `Choose` behind.
 
     rows, promise -> LastBefore -> operator -> Choose -> changes
+                  -> Deriving   ->
 
-A query that begins with a negation has the first one, one with AFTER MATCH SKIP the second; behind that stands the one that tells
-rows (ALL ROWS PER MATCH), whose state follows from that of the operator and the choice. What they hold is kept as blobs: a
-whole one, then one for each save since, of the keys that have changed. What a promise has made final since is forgotten anew.
+A query that begins with a negation has the first one, a temporal pattern that below it, a query with AFTER MATCH SKIP the second;
+behind that stands the one that tells rows (ALL ROWS PER MATCH), whose state follows from that of the operator and the choice. What
+they hold is kept as blobs: a whole one, then one for each save since, of the keys that have changed. What a promise has made final
+since is forgotten anew.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ from afa.operator.keyed import Keyed
 from afa.operator.snapshot import plain, unplain
 from afa.operator.tables import Come, Found, step_of
 from afa.schema import Schema
+from afa.situations.situated import Situated
+from afa.spark.readings_asked import ReadingsAsked
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING
+from punctuation.time import BEGINNING, FOREVER
 from speculation.before_after import After
 from speculation.choose import Choose
 from speculation.last_before import LastBefore
@@ -40,12 +44,12 @@ from speculation.look_back import LookBack
 
 
 class Asked(NamedTuple):
-    """What a query asks for beside an operator: its stages. It travels to the workers as part of the job.
+    """What a pattern asks for beside an operator: its stages. It travels to the workers as part of the job.
 
     Parameters
     ----------
     event : NamedTuple class, optional
-        Of the rows, where a negation at the start adds fields to them.
+        Of the rows, where those of the automaton are others: a negation at the start adds fields, readings become instants.
     before : mapping, optional
         The conditions, the window and the order of its `LastBefore`.
     choose : mapping, optional
@@ -56,6 +60,8 @@ class Asked(NamedTuple):
         For each state of a query a digest of the values that a match holds there.
     rows : Tree, optional
         The query, where each row of a match is told (ALL ROWS PER MATCH).
+    readings : ReadingsAsked, optional
+        The situations of a temporal pattern.
     """
 
     event: Any = None
@@ -64,6 +70,7 @@ class Asked(NamedTuple):
     shown: Any = None
     held: Mapping[str, str] | None = None
     rows: Tree | None = None
+    readings: ReadingsAsked | None = None
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -74,7 +81,20 @@ class Asked(NamedTuple):
             "choose": None if self.choose is None else dict(self.choose),
             "held": self.held and dict(self.held),
             **({} if self.rows is None else {"rows": repr(rows_alike(self.rows))}),
+            **self._of_readings(),
         }
+
+    def as_made(self, recipe: Mapping[str, Any]) -> Asked:
+        """Return the same with the conditions of definitions that an operator was made with, by its recipe."""
+        if self.readings is None:
+            return self
+        return self._replace(readings=self.readings.with_conditions(recipe["conditions"]))
+
+    def _of_readings(self) -> dict[str, Any]:
+        if self.readings is None:
+            return {}
+        situations = {"readings": Schema.of(self.event, "event").describe(), **self.readings.recipe}
+        return {"situations": situations, "conditions": self.readings.conditions}
 
 
 NONE = Asked()
@@ -86,7 +106,8 @@ class Stages:
     def __init__(self, asked: Asked, core: Core, names: Sequence[str], blobs: Sequence[bytes] = ()) -> None:
         self._core, self._names = core, names
         self._blobs = list(blobs)
-        self._looking: LookBack | None = None
+        self._asked = asked
+        self._looking: LookBack | Situated | None = None
         self._choosing: After | None = None
         self._telling: AllRows | None = None
         self._bits = -1
@@ -101,6 +122,11 @@ class Stages:
             for part, without in _newest(part[0] for part in parts):
                 stage.load(part.numbers, part.waiting, without)
             operator = self._looking = LookBack.joined(stage, operator)
+        if asked.readings is not None:
+            derived = asked.readings.stage(asked.event, core.automaton.event)
+            for part, without in _newest(part[0] for part in parts):
+                derived.load(part.numbers, part.waiting, without)
+            operator = self._looking = Situated.put_at(derived, operator)
         if asked.choose is not None:
             operator = self._choosing = After(self._choose(asked, [part[1] for part in parts]), operator)
             prefer = asked.choose["prefer"]
@@ -142,6 +168,14 @@ class Stages:
         if rows is not None:
             self._fresh["looking"].update(dict.fromkeys(self._keys_of(rows)))
         core.take(self._looking.reaches(Come(parts)))
+
+    def redefine(self, conditions: Mapping[str, str], le: int) -> None:
+        """Put other conditions of definitions in force from a time on, within a call."""
+        for name, text in conditions.items():
+            assert self._asked.readings is not None
+            assert isinstance(self._looking, Situated)
+            condition = self._asked.readings.condition(text, self._asked.event)
+            self._core.take(self._looking.redefined(name, condition, le))
 
     def logged(self, before: int, faults: Faults | None) -> Logged:
         """Return, within a call, what has changed; ``before``: what was final when it began.
@@ -186,10 +220,21 @@ class Stages:
             if stage is not None:
                 stage.clean()
 
-    @property
-    def waits(self) -> int | None:
-        """In how many ticks behind the watermark something can be forgotten; None: nothing is held, or for ever."""
-        return max((stage.window for _, stage in self._all if stage and stage.window and stage.keys), default=None)
+    def wakes(self, watermark: int, lifetimes: bool) -> int | None:
+        """Return the watermark (ms) at which something is told or can be forgotten; None: nothing is held, or for ever."""
+        asked = self._asked.readings
+        if asked is None:
+            window = max((stage.window for _, stage in self._all if stage and stage.window and stage.keys), default=None)
+            return None if window is None else watermark + window // 1000 + 1
+        due = self._core.calls.call(self._due)
+        if due == FOREVER:
+            return None
+        told = asked.clocked or lifetimes  # else what is held is forgotten only
+        return max(watermark + 1, -(-due // 1000)) if told else watermark + asked.span // 1000 + 1
+
+    def _due(self) -> int:
+        assert isinstance(self._looking, Situated)
+        return self._looking.stage.due
 
     @property
     def matches(self) -> int:
@@ -203,7 +248,7 @@ class Stages:
         if self._looking is None and self._choosing is None:
             return []
         of = {name: list(keys) if incremental else None for name, keys in self._fresh.items()}
-        blob = self._packed(of)
+        blob = self._core.calls.call(self._packed, of)
         self._blobs = [*self._blobs, blob] if incremental else [blob]
         for keys in self._fresh.values():
             keys.clear()
@@ -224,7 +269,7 @@ class Stages:
             numbers = numbers_of(keys).tolist() if keys else []
             for number in range(count):
                 of[number][name] = [key for key, its in zip(keys, numbers) if its == number]
-        return [[self._packed(each, whole=True)] for each in of]
+        return [[self._core.calls.call(self._packed, each, whole=True)] for each in of]
 
     def _packed(self, of: Mapping[str, Any], whole: bool = False) -> bytes:
         """Return what the stages hold of some keys; None: of all."""
