@@ -328,9 +328,21 @@ class Deriving(Stage):
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 
     def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
-        """Return all but the readings, as plain data; ``keys``: of these only. What columns hold is held row by row then."""
-        self.by_rows()
-        covers = [
+        """Return all but the readings, as plain data; ``keys``: of these only."""
+        lines = [[[each.since, each.condition.text] for each in line] for line in self.judged.lines]
+        return [self._said(), self.promised, self._told, self._withdrawn, lines, self._covers(keys)]
+
+    def _covers(self, keys: Iterable[Hashable] | None) -> list[Any]:
+        """Return the keys of which a situation goes on at the promise, and which ones, by key."""
+        if self.by_column is not None:
+            wanted_ones = None if keys is None else set(keys)
+            found = [
+                [key, FOREVER, [each and [*each, []] for each in going]]
+                for key, going in self.by_column.standings()
+                if wanted_ones is None or key in wanted_ones
+            ]
+            return sorted(found, key=lambda item: repr(item[0]))
+        return [
             [
                 key,
                 line.cover.until,
@@ -339,15 +351,19 @@ class Deriving(Stage):
             for key, line in self._by_key(keys)
             if not line.cover.idle
         ]
-        lines = [[[each.since, each.condition.text] for each in line] for line in self.judged.lines]
-        return [self._said(), self.promised, self._told, self._withdrawn, lines, covers]
 
     def _said(self) -> list[Any]:
         return [list(self.judged.names), self.own, self.order, list(map(_listed, self.telling.form.kinds)), self.fields]
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         """Return the readings that may still be retracted, in an order that does not depend on how they came."""
-        self.by_rows()
+        if self.by_column is not None:
+            wanted_ones = None if keys is None else set(keys)
+            readings = self.tables.readings(self.by_column)
+            found = [
+                Change(payload, le, None, 1, key) for key, le, payload in readings if wanted_ones is None or key in wanted_ones
+            ]
+            return sorted(found, key=lambda change: (repr(change.key), change.le))
         return [
             Change(payload, place[0], re, copies, key)
             for key, line in self._by_key(keys)

@@ -110,7 +110,11 @@ def test_worlds(keyed: bool, seed: int) -> None:
             _net(nets[1], by_rows.push(change))
         elif step < 0.4:
             again = {name: value for name, value in options.items() if name != "late"}
-            by_tables = pattern.restore(by_tables.snapshot(), **again)
+            held = by_tables.stage.numbers(), by_tables.stage.waiting()
+            blob = by_tables.snapshot()
+            by_tables.stage.by_rows()
+            assert held == (by_tables.stage.numbers(), by_tables.stage.waiting())
+            by_tables = pattern.restore(blob, **again)
         elif step < 0.5:
             at = max(promised, clock - 4)
             _net(nets[0], by_tables.redefine("b", f"x > {rng.choice([0.5, 0.7])}", le=at))
