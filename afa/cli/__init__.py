@@ -1,8 +1,9 @@
 """The command line ``afa``: `run` a pattern over a file, `show` a pattern, swap its arcs. Only here typer and rich are imported.
 
 main            commands and options; request: what the user asked for
-load            file.py:name -> Automaton or Query
+load            file.py:name -> Automaton, Query or TemporalPattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
+load_situations what a temporal pattern asks of an input, and which options go with none
 bytes           a file, or standard input
 cut             a stream of bytes -> lines
 read            CSV, JSON lines, Parquet -> Arrow batches

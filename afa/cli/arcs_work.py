@@ -18,6 +18,7 @@ from afa.cli.fault import CommandError, Terminal
 from afa.cli.input_columns import TICKS
 from afa.cli.load import load
 from afa.cli.load_query import is_query
+from afa.cli.load_situations import no_situations
 from afa.draw.words import fence_of, function_text, kind_of
 from afa.language.builder import Builder
 from afa.model.arc import CONSUME, Arc
@@ -135,7 +136,7 @@ def _automaton(pattern: str) -> Automaton:
     """Return the automaton of ``file.py:name``; a query in a file has its columns from an input, which is not here."""
     if is_query(pattern):
         raise CommandError(f"expected --pattern file.py:name but got {pattern}: what its events are only its input says")
-    found = load(pattern)
+    found = no_situations(load(pattern), pattern, "its arcs follow from where=")
     if isinstance(found, Builder):
         found = found.query()
     return found if isinstance(found, Automaton) else found.automaton

@@ -1,4 +1,4 @@
-"""Load PATTERN of the command line: ``file.py:name`` is the automaton or query of that name in a file, ``file.py`` its only one."""
+"""Load PATTERN of the command line: ``file.py:name`` is the pattern of that name in a file, ``file.py`` its only one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from afa.cli.fault import CommandError, one_line
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.situations.temporal_pattern import TemporalPattern
 
 COUNTER = itertools.count()
-PATTERNS = (Automaton, Query, Builder)
+PATTERNS = (Automaton, Query, Builder, TemporalPattern)
 
 
-def load(pattern: str) -> Automaton | Query | Builder:
+def load(pattern: str) -> Automaton | Query | Builder | TemporalPattern:
     """Import the file of ``file.py:name`` under a name of its own and return its automaton or query.
 
     As for ``python file.py``, modules beside the file can be imported while it is.
@@ -46,7 +47,7 @@ def load(pattern: str) -> Automaton | Query | Builder:
     return found
 
 
-def _only(file: str) -> Automaton | Query | Builder:
+def _only(file: str) -> Automaton | Query | Builder | TemporalPattern:
     """Return the one pattern of a file."""
     there = {key: value for key, value in vars(_imported(Path(file), file)).items() if isinstance(value, PATTERNS)}
     if len({id(value) for value in there.values()}) != 1:

@@ -140,6 +140,7 @@ def run(
     What window, sequence and late mean stands in docs/guide/options.md.
 
     A query reads all columns by their names; its key and window are its own, --tick is what one tick is, --sequence its order=.
+    A temporal pattern takes readings; its window is its own, its key where it says one.
 
     [bold]afa run vees.py:two_vees ticks.csv --le time --key symbol --window 7000[/]
     [bold]afa run theft.sase readings.csv --le at[/]
@@ -271,7 +272,7 @@ def show(
     [bold]afa show vees.py:two_vees[/]
     [bold]afa show theft.sase readings.csv --html theft.html --labels names[/]
     """
-    from afa.cli.show import loaded, write_pictures
+    from afa.cli.show import facts, loaded, write_pictures
     from afa.draw.mermaid import mermaid as drawn
     from afa.draw.terminal import table
     from afa.draw.words import final_states
@@ -289,12 +290,10 @@ def show(
         console = Terminal(highlight=False)
         if not console.is_terminal and "COLUMNS" not in os.environ:
             console.width = WIDE
-        schema = automaton.event_schema
         finals = ", ".join(sorted(final_states(automaton)))
         for word, text in (
             ("pattern", pattern),
-            ("event", schema.describe() if schema else "any hashable payload"),
-            ("register", repr(automaton.register)),
+            *facts(automaton, query),
             ("start", automaton.start),
             ("final", finals),
         ):

@@ -16,7 +16,7 @@ Pattern = Annotated[
     str,
     typer.Argument(
         metavar="PATTERN",
-        help="An automaton or a query: [bold]file.py:name[/], the only one: [bold]file.py[/]; "
+        help="An automaton, a query or a temporal pattern: [bold]file.py:name[/], the only one: [bold]file.py[/]; "
         "as text: [bold]file.sase[/], [bold]file.sql[/].",
     ),
 ]

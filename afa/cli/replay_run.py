@@ -13,6 +13,7 @@ from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, Terminal
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
+from afa.cli.load_situations import job_of
 from afa.cli.output_times import in_text
 from afa.cli.read import open_source
 from afa.cli.request import Job
@@ -21,6 +22,7 @@ from afa.model.automaton import Automaton
 from afa.replay.replaying import explain, replay
 from afa.replay.scan_plan import Plan
 from afa.replay.stored import Stored
+from afa.situations.temporal_pattern import TemporalPattern
 
 
 class Replaying(NamedTuple):
@@ -43,7 +45,7 @@ def replay_job(job: Job, asked: Replaying) -> None:
     stored = Stored(asked.source[0] if len(asked.source) == 1 else list(asked.source))
     pattern, job = _pattern(job, stored)
     said: dict[str, Any] = {"time": job.le, "until": job.re, "tick": job.tick}
-    if isinstance(pattern, Automaton):
+    if isinstance(pattern, (Automaton, TemporalPattern)):
         key = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
         said |= {"key": key, "window": job.window, "sequence": job.sequence}
     console = Terminal(stderr=True, highlight=False)
@@ -76,6 +78,9 @@ def _pattern(job: Job, stored: Stored) -> tuple[Any, Job]:
     found = None if is_query(job.pattern) else load(job.pattern)
     if isinstance(found, Automaton):
         return found, _in_ticks(job, stored)
+    if isinstance(found, TemporalPattern):
+        kinds = {field.name: field.type for field in stored.schema}
+        return found, job_of(_in_ticks(job, stored) if found.tick is None else job, found, kinds)
     if not stored.files or not stored.files[0].parquet:
         raise CommandError(f"expected Parquet files for a query, whose columns are its fields, but got {stored.name}")
     return load_query(job, open_source(stored.files[0].path, "parquet"), found)

@@ -19,6 +19,7 @@ from afa.cli.follow import Follow
 from afa.cli.input_columns import TYPES, choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
+from afa.cli.load_situations import job_of, options_of
 from afa.cli.members_column import MembersColumn
 from afa.cli.output_times import with_times
 from afa.cli.read import Source, open_source
@@ -32,6 +33,7 @@ from afa.model.reach import check_whole
 from afa.operator.table_columns import as_arrow
 from afa.reasons import Reasons
 from afa.schema import Schema
+from afa.situations.temporal_pattern import TemporalPattern
 from punctuation.sources import BoundedDisorder
 
 ENDS = ("le", "re")
@@ -40,6 +42,9 @@ ENDS = ("le", "re")
 def run(job: Job) -> None:
     """Carry out ``afa run``. A `CommandError` is the one line that says what is wrong."""
     automaton = None if is_query(job.pattern) else load(job.pattern)
+    if isinstance(automaton, TemporalPattern):
+        _run_situations(automaton, job)
+        return
     if not isinstance(automaton, Automaton):
         check_output(job.output, job.file, job.pattern)
         source = open_source(job.file, job.form)
@@ -71,6 +76,19 @@ def run(job: Job) -> None:
     except AfaError as error:
         raise CommandError(on_the_line(error)) from error
     _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
+
+
+def _run_situations(pattern: TemporalPattern, job: Job) -> None:
+    """Take readings through the operator of a temporal pattern."""
+    check_output(job.output, job.file, job.pattern)
+    source = open_source(job.file, job.form)
+    job = job_of(job, pattern, source.kinds())
+    _check_threads(job, bool(job.keys))
+    try:
+        operator = pattern.operator(**options_of(job))
+    except AfaError as error:
+        raise CommandError(on_the_line(error)) from error
+    _run(pattern.automaton, pattern.event_schema, operator, pattern.automaton.match_schema, source, job)
 
 
 def _run(

@@ -24,6 +24,7 @@ from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
+from afa.cli.load_situations import no_situations
 from afa.cli.output_times import in_text, with_times
 from afa.cli.pace import Pace
 from afa.cli.read import Source, open_source
@@ -40,6 +41,7 @@ from afa.serve.steering import Steering
 from punctuation.sources import BoundedDisorder
 from speculation.cleanse import Cleanse
 
+WHY = "the page steers by arcs, and its arcs follow from where=; afa run takes it"
 EVERY = 0.5
 """So many seconds lie between two looks at the arc log, and at what is held."""
 PAUSE = 0.03
@@ -222,7 +224,7 @@ def _time(time: Any) -> str:
 
 
 def _opened(job: Job, source: Source) -> Opened:
-    automaton = None if is_query(job.pattern) else load(job.pattern)
+    automaton = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
     if isinstance(automaton, Automaton):
         if automaton.event_schema is None:
             raise CommandError(f"{job.pattern} has no event schema; `afa serve` types the input by Automaton(..., event=...)")

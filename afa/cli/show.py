@@ -13,10 +13,13 @@ from afa.cli.request import Job
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.situations.temporal_pattern import TemporalPattern
 
 
-def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -> tuple[Automaton, Query | None]:
-    """Return the automaton, and the query; ``file``: the input whose columns are the fields of the query's events.
+def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -> tuple[Automaton, Query | TemporalPattern | None]:
+    """Return the automaton, and the query or temporal pattern that it comes from.
+
+    ``file`` is the input whose columns are the fields of a query's events.
 
     Raises
     ------
@@ -26,6 +29,8 @@ def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -
     found = None if is_query(pattern) else load(pattern)
     if isinstance(found, Automaton):
         return found, None
+    if isinstance(found, TemporalPattern):
+        return found.automaton, found
     if file is None and (found is None or (isinstance(found, Builder) and found.event is None)):
         raise CommandError(f"expected an input whose columns the query reads but got none; say afa show {pattern} INPUT")
     if file is None:
@@ -37,7 +42,18 @@ def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -
     return query.automaton, query
 
 
-def write_pictures(pattern: str, automaton: Automaton, query: Query | None, files: dict[str, Path], labels: str) -> Iterator[Path]:
+def facts(automaton: Automaton, query: Query | TemporalPattern | None) -> list[tuple[str, str]]:
+    """Return what an automaton takes and holds, with words for it."""
+    schema = automaton.event_schema
+    events = [("event", schema.describe() if schema else "any hashable payload")]
+    if isinstance(query, TemporalPattern):
+        events = [("reading", query.event_schema.describe()), ("instant", events[0][1])]
+    return [*events, ("register", repr(automaton.register))]
+
+
+def write_pictures(
+    pattern: str, automaton: Automaton, query: Query | TemporalPattern | None, files: dict[str, Path], labels: str
+) -> Iterator[Path]:
     """Draw an automaton into each of the files, by form ("svg", "html", "dot"); yield each that is written.
 
     Raises
@@ -54,9 +70,7 @@ def write_pictures(pattern: str, automaton: Automaton, query: Query | None, file
         yield path
 
 
-def _page(pattern: str, automaton: Automaton, query: Query | None, labels: str) -> str:
+def _page(pattern: str, automaton: Automaton, query: Query | TemporalPattern | None, labels: str) -> str:
     from afa.draw.page import page
 
-    schema = automaton.event_schema
-    facts = [("event", schema.describe() if schema else "any hashable payload"), ("register", repr(automaton.register))]
-    return page(automaton, pattern, facts, "" if query is None else str(query.explain()), labels)
+    return page(automaton, pattern, facts(automaton, query), "" if query is None else str(query.explain()), labels)

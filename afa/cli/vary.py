@@ -18,6 +18,7 @@ from afa.cli.fault import CommandError, Terminal, on_the_line, one_line
 from afa.cli.input_columns import choose
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.load_query import load_query
+from afa.cli.load_situations import job_of, options_of
 from afa.cli.output_times import with_times
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
@@ -29,6 +30,7 @@ from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.model.automaton import Automaton
 from afa.schema import Schema
+from afa.situations.temporal_pattern import TemporalPattern
 
 MOST = 10_000
 """How many variants there may be."""
@@ -183,8 +185,11 @@ def _made(make: Callable[..., Any], point: dict[str, Any]) -> Any:
 
 def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Schema, Job, Options]:
     """Return the patterns as they run, their events, the job that they ask for, and the options of their operators."""
-    if any(isinstance(pattern, Automaton) is not isinstance(patterns[0], Automaton) for pattern in patterns):
-        raise CommandError(f"expected automata or queries but got both from {job.pattern}")
+    for kind, said in ((TemporalPattern, "temporal patterns or others"), (Automaton, "automata or queries")):
+        if len({isinstance(pattern, kind) for pattern in patterns}) > 1:
+            raise CommandError(f"expected {said} but got both from {job.pattern}")
+    if isinstance(patterns[0], TemporalPattern):
+        return _of_situations(patterns, source, job)
     if not isinstance(patterns[0], Automaton):
         queries, jobs = zip(*(load_query(job, source, pattern) for pattern in patterns))
         if len(set(jobs)) > 1:
@@ -198,9 +203,19 @@ def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Sc
     return patterns, events, job, Options(key, job.window, job.sequence, job.tick, longest=job.longest)
 
 
+def _of_situations(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Schema, Job, Options]:
+    kinds = source.kinds()
+    jobs = [job_of(job, pattern, kinds) for pattern in patterns]
+    if len({(each.keys, each.tick, pattern.event_schema.cls) for each, pattern in zip(jobs, patterns)}) > 1:
+        raise CommandError(f"expected temporal patterns of the same readings, key and tick but got several from {job.pattern}")
+    options = {name: value for name, value in options_of(jobs[0]).items() if name in ("key", "sequence", "tick", "longest")}
+    return patterns, patterns[0].event_schema, jobs[0], Options(**options)
+
+
 def _times_shown(pattern: Any) -> tuple[str, ...]:
     """Return what a match shows of the times of events."""
-    schema: Schema = pattern.match_schema if isinstance(pattern, Automaton) else pattern.shown
+    automaton = pattern.automaton if isinstance(pattern, TemporalPattern) else pattern
+    schema: Schema = automaton.match_schema if isinstance(automaton, Automaton) else pattern.shown
     return schema.times
 
 

@@ -18,6 +18,7 @@ from afa.cli.input_columns import choose
 from afa.cli.kept_rows import KeptRows, held_by
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
+from afa.cli.load_situations import no_situations
 from afa.cli.read import open_source
 from afa.cli.request import Job
 from afa.errors import AfaError
@@ -27,6 +28,7 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.schema import Schema
 
+WHY = "its arcs ask instants at which situations begin or end, and no rows; afa show tells when each relation is decided"
 MOST = 1_000_000
 """So many events are kept at most."""
 
@@ -57,7 +59,7 @@ def why(job: Job, most: int, progress: Callable[[int], None] = lambda rows: None
 
 
 def _asked(job: Job) -> Asked:
-    found = None if is_query(job.pattern) else load(job.pattern)
+    found = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
     if not isinstance(found, Automaton):
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, found)

@@ -166,6 +166,10 @@ def foreseen(asking: Question) -> Plan:
     needs = asking.necessary()
     lived = longest_lifetime(asking) if asking.reading.until is None else FOREVER - 1
     reason = why_all(asking, needs, lived)
+    if asking.by_span is None:  # whose conditions may be on fields that no row has
+        plan = planned(asking, needs)
+        plan.reason = reason
+        return plan
     shares = Shares(asking, needs.boxes, look=False)
     needs = asking.necessary(shares.whole)
     reason = reason or why_all(asking, needs, lived)
