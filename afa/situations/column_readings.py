@@ -211,6 +211,17 @@ class ColumnState(NamedTuple):
         """How many readings are held."""
         return sum(len(each.rows.le) for each in self.pieces)
 
+    @property
+    def due(self) -> int:
+        """The smallest promise at which something is told or forgotten; FOREVER: none. O(readings + keys)."""
+        found = [int(each.rows.le.min()) + 1 for each in self.pieces]
+        for covers in (self.covers, self.behind):
+            for number, kind in enumerate(self.kinds):
+                waits = (covers.ts[:, number] != FOREVER) & ~covers.lasted[:, number]
+                if kind.at_least is not None and waits.any():
+                    found.append(min(int(covers.ts[waits, number].min()) + kind.at_least, FOREVER))
+        return min(found, default=FOREVER)
+
     def standings(self) -> Iterator[tuple[Hashable, list[tuple[int, bool] | None]]]:
         """Yield keys of which a situation goes on at the promise; of each since when, and whether it is known to last."""
         for number in np.flatnonzero((self.covers.ts != FOREVER).any(axis=1)).tolist():

@@ -378,8 +378,7 @@ class Deriving(Stage):
     @property
     def due(self) -> int:
         """The smallest promise at which something is told or forgotten; FOREVER: none."""
-        self.by_rows()
-        return next(iter(self._due), FOREVER)
+        return next(iter(self._due), FOREVER) if self.by_column is None else self.by_column.due
 
     def _by_key(self, keys: Iterable[Hashable] | None) -> list[tuple[Hashable, Readings]]:
         found = self._lines.items() if keys is None else [(key, self._lines[key]) for key in keys if key in self._lines]

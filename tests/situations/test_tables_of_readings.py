@@ -111,9 +111,11 @@ def test_worlds(keyed: bool, seed: int) -> None:
         elif step < 0.4:
             again = {name: value for name, value in options.items() if name != "late"}
             held = by_tables.stage.numbers(), by_tables.stage.waiting()
+            due = by_tables.stage.due
             blob = by_tables.snapshot()
             by_tables.stage.by_rows()
             assert held == (by_tables.stage.numbers(), by_tables.stage.waiting())
+            assert due == by_tables.stage.due
             by_tables = pattern.restore(blob, **again)
         elif step < 0.5:
             at = max(promised, clock - 4)
