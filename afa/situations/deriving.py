@@ -85,7 +85,9 @@ class Deriving(Stage):
         super().__init__(tick)
         self.own = [line[0].condition.text for line in judged.lines]
         """The conditions of the definitions as they were made."""
-        self.event_schema, self.judged, self.telling, self.order = event, judged, telling, order
+        form = telling.form
+        form = form._replace(ordered=order is not None, waits=any(kind.at_least is not None for kind in form.kinds))
+        self.event_schema, self.judged, self.telling, self.order = event, judged, telling._replace(form=form), order
         self.fields, self.open_promise = [list(each) for each in fields], open_promise
         known = {field.name: field for field in event.fields}
         if order is not None and (order not in known or known[order].type not in (int, float, str) or known[order].optional):

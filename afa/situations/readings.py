@@ -38,19 +38,26 @@ class Form(NamedTuple):
         What is told of a standing with no reading behind it.
     time : callable
         Below which promise one of these is final not yet.
+    ordered : bool
+        Whether readings of one LE have an order; else all of them stand at (LE, 0).
+    waits : bool
+        Whether something may happen between readings that have no end.
     """
 
     kinds: Sequence[Kind]
     happens: Callable[[Happens], Iterable[Any]]
     open: Callable[[Standing], Iterable[Any]]
     time: Callable[[Any], int]
+    ordered: bool = True
+    waits: bool = True
 
 
 class Entry(NamedTuple):
-    """What was told between the reading before and this one, and how it stands behind it."""
+    """What was told between the reading before and this one, how it stands behind it, and what it says."""
 
     told: Told
     standing: Standing
+    reading: Reading
 
 
 class Waiting(NamedTuple):
@@ -123,12 +130,15 @@ class Readings:
         standing = self.cover if before is None else self.entries[before].standing
         as_before = True  # how it stands in front of le
         while le is not None:
+            old, reading = self.entries.get(le), None
             if order and order[0] == le:
                 order.popleft()
-            old, reading = self.entries.get(le), self._reading(le, read)
+                reading = self._reading(le, read)
+            elif old is not None:
+                reading = old.reading
             if reading is not None:
                 told, standing = self._told_to(standing, le, reading)
-                now = Entry(told, standing)
+                now = Entry(told, standing, reading)
                 if now != old:
                     difference.update(now.told)
                     difference.subtract(() if old is None else old.told)
@@ -153,6 +163,8 @@ class Readings:
     def _passed(self, standing: Standing, until: int) -> tuple[list[Any], Standing]:
         """Return what is told before a time, if no reading comes until then, and how it stands there."""
         found: list[Any] = []
+        if standing.until >= until and not self._form.waits:
+            return found, standing
         for happens, behind in passed(self._form.kinds, standing, until):
             found += self._form.happens(happens)
             standing = behind
@@ -174,7 +186,9 @@ class Readings:
 
     def _reading(self, le: int, read: Callable[[Any, int | None, int], Reading]) -> Reading | None:
         """Return the reading that holds from an LE on: the last one there; None: there is none."""
-        for place in self.places.irange((le,), (le + 1,), inclusive=(True, False), reverse=True):
+        alone: Any = [(le, 0)] if (le, 0) in self.places else []
+        ordered = self.places.irange((le,), (le + 1,), inclusive=(True, False), reverse=True)
+        for place in ordered if self._form.ordered else alone:
             there = [each for each, copies in self.places[place].items() if copies > 0]
             if len(there) > 1:
                 (one, _), (other, _), *_ = sorted(there, key=repr)
