@@ -95,7 +95,8 @@ class Chain:
     def _hold(self, links: Sequence[Any]) -> None:
         for link in links:
             if not isinstance(link, (Operator, Keyed, Around)):
-                raise AfaError(f"expected operators but got {link!r}")
+                hint = f"; write {type(link).__name__}.operator()" if hasattr(link, "operator") else ""
+                raise AfaError(f"expected operators but got {link!r}{hint}")
         if len(links) < 2 or len({id(link._core) for link in links}) < len(links):
             raise AfaError(f"expected two operators or more, each once, but got {len(links)}")
         for one, other in itertools.pairwise(links):

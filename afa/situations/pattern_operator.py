@@ -25,6 +25,12 @@ def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
     window = options.pop("window", None)
     if window is not None and window != pattern.window:
         raise AfaError(f"expected the pattern's own window={pattern.window!r} (within) but got window={window!r}")
+    for name in ("members", "tell", "collapse", "having"):
+        if options.get(name):
+            raise AfaError(
+                f"expected options that speak of matches but got {name}={options[name]!r}: the events of a pattern's operator are "
+                f"instants, no readings; returns= tells of readings"
+            )
     pattern = pattern.bound(tick)
     options |= {"window": pattern.window, "tick": tick}
     if key is None and options.pop("threads", 1) != 1:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import AfaError, Keyed, Operator, insert
+from afa import AfaError, Chain, Keyed, Operator, insert
 from afa.situations import Situation, TemporalPattern
 
 
@@ -95,5 +95,9 @@ def test_who_takes_a_pattern() -> None:
         Keyed(keyed, key="a")
     with pytest.raises(AfaError, match="expected the pattern's own window=40"):
         plain.operator(window=9)
+    with pytest.raises(AfaError, match="the events of a pattern's operator are instants, no readings"):
+        plain.operator(members="a")
+    with pytest.raises(AfaError, match=r"; write TemporalPattern.operator\(\)"):
+        Chain(plain, plain)
     with pytest.raises(AfaError, match="did you mean 'a'"):
         plain.operator().redefine("A", "x > 1")
