@@ -15,7 +15,7 @@ told_forms                what is told of situations: instants, or records
 deriving                  readings to situations, as a stage; pattern_operator: at the operator of a pattern
 pattern_changes           from one pattern to another in a running operator
 reading_columns           the same as readings, of all keys by columns; column_readings: between two tables;
-                          reading_tables: the way of tables through the stage
+                          column_folds: aggregates; reading_tables: the way of tables through the stage
 situated                  situations at the input of an operator; situations_alone: `Derive`
 """
 

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.schema import NAN
+from afa.situations.column_folds import Folded, empty, folded, held_behind
 from afa.situations.key_standing import Kind
-from afa.situations.reading_columns import BITS, NONE, Covers, Instants, Rows, derived, difference, standing, starts_of
+from afa.situations.reading_columns import BITS, NONE, Covers, Instants, Rows, derived, difference, standing, starts_of, together
 from afa.state.states import Column
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows.row_keys import RowKeys
@@ -31,6 +33,7 @@ class Coming(NamedTuple):
     le: Any
     on: Any
     fields: Mapping[str, Column]
+    values: tuple[Any, ...] = ()
 
 
 class Piece(NamedTuple):
@@ -76,39 +79,45 @@ class ColumnState(NamedTuple):
     behind: Covers
     told: Sequence[Instants]
     tables: Mapping[int, Mapping[str, Column]]
+    plan: Sequence[Folded] = ()
 
     @classmethod
-    def empty(cls, kinds: Sequence[Kind], keys: RowKeys) -> ColumnState:
+    def empty(cls, kinds: Sequence[Kind], keys: RowKeys, plan: Sequence[Folded] = ()) -> ColumnState:
         """Return the state in which nothing is held."""
-        return cls(kinds, keys, (), np.empty(0, np.int64), _covers(len(kinds)), _covers(len(kinds)), (), {})
+        covers = _covers(len(kinds), plan)
+        return cls(kinds, keys, (), np.empty(0, np.int64), covers, covers, (), {}, plan)
 
     def taken(self, coming: Coming, promised: int) -> tuple[ColumnState, tuple[Instants, Instants]] | None:
         """Take readings. Returns the state behind them, what goes and what comes; None: two readings of one key and time."""
         number, one_key = max(self.tables, default=-1) + 1, len(self.keys) == 1
-        new = Rows(coming.key, coming.le, coming.on, _counted(len(coming.le)))
+        new = Rows(coming.key, coming.le, coming.on, _counted(len(coming.le)), coming.values)
         state = self._grown()._replace(tables={**self.tables, number: coming.fields})
         known = np.maximum(state.last, promised if self._waits else BEGINNING)
         late = bool((new.le <= (known[0] if one_key else known[new.key])).any())
         cut = int(new.le.min()) if late else FOREVER
         below, above = state._cut(cut)
         clock = np.maximum(state.last, promised)
-        covers = (
-            standing(below.told, state.covers, self.kinds, FOREVER, np.minimum(clock, cut - 1)) if late else state._standing(clock)
-        )
-        parts = _parts(new, number, [each.whole for each in above.pieces], one_key)
+        covers = state._standing(clock)
+        if late:
+            covers = standing(below.told, state.covers, self.kinds, FOREVER, np.minimum(clock, cut - 1))
+            covers = covers._replace(held=held_behind(self.plan, [each.rows for each in below.pieces], state.covers.held))
+        parts = _parts(new, number, [each.whole for each in above.pieces], one_key, bool(self.plan))
         if parts is None:
             return None
-        told = derived(parts[0].rows, covers, self.kinds, promised, parts[1].rows if len(parts) > 1 else None)
+        if self.plan:
+            rows = parts[0].rows
+            parts = [Piece(parts[0].table, rows._replace(held=folded(self.plan, rows, starts_of(rows.key), covers)))]
+        told = derived(parts[0].rows, covers, self.kinds, promised, parts[1].rows if len(parts) > 1 else None, self.plan)
         last = state.last.copy()
         for _, rows in parts:
             ends = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1 if len(rows.key) else np.empty(0, np.int64)
             last[rows.key[ends]] = np.maximum(last[rows.key[ends]], rows.le[ends])
         behind = standing((told,), covers, self.kinds, FOREVER, np.maximum(last, promised))
+        behind = behind._replace(held=held_behind(self.plan, [each.rows for each in parts], covers.held))
         pieces = [*below.pieces, *(each for each in parts if len(each.rows.le))]
-        if (
-            len(pieces) > PIECES
-            and (whole := _sorted(_concatenated([each.whole for each in pieces], one_key), one_key)) is not None
-        ):
+        if len(pieces) > PIECES:
+            whole = _sorted(_concatenated([each.whole for each in pieces], one_key), one_key)
+            assert whole is not None
             pieces = [Piece(-1, whole)]
         told_all = (*below.told, told) if len(below.told) < PIECES else (_told((*below.told, told)),)
         found = state._replace(pieces=pieces, last=last, behind=behind, told=told_all)
@@ -127,9 +136,8 @@ class ColumnState(NamedTuple):
             told += [kept] if len(kept.t) else []
         high = [Piece(piece.table, _from(piece.rows, t)) for piece in self.pieces]
         rest = [each.at(each.t >= t) for each in self.told]
-        return self._replace(pieces=pieces, told=told), self._replace(
-            pieces=[each for each in high if len(each.rows.le)], told=rest
-        )
+        high = [each for each in high if len(each.rows.le)]
+        return self._replace(pieces=pieces, told=told), self._replace(pieces=high, told=rest)
 
     @property
     def latest(self) -> int:
@@ -149,11 +157,13 @@ class ColumnState(NamedTuple):
         """Take a promise: return the state without what is final, and what the clock brings."""
         told, come, behind = self.told, NONE, self.behind
         if self._waits:
-            none = Rows(NONE.key, NONE.key, np.empty((len(self.kinds), 0), np.bool_), NONE.key)
-            come = derived(none, behind, self.kinds, t)
+            none = Rows(NONE.key, NONE.key, np.empty((len(self.kinds), 0), np.bool_), NONE.key, (), empty(self.plan, 0))
+            come = derived(none, behind, self.kinds, t, None, self.plan)
             told = (*told, come)
             behind = standing((), behind, self.kinds, FOREVER, np.maximum(self.last, t))
         covers = standing(told, self.covers, self.kinds, t, np.full(len(self.last), t - 1))
+        if self.plan:
+            covers = covers._replace(held=held_behind(self.plan, [_below(rows, t) for _, rows in self.pieces], self.covers.held))
         pieces = [Piece(table, _from(rows, t)) for table, rows in self.pieces]
         pieces = [each for each in pieces if len(each.rows.le)]
         told = tuple(kept for each in told if len((kept := each.at(each.t >= t)).t))
@@ -166,10 +176,8 @@ class ColumnState(NamedTuple):
         more = len(self.keys) - len(self.last)
         if more <= 0:
             return self
-        covers, behind = (
-            Covers(*(np.concatenate(pair) for pair in zip(each, _covers(len(self.kinds), more))))
-            for each in (self.covers, self.behind)
-        )
+        none = _covers(len(self.kinds), self.plan, more)
+        covers, behind = (each.joined(none) for each in (self.covers, self.behind))
         return self._replace(covers=covers, behind=behind, last=np.concatenate([self.last, np.full(more, BEGINNING)]))
 
     def _tidy(self) -> ColumnState:
@@ -184,7 +192,7 @@ class ColumnState(NamedTuple):
         keys.numbers([names[each] for each in np.flatnonzero(held).tolist()])
         pieces = [Piece(table, rows._replace(key=number[rows.key])) for table, rows in self.pieces]
         told = [each._replace(key=number[each.key]) for each in self.told]
-        covers, behind = (Covers(*(each[held] for each in pair)) for pair in (self.covers, self.behind))
+        covers, behind = (each.at(held) for each in (self.covers, self.behind))
         return self._replace(keys=keys, pieces=pieces, last=self.last[held], covers=covers, behind=behind, told=told)
 
     def _held(self) -> Any:
@@ -222,11 +230,22 @@ class ColumnState(NamedTuple):
                     found.append(min(int(covers.ts[waits, number].min()) + kind.at_least, FOREVER))
         return min(found, default=FOREVER)
 
-    def standings(self) -> Iterator[tuple[Hashable, list[tuple[int, bool] | None]]]:
-        """Yield keys of which a situation goes on at the promise; of each since when, and whether it is known to last."""
+    def standings(self) -> Iterator[tuple[Hashable, list[tuple[int, bool, tuple[Any, ...]] | None]]]:
+        """Yield keys of which a situation goes on at the promise: since when, whether it is known to last, its aggregates."""
         for number in np.flatnonzero((self.covers.ts != FOREVER).any(axis=1)).tolist():
-            pairs = zip(self.covers.ts[number].tolist(), self.covers.lasted[number].tolist())
-            yield self.keys.names[number], [None if ts == FOREVER else (ts, lasted) for ts, lasted in pairs]
+            pairs = enumerate(zip(self.covers.ts[number].tolist(), self.covers.lasted[number].tolist()))
+            going = [None if ts == FOREVER else (ts, lasted, self._held_of(k, number)) for k, (ts, lasted) in pairs]
+            yield self.keys.names[number], going
+
+    def _held_of(self, definition: int, key: int) -> tuple[Any, ...]:
+        """Return what a situation's aggregates have come to, as `Going` holds it."""
+        found: list[Any] = []
+        for i, each in enumerate(self.plan):
+            if each.number == definition:
+                value, count = self.covers.held[2 * i][key].item(), self.covers.held[2 * i + 1][key].item()
+                value = NAN if value != value else value
+                found.append(None if not count else (value, count) if each.fold == "avg" else value)
+        return tuple(found)
 
     def readings(self, make: Any) -> Iterator[tuple[Hashable, int, Any]]:
         """Yield the key, LE and payload of each reading; ``make``: of values."""
@@ -241,20 +260,20 @@ class ColumnState(NamedTuple):
                     yield self.keys.names[key], le, make(payload)
 
 
-def _covers(m: int, n: int = 0) -> Covers:
-    return Covers(np.full((n, m), FOREVER), np.ones((n, m), np.bool_))
+def _covers(m: int, plan: Sequence[Folded], n: int = 0) -> Covers:
+    return Covers(np.full((n, m), FOREVER), np.ones((n, m), np.bool_), empty(plan, n))
 
 
-def _parts(new: Rows, number: int, held: Sequence[Rows], one_key: bool) -> list[Piece] | None:
+def _parts(new: Rows, number: int, held: Sequence[Rows], one_key: bool, whole: bool) -> list[Piece] | None:
     """Return readings of a table, and those held that lie among them, in order: in one piece, or with late ones in a second.
 
     None: two are of one key and time. Of one key most rows of a table stay as they are: to bring them all into order takes twice
-    as long as all else.
+    as long as all else. ``whole``: in one piece in any case.
     """
     if not held and (not one_key or (new.le[1:] > new.le[:-1]).all()):
         rows = _sorted(new, one_key)
         return None if rows is None else [Piece(number, rows)]
-    if not one_key:
+    if whole or not one_key:
         rows = _sorted(_concatenated([*held, Piece(number, new).whole], one_key), one_key)
         return None if rows is None else [Piece(-1, rows)]
     late = np.zeros(len(new.le), np.bool_)
@@ -292,17 +311,19 @@ def _below(rows: Rows, t: int) -> Rows:
 
 
 def _concatenated(parts: Sequence[Rows], one_key: bool) -> Rows:
-    key, *columns = zip(*parts)
+    key, le, on, source, values, held = zip(*parts)
     n = sum(len(each) for each in key)
     joined = np.broadcast_to(key[0][:1], (n,)) if one_key else np.concatenate(key)
-    return Rows(joined, *(np.concatenate(each, axis=-1) for each in columns))
+    more = [tuple(map(np.concatenate, zip(*each))) if all(each) else () for each in (values, held)]
+    return Rows(joined, np.concatenate(le), np.concatenate(on, axis=1), np.concatenate(source), *more)
 
 
 def _told(parts: Sequence[Instants]) -> Instants:
     """Return what is told in one piece, sorted."""
     if len(parts) < 2:
         return parts[0] if parts else NONE
-    whole = Instants(*(np.concatenate(each) for each in zip(*parts)))
+    key, t, code, *values = together(parts)
+    whole = Instants(key, t, code, tuple(values))
     return whole.at(np.lexsort((whole.t, whole.key)))
 
 

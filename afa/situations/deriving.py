@@ -195,7 +195,7 @@ class Deriving(Stage):
         state, self.by_column = self.by_column, None
         touched: dict[Hashable, set[int]] = {}
         for key, going in state.standings():
-            self._put_line(key).cover = Standing(FOREVER, tuple([each and Going(*each, ()) for each in going]))
+            self._put_line(key).cover = Standing(FOREVER, tuple([each and Going(*each) for each in going]))
             touched[key] = set()
         for key, le, payload in self.tables.readings(state):
             self._put_line(key).change((le, 0), payload, None, 1)
@@ -339,7 +339,7 @@ class Deriving(Stage):
         if self.by_column is not None:
             wanted_ones = None if keys is None else set(keys)
             found = [
-                [key, FOREVER, [each and [*each, []] for each in going]]
+                [key, FOREVER, [each and [*each[:2], list(map(_plain, each[2]))] for each in going]]
                 for key, going in self.by_column.standings()
                 if wanted_ones is None or key in wanted_ones
             ]

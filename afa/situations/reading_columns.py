@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.situations.column_folds import Folded, told_at
 from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, Kind
 from punctuation.time import FOREVER
 
@@ -38,16 +39,21 @@ class Rows(NamedTuple):
     le: Any
     on: Any
     source: Any
+    values: tuple[Any, ...] = ()
+    held: tuple[Any, ...] = ()
 
     def at(self, places: Any) -> Rows:
         """Return some of them."""
         if isinstance(places, slice):
-            return Rows(self.key[places], self.le[places], self.on[:, places], self.source[places])
+            return Rows(self.key[places], self.le[places], self.on[:, places], self.source[places], *self._more(places))
         if places.dtype == np.bool_:
             places = np.flatnonzero(places)  # numpy picks by numbers faster than by bools
         one = len(self.key) and self.key.strides == (0,)
         key = np.broadcast_to(self.key[:1], (len(places),)) if one else self.key.take(places)
-        return Rows(key, self.le.take(places), picked(self.on, places), self.source.take(places))
+        return Rows(key, self.le.take(places), picked(self.on, places), self.source.take(places), *self._more(places))
+
+    def _more(self, places: Any) -> tuple[Any, Any]:
+        return tuple(each[places] for each in self.values), tuple(each[places] for each in self.held)
 
 
 class Covers(NamedTuple):
@@ -55,6 +61,16 @@ class Covers(NamedTuple):
 
     ts: Any
     lasted: Any
+    held: tuple[Any, ...] = ()
+
+    def at(self, places: Any) -> Covers:
+        """Return those of some keys."""
+        return Covers(self.ts[places], self.lasted[places], tuple(each[places] for each in self.held))
+
+    def joined(self, more: Covers) -> Covers:
+        """Return these and those of further keys."""
+        ts, lasted = np.concatenate([self.ts, more.ts]), np.concatenate([self.lasted, more.lasted])
+        return Covers(ts, lasted, tuple(map(np.concatenate, zip(self.held, more.held))))
 
 
 class Instants(NamedTuple):
@@ -63,13 +79,14 @@ class Instants(NamedTuple):
     key: Any
     t: Any
     code: Any
+    values: tuple[Any, ...] = ()
 
     def at(self, places: Any) -> Instants:
         """Return some of them."""
-        return Instants(self.key[places], self.t[places], self.code[places])
+        return Instants(self.key[places], self.t[places], self.code[places], tuple(each[places] for each in self.values))
 
 
-NONE = Instants(*(np.empty(0, np.int64) for _ in range(3)))
+NONE = Instants(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class Moves(NamedTuple):
@@ -81,7 +98,9 @@ class Moves(NamedTuple):
     now: Any
 
 
-def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, late: Rows | None = None) -> Instants:
+def derived(
+    rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, late: Rows | None = None, plan: Sequence[Folded] = ()
+) -> Instants:
     """Return the instants of readings, as far as they and a promise tell. O(n).
 
     ``late``: further readings of the one key that there is, sorted, which lie between the others.
@@ -106,7 +125,8 @@ def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, la
         code |= np.where(begins, BEGINS, np.where(ends, np.where(allowed, ENDS, FAILS), 0)) << (BITS * number)
     there = np.flatnonzero(code)
     found = Instants(key[there], le[there], code[there])
-    return _merged(found, lasting) if lasting else found
+    found = _merged(found, lasting) if lasting else found
+    return found._replace(values=told_at(plan, *found[:3], rows, covers, BITS)) if plan else found
 
 
 def _moves(rows: Rows, covers: Covers) -> Moves:
@@ -231,17 +251,31 @@ def _merged(found: Instants, more: Sequence[tuple[Any, Any, int]]) -> Instants:
     return Instants(key[new], t[new], np.bitwise_or.reduceat(code, new))
 
 
+def together(parts: Sequence[Instants]) -> list[Any]:
+    """Return the columns of several, one after the other: key, time, code, values."""
+    return [np.concatenate(each) for each in zip(*((*part[:3], *part.values) for part in parts))]
+
+
+def _alike(one: Any, other: Any) -> Any:
+    """Return where columns are equal, NaN to itself."""
+    return (one == other) | ((one != one) & (other != other)) if one.dtype.kind == "f" else one == other
+
+
 def difference(old: Instants, new: Instants) -> tuple[Instants, Instants]:
     """Return the instants of two sorted tellings that go and that come."""
     n = min(len(old.t), len(new.t))
-    unlike = (old.key[:n] != new.key[:n]) | (old.t[:n] != new.t[:n]) | (old.code[:n] != new.code[:n])
+    unlike = np.zeros(n, np.bool_)
+    for one, other in zip((*old[:3], *old.values), (*new[:3], *new.values)):
+        unlike |= ~_alike(one[:n], other[:n])
     same = int(np.argmax(unlike)) if unlike.any() else n
     old, new = old.at(slice(same, None)), new.at(slice(same, None))
     if not len(old.t) or not len(new.t):
         return old, new
-    key, t, code = (np.concatenate(pair) for pair in zip(old, new))
-    order = np.lexsort((code, t, key))
-    twice = (np.diff(key[order]) == 0) & (np.diff(t[order]) == 0) & (np.diff(code[order]) == 0)
+    key, t, code, *values = together([old, new])
+    order = np.lexsort((t, key))
+    twice = np.ones(len(order) - 1, np.bool_)
+    for each in (key, t, code, *values):
+        twice &= _alike(each[order[1:]], each[order[:-1]])
     stays = np.zeros(len(key), np.bool_)
     stays[order[1:][twice]] = stays[order[:-1][twice]] = True
     return old.at(~stays[: len(old.t)]), new.at(~stays[len(old.t) :])
@@ -261,4 +295,4 @@ def standing(told: Sequence[Instants], covers: Covers, kinds: Sequence[Kind], be
             since = ts[:, number]
             known = covers.lasted[:, number] & (since == covers.ts[:, number])
             lasted[:, number] = known | ((since <= clock) & (clock - np.minimum(since, clock) >= kind.at_least))
-    return Covers(ts, lasted)
+    return Covers(ts, lasted, covers.held)

@@ -11,10 +11,11 @@ from afa.change import Change
 from afa.conditions.condition import NO_REGISTER, Condition
 from afa.model.keys import Keys
 from afa.rewrite.vectors import vector_of
-from afa.schema import Field, Schema
+from afa.schema import NAN, Field, Schema
+from afa.situations.column_folds import Folded, empty
 from afa.situations.column_readings import ColumnState, Coming, items, marks
 from afa.situations.judged import InForce
-from afa.situations.reading_columns import BITS, MOST, Covers, Instants
+from afa.situations.reading_columns import BITS, MOST, Covers, Instants, together
 from afa.situations.readings import Readings
 from afa.situations.told_forms import flag_names
 from afa.state.plain import Unfit, field_columns, ints, keys_in
@@ -52,11 +53,12 @@ class ReadingTables:
         self._made = Made(stage.event_schema)
         self._vectors: dict[Condition, Any] = {}
         kinds = stage.telling.form.kinds
+        self.plan, self._fields = _plan(stage)
         self.fit = (
             stage.event_schema.scalar
             and stage.order is None
             and stage.telling.instant is not None
-            and not any(kind.folds for kind in kinds)
+            and all(each.type in (int, float) or each.place is None for each in self.plan)
             and len(kinds) <= MOST
         )
         """Whether readings can be held as columns."""
@@ -105,7 +107,8 @@ class ReadingTables:
         key = _zeros(n) if keys is None else self._keys(given[len(wanted) :], keys.single, n, state)
         if keys is None and not len(state.keys):
             state.keys.number(None)
-        return Coming(key, le, on, {field.name: fields[field.name] for field in schema.fields})
+        values = [part for name in self._fields for part in _values(fields[name])]
+        return Coming(key, le, on, {field.name: fields[field.name] for field in schema.fields}, tuple(values))
 
     @staticmethod
     def _keys(columns: Sequence[Any], single: bool, n: int, state: ColumnState) -> Any:
@@ -129,7 +132,10 @@ class ReadingTables:
 
     def columns(self, state: ColumnState, gone: Instants, come: Instants, keys: Keys | None) -> tuple[Any, Any, Any]:
         """Return what goes and what comes as columns: the fields of instants, their times, those of the key."""
-        whole = come if not len(gone.t) else Instants(*(np.concatenate(pair) for pair in zip(gone, come)))
+        whole = come
+        if len(gone.t):
+            key, t, code, *values = together([gone, come] if len(come.t) else [gone])
+            whole = Instants(key, t, code, tuple(values))
         fields = {name: marks(whole, number, mark) for name, number, mark in self._flags}
         t, span = whole.t, self._stage.telling.span
         re = np.where(t > FOREVER - span, FOREVER, t + np.minimum(span, FOREVER - np.maximum(t, 0)))
@@ -141,7 +147,13 @@ class ReadingTables:
         of_keys = (
             None if keys is None else [self._key_column(state, part, keys.single, whole.key) for part in range(len(keys.names))]
         )
-        return {**fields, self._stage.telling.instant: t}, times, of_keys
+        return {**fields, **self._aggregates(whole), self._stage.telling.instant: t}, times, of_keys
+
+    def _aggregates(self, whole: Instants) -> dict[str, Any]:
+        import pyarrow as pa
+
+        names = self._stage.telling.aggregates
+        return {name: pa.array(whole.values[2 * i], mask=~whole.values[2 * i + 1]) for i, name in enumerate(names)}
 
     def _key_column(self, state: ColumnState, part: int, single: bool, numbers: Any) -> Any:
         import pyarrow as pa
@@ -164,8 +176,10 @@ class ReadingTables:
         stage, names = self._stage, state.keys.names
         for diff, each in ((-1, gone), (1, come)):
             flags = [marks(each, number, mark).tolist() for _, number, mark in self._flags]
-            for key, t, *of in zip(each.key.tolist(), each.t.tolist(), *flags):
-                payload = stage.telling.payload((t, tuple(of), ()))
+            values = [_listed(*each.values[2 * i : 2 * i + 2]) if each.values else [] for i in range(len(self.plan))]
+            told = zip(*values) if self.plan else [()] * len(each.t)
+            for key, t, aggregates, *of in zip(each.key.tolist(), each.t.tolist(), told, *flags):
+                payload = stage.telling.payload((t, tuple(of), aggregates))
                 yield Change(payload, t, stage.telling.times((t, (), ()))[1], diff, names[key])
 
     # -- row by row --------------------------------------------------------------------------------------------------------------
@@ -188,15 +202,17 @@ class ReadingTables:
             name: Column(each.values[~below], None if each.present is None else each.present[~below], each.texts)
             for name, each in coming.fields.items()
         }
-        return Coming(coming.key[~below], coming.le[~below], coming.on[:, ~below], fields), late
+        values = tuple(each[~below] for each in coming.values)
+        return Coming(coming.key[~below], coming.le[~below], coming.on[:, ~below], fields, values), late
 
     def loaded(self, lines: Mapping[Hashable, Readings]) -> ColumnState | None:
         """Return the state that holds what `Readings` hold; None: they hold what columns do not. O(readings)."""
         stage = self._stage
-        state = ColumnState.empty(stage.telling.form.kinds, RowKeys())
+        state = ColumnState.empty(stage.telling.form.kinds, RowKeys(), self.plan)
         numbers = state.keys.numbers(list(lines))
         rows: list[tuple[int, int, int, Any]] = []
         told: list[tuple[int, int, int]] = []
+        tells: list[Any] = []
         covers: list[list[tuple[int, bool]]] = []
         for number, line in zip(numbers.tolist(), lines.values()):
             for (le, _), bucket in line.places.items():
@@ -209,6 +225,7 @@ class ReadingTables:
             covers.append([(FOREVER, True) if each is None else (each.ts, each.lasted) for each in line.cover.going])
             there = (*(each for entry in line.entries.values() for each in entry.told), *line.tail)
             told += [(number, each[0], self._code(each[1])) for each in there]
+            tells += [each[2] for each in there]
         m = len(stage.judged.lines)
         key, le, bits = (np.array([each[i] for each in rows], np.int64) for i in range(3))
         on = np.array([bits >> number & 1 for number in range(m)], np.bool_).reshape(m, len(rows))
@@ -217,13 +234,29 @@ class ReadingTables:
         ts = np.array([[each[0] for each in cover] for cover in covers], np.int64).reshape(len(covers), m)
         lasted = np.array([[each[1] for each in cover] for cover in covers], np.bool_).reshape(len(covers), m)
         last = np.full(len(covers), BEGINNING)
-        state = state._replace(covers=Covers(ts, lasted), behind=Covers(ts, lasted), last=last)
-        taken = state.taken(Coming(key, le, on, fields), stage.promised)
+        below = Covers(ts, lasted, self._held([line.cover for line in lines.values()]))
+        values = tuple(part for name in self._fields for part in _values(fields[name]))
+        taken = state._replace(covers=below, behind=below, last=last).taken(Coming(key, le, on, fields, values), stage.promised)
         if taken is None:
             return None
-        instants = [np.array([each[i] for each in told], np.int64) for i in range(3)]
-        order = np.lexsort((instants[1], instants[0]))
-        return taken[0]._replace(told=(Instants(*(each[order] for each in instants)),))
+        at, t, code = (np.array([each[i] for each in told], np.int64) for i in range(3))
+        of = [_arrays([each[i] for each in tells], self.plan[i]) for i in range(len(self.plan))]
+        known = Instants(at, t, code, tuple(part for pair in of for part in pair))
+        order = np.lexsort((t, at))
+        return taken[0]._replace(told=(known.at(order),))
+
+    def _held(self, covers: Sequence[Any]) -> tuple[Any, ...]:
+        """Return what aggregates have come to in each key that stands so."""
+        found = empty(self.plan, len(covers))
+        for i, each in enumerate(self.plan):
+            place = sum(other.number == each.number for other in self.plan[:i])
+            for row, cover in enumerate(covers):
+                going = cover.going[each.number]
+                held = None if going is None else going.held[place]
+                if held is not None:
+                    pair = held if each.fold == "avg" else (held, held if each.fold == "count" else 1)
+                    found[2 * i][row], found[2 * i + 1][row] = pair
+        return found
 
     def _code(self, flags: Sequence[bool]) -> int:
         """Return the marks of an instant as its code."""
@@ -241,3 +274,31 @@ def _column(column: Any, field: Field, n: int) -> Column:
         return Column(column, None if not field.optional else np.ones(n, np.bool_))
     (found,) = field_columns([column], [field], n)
     return found
+
+
+def _plan(stage: Any) -> tuple[list[Folded], list[str]]:
+    """Return the aggregates of a stage, and the fields of which they are, each once."""
+    types = {field.name: field.type for field in stage.event_schema.fields}
+    fields = list(dict.fromkeys(name for names in stage.fields for name in names if name is not None))
+    plan = [
+        Folded(number, fold, None if name is None else fields.index(name), int if name is None else types[name])
+        for number, (kind, names) in enumerate(zip(stage.telling.form.kinds, stage.fields))
+        for fold, name in zip(kind.folds, names)
+    ]
+    return plan, fields
+
+
+def _values(column: Column) -> tuple[Any, Any]:
+    """Return a column's values, and which of them there are."""
+    values = column.values if column.present is None else np.where(column.present, column.values, 0)
+    return values, np.ones(len(values), np.bool_) if column.present is None else np.asarray(column.present)
+
+
+def _listed(values: Any, there: Any) -> list[Any]:
+    return [NAN if item != item else item if of else None for item, of in zip(values.tolist(), there.tolist())]
+
+
+def _arrays(items: Sequence[Any], of: Folded) -> tuple[Any, Any]:
+    there = np.array([item is not None for item in items], np.bool_)
+    kind = np.float64 if of.fold == "avg" or (of.type is float and of.fold != "count") else np.int64
+    return np.array([0 if item is None else item for item in items], kind), there

@@ -122,7 +122,10 @@ class Situated(Around):
             return None
         seen = int(coming.le.max()) if len(coming.le) else None
         coming, late = stage.tables.late(coming, stage.promised, state)
-        found = stage.take_table(coming, state)
+        try:
+            found = stage.take_table(coming, state)
+        except Unfit:  # sums that may leave int64
+            return None
         if found is None:
             return None
         for change in late:

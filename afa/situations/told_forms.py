@@ -22,6 +22,7 @@ class Telling(NamedTuple):
     times: Any
     instant: str | None
     span: int
+    aggregates: Sequence[str] = ()
 
 
 def instants(kinds: Sequence[Kind], cls: Any, span: int) -> Telling:
@@ -41,6 +42,7 @@ def instants(kinds: Sequence[Kind], cls: Any, span: int) -> Telling:
         lambda each: (each[0], min(each[0] + span, FOREVER)),
         "at" if not hasattr(cls, "_fields") else cls._fields[-1],
         span,
+        cls._fields[-1 - sum(len(kind.folds) for kind in kinds) : -1] if hasattr(cls, "_fields") else (),
     )
 
 

@@ -10,14 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from afa import Punctuation, insert, retract
-from afa.situations import Situation, TemporalPattern
+from afa import Int64Error, Punctuation, insert, retract
+from afa.situations import Situation, TemporalPattern, column_folds, column_readings
 
 
 class Reading(NamedTuple):
     key: str
     a: bool
     x: float
+    v: int | None
+
+
+TOLD = [f"{fold}({of}.{field})" for fold in ("sum", "avg", "min", "max", "first", "last", "count") for of in "ab" for field in "xv"]
+TOLD += ["count(a)", "count(b)"]
 
 
 def _pattern(rng: random.Random) -> TemporalPattern:
@@ -32,6 +37,7 @@ def _pattern(rng: random.Random) -> TemporalPattern:
         a=Situation("a", **durations()),
         b=Situation("x > 0.5 and not (a and x > 0.9)", **durations()),
         where=f"a {'|'.join(relations)} b",
+        returns={f"told{i}": rng.choice(TOLD) for i in range(rng.choice([0, 1, 3]))},
     )
 
 
@@ -39,13 +45,17 @@ def _net(found: Counter[Any], out: Any) -> None:
     """Add a table of output, or changes, to a net output."""
     if isinstance(out, dict):
         names = [name for name in out if name != "diff"]
-        for *row, diff in zip(*(out[name].tolist() for name in names), out["diff"].tolist()):
+        for *row, diff in zip(*(list(map(_one, out[name].tolist())) for name in names), out["diff"].tolist()):
             found[tuple(row)] += diff
         return
     for change in out:
         if not isinstance(change, Punctuation):
             key = () if change.key is None else (change.key,)
-            found[(*key, *change.payload, change.le, change.re)] += change.diff
+            found[(*key, *map(_one, change.payload), change.le, change.re)] += change.diff
+
+
+def _one(value: Any) -> Any:
+    return "NaN" if value != value else value
 
 
 def _net_of(found: Counter[Any]) -> Counter[Any]:
@@ -54,8 +64,10 @@ def _net_of(found: Counter[Any]) -> Counter[Any]:
 
 @pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_worlds(keyed: bool, seed: int) -> None:
+def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None:
     """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
+    monkeypatch.setattr(column_folds, "LONG", 2 if seed % 2 else 256)
+    monkeypatch.setattr(column_readings, "PIECES", 2 if seed % 3 else 64)
     rng = random.Random(f"tables {keyed} {seed}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -74,7 +86,8 @@ def test_worlds(keyed: bool, seed: int) -> None:
         for _ in range(rng.choice([0, 1, 5, 30])):
             le = max(0, clock + rng.choice([1, 1, 1, 1, -3, -8]))
             clock = max(clock, le)
-            row = Reading(rng.choice("abc") if keyed else "a", rng.random() < 0.5, rng.choice([0.0, 0.6, 0.95, float("nan")]))
+            x, v = rng.choice([0.0, 0.6, 0.95, 0.7, float("nan")]), rng.choice([None, -1, 2, 5])
+            row = Reading(rng.choice("abc") if keyed else "a", rng.random() < 0.5, x, v)
             place = (row.key, le)
             if place in taken or any(other[:2] == place for other in rows):
                 continue
@@ -83,6 +96,7 @@ def test_worlds(keyed: bool, seed: int) -> None:
                 taken[place] = row
         table = {name: np.array([getattr(row, name) for *_, row in rows]) for name in Reading._fields}
         table |= {"key": np.array([row.key for *_, row in rows], object), "le": np.array([le for _, le, _ in rows], np.int64)}
+        table |= {"v": [row.v for *_, row in rows]}
         table |= {"a": table["a"].astype(bool), "x": table["x"].astype(float)}
         ahead = rng.random() < 0.5
         promise = Punctuation(max(promised, clock - rng.randint(0, 9)))
@@ -131,10 +145,25 @@ def test_columns_are_held_as_columns() -> None:
     """A table of insertions makes no object of a row; a retraction does."""
     pattern = TemporalPattern(event=Reading, within=9, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps b")
     op = pattern.operator(key="key")
-    table = {"key": ["k"] * 40, "a": [True, False] * 20, "x": [0.0, 1.0, 1.0, 0.0] * 10, "le": list(range(40))}
+    table = {"key": ["k"] * 40, "a": [True, False] * 20, "x": [0.0, 1.0, 1.0, 0.0] * 10, "v": [1] * 40, "le": list(range(40))}
     op.push_many(table)
     assert op.stage.by_column is not None
     assert op.stage.statistics[:3] == (40, 1, 0)
-    op.push(retract(Reading("k", True, 0.0), 0))
+    op.push(retract(Reading("k", True, 0.0, 1), 0))
     assert op.stage.by_column is None
     assert op.stage.statistics[:3] == (39, 1, 0)
+
+
+def test_sums_that_leave_int64() -> None:
+    """Where a sum of ints may leave int64, rows come one by one: exact as long as it does not, refused where it does."""
+    pattern = TemporalPattern(
+        event=Reading, within=99, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps b", returns={"sum": "sum(a.v)"}
+    )
+    table = {"key": ["k"] * 4, "a": [True, True, True, False], "x": [0.0, 0.0, 1.0, 1.0], "le": list(range(4))}
+    op = pattern.operator()
+    out = op.push_many({**table, "v": [2**62, -(2**62), 7, 0]})
+    assert out["sum"].tolist() == [7]
+    assert op.stage.by_column is None
+    with pytest.raises(Int64Error, match="expected a sum within int64"):
+        pattern.operator().push_many({**table, "v": [2**62, 2**62, 7, 0]})
+    assert pattern.operator().push_many({**table, "v": [2, 3, 7, 0]})["sum"].tolist() == [12]
