@@ -9,7 +9,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import FOREVER, AfaError, LateEventError, Punctuation, SnapshotError, find, insert, retract
+from afa import (
+    FOREVER,
+    AfaError,
+    Arc,
+    Automaton,
+    Instant,
+    LateEventError,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    find,
+    insert,
+    retract,
+)
 from afa.situations import Derive, Situation
 from tests.situations.derived import aggregate, situations
 
@@ -158,3 +171,48 @@ def test_a_whole_frame() -> None:
         ("k", 6, None),
     ]
     assert repr(Derive(Reading, b=Situation("x > 0.5"))).startswith("Derive(b, at ")
+
+
+class Span(NamedTuple):
+    ts: int = 0
+    te: int = 0
+
+
+class Timed(NamedTuple):
+    a: bool
+    t: Instant
+
+
+def test_an_automaton_of_six_arcs_says_the_same(engine: Any) -> None:
+    """Where a reading comes before the first situation, and one ends each: outside, began, inside, over."""
+    began, inside, over = "Span(t, 0)", "r", "Span(r.ts, t)"
+    six = Automaton(
+        start="0",
+        final={"over"},
+        event=Timed,
+        register=Span(),
+        arcs=[
+            Arc("0", "outside", "not a"),
+            Arc("outside", "began", "a", began),
+            Arc("began", "inside", "a", inside),
+            Arc("inside", "inside", "a", inside),
+            Arc("began", "over", "not a", over),
+            Arc("inside", "over", "not a", over),
+        ],
+    )
+    for seed in range(10):
+        rng = random.Random(f"six {seed}")
+        automaton, derive = Operator(six, engine=engine), Derive(Timed, engine=engine, a=Situation("a"))
+        rows = {le: Timed(rng.random() < 0.6, le) for le in range(40)}
+        changes = [insert(row, le) for le, row in rows.items()]
+        changes += [retract(rows[le], le) for le in rng.sample(range(40), 8)]
+        rng.shuffle(changes)  # a retraction may come before its insertion
+        nets: list[Counter[Any]] = [Counter(), Counter()]
+        for change in changes:
+            for net, op in zip(nets, (automaton, derive)):
+                for found in op.push(change):
+                    net[found.payload[-2:]] += found.diff
+        spans, situations_told = ({each for each, copies in net.items() if copies} for net in nets)
+        left = sorted(le for le, row in rows.items() if sum(each.diff for each in changes if each.le == le))
+        assert spans == {(ts, te) for ts, te in situations_told if te is not None and ts != left[0]}
+        assert len(spans) > 2
