@@ -17,7 +17,7 @@ from afa.model.copies import as_total
 from afa.schema import Schema, as_ticks
 from afa.situations.column_readings import ColumnState, Coming
 from afa.situations.judged import InForce, Judged
-from afa.situations.key_standing import Going, Reading, Standing, nothing
+from afa.situations.key_standing import Going, Reading, Standing
 from afa.situations.reading_columns import Instants
 from afa.situations.reading_tables import ReadingTables
 from afa.situations.readings import Readings
@@ -490,6 +490,3 @@ def _held(fold: str, value: Any) -> Any:
     wanted("what an aggregate has come to", value is None or type(value) in (int, float, bool, str), value)
     wanted("a count", fold != "count" or value is None or (type(value) is int and value > 0), value)
     return value
-
-
-__all__ = ["Deriving", "DerivingStatistics", "nothing", "vain"]

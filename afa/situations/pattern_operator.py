@@ -89,6 +89,3 @@ def deriving(
     fields = [[aggregate.field for aggregate in aggregates if aggregate.definition == name] for name in names]
     judged = Judged(names, [each.condition for each in definitions])
     return Deriving(event, judged, fields, telling, order=order, open_promise=telling.instant is None, tick=tick)
-
-
-__all__ = ["deriving", "kinds_of", "made", "restored"]

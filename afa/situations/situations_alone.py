@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from afa.change import insert  # noqa: F401  (for the example)
 from afa.errors import AfaError, QueryError
 from afa.language.payload_classes import made as payload_class
 from afa.model.arc import Arc
@@ -61,7 +60,7 @@ class Derive(Situated):
     Examples
     --------
     >>> from typing import NamedTuple
-    >>> from afa import retract
+    >>> from afa import insert
     >>> from afa.situations import Situation
     >>> class Car(NamedTuple):
     ...     speed: float

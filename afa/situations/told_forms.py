@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, NOTHING, Going, Happens, Kind, Standing, told
+from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, Going, Happens, Kind, Standing, told
 from afa.situations.readings import Form
 from punctuation.time import FOREVER
 
@@ -108,6 +108,3 @@ def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any, width: int) -
         None,
         0,
     )
-
-
-__all__ = ["NOTHING", "Telling", "flag_names", "instants", "records"]
