@@ -56,9 +56,9 @@ class Keyed(Matching):
     (['a'], [3], [61])
     """
 
-    def __new__(cls, automaton: Any = None, *, key: Any = None, **options: Any) -> Any:
+    def __new__(cls, automaton: Any = None, *args: Any, **options: Any) -> Any:
         """Make a keyed operator; of a pattern that is no automaton (`TemporalPattern`) the one that it makes of itself."""
-        return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(key, options)
+        return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(options.pop("key", None), options)
 
     def __init__(
         self,

@@ -430,7 +430,7 @@ class Operator(Matching):
     [Change(payload=NoRegister(), le=5, re=13, diff=-1, key=None)]
     """
 
-    def __new__(cls, automaton: Any = None, **options: Any) -> Any:
+    def __new__(cls, automaton: Any = None, *args: Any, **options: Any) -> Any:
         """Make an operator; of a pattern that is no automaton (`TemporalPattern`) the one that it makes of itself."""
         return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(False, options)
 
