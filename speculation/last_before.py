@@ -28,6 +28,7 @@ from speculation.last_rows import LastRows
 from speculation.look_back import LookBack
 from speculation.stage import Output, Stage, checked
 from speculation.timeline import Timeline, Touched, Version
+from speculation.waiting import HeldEvents
 
 L = TypeVar("L", bound="LastBefore")
 Where = str | Callable[[Any], Any]
@@ -131,7 +132,7 @@ class LastBefore(Stage):
         self.rows: LastRows | None = None  # in the place of all of these, before the compiled operator
         self._revised = 0
         self._promised = BEGINNING
-        self._waiting = _Events(self)  # type: ignore[assignment]
+        self._waiting = HeldEvents(self)  # type: ignore[assignment]
 
     def settle_duration(self, name: str, value: Any) -> None:
         """Take the window, or conditions with durations, of which the tick is known now."""
@@ -431,22 +432,3 @@ class LastBefore(Stage):
             self._note(due, key)
         for place in line.events:
             line.lasts[place] = line.last(place)
-
-
-class _Events:
-    """The events of a `LastBefore`, as `Stage` asks of what waits."""
-
-    tables: tuple[Any, ...] = ()
-    copies = 0
-    changes_of: Any = None
-    rows: Any = None
-
-    def __init__(self, stage: LastBefore) -> None:
-        self._stage = stage
-
-    @property
-    def changes(self) -> list[Change]:
-        """All events that may still be revised."""
-        return self._stage.waiting()
-
-    all = changes

@@ -14,7 +14,7 @@ from afa.change import Change
 from afa.conditions.condition import Condition
 from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.model.copies import as_total
-from afa.schema import Schema, as_ticks
+from afa.schema import NAN, Schema, as_ticks
 from afa.situations.column_readings import ColumnState, Coming
 from afa.situations.judged import InForce, Judged
 from afa.situations.key_standing import Going, Reading, Standing
@@ -27,6 +27,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
 from speculation.stage import Output, Stage, checked
+from speculation.waiting import HeldEvents
 
 
 class DerivingStatistics(NamedTuple):
@@ -90,6 +91,7 @@ class Deriving(Stage):
         self.event_schema, self.judged, self.telling, self.order = event, judged, telling._replace(form=form), order
         self.fields, self.open_promise = [list(each) for each in fields], open_promise
         known = {field.name: field for field in event.fields}
+        self._types = {name: field.type for name, field in known.items()}
         if order is not None and (order not in known or known[order].type not in (int, float, str) or known[order].optional):
             raise AfaError(f"expected a field of int, float or str in {event.describe()} but got sequence={order!r}")
         self._lines: dict[Hashable, Readings] = {}
@@ -102,7 +104,7 @@ class Deriving(Stage):
         self.tables = ReadingTables(self)
         self.promised = BEGINNING
         self._told = self._withdrawn = 0
-        self._waiting = _Held(self)  # type: ignore[assignment]
+        self._waiting = HeldEvents(self)  # type: ignore[assignment]
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
@@ -442,29 +444,11 @@ class Deriving(Stage):
             wanted("the aggregates of a situation", type(lasted) is bool and len(held) == len(kind.folds), held)
             wanted(f"a beginning below the promise {self.promised}", as_time(ts, "ts") < self.promised, ts)
             wanted("a situation known to last", lasted or (kind.at_least is not None and ts + kind.at_least >= self.promised), each)
-            made.append(Going(ts, lasted, tuple(_held(fold, value) for fold, value in zip(kind.folds, held))))
+            types = [None if name is None else self._types[name] for name in self.fields[len(made)]]
+            made.append(Going(ts, lasted, tuple(map(_held, kind.folds, held, types))))
         wanted("situations that go on", any(made) and as_time(until, "until") >= self.promised, until)
         line = self._lines[key] = Readings(self._journal, self.telling.form)
         line.cover = Standing(until, tuple(made))
-
-
-class _Held:
-    """The readings of a `Deriving`, as `Stage` asks of what waits."""
-
-    tables: tuple[Any, ...] = ()
-    copies = 0
-    changes_of: Any = None
-    rows: Any = None
-
-    def __init__(self, stage: Deriving) -> None:
-        self._stage = stage
-
-    @property
-    def changes(self) -> list[Change]:
-        """All readings that may still be retracted."""
-        return self._stage.waiting()
-
-    all = changes
 
 
 def vain(change: Change, t: int) -> str:
@@ -481,12 +465,17 @@ def _plain(held: Any) -> Any:
     return list(held) if isinstance(held, tuple) else held
 
 
-def _held(fold: str, value: Any) -> Any:
-    """Return what is held of an aggregate, checked."""
-    if fold == "avg" and value is not None:
+def _held(fold: str, value: Any, kind: Any) -> Any:
+    """Return what is held of an aggregate of a field of some type, checked."""
+    if value is None:
+        return None
+    if fold == "avg":
         total, count = value
-        wanted("a sum and how many", type(total) is float and type(count) is int and count > 0, value)
-        return total, count
-    wanted("what an aggregate has come to", value is None or type(value) in (int, float, bool, str), value)
-    wanted("a count", fold != "count" or value is None or (type(value) is int and value > 0), value)
-    return value
+        wanted("a sum and how many", type(total) is float and type(count) is int and 0 < count <= FOREVER, value)
+        return NAN if total != total else total, count
+    if fold == "count":
+        wanted("a count", type(value) is int and 0 < value <= FOREVER, value)
+        return value
+    fits = type(value) is kind and (kind is not int or BEGINNING <= value <= FOREVER)
+    wanted(f"an aggregate of {kind.__name__}", fits, value)
+    return NAN if value != value else value

@@ -216,3 +216,17 @@ def test_an_automaton_of_six_arcs_says_the_same(engine: Any) -> None:
         left = sorted(le for le, row in rows.items() if sum(each.diff for each in changes if each.le == le))
         assert spans == {(ts, te) for ts, te in situations_told if te is not None and ts != left[0]}
         assert len(spans) > 2
+
+
+def test_a_snapshot_with_aggregates_of_another_type() -> None:
+    """What an aggregate has come to is of its field's type, within int64; else the snapshot is refused."""
+    op = Derive(Reading, returns={"sum": "sum(b.x)", "n": "count(b)", "mean": "avg(b.x)"}, b=Situation("x > 0.5"))
+    op.push_many([insert(Reading("k", True, 1.0), 1), Punctuation(3)])
+    numbers = op.stage.numbers()
+    held = numbers[-1][0][2][0][2]
+    assert held == [1.0, 1, [1.0, 1]]
+    for place, bad in ((0, "1"), (0, 1), (0, True), (1, 0), (1, 2**63), (2, [1.0, 0]), (2, [1, 1]), (2, 1.0)):
+        like = Derive(Reading, returns={"sum": "sum(b.x)", "n": "count(b)", "mean": "avg(b.x)"}, b=Situation("x > 0.5")).stage
+        covers = [[None, numbers[-1][0][1], [[1, True, [bad if i == place else each for i, each in enumerate(held)]]]]]
+        with pytest.raises(SnapshotError):
+            like.load([*numbers[:-1], covers], [None, [], [], [], [], []])
