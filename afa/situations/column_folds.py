@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.situations.key_standing import ENDS, FAILS
+from afa.situations.satisfied import satisfied
 from afa.state.plain import Unfit
 from punctuation.time import BEGINNING, FOREVER
 
@@ -44,7 +45,7 @@ def folded(plan: Sequence[Folded], rows: Any, starts: Any, covers: Any) -> tuple
     """Return what aggregates have come to at each reading; ``starts``: where those of each key begin."""
     found = empty(plan, len(rows.key))
     for i, each in enumerate(plan):
-        at = np.flatnonzero(rows.on[each.number])
+        at = np.flatnonzero(satisfied(rows.on, each.number))
         if len(at):
             value, count = _of_one(each, rows, at, starts, covers, covers.held[2 * i : 2 * i + 2])
             found[2 * i][at], found[2 * i + 1][at] = value, count
@@ -137,7 +138,7 @@ def told_at(plan: Sequence[Folded], key: Any, t: Any, code: Any, rows: Any, cove
         at = place - ((mark == ENDS) | (mark == FAILS))
         own = at >= low
         at = np.where(own, at, 0)
-        on = rows.on[each.number][at] if len(rows.key) else np.zeros(len(t), np.bool_)
+        on = satisfied(rows.on[at], each.number) if len(rows.key) else np.zeros(len(t), np.bool_)
         there = np.where(own, on, covers.ts[key, each.number] != FOREVER)
         value, count = (
             np.where(own, rows.held[2 * i + j][at] if len(rows.key) else 0, covers.held[2 * i + j][key]) for j in (0, 1)

@@ -15,11 +15,13 @@ from afa.schema import NAN
 from afa.situations.column_folds import Folded, empty, folded, held_behind
 from afa.situations.key_standing import Kind
 from afa.situations.reading_columns import BITS, NONE, Covers, Instants, Rows, derived, difference, standing, starts_of, together
+from afa.situations.reading_pieces import Piece, in_order, one_after_another, rows_below, rows_from, tables_of, together_with
+from afa.situations.satisfied import as_bits
+from afa.situations.sources import ROW_BITS
 from afa.state.states import Column
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows.row_keys import RowKeys
 
-ROW_BITS = 32
 PIECES = 64
 """So many pieces are joined to one: a promise, and each late table, goes through all of them."""
 SPARE = 1024
@@ -34,21 +36,6 @@ class Coming(NamedTuple):
     on: Any
     fields: Mapping[str, Column]
     values: tuple[Any, ...] = ()
-
-
-class Piece(NamedTuple):
-    """Readings that came together, or were brought into order together, sorted by key and LE.
-
-    ``table``: the number of the table in which all of them stand; -1: their sources say it.
-    """
-
-    table: int
-    rows: Rows
-
-    @property
-    def whole(self) -> Rows:
-        """The readings, with sources that say their table."""
-        return self.rows if self.table < 1 else self.rows._replace(source=self.rows.source + (self.table << ROW_BITS))
 
 
 class ColumnState(NamedTuple):
@@ -101,22 +88,23 @@ class ColumnState(NamedTuple):
         if late:
             covers = standing(below.told, state.covers, self.kinds, FOREVER, np.minimum(clock, cut - 1))
             covers = covers._replace(held=held_behind(self.plan, [each.rows for each in below.pieces], state.covers.held))
-        parts = _parts(new, number, [each.whole for each in above.pieces], one_key, bool(self.plan))
-        if parts is None:
+        piece = together_with(Piece(number, new), above.pieces, one_key)
+        if piece is None:
             return None
+        rows = piece.rows
         if self.plan:
-            rows = parts[0].rows
-            parts = [Piece(parts[0].table, rows._replace(held=folded(self.plan, rows, starts_of(rows.key), covers)))]
-        told = derived(parts[0].rows, covers, self.kinds, promised, parts[1].rows if len(parts) > 1 else None, self.plan)
+            rows = rows._replace(held=folded(self.plan, rows, starts_of(rows.key), covers))
+            piece = piece._replace(rows=rows)
+        told = derived(rows, covers, self.kinds, promised, self.plan)
         last = state.last.copy()
-        for _, rows in parts:
-            ends = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1 if len(rows.key) else np.empty(0, np.int64)
+        if len(rows.key):
+            ends = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1
             last[rows.key[ends]] = np.maximum(last[rows.key[ends]], rows.le[ends])
         behind = standing((told,), covers, self.kinds, FOREVER, np.maximum(last, promised))
-        behind = behind._replace(held=held_behind(self.plan, [each.rows for each in parts], covers.held))
-        pieces = [*below.pieces, *(each for each in parts if len(each.rows.le))]
+        behind = behind._replace(held=held_behind(self.plan, [rows], covers.held))
+        pieces = [*below.pieces, piece] if len(rows.le) else below.pieces
         if len(pieces) > PIECES:
-            whole = _sorted(_concatenated([each.whole for each in pieces], one_key), one_key)
+            whole = in_order(one_after_another([each.whole for each in pieces], one_key), one_key)
             assert whole is not None
             pieces = [Piece(-1, whole)]
         told_all = (*below.told, told) if len(below.told) < PIECES else (_told((*below.told, told)),)
@@ -129,12 +117,12 @@ class ColumnState(NamedTuple):
             return self, self._replace(pieces=(), told=())
         pieces, told = [], []
         for piece in self.pieces:
-            low = Piece(piece.table, _below(piece.rows, t))
+            low = Piece(piece.table, rows_below(piece.rows, t))
             pieces += [low] if len(low.rows.le) else []
         for each in self.told:
             kept = each.at(each.t < t)
             told += [kept] if len(kept.t) else []
-        high = [Piece(piece.table, _from(piece.rows, t)) for piece in self.pieces]
+        high = [Piece(piece.table, rows_from(piece.rows, t)) for piece in self.pieces]
         rest = [each.at(each.t >= t) for each in self.told]
         high = [each for each in high if len(each.rows.le)]
         return self._replace(pieces=pieces, told=told), self._replace(pieces=high, told=rest)
@@ -157,17 +145,19 @@ class ColumnState(NamedTuple):
         """Take a promise: return the state without what is final, and what the clock brings."""
         told, come, behind = self.told, NONE, self.behind
         if self._waits:
-            none = Rows(NONE.key, NONE.key, np.empty((len(self.kinds), 0), np.bool_), NONE.key, (), empty(self.plan, 0))
-            come = derived(none, behind, self.kinds, t, None, self.plan)
+            none = Rows(NONE.key, NONE.key, as_bits((), len(self.kinds), 0), NONE.key, (), empty(self.plan, 0))
+            come = derived(none, behind, self.kinds, t, self.plan)
             told = (*told, come)
             behind = standing((), behind, self.kinds, FOREVER, np.maximum(self.last, t))
         covers = standing(told, self.covers, self.kinds, t, np.full(len(self.last), t - 1))
         if self.plan:
-            covers = covers._replace(held=held_behind(self.plan, [_below(rows, t) for _, rows in self.pieces], self.covers.held))
-        pieces = [Piece(table, _from(rows, t)) for table, rows in self.pieces]
-        pieces = [each for each in pieces if len(each.rows.le)]
+            covers = covers._replace(
+                held=held_behind(self.plan, [rows_below(rows, t) for _, rows in self.pieces], self.covers.held)
+            )
+        pieces = [Piece(table, rows_from(rows, t)) for table, rows in self.pieces]
+        pieces = [each.ordered for each in pieces if len(each.rows.le)]
         told = tuple(kept for each in told if len((kept := each.at(each.t >= t)).t))
-        live = {int(each) for piece in pieces for each in _tables_of(piece)}
+        live = {int(each) for piece in pieces for each in tables_of(piece)}
         tables = {number: table for number, table in self.tables.items() if number in live}
         return self._replace(pieces=pieces, covers=covers, behind=behind, told=told, tables=tables)._tidy(), (NONE, come)
 
@@ -251,7 +241,7 @@ class ColumnState(NamedTuple):
         """Yield the key, LE and payload of each reading; ``make``: of values."""
         for piece in self.pieces:
             rows = piece.whole
-            for number in _tables_of(piece).tolist():
+            for number in tables_of(piece).tolist():
                 there = np.flatnonzero(rows.source >> ROW_BITS == number)
                 places = rows.source[there] & ((1 << ROW_BITS) - 1)
                 columns = [items(column, places, kind) for column, kind in zip(self.tables[number].values(), make.kinds)]
@@ -262,60 +252,6 @@ class ColumnState(NamedTuple):
 
 def _covers(m: int, plan: Sequence[Folded], n: int = 0) -> Covers:
     return Covers(np.full((n, m), FOREVER), np.ones((n, m), np.bool_), empty(plan, n))
-
-
-def _parts(new: Rows, number: int, held: Sequence[Rows], one_key: bool, whole: bool) -> list[Piece] | None:
-    """Return readings of a table, and those held that lie among them, in order: in one piece, or with late ones in a second.
-
-    None: two are of one key and time. Of one key most rows of a table stay as they are: to bring them all into order takes twice
-    as long as all else. ``whole``: in one piece in any case.
-    """
-    if not held and (not one_key or (new.le[1:] > new.le[:-1]).all()):
-        rows = _sorted(new, one_key)
-        return None if rows is None else [Piece(number, rows)]
-    if whole or not one_key:
-        rows = _sorted(_concatenated([*held, Piece(number, new).whole], one_key), one_key)
-        return None if rows is None else [Piece(-1, rows)]
-    late = np.zeros(len(new.le), np.bool_)
-    np.less(new.le[1:], np.maximum.accumulate(new.le)[:-1], out=late[1:])
-    among = Piece(number, new.at(late)).whole
-    second = _sorted(_concatenated([*held, among], one_key) if held else among, one_key)
-    first = new.at(~late)
-    if second is None or not (first.le[1:] > first.le[:-1]).all():
-        return None
-    place = np.searchsorted(first.le, second.le)
-    twice = place < len(first.le)
-    if (first.le[place[twice]] == second.le[twice]).any():
-        return None
-    return [Piece(number, first), Piece(-1, second)]
-
-
-def _tables_of(piece: Piece) -> Any:
-    """Return the numbers of the tables in which readings stand."""
-    return np.array([piece.table]) if piece.table >= 0 else np.unique(piece.rows.source >> ROW_BITS)
-
-
-def _from(rows: Rows, t: int) -> Rows:
-    """Return the readings from a time on."""
-    if len(rows.le) and rows.key[0] == rows.key[-1]:
-        low = int(np.searchsorted(rows.le, t))
-        return rows.at(slice(low, None)) if low else rows
-    return rows.at(rows.le >= t)
-
-
-def _below(rows: Rows, t: int) -> Rows:
-    """Return the readings below a time."""
-    if len(rows.le) and rows.key[0] == rows.key[-1]:
-        return rows.at(slice(0, int(np.searchsorted(rows.le, t))))
-    return rows.at(rows.le < t)
-
-
-def _concatenated(parts: Sequence[Rows], one_key: bool) -> Rows:
-    key, le, on, source, values, held = zip(*parts)
-    n = sum(len(each) for each in key)
-    joined = np.broadcast_to(key[0][:1], (n,)) if one_key else np.concatenate(key)
-    more = [tuple(map(np.concatenate, zip(*each))) if all(each) else () for each in (values, held)]
-    return Rows(joined, np.concatenate(le), np.concatenate(on, axis=1), np.concatenate(source), *more)
 
 
 def _told(parts: Sequence[Instants]) -> Instants:
@@ -337,39 +273,6 @@ def _counted(n: int) -> Any:
 
 
 _NUMBERS: Any = np.empty(0, np.int64)
-
-
-def _sorted(rows: Rows, one_key: bool) -> Rows | None:
-    """Return rows by key and LE; None: two are of one key and LE. Those in order stay as they are."""
-    key, le = rows.key, rows.le
-    if one_key:
-        if (le[1:] > le[:-1]).all():
-            return rows
-        found = rows.at(_merging(le))
-        return found if (found.le[1:] > found.le[:-1]).all() else None
-    if (key[1:] < key[:-1]).any():
-        narrow = key.astype(np.uint16) if key.max() < 1 << 16 else key
-        rows = rows.at(np.argsort(narrow, kind="stable"))
-        key, le = rows.key, rows.le
-    same = key[1:] == key[:-1]
-    if (same & (le[1:] <= le[:-1])).any():
-        rows = rows.at(np.lexsort((le, key)))
-        if ((rows.key[1:] == rows.key[:-1]) & (rows.le[1:] == rows.le[:-1])).any():
-            return None
-    return rows
-
-
-def _merging(le: Any) -> Any:
-    """Return the order of LEs most of which ascend: those that are late are sorted alone, and put where they belong."""
-    late = le < np.maximum.accumulate(le)
-    places, behind = np.flatnonzero(~late), np.flatnonzero(late)
-    behind = behind[np.argsort(le[behind])]
-    at = np.searchsorted(le[places], le[behind], side="right") + _counted(len(behind))
-    order = np.empty(len(le), np.int64)
-    there = np.ones(len(le), np.bool_)
-    there[at] = False
-    order[at], order[there] = behind, places
-    return order
 
 
 def items(column: Column, places: Any, kind: Any) -> list[Any]:

@@ -1,9 +1,10 @@
 """Readings of many keys as columns, and what is told of them, by numpy: the same as `afa.situations.readings`, row by row.
 
-    readings     key 0 0 0 0 1 1     le 1 2 3 4 1 5     on  - x x - x -       sorted by key and LE
+    readings     key 0 0 0 0 1 1     le 1 2 3 4 1 5     on  0 1 1 0 1 0       sorted by key and LE
     instants     (0, 2) begins   (0, 4) ends   (1, 1) begins   (1, 5) ends
 
-For readings without RE, order and aggregates. A *mark* takes three bits of an instant's code, one mark for each definition.
+For readings without RE and order. What a reading satisfies are the bits of a number, one for each definition; a *mark* takes three
+bits of an instant's code.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 
 from afa.situations.column_folds import Folded, told_at
 from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, Kind
+from afa.situations.satisfied import as_bits, satisfied
+from afa.situations.sources import Unordered
 from punctuation.time import FOREVER
 
 BITS = 3
@@ -29,10 +32,10 @@ class Rows(NamedTuple):
     ----------
     key, le : arrays of shape (n,)
         Numbers of keys; ticks.
-    on : array of bool, shape (definitions, n)
-        Which definitions each satisfies.
-    source : array of shape (n,)
-        Where the rest of the reading stands: the number of its table << 32 | its row there.
+    on : array of unsigned ints, shape (n,)
+        Which definitions each satisfies, as bits.
+    source : array of shape (n,), or Unordered
+        Where the rest of each reading stands.
     """
 
     key: Any
@@ -45,12 +48,20 @@ class Rows(NamedTuple):
     def at(self, places: Any) -> Rows:
         """Return some of them."""
         if isinstance(places, slice):
-            return Rows(self.key[places], self.le[places], self.on[:, places], self.source[places], *self._more(places))
+            return Rows(self.key[places], self.le[places], self.on[places], self._sources(places), *self._more(places))
         if places.dtype == np.bool_:
             places = np.flatnonzero(places)  # numpy picks by numbers faster than by bools
         one = len(self.key) and self.key.strides == (0,)
         key = np.broadcast_to(self.key[:1], (len(places),)) if one else self.key.take(places)
-        return Rows(key, self.le.take(places), picked(self.on, places), self.source.take(places), *self._more(places))
+        return Rows(key, self.le.take(places), self.on.take(places), self._sources(places), *self._more(places))
+
+    def _sources(self, places: Any) -> Any:
+        return self.source if isinstance(self.source, Unordered) else self.source[places]
+
+    @property
+    def sources(self) -> Any:
+        """The source of each, as an array."""
+        return self.source.of(self.le) if isinstance(self.source, Unordered) else self.source
 
     def _more(self, places: Any) -> tuple[Any, Any]:
         return tuple(each[places] for each in self.values), tuple(each[places] for each in self.held)
@@ -90,7 +101,7 @@ NONE = Instants(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int
 
 
 class Moves(NamedTuple):
-    """Readings at which definitions begin or end to be satisfied; ``before``, ``now``: which are, shape (definitions, n)."""
+    """Readings at which definitions begin or end to be satisfied; ``before``, ``now``: which are, as bits."""
 
     key: Any
     le: Any
@@ -98,19 +109,14 @@ class Moves(NamedTuple):
     now: Any
 
 
-def derived(
-    rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, late: Rows | None = None, plan: Sequence[Folded] = ()
-) -> Instants:
-    """Return the instants of readings, as far as they and a promise tell. O(n).
-
-    ``late``: further readings of the one key that there is, sorted, which lie between the others.
-    """
-    key, le, before, now = _moves(rows, covers) if late is None or not len(late.le) else _moves_of_two(rows, late, covers)
+def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, plan: Sequence[Folded] = ()) -> Instants:
+    """Return the instants of readings, as far as they and a promise tell. O(n)."""
+    key, le, before, now = _moves(rows, covers)
     code = np.zeros(len(key), np.int64)
     lasting: list[tuple[Any, Any, int]] = []
-    clock = _clock([rows] if late is None else [rows, late], len(covers.ts), promised)
+    clock = _clock(rows, len(covers.ts), promised)
     for number, kind in enumerate(kinds):
-        begins, ends = now[number] & ~before[number], before[number] & ~now[number]
+        begins, ends = satisfied(now & ~before, number), satisfied(before & ~now, number)
         if kind.at_least is None and kind.at_most is None:
             code |= (begins * BEGINS + ends * ENDS).astype(np.int64) << (BITS * number)
             continue
@@ -130,68 +136,24 @@ def derived(
 
 
 def _moves(rows: Rows, covers: Covers) -> Moves:
-    """Return where something begins or ends."""
+    """Return where something begins or ends: where a reading satisfies other definitions than the one before."""
     on, starts = rows.on, starts_of(rows.key)
-    at = np.flatnonzero(_moved(on, starts))
-    before, now = picked(on, at - 1), picked(on, at)
-    before[:, np.searchsorted(at, starts)] = (covers.ts[rows.key[starts]] != FOREVER).T
+    moved = np.zeros(len(on), np.bool_)
+    np.not_equal(on[1:], on[:-1], out=moved[1:])
+    moved[starts] = True
+    at = np.flatnonzero(moved)
+    before, now = on[at - 1], on[at]
+    before[np.searchsorted(at, starts)] = as_bits(covers.ts[rows.key[starts]].T != FOREVER, covers.ts.shape[1], len(starts))
     return Moves(rows.key[at], rows.le[at], before, now)
 
 
-def _moved(on: Any, starts: Any) -> Any:
-    """Return at which readings something else is satisfied than at the one before; at the first of each key always."""
-    moved, other = np.zeros((2, on.shape[1]), np.bool_)
-    for each in on:
-        np.logical_or(moved[1:], np.not_equal(each[1:], each[:-1], out=other[1:]), out=moved[1:])
-    moved[starts] = True
-    return moved
-
-
-def _moves_of_two(rows: Rows, late: Rows, covers: Covers) -> Moves:
-    """Return the same of two sorted lists of one key: only the neighbours of late readings have others before them."""
-    on, starts = rows.on, starts_of(rows.key)
-    place = np.searchsorted(rows.le, late.le)  # each lies before the other list's reading there
-    first = np.concatenate([[True], place[1:] != place[:-1]])
-    last = np.flatnonzero(np.append(first[1:], True))
-    own = np.empty_like(late.on)  # what is satisfied before each late one
-    own[:, 1:] = late.on[:, :-1]
-    begins = np.flatnonzero(first)
-    own[:, begins] = picked(on, place[begins] - 1) if on.shape[1] else False
-    if place[0] == 0:
-        own[:, 0] = covers.ts[late.key[0]] != FOREVER
-    moved = _moved(on, starts)
-    behind = last[place[last] < len(rows.le)]
-    moved[place[behind]] = (picked(on, place[behind]) != picked(late.on, behind)).any(axis=0)
-    at = np.flatnonzero(moved)
-    before, now = picked(on, at - 1), picked(on, at)
-    if len(at) and at[0] == 0:
-        before[:, 0] = covers.ts[rows.key[0]] != FOREVER
-    behind = behind[moved[place[behind]]]
-    before[:, np.searchsorted(at, place[behind])] = picked(late.on, behind)
-    there = np.flatnonzero((own != late.on).any(axis=0))
-    le = np.concatenate([rows.le[at], late.le[there]])
-    order = np.argsort(le, kind="stable")
-    before = np.concatenate([before, picked(own, there)], axis=1)
-    now = np.concatenate([now, picked(late.on, there)], axis=1)
-    return Moves(np.broadcast_to(late.key[:1], le.shape), le[order], picked(before, order), picked(now, order))
-
-
-def _clock(parts: Sequence[Rows], keys: int, promised: int) -> Any:
+def _clock(rows: Rows, keys: int, promised: int) -> Any:
     """Return of each key up to when it is known what happens."""
     clock = np.full(keys, promised)
-    for rows in parts:
-        if len(rows.key):
-            last = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1
-            clock[rows.key[last]] = np.maximum(rows.le[last], clock[rows.key[last]])
+    if len(rows.key):
+        last = np.append(starts_of(rows.key)[1:], len(rows.key)) - 1
+        clock[rows.key[last]] = np.maximum(rows.le[last], clock[rows.key[last]])
     return clock
-
-
-def picked(on: Any, places: Any) -> Any:
-    """Return ``on[:, places]``, as numpy does it fast."""
-    found = np.empty((len(on), len(places)), np.bool_)
-    for each, to in zip(on, found):
-        each.take(places, out=to, mode="wrap")
-    return found
 
 
 def starts_of(key: Any) -> Any:
@@ -271,14 +233,17 @@ def difference(old: Instants, new: Instants) -> tuple[Instants, Instants]:
     old, new = old.at(slice(same, None)), new.at(slice(same, None))
     if not len(old.t) or not len(new.t):
         return old, new
-    key, t, code, *values = together([old, new])
+    near = np.flatnonzero(new.t <= old.t.max())  # few, where readings are a little late
+    key, t, code, *values = together([old, new.at(near)])
     order = np.lexsort((t, key))
     twice = np.ones(len(order) - 1, np.bool_)
     for each in (key, t, code, *values):
         twice &= _alike(each[order[1:]], each[order[:-1]])
     stays = np.zeros(len(key), np.bool_)
     stays[order[1:][twice]] = stays[order[:-1][twice]] = True
-    return old.at(~stays[: len(old.t)]), new.at(~stays[len(old.t) :])
+    comes = np.ones(len(new.t), np.bool_)
+    comes[near] = ~stays[len(old.t) :]
+    return old.at(~stays[: len(old.t)]), new.at(comes)
 
 
 def standing(told: Sequence[Instants], covers: Covers, kinds: Sequence[Kind], below: int, clock: Any) -> Covers:

@@ -17,6 +17,7 @@ from afa.situations.column_readings import ColumnState, Coming, items, marks
 from afa.situations.judged import InForce
 from afa.situations.reading_columns import BITS, MOST, Covers, Instants, together
 from afa.situations.readings import Readings
+from afa.situations.satisfied import as_bits
 from afa.situations.told_forms import flag_names
 from afa.state.plain import Unfit, field_columns, ints, keys_in
 from afa.state.states import Column
@@ -101,9 +102,8 @@ class ReadingTables:
         fields = {field.name: _column(column, field, n) for column, field in zip(given, wanted)}
         if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le).any():
             raise Unfit
-        on = np.empty((len(self._stage.judged.lines), n), np.bool_)
-        for number, line in enumerate(self._stage.judged.lines):
-            on[number] = self._satisfies(line, le, fields, n)
+        lines = self._stage.judged.lines
+        on = as_bits((self._satisfies(line, le, fields, n) for line in lines), len(lines), n)
         key = _zeros(n) if keys is None else self._keys(given[len(wanted) :], keys.single, n, state)
         if keys is None and not len(state.keys):
             state.keys.number(None)
@@ -203,7 +203,7 @@ class ReadingTables:
             for name, each in coming.fields.items()
         }
         values = tuple(each[~below] for each in coming.values)
-        return Coming(coming.key[~below], coming.le[~below], coming.on[:, ~below], fields, values), late
+        return Coming(coming.key[~below], coming.le[~below], coming.on[~below], fields, values), late
 
     def loaded(self, lines: Mapping[Hashable, Readings]) -> ColumnState | None:
         """Return the state that holds what `Readings` hold; None: they hold what columns do not. O(readings)."""
@@ -228,7 +228,7 @@ class ReadingTables:
             tells += [each[2] for each in there]
         m = len(stage.judged.lines)
         key, le, bits = (np.array([each[i] for each in rows], np.int64) for i in range(3))
-        on = np.array([bits >> number & 1 for number in range(m)], np.bool_).reshape(m, len(rows))
+        on = as_bits((bits >> number & 1 for number in range(m)), m, len(rows))
         columns = zip(*(row[3] for row in rows)) if rows else [[] for _ in stage.event_schema.fields]
         fields = {field.name: Column.of(list(column), field) for field, column in zip(stage.event_schema.fields, columns)}
         ts = np.array([[each[0] for each in cover] for cover in covers], np.int64).reshape(len(covers), m)

@@ -68,6 +68,7 @@ def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None
     """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
     monkeypatch.setattr(column_folds, "LONG", 2 if seed % 2 else 256)
     monkeypatch.setattr(column_readings, "PIECES", 2 if seed % 3 else 64)
+    monkeypatch.setattr(column_readings, "DENSE", 0 if seed % 5 == 1 else 8)
     rng = random.Random(f"tables {keyed} {seed}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
