@@ -16,8 +16,8 @@ from afa.situations.column_folds import Folded, empty, folded, held_behind
 from afa.situations.key_standing import Kind
 from afa.situations.reading_columns import BITS, NONE, Covers, Instants, Rows, derived, difference, standing, starts_of, together
 from afa.situations.reading_pieces import Piece, in_order, one_after_another, rows_below, rows_from, tables_of, together_with
+from afa.situations.reading_sources import ROW_BITS
 from afa.situations.satisfied import as_bits
-from afa.situations.sources import ROW_BITS
 from afa.state.states import Column
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows.row_keys import RowKeys

@@ -16,8 +16,8 @@ import numpy as np
 
 from afa.situations.column_folds import Folded, told_at
 from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, Kind
+from afa.situations.reading_sources import Unordered
 from afa.situations.satisfied import as_bits, satisfied
-from afa.situations.sources import Unordered
 from punctuation.time import FOREVER
 
 BITS = 3

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.situations.reading_columns import Rows
-from afa.situations.sources import ROW_BITS, Unordered
+from afa.situations.reading_sources import ROW_BITS, Unordered
 
 DENSE = 8
 """Rows are put at their times, in place of sorted, where there are at least one in so many ticks."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from afa import Int64Error, Punctuation, insert, retract
-from afa.situations import Situation, TemporalPattern, column_folds, column_readings
+from afa.situations import Situation, TemporalPattern, column_folds, column_readings, reading_pieces
 
 
 class Reading(NamedTuple):
@@ -68,7 +68,7 @@ def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None
     """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
     monkeypatch.setattr(column_folds, "LONG", 2 if seed % 2 else 256)
     monkeypatch.setattr(column_readings, "PIECES", 2 if seed % 3 else 64)
-    monkeypatch.setattr(column_readings, "DENSE", 0 if seed % 5 == 1 else 8)
+    monkeypatch.setattr(reading_pieces, "DENSE", 0 if seed % 5 == 1 else 8)
     rng = random.Random(f"tables {keyed} {seed}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
