@@ -87,9 +87,14 @@ class Deriving(Stage):
         self.own = [line[0].condition.text for line in judged.lines]
         """The conditions of the definitions as they were made."""
         form = telling.form
-        form = form._replace(ordered=order is not None, waits=any(kind.at_least is not None for kind in form.kinds))
+        waits = any(kind.at_least is not None for kind in form.kinds)
+        steps: dict[Any, Any] | None = {} if all(kind.plain for kind in form.kinds) else None
+        form = form._replace(ordered=order is not None, waits=waits, steps=steps)
         self.event_schema, self.judged, self.telling, self.order = event, judged, telling._replace(form=form), order
         self.fields, self.open_promise = [list(each) for each in fields], open_promise
+        self._none: Sequence[Sequence[Any]] | None = (
+            None if any(self.fields) else self.fields
+        )  # the values of a reading of which nothing is aggregated
         known = {field.name: field for field in event.fields}
         self._types = {name: field.type for name, field in known.items()}
         if order is not None and (order not in known or known[order].type not in (int, float, str) or known[order].optional):
@@ -155,7 +160,7 @@ class Deriving(Stage):
             self._journal.drop(self._lines, key)
 
     def _read(self, payload: Any, re: int | None, le: int) -> Reading:
-        values = [[0 if name is None else getattr(payload, name) for name in names] for names in self.fields]
+        values = self._none or [[0 if name is None else getattr(payload, name) for name in names] for names in self.fields]
         return Reading(self.judged.bits(payload, le), FOREVER if re is None else re, values)
 
     # -- tables ------------------------------------------------------------------------------------------------------------------

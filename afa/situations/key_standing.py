@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from afa.situations.folds import FOLDS
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 
 NOTHING, BEGINS, LASTS, ENDS, FAILS = range(5)
 """What an instant is to a definition. LASTS: it has lasted `at_least`, and goes on; FAILS: it ends, too early or too late."""
@@ -26,11 +26,15 @@ class Kind(NamedTuple):
     at_least, at_most : int or None (ticks)
     folds : tuple of str
         The functions of its aggregates.
+    plain : bool
+        Whether nothing counts but that it goes on: no duration, no aggregate, nor when it began. So a reading that comes late
+        concerns the next one alone, wherever the situation began.
     """
 
     at_least: int | None
     at_most: int | None
     folds: tuple[str, ...]
+    plain: bool = False
 
     def allows(self, duration: int) -> bool:
         """Return whether a situation may last so long."""
@@ -51,6 +55,10 @@ class Going(NamedTuple):
     ts: int
     lasted: bool
     held: tuple[Any, ...]
+
+
+GOES_ON = Going(BEGINNING, True, ())
+"""A plain one."""
 
 
 class Standing(NamedTuple):
@@ -109,7 +117,9 @@ def taken(kinds: Sequence[Kind], standing: Standing, t: int, reading: Reading | 
         mark, now = NOTHING, None
         if reading is not None and reading.bits >> number & 1:
             values = reading.values[number]
-            if g is None:
+            if kind.plain:
+                mark, now = NOTHING if g else BEGINS, GOES_ON
+            elif g is None:
                 mark, now = BEGINS, Going(t, kind.at_least is None, tuple(map(_first, kind.folds, values)))
             else:
                 lasts = not g.lasted and kind.at_least is not None and t >= g.ts + kind.at_least

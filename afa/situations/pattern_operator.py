@@ -68,12 +68,14 @@ def _stage(pattern: Any, order: str | None) -> Deriving:
     )
 
 
-def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[Aggregate]) -> list[Kind]:
-    """Return what of definitions counts for what they derive."""
-    return [
-        Kind(each.at_least, each.at_most, tuple(of.function for of in aggregates if of.definition == each.name))  # type: ignore[arg-type]  # ticks
-        for each in definitions
-    ]
+def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[Aggregate], begun: bool = False) -> list[Kind]:
+    """Return what of definitions counts for what they derive; ``begun``: also when each situation began."""
+    found = []
+    for each in definitions:
+        folds = tuple(of.function for of in aggregates if of.definition == each.name)
+        plain = not begun and each.at_least is None and each.at_most is None and not folds
+        found.append(Kind(each.at_least, each.at_most, folds, plain))  # type: ignore[arg-type]  # ticks
+    return found
 
 
 def deriving(

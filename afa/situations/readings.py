@@ -18,12 +18,14 @@ from sortedcontainers import SortedDict
 from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.model.copies import added
-from afa.situations.key_standing import Happens, Kind, Reading, Standing, due, nothing, passed, taken
+from afa.situations.key_standing import Going, Happens, Kind, Reading, Standing, due, nothing, passed, taken
 from punctuation.time import FOREVER
 
 Place = tuple[Any, ...]
 """LE, and the order at one LE."""
 Told = tuple[Any, ...]
+STEPS = 4096
+"""So many steps are known at most."""
 
 
 class Form(NamedTuple):
@@ -42,6 +44,9 @@ class Form(NamedTuple):
         Whether readings of one LE have an order; else all of them stand at (LE, 0).
     waits : bool
         Whether something may happen between readings that have no end.
+    steps : dict, optional
+        Where all definitions are plain: what happens at a reading, and how it stands behind it, by what goes on and what it
+        satisfies. Filled as they occur.
     """
 
     kinds: Sequence[Kind]
@@ -50,6 +55,7 @@ class Form(NamedTuple):
     time: Callable[[Any], int]
     ordered: bool = True
     waits: bool = True
+    steps: dict[tuple[Any, int], tuple[Happens, tuple[Going | None, ...]]] | None = None
 
 
 class Entry(NamedTuple):
@@ -140,8 +146,10 @@ class Readings:
                 told, standing = self._told_to(standing, le, reading)
                 now = Entry(told, standing, reading)
                 if now != old:
-                    difference.update(now.told)
-                    difference.subtract(() if old is None else old.told)
+                    if told:
+                        difference.update(told)
+                    if old is not None and old.told:
+                        difference.subtract(old.told)
                     self._journal.put(self.entries, le, now)
                 if old is not None and old.standing == standing:
                     return
@@ -153,18 +161,33 @@ class Readings:
             elif as_before:
                 return
             following = next(self.entries.irange(le, inclusive=(False, True)), None)
-            le = min((at for at in (following, order[0] if order else None) if at is not None), default=None)
+            le = order[0] if order and (following is None or order[0] < following) else following
 
     def _told_to(self, standing: Standing, le: int, reading: Reading) -> tuple[Told, Standing]:
         found, standing = self._passed(standing, le)
-        happens, standing = taken(self._form.kinds, standing, le, reading)
-        return (*found, *self._form.happens(happens)), standing
+        happens, standing = self._taken(standing, le, reading)
+        return (*found, *self._form.happens(happens)) if any(happens.marks) else tuple(found), standing
 
-    def _passed(self, standing: Standing, until: int) -> tuple[list[Any], Standing]:
+    def _taken(self, standing: Standing, le: int, reading: Reading) -> tuple[Happens, Standing]:
+        """Return what happens at a reading, and how it stands behind it."""
+        steps = self._form.steps
+        if steps is None:
+            return taken(self._form.kinds, standing, le, reading)
+        step = standing.going, reading.bits
+        known = steps.get(step)
+        if known is None:
+            happens, behind = taken(self._form.kinds, standing, le, reading)
+            if len(steps) < STEPS:
+                steps[step] = happens, behind.going
+            return happens, behind
+        (_, marks, of), going = known
+        return Happens(le, marks, of), Standing(reading.until if reading.bits else FOREVER, going)
+
+    def _passed(self, standing: Standing, until: int) -> tuple[Sequence[Any], Standing]:
         """Return what is told before a time, if no reading comes until then, and how it stands there."""
-        found: list[Any] = []
         if standing.until >= until and not self._form.waits:
-            return found, standing
+            return (), standing
+        found: list[Any] = []
         for happens, behind in passed(self._form.kinds, standing, until):
             found += self._form.happens(happens)
             standing = behind
@@ -187,8 +210,7 @@ class Readings:
     def _reading(self, le: int, read: Callable[[Any, int | None, int], Reading]) -> Reading | None:
         """Return the reading that holds from an LE on: the last one there; None: there is none."""
         alone: Any = [(le, 0)] if (le, 0) in self.places else []
-        ordered = self.places.irange((le,), (le + 1,), inclusive=(True, False), reverse=True)
-        for place in ordered if self._form.ordered else alone:
+        for place in self.places.irange((le,), (le + 1,), inclusive=(True, False), reverse=True) if self._form.ordered else alone:
             there = [each for each, copies in self.places[place].items() if copies > 0]
             if len(there) > 1:
                 (one, _), (other, _), *_ = sorted(there, key=repr)

@@ -139,7 +139,7 @@ def _parts(
     fields: list[tuple[str, type | None, bool]] = [("name", str, False), ("ts", int, False), ("te", int, True)]
     fields += [(distinct[each], each.type_of(schema), True) for each in aggregates]
     cls = payload_class("Situation", tuple(fields), ("ts", "te"))
-    kinds = kinds_of(defined, aggregates)
+    kinds = kinds_of(defined, aggregates, begun=True)
     telling = records(kinds, [each.name for each in defined], cls, len(aggregates))
     shown = f"r._replace({', '.join(f'{name}=e.{name}' for name, _, _ in fields)})"
     empty = cls("", 0, None, *[None] * len(aggregates))
