@@ -54,8 +54,7 @@ def _of_timestamps(job: Job, pattern: TemporalPattern, kinds: Any) -> bool:
 def options_of(job: Job) -> dict[str, Any]:
     """Return the options of the operator that a job asks for."""
     key: Any = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
-    threads = {"threads": job.threads} if job.keys else {}
-    return {"key": key, "sequence": job.sequence, "late": job.late, "tick": job.tick, "longest": job.longest, **threads}
+    return {"key": key, **{name: getattr(job, name) for name in ("sequence", "late", "tick", "longest", "threads")}}
 
 
 def no_situations(found: Any, pattern: str, why: str) -> Any:

@@ -83,7 +83,6 @@ def _run_situations(pattern: TemporalPattern, job: Job) -> None:
     check_output(job.output, job.file, job.pattern)
     source = open_source(job.file, job.form)
     job = job_of(job, pattern, source.kinds())
-    _check_threads(job, bool(job.keys))
     try:
         operator = pattern.operator(**options_of(job))
     except AfaError as error:

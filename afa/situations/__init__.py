@@ -16,7 +16,8 @@ deriving                  readings to situations, as a stage; pattern_operator: 
 pattern_changes           from one pattern to another in a running operator
 reading_columns           the same as readings, of all keys by columns; column_readings: between two tables;
                           column_folds: aggregates; reading_tables: the way of tables through the stage
-reading_pieces            readings of tables, brought into order; reading_sources: where they stand; satisfied: what they satisfy
+reading_pieces            readings of tables, brought into order; reading_sources: where they stand; satisfied: what they satisfy;
+                          reading_slices: judged in slices of time, side by side
 situated                  situations at the input of an operator; situations_alone: `Derive`
 """
 

@@ -29,13 +29,17 @@ SPARE = 1024
 
 
 class Coming(NamedTuple):
-    """Readings of a table, each an insertion: numbers of keys, LEs, which definitions they satisfy, columns of their fields."""
+    """Readings of a table, each an insertion: numbers of keys, LEs, which definitions they satisfy, columns of their fields.
+
+    The rest as of `Rows`.
+    """
 
     key: Any
     le: Any
     on: Any
     fields: Mapping[str, Column]
     values: tuple[Any, ...] = ()
+    moved: Any = None
 
 
 class ColumnState(NamedTuple):
@@ -77,7 +81,7 @@ class ColumnState(NamedTuple):
     def taken(self, coming: Coming, promised: int) -> tuple[ColumnState, tuple[Instants, Instants]] | None:
         """Take readings. Returns the state behind them, what goes and what comes; None: two readings of one key and time."""
         number, one_key = max(self.tables, default=-1) + 1, len(self.keys) == 1
-        new = Rows(coming.key, coming.le, coming.on, _counted(len(coming.le)), coming.values)
+        new = Rows(coming.key, coming.le, coming.on, _counted(len(coming.le)), coming.values, moved=coming.moved)
         state = self._grown()._replace(tables={**self.tables, number: coming.fields})
         known = np.maximum(state.last, promised if self._waits else BEGINNING)
         late = bool((new.le <= (known[0] if one_key else known[new.key])).any())

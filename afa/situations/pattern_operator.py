@@ -13,6 +13,7 @@ from afa.schema import Schema
 from afa.situations.deriving import Deriving
 from afa.situations.judged import Judged
 from afa.situations.key_standing import Kind
+from afa.situations.reading_slices import threads_of
 from afa.situations.situated import Situated
 from afa.situations.situation import Definition
 from afa.situations.situation_aggregates import Aggregate
@@ -33,10 +34,10 @@ def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
             )
     pattern = pattern.bound(tick)
     options |= {"window": pattern.window, "tick": tick}
-    if key is None and options.pop("threads", 1) != 1:
-        raise AfaError("expected a key, as threads share out its values, but got threads= without one")
+    threads = threads_of(options.pop("threads", 1) if key is None else options.get("threads", 1))
     operator = Operator(pattern.automaton, **options) if key is None else Keyed(pattern.automaton, key=key, **options)
     found = Situated(_stage(pattern, order), operator)
+    found.stage.tables.threads = threads
     found.waits = any(each.at_least is not None for each in pattern.definitions)
     found.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])
     return found
@@ -46,13 +47,16 @@ def restored(pattern: Any, blob: bytes, key: Any, sequence: str | None, tick: st
     """Make the operator that `Situated.snapshot` saved; see `TemporalPattern.restore`."""
     tick = tick or pattern.tick
     pattern = pattern.bound(tick)
+    threads = threads_of(options.pop("threads", 1) if key is None else options.get("threads", 1))
 
     def alone(part: bytes) -> Keyed | Operator:
         if key is None:
             return Operator.restore(pattern.automaton, part, tick=tick, **options)
         return Keyed.restore(pattern.automaton, part, key=key, tick=tick, **options)
 
-    return Situated.joined(blob, alone, _stage(pattern, sequence))
+    found = Situated.joined(blob, alone, _stage(pattern, sequence))
+    found.stage.tables.threads = threads
+    return found
 
 
 def _stage(pattern: Any, order: str | None) -> Deriving:

@@ -36,6 +36,10 @@ class Rows(NamedTuple):
         Which definitions each satisfies, as bits.
     source : array of shape (n,), or Unordered
         Where the rest of each reading stands.
+    values, held : tuples of arrays of shape (n,)
+        What is aggregated, and what it has come to; each with which of it there are.
+    moved : array of ints, or None
+        Of one key: at which others are satisfied than at the one before; None: not worked out.
     """
 
     key: Any
@@ -44,6 +48,7 @@ class Rows(NamedTuple):
     source: Any
     values: tuple[Any, ...] = ()
     held: tuple[Any, ...] = ()
+    moved: Any = None
 
     def at(self, places: Any) -> Rows:
         """Return some of them."""
@@ -138,10 +143,13 @@ def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, pl
 def _moves(rows: Rows, covers: Covers) -> Moves:
     """Return where something begins or ends: where a reading satisfies other definitions than the one before."""
     on, starts = rows.on, starts_of(rows.key)
-    moved = np.zeros(len(on), np.bool_)
-    np.not_equal(on[1:], on[:-1], out=moved[1:])
-    moved[starts] = True
-    at = np.flatnonzero(moved)
+    if rows.moved is None:
+        moved = np.zeros(len(on), np.bool_)
+        np.not_equal(on[1:], on[:-1], out=moved[1:])
+        moved[starts] = True
+        at = np.flatnonzero(moved)
+    else:
+        at = np.concatenate([starts, rows.moved])
     before, now = on[at - 1], on[at]
     before[np.searchsorted(at, starts)] = as_bits(covers.ts[rows.key[starts]].T != FOREVER, covers.ts.shape[1], len(starts))
     return Moves(rows.key[at], rows.le[at], before, now)

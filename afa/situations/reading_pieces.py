@@ -96,7 +96,7 @@ def rows_below(rows: Rows, t: int) -> Rows:
 
 
 def one_after_another(parts: Sequence[Rows], one_key: bool) -> Rows:
-    key, le, on, source, values, held = zip(*parts)
+    key, le, on, source, values, held, _ = zip(*parts)
     n = sum(len(each) for each in key)
     joined = np.broadcast_to(key[0][:1], (n,)) if one_key else np.concatenate(key)
     more = [tuple(map(np.concatenate, zip(*each))) if all(each) else () for each in (values, held)]

@@ -16,6 +16,7 @@ from afa.situations.column_folds import Folded, empty
 from afa.situations.column_readings import ColumnState, Coming, items, marks
 from afa.situations.judged import InForce
 from afa.situations.reading_columns import BITS, MOST, Covers, Instants, together
+from afa.situations.reading_slices import in_slices
 from afa.situations.readings import Readings
 from afa.situations.satisfied import as_bits
 from afa.situations.told_forms import flag_names
@@ -63,6 +64,8 @@ class ReadingTables:
             and len(kinds) <= MOST
         )
         """Whether readings can be held as columns."""
+        self.threads = 1
+        """In how many threads tables are judged, each in a slice of time."""
         self._flags = [
             (name, number, mark)
             for number, each in enumerate(stage.judged.names)
@@ -102,31 +105,47 @@ class ReadingTables:
         fields = {field.name: _column(column, field, n) for column, field in zip(given, wanted)}
         if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le).any():
             raise Unfit
-        lines = self._stage.judged.lines
-        on = as_bits((self._satisfies(line, le, fields, n) for line in lines), len(lines), n)
+        on, moved = in_slices(n, self.threads if self._at_once else 1, lambda low, high: self._bits(le, fields, low, high))
         key = _zeros(n) if keys is None else self._keys(given[len(wanted) :], keys.single, n, state)
         if keys is None and not len(state.keys):
             state.keys.number(None)
         values = [part for name in self._fields for part in _values(fields[name])]
-        return Coming(key, le, on, {field.name: fields[field.name] for field in schema.fields}, tuple(values))
+        one_key = keys is None and len(state.keys) == 1
+        columns = {field.name: fields[field.name] for field in schema.fields}
+        return Coming(key, le, on, columns, tuple(values), moved if one_key else None)
 
     @staticmethod
     def _keys(columns: Sequence[Any], single: bool, n: int, state: ColumnState) -> Any:
         indices, found = keys_in(columns, single, n)
         return state.keys.numbers(found)[indices]
 
-    def _satisfies(self, line: Sequence[InForce], le: Any, fields: dict[str, Column], n: int) -> Any:
+    def _bits(self, le: Any, fields: dict[str, Column], low: int, high: int) -> Any:
+        """Return which definitions the readings between two places satisfy, as bits."""
+        lines = self._stage.judged.lines
+        if high - low < len(le):
+            le, fields = le[low:high], {name: _between(column, low, high) for name, column in fields.items()}
+        return as_bits((self._satisfies(line, le, fields) for line in lines), len(lines), len(le))
+
+    def _satisfies(self, line: Sequence[InForce], le: Any, fields: dict[str, Column]) -> Any:
         """Return which rows satisfy the condition that is in force at their LE."""
-        found = self._holds(line[0].condition, fields, n)
+        found = self._holds(line[0].condition, fields, len(le))
         for since, condition in line[1:]:
-            found = np.where(le >= since, self._holds(condition, fields, n), found)
+            found = np.where(le >= since, self._holds(condition, fields, len(le)), found)
         return found
 
     def _holds(self, condition: Condition, fields: dict[str, Column], n: int) -> Any:
+        vector = self._vector(condition)
+        return one_by_one(condition, fields, n) if vector is None else vector(fields)
+
+    def _vector(self, condition: Condition) -> Any:
         if condition not in self._vectors:
             self._vectors[condition] = vector_of(condition.expr, self._stage.event_schema, NO_REGISTER)
-        vector = self._vectors[condition]
-        return one_by_one(condition, fields, n) if vector is None else vector(fields)
+        return self._vectors[condition]
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether all conditions go by columns: others hold the interpreter's lock."""
+        return all(self._vector(each.condition) is not None for line in self._stage.judged.lines for each in line)
 
     # -- what leaves -----------------------------------------------------------------------------------------------------------
 
@@ -274,6 +293,11 @@ def _column(column: Any, field: Field, n: int) -> Column:
         return Column(column, None if not field.optional else np.ones(n, np.bool_))
     (found,) = field_columns([column], [field], n)
     return found
+
+
+def _between(column: Column, low: int, high: int) -> Column:
+    """Return the rows of a column between two places."""
+    return Column(column.values[low:high], None if column.present is None else column.present[low:high], column.texts)
 
 
 def _plan(stage: Any) -> tuple[list[Folded], list[str]]:

@@ -222,7 +222,7 @@ class TemporalPattern:
         ----------
         options
             As of `Operator`, or `Keyed`; the window is the pattern's. ``sequence`` orders readings of one time, of which the last
-            one holds.
+            one holds. ``threads`` without a key: in how many a table's readings are judged, each for a slice of time.
 
         Raises
         ------
@@ -265,6 +265,7 @@ class TemporalPattern:
         engine: EngineName = "auto",
         late: Policy | None = None,
         arcs: Iterable[Arc] = (),
+        threads: int = 1,
     ) -> Situated:
         """Make the operator of this pattern that ``snapshot`` saved.
 
@@ -275,13 +276,15 @@ class TemporalPattern:
             As the operator was made with them.
         engine, late, arcs
             As of `Operator.restore`.
+        threads : int
+            As of `operator`.
 
         Raises
         ------
         SnapshotError
             The blob is no snapshot of an operator of this pattern, or is damaged.
         """
-        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs}
+        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "threads": threads}
         return restored(self, blob, key or self.key, sequence, tick, options)
 
     def changes_to(self, other: TemporalPattern) -> QueryChanges:

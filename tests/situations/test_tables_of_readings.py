@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from afa import Int64Error, Punctuation, insert, retract
-from afa.situations import Situation, TemporalPattern, column_folds, column_readings, reading_pieces
+from afa import AfaError, Int64Error, Punctuation, insert, retract
+from afa.situations import Situation, TemporalPattern, column_folds, column_readings, reading_pieces, reading_slices
 
 
 class Reading(NamedTuple):
@@ -67,6 +67,8 @@ def _net_of(found: Counter[Any]) -> Counter[Any]:
 def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None:
     """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
     monkeypatch.setattr(column_folds, "LONG", 2 if seed % 2 else 256)
+    monkeypatch.setattr(reading_slices, "LEAST", 2)
+    threads = 3 if seed % 2 else 1
     monkeypatch.setattr(column_readings, "PIECES", 2 if seed % 3 else 64)
     monkeypatch.setattr(reading_pieces, "DENSE", 0 if seed % 5 == 1 else 8)
     rng = random.Random(f"tables {keyed} {seed}")
@@ -78,7 +80,7 @@ def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None
         "engine": "compiled" if seed % 4 else "interpreted",
         **({"key": "key"} if keyed else {}),
     }
-    by_tables, by_rows = pattern.operator(**options), pattern.operator(**options)
+    by_tables, by_rows = pattern.operator(**options, threads=threads), pattern.operator(**options)
     nets = Counter[Any](), Counter[Any]()
     taken: dict[Any, Reading] = {}
     promised, clock = 0, 0
@@ -131,7 +133,7 @@ def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None
             by_tables.stage.by_rows()
             assert held == (by_tables.stage.numbers(), by_tables.stage.waiting())
             assert due == by_tables.stage.due
-            by_tables = pattern.restore(blob, **again)
+            by_tables = pattern.restore(blob, **again, threads=threads)
         elif step < 0.5:
             at = max(promised, clock - 4)
             _net(nets[0], by_tables.redefine("b", f"x > {rng.choice([0.5, 0.7])}", le=at))
@@ -168,3 +170,25 @@ def test_sums_that_leave_int64() -> None:
     with pytest.raises(Int64Error, match="expected a sum within int64"):
         pattern.operator().push_many({**table, "v": [2**62, 2**62, 7, 0]})
     assert pattern.operator().push_many({**table, "v": [2, 3, 7, 0]})["sum"].tolist() == [12]
+
+
+@pytest.mark.parametrize("given", [0, -1, True, 2.0, "2"])
+def test_threads_are_a_number(given: Any) -> None:
+    pattern = TemporalPattern(event=Reading, within=9, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps b")
+    for key in (None, "key"):
+        with pytest.raises(AfaError, match="expected a number of threads, at least 1, but got threads="):
+            pattern.operator(key=key, threads=given)
+
+
+def test_slices_of_time_say_what_a_whole_table_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Situations that go on over borders, that begin or end there."""
+    monkeypatch.setattr(reading_slices, "LEAST", 5)
+    rng, n = np.random.default_rng(5), 400
+    table = {"key": ["k"] * n, "a": rng.random(n) < 0.5, "x": np.repeat(rng.random(n // 4), 4), "v": [1] * n, "le": np.arange(n)}
+    pattern = TemporalPattern(event=Reading, within=9, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps|meets b")
+    found = [
+        {name: np.asarray(column).tolist() for name, column in pattern.operator(threads=threads).push_many(table).items()}
+        for threads in (1, 2, 7, 1000)
+    ]
+    assert len(found[0]["le"]) > 10
+    assert all(each == found[0] for each in found)
