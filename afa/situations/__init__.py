@@ -9,7 +9,8 @@ configuration_names       states and arcs by their meaning
 pattern_automaton         the classes of instants and matches, and the automaton; pattern_window: how long a match may take
 temporal_pattern          `TemporalPattern`; explain_pattern: what became of one
 judged                    which definitions a reading satisfies, by the conditions in force
-key_standing              how the situations of a key stand at a time, and what becomes of them at the next; folds: aggregates
+key_standing              how the situations of a key stand at a time, and what becomes of them at the next; folds: aggregates;
+                          standing_data: as plain data
 readings                  the readings of one key in order, and what was told of them
 told_forms                what is told of situations: instants, or records
 deriving                  readings to situations, as a stage; pattern_operator: at the operator of a pattern

@@ -14,13 +14,14 @@ from afa.change import Change
 from afa.conditions.condition import Condition
 from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.model.copies import as_total
-from afa.schema import NAN, Schema, as_ticks
+from afa.schema import Schema, as_ticks
 from afa.situations.column_readings import ColumnState, Coming
 from afa.situations.judged import InForce, Judged
 from afa.situations.key_standing import Going, Reading, Standing
 from afa.situations.reading_columns import Instants
 from afa.situations.reading_tables import ReadingTables
 from afa.situations.readings import Readings
+from afa.situations.standing_data import going_data, kind_data, standing_of
 from afa.situations.told_forms import Telling
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
@@ -344,25 +345,15 @@ class Deriving(Stage):
     def _covers(self, keys: Iterable[Hashable] | None) -> list[Any]:
         """Return the keys of which a situation goes on at the promise, and which ones, by key."""
         if self.by_column is not None:
-            wanted_ones = None if keys is None else set(keys)
-            found = [
-                [key, FOREVER, [each and [*each[:2], list(map(_plain, each[2]))] for each in going]]
-                for key, going in self.by_column.standings()
-                if wanted_ones is None or key in wanted_ones
-            ]
+            chosen = None if keys is None else set(keys)
+            standings = self.by_column.standings()
+            found = [[key, FOREVER, going_data(going)] for key, going in standings if chosen is None or key in chosen]
             return sorted(found, key=lambda item: repr(item[0]))
-        return [
-            [
-                key,
-                line.cover.until,
-                [None if each is None else [each.ts, each.lasted, list(map(_plain, each.held))] for each in line.cover.going],
-            ]
-            for key, line in self._by_key(keys)
-            if not line.cover.idle
-        ]
+        lines = ((key, line.cover) for key, line in self._by_key(keys) if not line.cover.idle)
+        return [[key, cover.until, going_data(cover.going)] for key, cover in lines]
 
     def _said(self) -> list[Any]:
-        return [list(self.judged.names), self.own, self.order, list(map(_listed, self.telling.form.kinds)), self.fields]
+        return [list(self.judged.names), self.own, self.order, list(map(kind_data, self.telling.form.kinds)), self.fields]
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         """Return the readings that may still be retracted, in an order that does not depend on how they came."""
@@ -436,51 +427,14 @@ class Deriving(Stage):
         since, text = each
         return InForce(as_time(since, "since"), Condition(text, self.event_schema, self.tick or "ns"))
 
-    def _cover(self, key: Hashable, until: Any, going: Sequence[Any]) -> None:
+    def _cover(self, key: Hashable, until: Any, going: Any) -> None:
         """Let a key stand as it did at the promise."""
-        kinds = self.telling.form.kinds
-        wanted("one situation or none for each definition", len(going) == len(kinds), going)
-        made: list[Going | None] = []
-        for each, kind in zip(going, kinds):
-            if each is None:
-                made.append(None)
-                continue
-            ts, lasted, held = each
-            wanted("the aggregates of a situation", type(lasted) is bool and len(held) == len(kind.folds), held)
-            wanted(f"a beginning below the promise {self.promised}", as_time(ts, "ts") < self.promised, ts)
-            wanted("a situation known to last", lasted or (kind.at_least is not None and ts + kind.at_least >= self.promised), each)
-            types = [None if name is None else self._types[name] for name in self.fields[len(made)]]
-            made.append(Going(ts, lasted, tuple(map(_held, kind.folds, held, types))))
-        wanted("situations that go on", any(made) and as_time(until, "until") >= self.promised, until)
+        types = [[None if name is None else self._types[name] for name in names] for names in self.fields]
         line = self._lines[key] = Readings(self._journal, self.telling.form)
-        line.cover = Standing(until, tuple(made))
+        line.cover = standing_of(until, going, self.telling.form.kinds, types, self.promised)
 
 
 def vain(change: Change, t: int) -> str:
     """Say that a retraction has waited in vain."""
     at = "" if change.key is None else f" of key {change.key!r}"
     return f"expected the insertion of {change.payload!r} at le={change.le}{at} before {t} (promised) but got its retraction only"
-
-
-def _listed(kind: Any) -> list[Any]:
-    return [kind.at_least, kind.at_most, list(kind.folds)]
-
-
-def _plain(held: Any) -> Any:
-    return list(held) if isinstance(held, tuple) else held
-
-
-def _held(fold: str, value: Any, kind: Any) -> Any:
-    """Return what is held of an aggregate of a field of some type, checked."""
-    if value is None:
-        return None
-    if fold == "avg":
-        total, count = value
-        wanted("a sum and how many", type(total) is float and type(count) is int and 0 < count <= FOREVER, value)
-        return NAN if total != total else total, count
-    if fold == "count":
-        wanted("a count", type(value) is int and 0 < value <= FOREVER, value)
-        return value
-    fits = type(value) is kind and (kind is not int or BEGINNING <= value <= FOREVER)
-    wanted(f"an aggregate of {kind.__name__}", fits, value)
-    return NAN if value != value else value

@@ -1,0 +1,59 @@
+"""How a key stands at a promise as plain data, for snapshots; read again, all of it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from afa.schema import NAN
+from afa.situations.key_standing import Going, Kind, Standing
+from afa.state.sound import wanted
+from punctuation.time import BEGINNING, FOREVER, as_time
+
+
+def kind_data(kind: Kind) -> list[Any]:
+    """Return what a snapshot says of a definition."""
+    return [kind.at_least, kind.at_most, list(kind.folds)]
+
+
+def going_data(going: Sequence[tuple[int, bool, tuple[Any, ...]] | None]) -> list[Any]:
+    """Return situations that go on as plain data."""
+    return [None if each is None else [*each[:2], [list(v) if isinstance(v, tuple) else v for v in each[2]]] for each in going]
+
+
+def standing_of(until: Any, going: Any, kinds: Sequence[Kind], types: Sequence[Sequence[type | None]], promised: int) -> Standing:
+    """Return how a key stood at a promise; ``types``: of each definition those of the fields that are aggregated.
+
+    Raises
+    ------
+    SnapshotError
+        It is something else. Also TypeError, ValueError: it is no such data at all.
+    """
+    wanted("one situation or none for each definition", len(going) == len(kinds), going)
+    made = [None if each is None else _going(each, kind, of, promised) for each, kind, of in zip(going, kinds, types)]
+    wanted("situations that go on", any(made) and as_time(until, "until") >= promised, until)
+    return Standing(until, tuple(made))
+
+
+def _going(each: Any, kind: Kind, types: Sequence[type | None], promised: int) -> Going:
+    ts, lasted, held = each
+    wanted("the aggregates of a situation", type(lasted) is bool and len(held) == len(kind.folds), held)
+    wanted(f"a beginning below the promise {promised}", as_time(ts, "ts") < promised, ts)
+    wanted("a situation known to last", lasted or (kind.at_least is not None and ts + kind.at_least >= promised), each)
+    return Going(ts, lasted, tuple(map(_held, kind.folds, held, types)))
+
+
+def _held(fold: str, value: Any, kind: Any) -> Any:
+    """Return what is held of an aggregate of a field of some type, checked."""
+    if value is None:
+        return None
+    if fold == "avg":
+        total, count = value
+        wanted("a sum and how many", type(total) is float and type(count) is int and 0 < count <= FOREVER, value)
+        return NAN if total != total else total, count
+    if fold == "count":
+        wanted("a count", type(value) is int and 0 < value <= FOREVER, value)
+        return value
+    fits = type(value) is kind and (kind is not int or BEGINNING <= value <= FOREVER)
+    wanted(f"an aggregate of {kind.__name__}", fits, value)
+    return NAN if value != value else value
