@@ -23,12 +23,12 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     engines        which of them serves; explain: what becomes of each arc
     operator/      Operator and Keyed: calls, promises, tables, snapshots
     language/      queries as text, as Python and as SQL (above the package `speculation`)
-    situations/    what lasts, how it overlaps: patterns over stretches of time
+    situations/    what lasts, how it overlaps: patterns over stretches of time, by Allen's relations
+    uncertain/     uncertain times: matches with a confidence
     reasons/       why a match came, or went: a stage around an operator
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
     frames/        whole frames: find, backtest
     replay/        stored history: what a pattern would have found there, and what late rows change
-    situations/    what lasts, and how it overlaps: patterns over Allen's relations
     chained        operators one after another, as one
     serve/         the live page of a running job
     spark/, cli/   on Spark; on the command line

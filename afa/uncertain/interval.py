@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError
 from afa.schema import as_ticks
-from afa.uncertain.shapes import UNIFORM, Shape, shape_of
+from afa.uncertain.distributions import UNIFORM, Shape, shape_of
 from punctuation.time import FOREVER
 
 

@@ -189,7 +189,8 @@ def shape_of(given: Any) -> Shape:
     if isinstance(given, str):
         if given not in _NAMED:
             raise AfaError(f"expected one of {', '.join(_NAMED)} but got shape={given!r}{did_you_mean(given, _NAMED)}")
-        return _NAMED[given]()
+        named: Shape = _NAMED[given]()
+        return named
     return weights(given)
 
 
