@@ -1,9 +1,18 @@
 """Uncertain time: matches with a confidence, where nobody knows which came first.
 
-interval       when an event may have happened: `between`; distributions: how likely each instant is
+interval           when an event may have happened: `between`; distributions: how likely each instant is
+clock              `Clock`: clocks that are off, in a world all their events alike
+draws              what is drawn for an event in a world: hashes
+bounded_automaton  an automaton that knows when its match happens at the latest
+uncertain_rows     events of tables and changes as columns, drawn for all worlds
+known_events       which events there are, by identity
+confidences        how many worlds have a match, and how that changes; told_tables: as tables
+worlds             `Worlds`: any automaton, in possible worlds
 """
 
+from afa.uncertain.clock import Clock
 from afa.uncertain.distributions import normal, triangular, weights
 from afa.uncertain.interval import Between, between
+from afa.uncertain.worlds import Worlds
 
-__all__ = ["Between", "between", "normal", "triangular", "weights"]
+__all__ = ["Between", "Clock", "Worlds", "between", "normal", "triangular", "weights"]

@@ -1,0 +1,267 @@
+"""Events with uncertain times as columns: read of tables and of changes, and drawn for every world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError
+from afa.model.copies import as_diff
+from afa.operator.table_times import with_ticks
+from afa.schema import ODD, Field, Schema
+from afa.state.plain import Unfit, distinct, field_columns, ints
+from afa.state.states import Column
+from afa.uncertain.clock import Clock
+from afa.uncertain.clock import InTicks as ClockTicks
+from afa.uncertain.distributions import Shape
+from afa.uncertain.draws import drawn, words_of, worlds_of
+from afa.uncertain.interval import interval_of
+from punctuation.door import Table
+from punctuation.time import FOREVER
+
+
+class Rows(NamedTuple):
+    """Events.
+
+    Parameters
+    ----------
+    fields : dict of str to Column
+        Those of the event's schema but the one that is filled with the LE.
+    keys : sequence of (array, list)
+        For each column of the key the places of values, and the values.
+    recorded : array of int64
+        What a clock said; else the lower ends.
+    lower, upper, diff : arrays of int64
+    shape : Shape
+    """
+
+    fields: dict[str, Column]
+    keys: Sequence[tuple[Any, list[Any]]]
+    recorded: Any
+    lower: Any
+    upper: Any
+    diff: Any
+    shape: Shape
+
+    def part(self, low: int, high: int) -> Rows:
+        """Return some of them."""
+        return self.at(slice(low, high))
+
+    def at(self, places: Any) -> Rows:
+        """Return those at some places."""
+        fields = {
+            name: Column(each.values[places], None if each.present is None else each.present[places], each.texts)
+            for name, each in self.fields.items()
+        }
+        keys = [(numbers[places], values) for numbers, values in self.keys]
+        recorded, lower, upper, diff = (each[places] for each in (self.recorded, self.lower, self.upper, self.diff))
+        return Rows(fields, keys, recorded, lower, upper, diff, self.shape)
+
+
+class Reading:
+    """Reads events, and draws their times.
+
+    Parameters
+    ----------
+    event : Schema
+        Of the user's events.
+    keys : sequence of str
+        The key's columns.
+    lower, upper : str or None
+        The columns that hold the ends of intervals; without them times are certain, or those of a clock.
+    time : str
+        The column that a clock has filled.
+    identity : sequence of str or None
+        What tells events apart; None: all that they hold, with the interval.
+    """
+
+    def __init__(
+        self,
+        event: Schema,
+        keys: Sequence[str],
+        lower: str | None,
+        upper: str | None,
+        time: str,
+        clock: Clock | None,
+        identity: Sequence[str] | None,
+        shape: Shape,
+        tick: str | None,
+        seed: int,
+        worlds: int,
+    ) -> None:
+        self.event, self.keys, self.lower, self.upper, self.time = event, keys, lower, upper, time
+        self.identity, self.shape, self.tick = identity, shape, tick
+        self.by = () if clock is None else clock.by
+        self.clock: ClockTicks | None = None if clock is None else clock.ticks(tick)
+        self.fields = [field for field in event.fields if field.name != event.instant]
+        self._of_name = {field.name: field for field in self.fields}
+        self._own = worlds_of(seed, worlds, "time")
+        self._of_clock = [worlds_of(seed, worlds, what) for what in ("skew", "own", "granularity")]
+
+    # -- tables ----------------------------------------------------------------------------------------------------------------
+
+    def times(self) -> list[str]:
+        """Return the names of the columns that hold times."""
+        return [name for name in (self.lower, self.upper) if name is not None] or [self.time]
+
+    def opened(self, table: Table) -> Table:
+        """Return a table whose times are ticks."""
+        return table if self.tick is None else with_ticks(table, self.tick, [*self.times(), "le"], False)
+
+    def rows(self, table: Table) -> Rows:
+        """Read a table, whose times are ticks.
+
+        Raises
+        ------
+        ChangeError
+            A column is missing, or does not hold what it must.
+        """
+        times = self.times()
+        needed = [*(field.name for field in self.fields), *self.keys, *times]
+        missing = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
+        if missing:
+            raise ChangeError(f"expected a column {missing[0]!r}, once, but got {', '.join(table.names)}")
+        try:
+            found = ints(table.take([*((name, int, False) for name in times), *(("diff", int, False),) * ("diff" in table.names)]))
+            n = len(found[0])
+            columns = field_columns(table.take(self.fields), self.fields, n)
+            keys = [distinct(column, nulls=True) for column in table.take((name, None, True) for name in self.keys)]
+        except Unfit:
+            said = ", ".join(f"{field.name}: {getattr(field.type, '__name__', 'any')}" for field in self.fields)
+            raise ChangeError(f"expected columns of {said} and of ints for {', '.join(times)} but got something else") from None
+        diff = found[len(times)] if "diff" in table.names else np.ones(n, np.int64)
+        fields = {field.name: column for field, column in zip(self.fields, columns)}
+        return self._checked(fields, keys, found[: len(times)], diff, self.shape)
+
+    def _checked(self, fields: dict[str, Column], keys: Any, times: Sequence[Any], diff: Any, shape: Shape) -> Rows:
+        recorded = times[0]
+        lower, upper = (recorded, times[-1]) if self.clock is None else self.clock.bounds(recorded)
+        wrong = np.flatnonzero(lower > upper)
+        if len(wrong):
+            i = int(wrong[0])
+            raise AfaError(f"expected lower <= upper but got lower={lower[i]}, upper={upper[i]} in row {i}")
+        if len(upper) and int(upper.max()) == FOREVER:
+            raise AfaError(f"expected times below the end of time but got upper={FOREVER}")
+        if shape.name == "weights":
+            for n in np.unique(upper - lower + 1).tolist():
+                shape.check(n)
+        return Rows(fields, keys, recorded, lower, upper, diff, shape)
+
+    # -- changes ---------------------------------------------------------------------------------------------------------------
+
+    def change(self, change: Change, key: Any) -> tuple[Any, int, int, int, int, Shape, Any]:
+        """Return a change of an event: payload, recorded, lower, upper, diff, distribution, key.
+
+        Raises
+        ------
+        ChangeError
+            It has no time, or does not fit the schema. AfaError: its time is none.
+        """
+        payload = self.event.take(self.event.dated(change.payload, 0))
+        if change.re is not None:
+            raise ChangeError(f"expected an event without RE, which its time and the window give, but got re={change.re!r}")
+        diff = as_diff(change.diff, payload)
+        ends = [getattr(payload, name, None) for name in (self.lower, self.upper) if name is not None]
+        if change.le is not None:
+            at = interval_of(change.le, self.tick)
+        elif self.clock is None and len(ends) == 2 and None not in ends:
+            at = interval_of(ends[0], self.tick)._replace(upper=interval_of(ends[1], self.tick).upper, shape=self.shape)
+            at = at.ticks(None) if at.lower < at.upper else at._replace(shape=self.shape)
+        else:
+            raise ChangeError(
+                f"expected an event with a time, insert(event, between(lower, upper)), but got le=None for {payload!r}"
+            )
+        if self.clock is None:
+            return payload, at.lower, at.lower, at.upper, diff, at.shape, key
+        if at.lower != at.upper:
+            raise ChangeError(f"expected the time that a clock said but got {change.le!r} for {payload!r}")
+        lower, upper = (int(each[0]) for each in self.clock.bounds(np.array([at.lower])))
+        return payload, at.lower, lower, upper, diff, self.shape, key
+
+    def rows_of(self, changes: Sequence[tuple[Any, int, int, int, int, Shape, Any]], single: bool) -> list[Rows]:
+        """Return changes, as `change` gives them, as rows: those of one distribution together."""
+        found: list[Rows] = []
+        low = 0
+        for high in range(1, len(changes) + 1):
+            if high < len(changes) and changes[high][5] == changes[low][5]:
+                continue
+            payloads, *times, shapes, keys = zip(*changes[low:high])
+            columns = dict(zip((field.name for field in self.event.fields), zip(*payloads)))
+            fields = {field.name: Column.of(list(columns[field.name]), field) for field in self.fields}
+            of_keys = []
+            for part in range(len(self.keys)):
+                values = list(keys) if single else [key[part] for key in keys]
+                numbers: dict[Any, int] = {}
+                places = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
+                of_keys.append((places, list(numbers)))
+            recorded, lower, upper, diff = (np.array(each, np.int64) for each in times)
+            found.append(Rows(fields, of_keys, recorded, lower, upper, diff, shapes[0]))
+            low = high
+        return found
+
+    # -- identities, draws -----------------------------------------------------------------------------------------------------
+
+    def identities(self, rows: Rows) -> tuple[list[Any] | None, Any]:
+        """Return the identities of events (None: all that they hold), and 64 bits for each."""
+        if self.identity is None:
+            columns = [*rows.fields.values(), *map(_as_column, rows.keys)]
+            return None, words_of([*columns, Column(rows.lower), Column(rows.upper)], len(rows.lower))
+        columns = [self._column(rows, name) for name in self.identity]
+        parts = [_listed(column, self._of_name.get(name)) for column, name in zip(columns, self.identity)]
+        return parts[0] if len(parts) == 1 else list(zip(*parts)), words_of(columns, len(rows.lower))
+
+    def _column(self, rows: Rows, name: str) -> Column:
+        return rows.fields[name] if name in rows.fields else _as_column(rows.keys[list(self.keys).index(name)])
+
+    def contents(self, rows: Rows) -> list[int]:
+        """Return 64 bits for what each event holds."""
+        found: list[int] = words_of([*rows.fields.values(), *map(_as_column, rows.keys)], len(rows.lower)).tolist()
+        return found
+
+    def draw(self, rows: Rows, words: Any) -> Any:
+        """Return the time of each event in each world, shape (worlds, n)."""
+        if self.clock is not None:
+            clocks = words_of([self._column(rows, name) for name in self.by], len(rows.lower))
+            return self.clock.times(rows.recorded, self._of_clock, words, clocks)
+        instants = rows.upper - rows.lower + 1
+        if (instants == 1).all():
+            return np.broadcast_to(rows.lower, (len(self._own), len(rows.lower)))
+        return rows.lower + rows.shape.drawn(drawn(self._own, words), instants)
+
+
+def _as_column(key: tuple[Any, list[Any]]) -> Column:
+    """Return a key's column as one of texts that say its values, for what is hashed of it."""
+    places, values = key
+    return Column(places, None, [f"{type(value).__name__} {value!r}" for value in values])
+
+
+def _listed(column: Column, field: Field | None) -> list[Any]:
+    if field is not None:
+        return column.items(field)
+    assert column.texts is not None
+    return [column.texts[i] for i in column.values.tolist()]
+
+
+def spread(column: Column, worlds: int) -> Any:
+    """Return a column once for each world, as an engine takes it."""
+    import pyarrow as pa
+
+    values = np.tile(column.values, worlds)
+    missing = None if column.present is None else np.tile(~column.present, worlds)
+    if column.texts is not None:
+        return pa.DictionaryArray.from_arrays(pa.array(values, mask=missing), pa.array(column.texts, pa.large_string()))
+    return values if missing is None else pa.array(values, mask=missing)
+
+
+def spread_key(key: tuple[Any, list[Any]], worlds: int) -> Any:
+    """Return a key's column once for each world."""
+    import pyarrow as pa
+
+    places, values = key
+    try:
+        return pa.DictionaryArray.from_arrays(pa.array(np.tile(places, worlds)), pa.array(values))
+    except (pa.ArrowException, *ODD):  # values of several types
+        return [values[i] for i in places.tolist()] * worlds

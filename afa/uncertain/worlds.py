@@ -1,0 +1,508 @@
+"""Possible worlds as keys of an operator: in how many of them a match is in force is its confidence.
+
+event, interval  ->  its time in each of 400 worlds  ->  Keyed, by world  ->  matches of worlds  ->  how many worlds have each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.change import Change, put_in_order
+from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.model.arc import Arc
+from afa.model.automaton import Automaton
+from afa.model.keys import Keys, take_key
+from afa.operator import snapshot as saving
+from afa.operator.keyed import Keyed
+from afa.operator.named_swap import named_swap
+from afa.operator.operator import EngineName
+from afa.operator.tables import carry_out
+from afa.schema import Schema, as_ticks
+from afa.uncertain.bounded_automaton import LATEST, bounded
+from afa.uncertain.clock import Clock
+from afa.uncertain.confidences import Confidences, Difference, least_of
+from afa.uncertain.distributions import data_of, shape_in, shape_of
+from afa.uncertain.known_events import Known, KnownEvents
+from afa.uncertain.told_tables import match_class, table_of_matches
+from afa.uncertain.uncertain_rows import Reading, Rows, spread, spread_key
+from punctuation import sealed
+from punctuation.door import is_row, table_of
+from punctuation.durations import Duration
+from punctuation.late import Policy
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER
+
+MAGIC, VERSION = b"AFAW", 1
+FEWEST = 20
+"""The fewest worlds: with less a confidence says next to nothing."""
+CHUNK = 1 << 20
+"""So many rows go to the operator of the worlds at a time."""
+UNBOUNDED = 1 << 61
+"""The window of the worlds' operator where the user gave none: a match's RE tells when it began."""
+WORLD = "possible world"
+_MISSING: Any = object()
+Output = list[Change | Punctuation]
+
+
+class WorldsStatistics(NamedTuple):
+    """The numbers of one `Worlds`.
+
+    Parameters
+    ----------
+    events : int
+        Events that may still change, in copies; with ``identity`` only, else 0.
+    matches : int
+        Matches that some world has, and which are not final.
+    told, withdrawn : int
+        Matches with a confidence told so far; those of them that were withdrawn again, for another confidence or none.
+    late : int
+        Late changes dropped or handed to the callback so far.
+    operator : Statistics
+        Those of the operator of the worlds, over all of them.
+    """
+
+    events: int
+    matches: int
+    told: int
+    withdrawn: int
+    late: int
+    operator: Any
+
+
+class Worlds:
+    """Match an automaton where times are uncertain, in so many possible worlds; each match with its confidence.
+
+    A world gives each event one time of its interval, by its distribution: a pure function of ``seed``, the world and the event's
+    identity. The confidence of a match is the share of the worlds that have it in force. Matches are told apart by what they show;
+    put identities into the register if each choice of events is to count.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        With an event schema. In a world no event of an instant is before another one of it: an ignorable arc passes over an instant
+        if its fence holds of all events there.
+    worlds : int
+        At least 20. A confidence p is off by sqrt(p (1 - p) / worlds), one standard error.
+    lower, upper : str, optional
+        The columns (or fields of the event) that hold the first and the last instant that are possible.
+    time : str
+        The column with the times, where they are certain, or with those that a ``clock`` said.
+    clock : Clock, optional
+        How wrong clocks may be.
+    shape : str, Shape or sequence of float
+        How the instants of an interval are distributed; see `between`.
+    identity : str or sequence of str, optional
+        The fields of the event, or columns of the key, that tell events apart. Left out: all that an event holds, and its interval.
+    key : str or sequence of str, optional
+        As of `Keyed`: fields of the event, or columns beside them.
+    threshold : float, optional
+        Matches with a lower confidence are not told. At least 1 / worlds.
+    seed : int
+    window, engine, sequence, late, tick, threads
+        As of `Keyed`. ``late`` decides about an event whose lower end lies below a promise.
+
+    Raises
+    ------
+    AfaError
+        An option is none; also what `Keyed` raises.
+
+    Notes
+    -----
+    A push costs what `Keyed` takes for an event in each world; state is that of ``worlds`` operators. A match's LE is its last
+    possible time, so that all below a promise is final: that of t says that no event with ``lower < t`` changes any more. With
+    time-outs it is the last time in the worlds that are drawn.
+
+    Source: Zhang, Diao, Immerman, *Recognizing Patterns in Streams with Imprecise Timestamps*, PVLDB 3(1), 2010, Sec. 3.3, by
+    sampling.
+
+    Examples
+    --------
+    >>> from afa import Arc, Automaton, insert
+    >>> from afa.uncertain import between
+    >>> class Tick(NamedTuple):
+    ...     venue: str
+    >>> class First(NamedTuple):
+    ...     venue: str = ""
+    >>> first = Automaton(
+    ...     start="0", final={"2"}, event=Tick, register=First(),
+    ...     arcs=[Arc("0", "1", "True", "First(venue)"), Arc("1", "2", "venue != r.venue")],
+    ... )
+    >>> op = Worlds(first, worlds=400, window=10)
+    >>> _ = op.push(insert(Tick("A"), between(1, 4)))
+    >>> for change in op.push(insert(Tick("B"), between(3, 6))):
+    ...     print(change.payload)  # of 16 pairs of times A is first in 13, B in 1
+    First(venue='B', confidence=0.085, first=3, last=4)
+    First(venue='A', confidence=0.7775, first=1, last=6)
+    """
+
+    def __init__(
+        self,
+        automaton: Any,
+        worlds: int = 400,
+        *,
+        lower: str | None = None,
+        upper: str | None = None,
+        time: str = "le",
+        clock: Clock | None = None,
+        shape: Any = "uniform",
+        identity: str | Sequence[str] | None = None,
+        key: str | Sequence[str] | None = None,
+        window: Duration | None = None,
+        threshold: float | None = None,
+        seed: int = 0,
+        engine: EngineName = "auto",
+        sequence: str | None = None,
+        late: Policy = "raise",
+        tick: str | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._said = {name: value for name, value in locals().items() if name not in ("self", "automaton")}
+        self._given = automaton
+        if not isinstance(automaton, Automaton):
+            raise AfaError(f"expected an Automaton but got {automaton!r}")
+        if type(worlds) is not int or worlds < FEWEST:
+            raise AfaError(f"expected at least {FEWEST} worlds but got worlds={worlds!r}")
+        _check_threshold(threshold, worlds)
+        if type(seed) is not int:
+            raise AfaError(f"expected an int but got seed={seed!r}")
+        _check_times(lower, upper, clock, shape)
+        self._bounded = bounded(automaton, tick)
+        names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+        self._take_operator(
+            Keyed(
+                self._bounded.automaton,
+                key=[WORLD, *names],
+                window=UNBOUNDED if window is None else window,
+                engine=engine,
+                sequence=sequence,
+                late=late,
+                tick=tick,
+                threads=threads,
+            )
+        )
+
+    def _take_operator(self, keyed: Keyed) -> None:
+        said, given = self._said, self._bounded.given
+        key, worlds, identity = said["key"], said["worlds"], said["identity"]
+        assert given.event_schema is not None
+        self._keyed, self._core = keyed, keyed._core
+        names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+        self._key = None if key is None else Keys(given, key, self._core.tick)
+        event = given.event_schema._replace(tick=self._core.tick)
+        of = _names(identity, "identity", [*(field.name for field in event.fields), *names]) if identity is not None else None
+        clock = said["clock"]
+        if clock is not None:
+            _names(clock.by, "by", [*(field.name for field in event.fields), *names])
+        self._reading = Reading(
+            event, names, said["lower"], said["upper"], said["time"], clock, of, shape_of(said["shape"]), self._core.tick,
+            said["seed"], worlds,
+        )  # fmt: skip
+        window = self._core.window
+        assert window is not None
+        self._found = Confidences(worlds, least_of(said["threshold"], worlds), window, said["window"] is not None)
+        self._events = KnownEvents()
+        for member in (self._found, self._events):
+            self._core.calls.join(member)
+        self._shown: Schema = Schema.of(match_class(given.match_schema), "match")
+
+    # -- calls -----------------------------------------------------------------------------------------------------------------
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change, whose ``le`` may be `between` two instants, or a promise. As `Operator.push`.
+
+        Raises
+        ------
+        ChangeError
+            The event does not fit, an identity comes twice with different content, or a retraction names another interval than its
+            insertion. LateEventError: its lower end lies below a promise. The operator is unchanged.
+        """
+        found: Output = self._core.calls.call(self._push_list, [change], key)
+        return found
+
+    def push_many(self, batch: Any) -> Any:
+        """Take a table of events, or a list of tables, changes and promises, as one call: one minimal difference.
+
+        Parameters
+        ----------
+        batch : dict of columns, Arrow table, frame, or list
+
+        Returns
+        -------
+        A table of the same kind: the key's columns, what matches show, ``confidence``, ``first``, ``last``, ``le``, ``re``,
+        ``diff``; for a list a list of changes and promises.
+        """
+        return self._core.calls.call(self._push_many, batch)
+
+    def _push_many(self, batch: Any) -> Any:
+        if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
+            return self._push_list(batch, _MISSING)
+        table = table_of(batch)
+        if table is None:
+            raise ChangeError(f"expected an Arrow table, a frame, a dict of columns or a list but got {type(batch)!r}")
+        table = self._reading.opened(table)
+        difference, _ = self._run([self._reading.rows(table)])
+        return table_of_matches(difference, self._shown, self._key, table, self._core, self._found)
+
+    def push_arc(self, change: Change | Punctuation) -> Output:
+        """Take an arc, for all worlds, or its retraction, or a promise of the arc input. As `Operator.push_arc`."""
+        found: Output = self._core.calls.call(self._out_of, [("arc", self._bounded_arc(change), None)])
+        return found
+
+    def swap(
+        self,
+        name: str,
+        arc: Arc | None = None,
+        *,
+        fence: Callable[..., Any] | str | None = None,
+        transfer: Callable[..., Any] | str | None = None,
+        at: int | datetime | str | None = None,
+    ) -> Output:
+        """Put another arc in the place of the one in force that has this name, in all worlds. As `Operator.swap`."""
+        found: Output = self._core.calls.call(self._swap, name, arc, fence, transfer, at)
+        return found
+
+    def _swap(self, name: str, arc: Arc | None, fence: Any, transfer: Any, at: Any) -> Output:
+        asked = named_swap(name, arc, fence, transfer, self._keyed._at(at))
+        if arc is None:
+            old = next((each for each in self._user_arcs() if each.name == name), None)
+            if old is not None:
+                asked = asked._replace(arc=old.changed(fence=fence, transfer=transfer), fence=None, transfer=None)
+        if asked.arc is not None:
+            named = asked.arc if asked.arc.name is not None else asked.arc.changed(name=name)
+            self._arcs_given[named.name or name] = named
+            asked = asked._replace(arc=self._bounded.arc(named))
+        return self._out_of([("arc", asked, None)])
+
+    @property
+    def _arcs_given(self) -> dict[str, Arc]:
+        """The user's arcs with names, as they came last."""
+        return self._bounded.named
+
+    def _user_arcs(self) -> Iterable[Arc]:
+        return self._arcs_given.values()
+
+    def _bounded_arc(self, change: Any) -> Any:
+        if isinstance(change, Change) and isinstance(change.payload, Arc):
+            if change.payload.name is not None and change.diff > 0:
+                self._arcs_given[change.payload.name] = change.payload
+            return change._replace(payload=self._bounded.arc(change.payload))
+        return change
+
+    def _push_list(self, items: Iterable[Any], key: Hashable) -> Output:
+        return self._out_of(self._parts(items, key))
+
+    def _out_of(self, parts: Iterable[Any]) -> Output:
+        difference, promised = self._run(parts)
+        found: Output = list(self._changes(difference))
+        put_in_order(found)  # type: ignore[arg-type]  # no promise yet
+        return found if promised is None else [*found, Punctuation(promised)]
+
+    def _parts(self, items: Iterable[Any], key: Hashable) -> Iterator[Any]:
+        """Yield what comes: rows of events together; promises; arcs."""
+        waiting: list[Any] = []
+        single = self._key is not None and self._key.single
+        for item in items:
+            if isinstance(item, Change) and not isinstance(item.payload, Arc):
+                waiting.append(self._reading.change(item, self._key_of(item, key)))
+                continue
+            yield from self._reading.rows_of(waiting, single)
+            waiting = []
+            if isinstance(item, Punctuation):
+                if item.where is not None:
+                    raise ChangeError(f"expected a promise of all events but got one with a condition, {item!r}")
+                yield "event", item._replace(t=as_ticks(item.t, "t", self._core.tick)), None
+            elif isinstance(item, Change):
+                yield "arc", self._bounded_arc(item), None
+            elif not is_row(item) and (table := table_of(item)) is not None:
+                yield self._reading.rows(self._reading.opened(table))
+            else:
+                raise ChangeError(f"expected a change (insert, retract), a Punctuation or a table but got {item!r}")
+        yield from self._reading.rows_of(waiting, single)
+
+    def _key_of(self, change: Change, key: Hashable) -> Hashable:
+        if self._key is None:
+            if key is not _MISSING:
+                raise ChangeError(f"expected a key for Worlds(.., key=..) only but got key={key!r}")
+            return None
+        found: Hashable = take_key(self._key.of_change(change._replace(le=0)) if key is _MISSING else key)
+        return found
+
+    # -- one call --------------------------------------------------------------------------------------------------------------
+
+    def _run(self, parts: Iterable[Any]) -> tuple[Difference, int | None]:
+        """Carry out one call. Returns what changes by it, and what it promises of the output."""
+        core = self._core
+        found = carry_out(core, self._steps(parts), True)
+        difference = self._found.take(found.rows)
+        promised = max((t for _, t in found.promises), default=None)
+        if promised is not None:
+            self._found.settle(promised)
+        self._events.settle(core.progress.events)
+        return difference, promised
+
+    def _steps(self, parts: Iterable[Any]) -> Iterator[Any]:
+        """Yield what reaches the operator of the worlds, as `Core.take` takes it."""
+        for part in parts:
+            if isinstance(part, Rows):
+                yield from self._drawn(self._in_time(part))
+            else:
+                yield part
+
+    def _in_time(self, rows: Rows) -> Rows:
+        """Return events without those that are late, about which the policy decides."""
+        core = self._core
+        promised = core.progress.events
+        if promised == BEGINNING or not len(rows.lower) or int(rows.lower.min()) >= promised:
+            return rows
+        late = rows.lower < promised
+        schema, part = self._reading.event, rows.at(np.flatnonzero(late))
+        columns = {name: each.items(self._reading._of_name[name]) for name, each in part.fields.items()}
+        for i, (lower, upper, diff) in enumerate(zip(part.lower.tolist(), part.upper.tolist(), part.diff.tolist())):
+            given = {name: each[i] for name, each in columns.items()}
+            payload = schema.cls(**given, **({} if schema.instant is None else {schema.instant: lower}))
+            said = f"expected lower >= {promised} (promised) but got [{lower}, {upper}] for {payload!r}"
+            core.late.take(Change(payload, lower, None, diff), said)
+        return rows.at(np.flatnonzero(~late))
+
+    def _drawn(self, rows: Rows) -> Iterator[Any]:
+        """Yield events in all worlds, so many at a time."""
+        n, core, reading = len(rows.lower), self._core, self._reading
+        if not n:
+            return
+        identities, words = reading.identities(rows)
+        if identities is not None:
+            contents, times = reading.contents(rows), (each.tolist() for each in (rows.lower, rows.upper))
+            lower, upper = times
+            shapes = [rows.shape] * n
+            self._events.take(zip(identities, contents, lower, upper, shapes, rows.diff.tolist()))
+        worlds = self._found.worlds
+        size = max(CHUNK // worlds, 1)
+        for low in range(0, n, size):
+            part = rows.part(low, low + size)
+            le = np.ascontiguousarray(reading.draw(part, words[low : low + size])).ravel()
+            columns: dict[str, Any] = {name: spread(column, worlds) for name, column in part.fields.items()}
+            if reading.event.instant is not None:
+                columns[reading.event.instant] = le
+            columns[LATEST] = np.tile(part.upper, worlds)
+            columns = {field.name: columns[field.name] for field in self._bounded.event.fields}
+            of_keys = [np.repeat(np.arange(worlds), len(part.lower)), *(spread_key(key, worlds) for key in part.keys)]
+            times_ = {"le": le, "diff": np.tile(part.diff, worlds)}
+            yield core.engine.encode(columns, times_, [], core.window, of_keys, False)
+        core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
+
+    def _changes(self, difference: Difference) -> Iterator[Change]:
+        cls: Any = self._shown.cls
+        n = len(self._bounded.given.match_schema.fields)
+        single = self._key is not None and self._key.single
+        for diff, part in ((-1, difference.gone), (1, difference.come)):
+            for (key, shown, *_), told in part:
+                of = key[0] if single else key
+                payload = cls(*shown[:n], self._found.share(told), told.first, told.last)
+                yield Change(payload, told.le, told.re, diff, of)
+
+    # -- what is held ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that all worlds match."""
+        return self._bounded.given
+
+    @property
+    def statistics(self) -> WorldsStatistics:
+        """The numbers of what is held, and was told so far. O(keys of all worlds)."""
+        operator = self._keyed.statistics
+        found = self._found
+        return WorldsStatistics(self._events.copies, len(found.records), found.told, found.withdrawn, operator.late, operator)
+
+    # -- snapshots -------------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """Return the whole state as bytes: plain data, without the options."""
+        found: bytes = self._core.calls.call(self._snapshot)
+        return found
+
+    def _snapshot(self) -> bytes:
+        events = [[identity, *known[:3], data_of(known.shape), known.copies] for identity, known in self._events.events.items()]
+        body = [self._spoken(), saving.save(self._core), self._found.data(), sorted(events, key=repr)]
+        return sealed.seal(MAGIC, VERSION, saving.plain(body))
+
+    def _spoken(self) -> list[Any]:
+        """Return the options by which worlds are drawn and matches told, as plain data."""
+        said = self._said
+        names = ("worlds", "seed", "threshold", "lower", "upper", "time")
+        return [
+            *(said[name] for name in names), repr(said["clock"]), data_of(shape_of(said["shape"])), self._core.window,
+            list(self._reading.identity or ()), list(self._reading.keys),
+        ]  # fmt: skip
+
+    def resumed(self, blob: bytes) -> Worlds:
+        """Make the operator that ``snapshot`` of one with these options has saved; this one stays as it is.
+
+        Raises
+        ------
+        SnapshotError
+            The blob is none of such an operator, is damaged, or its options differ.
+        """
+        body = saving.unseal(MAGIC, VERSION, blob)
+        try:
+            spoken, inner, matches, events = body
+        except (TypeError, ValueError):
+            raise SnapshotError("expected the snapshot of Worlds but got something else") from None
+        if spoken != self._spoken():
+            raise SnapshotError(f"expected the snapshot of Worlds with {self._spoken()!r} but got {spoken!r}")
+        found = Worlds.__new__(Worlds)
+        found._said, found._given, found._bounded = self._said, self._given, bounded(self._given, self._said["tick"])
+        said = self._said
+        keyed = Keyed.restore(
+            found._bounded.automaton, inner, key=[WORLD, *self._reading.keys], engine=said["engine"], late=said["late"],
+            tick=said["tick"], threads=said["threads"],
+        )  # fmt: skip
+        found._take_operator(keyed)
+        try:
+            found._found.load(matches)
+            found._events.load(
+                [(of, Known(content, lower, upper, shape_in(shape), n)) for of, content, lower, upper, shape, n in events]
+            )
+        except (SnapshotError, MemoryError):
+            raise
+        except Exception as error:  # what is none of ours may be wrong in any way
+            raise SnapshotError(f"expected what Worlds hold but got something else: {error}") from error
+        return found
+
+    def __repr__(self) -> str:
+        return f"Worlds({self._given!r}, worlds={self._found.worlds})"
+
+
+def _check_threshold(threshold: Any, worlds: int) -> None:
+    if threshold is None:
+        return
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
+        raise AfaError(f"expected a confidence above 0, at most 1, but got threshold={threshold!r}")
+    if threshold * worlds < 1 - 1e-9:
+        needed = int(-(-1 // threshold))
+        raise AfaError(
+            f"expected at least {needed:,} worlds for threshold={threshold!r}, one of which is that much, but got {worlds}"
+        )
+
+
+def _check_times(lower: Any, upper: Any, clock: Any, shape: Any) -> None:
+    if (lower is None) is not (upper is None):
+        raise AfaError(f"expected both ends of intervals but got lower={lower!r}, upper={upper!r}")
+    if clock is not None and not isinstance(clock, Clock):
+        raise AfaError(f"expected a Clock but got clock={clock!r}")
+    if clock is not None and lower is not None:
+        raise AfaError(f"expected intervals or a clock but got lower={lower!r} and {clock!r}")
+    if shape_of(shape).name != "uniform" and lower is None:
+        raise AfaError(f"expected intervals, lower= and upper=, for a distribution but got shape={shape!r}; a Clock has its own")
+
+
+def _names(given: Any, what: str, known: Sequence[str]) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    wrong = [name for name in names if name not in known]
+    if wrong or not names:
+        raise AfaError(f"expected {what}= as fields of the event or columns of the key, of {', '.join(known)}, but got {given!r}")
+    return names
