@@ -5,6 +5,7 @@ clock              `Clock`: clocks that are off, in a world all their events ali
 draws              what is drawn for an event in a world: hashes
 bounded_automaton  an automaton that knows when its match happens at the latest
 uncertain_rows     events of tables and changes as columns, drawn for all worlds
+relevance          which events can change anything; the others are kept once, not in each world
 known_events       which events there are, by identity
 confidences        how many worlds have a match, and how that changes; told_tables: as tables
 worlds             `Worlds`: any automaton, in possible worlds

@@ -9,7 +9,7 @@ Matches are told apart by key, by what they show and by their bounds, so that on
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,11 +43,29 @@ class Record(NamedTuple):
     told: Told
 
 
-class Difference(NamedTuple):
-    """What goes and what comes: of each match its name and what is told."""
+class Matches(NamedTuple):
+    """Matches with what is told of them: names, and columns of `Told`."""
 
-    gone: list[tuple[Name, Told]]
-    come: list[tuple[Name, Told]]
+    names: list[Name]
+    told: tuple[Any, ...]
+
+    def at(self, chosen: Any) -> Matches:
+        """Return those for which an array of bools says so."""
+        if chosen.all():
+            return self
+        return Matches(
+            [name for name, there in zip(self.names, chosen.tolist()) if there], tuple(each[chosen] for each in self.told)
+        )
+
+
+class Difference(NamedTuple):
+    """What goes and what comes."""
+
+    gone: Matches
+    come: Matches
+
+
+NONE = Matches([], tuple(np.empty(0, np.int64) for _ in Told._fields))
 
 
 class Confidences(Member):
@@ -67,88 +85,95 @@ class Confidences(Member):
     def __init__(self, worlds: int, least: int, window: int, bounded: bool) -> None:
         self.worlds, self.least, self._window, self._bounded = worlds, least, window, bounded
         self.records: dict[Name, Record] = {}
-        self._final: SortedDict[int, dict[Name, None]] = SortedDict()  # by their LE: a promise above it lets them go
+        self._final: SortedDict[int, list[tuple[Any, list[Name]]]] = SortedDict()  # LEs, sorted, and whose; by the least
         self.told = self.withdrawn = 0
         self._journal = Journal()
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
     def take(self, rows: Logged) -> Difference:
-        """Take what the operator of the worlds tells. O(rows log rows + what is held of the matches that they concern)."""
-        found = Difference([], [])
+        """Take what the operator of the worlds tells. O(n log n) with n rows, and what is held of the matches that they concern."""
         if not len(rows.le):
+            return Difference(NONE, NONE)
+        names, group, cells = _by_match(rows)
+        olds = list(map(self.records.get, names))
+        if any(olds):
+            there = [i for i, old in enumerate(olds) if old is not None]
+            held = [olds[i].rows for i in there]  # type: ignore[union-attr]
+            group = np.concatenate([group, np.repeat(there, [each.shape[1] for each in held])])
+            cells = np.concatenate([cells, *held], axis=1)
+        group, cells = _added(group, cells)
+        starts = np.searchsorted(group, np.arange(len(names)))
+        ends = np.append(starts[1:], len(group))
+        left = ends > starts
+        told = self._told(names, group, cells, starts, left)
+        was = Matches(
+            names, _columns([old.told if old else Told(0, 0, 0, 0, 0) for old in olds]) if any(olds) else _zeros(len(names))
+        )
+        now = Matches(names, told)
+        same = np.logical_and.reduce([one == other for one, other in zip(was.told, now.told)])
+        gone, come = was.at(~same & (was.told[0] >= self.least)), now.at(~same & (told[0] >= self.least))
+        places = zip(starts.tolist(), ends.tolist(), map(Told._make, zip(*(each.tolist() for each in told))))
+        self._put(names, olds, [Record(cells[:, low:high], each) if low < high else None for low, high, each in places], told[3])
+        self.told += len(come.names)
+        self.withdrawn += len(gone.names)
+        return Difference(gone, come)
+
+    def _told(self, names: list[Name], group: Any, cells: Any, starts: Any, left: Any) -> tuple[Any, ...]:
+        """Return what is told of each match, as columns; zeros where no world has it."""
+        found = _zeros(len(names))
+        if not len(group):
             return found
-        for name, more in self._by_match(rows):
-            old = self.records.get(name)
-            there = _added(more if old is None else np.concatenate([old.rows, more], axis=1))
-            new = self._told(name, there) if there.shape[1] else None
-            self._put(name, old, None if new is None else Record(there, new))
-            was = None if old is None or old.told.worlds < self.least else old.told
-            now = None if new is None or new.worlds < self.least else new
-            if was != now:
-                found.gone.extend([] if was is None else [(name, was)])
-                found.come.extend([] if now is None else [(name, now)])
-        self.told += len(found.come)
-        self.withdrawn += len(found.gone)
+        at = starts[left]
+        new = np.ones(len(group), np.bool_)
+        new[1:] = (group[1:] != group[:-1]) | (cells[0, 1:] != cells[0, :-1])
+        first_by, last_by = (np.array([name[i] for name in names], np.int64)[left] for i in (2, 3))
+        last = np.maximum.reduceat(cells[1], at)
+        end = np.full(len(at), FOREVER)
+        if self._bounded:
+            end = np.where(first_by <= FOREVER - self._window, np.minimum(first_by, FOREVER - self._window) + self._window, FOREVER)
+        columns = (
+            np.add.reduceat(new, at, dtype=np.int64),
+            np.minimum.reduceat(cells[2], at) - self._window,
+            last,
+            np.maximum(np.minimum(last_by, end - 1), last),
+            end,
+        )
+        for to, column in zip(found, columns):
+            to[left] = column
         return found
 
-    def _by_match(self, rows: Logged) -> Iterator[tuple[Name, Any]]:
-        """Yield the name of each match, and what comes of it, as the columns of a `Record`."""
-        world, of_key = _keys(rows)
-        columns = [np.asarray(rows.fields[-2]), np.asarray(rows.fields[-1])]
-        codes = [_codes(column) for column in (*of_key, *rows.fields)]
-        order = np.lexsort((world, *codes))
-        new = np.zeros(len(order), np.bool_)
-        new[0] = True
-        for code in codes:
-            new[1:] |= code[order[1:]] != code[order[:-1]]
-        starts = np.flatnonzero(new)
-        places = order[starts]
-        shown = [_items(column, places) for column in rows.fields[:-2]]
-        keys = [_items(column, places) for column in of_key]
-        payloads = list(zip(*shown)) if shown else [()] * len(places)
-        of = list(zip(*keys)) if keys else [None] * len(places)
-        names = zip(of, payloads, *(column[places].tolist() for column in columns))
-        cells = np.array([world, rows.le, rows.re, rows.diff], np.int64)[:, order]
-        ends = [*starts[1:].tolist(), len(order)]
-        for name, low, high in zip(names, starts.tolist(), ends):
-            yield name, cells[:, low:high].copy()
+    def _put(self, names: list[Name], olds: Sequence[Record | None], news: Sequence[Record | None], le: Any) -> None:
+        """Hold records in the place of others; ``le``: of the new ones."""
+        self._journal.note(_put_back, self.records, names, olds)
+        self.records.update((name, new) for name, new in zip(names, news) if new is not None)
+        for name, new in zip(names, news):
+            if new is None:
+                self.records.pop(name, None)
+        order = np.argsort(le, kind="stable")
+        self._wait(le[order], [names[i] for i in order.tolist()])
 
-    def _told(self, name: Name, rows: Any) -> Told:
-        """Return what is told of a match that some worlds have."""
-        *_, first_by, last_by = name
-        world, le, re, _ = rows
-        first, last = int(re.min()) - self._window, int(le.max())
-        worlds = 1 + int(np.count_nonzero(world[1:] != world[:-1]))
-        end = first_by + self._window if self._bounded and first_by <= FOREVER - self._window else FOREVER
-        return Told(worlds, first, last, max(min(last_by, end - 1), last), end)
-
-    def _put(self, name: Name, old: Record | None, new: Record | None) -> None:
-        journal = self._journal
-        if old is not None and (new is None or new.told.le != old.told.le):
-            journal.drop(self._final[old.told.le], name)
-        if new is None:
-            if old is not None:
-                journal.drop(self.records, name)
-            return
-        journal.put(self.records, name, new)
-        if old is None or new.told.le != old.told.le:
-            names = self._final.get(new.told.le)
-            if names is None:
-                names = {}
-                journal.put(self._final, new.told.le, names)
-            journal.put(names, name, None)
+    def _wait(self, le: Any, names: list[Name]) -> None:
+        """Note at which promises matches become final."""
+        if len(le):
+            self._journal.put(self._final, int(le[0]), [*self._final.get(int(le[0]), ()), (le, names)])
 
     def settle(self, t: int) -> None:
         """Forget the matches that a promise makes final: those with an LE below it."""
-        for le in list(self._final.irange(None, t, inclusive=(True, False))):
-            for name in self._final[le]:
-                self._journal.drop(self.records, name)
-            self._journal.drop(self._final, le)
+        for least in list(self._final.irange(None, t, inclusive=(True, False))):
+            waiting = self._final[least]
+            self._journal.drop(self._final, least)
+            for le, names in waiting:
+                final = int(np.searchsorted(le, t))
+                gone = [name for name in names[:final] if (record := self.records.get(name)) is not None and record.told.le < t]
+                self._journal.note(_put_back, self.records, gone, [self.records[name] for name in gone])
+                for name in gone:
+                    del self.records[name]
+                self._wait(le[final:], names[final:])
 
-    def share(self, told: Told) -> float:
-        """Return a confidence: the share of the worlds that have a match."""
-        return told.worlds / self.worlds
+    def shares(self, matches: Matches) -> Any:
+        """Return confidences: the share of the worlds that have each match."""
+        return matches.told[0] / self.worlds
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
@@ -175,10 +200,12 @@ class Confidences(Member):
         for key, shown, first_by, last_by, cells in held:
             rows = np.array(cells, np.int64).reshape(4, -1)
             name = (key, tuple(shown), first_by, last_by)
+            group = np.zeros(rows.shape[1], np.int64)
             sound = rows.shape[1] and (rows[0] >= 0).all() and (rows[0] < self.worlds).all() and (rows[3] > 0).all()
-            if name in self.records or not sound or (_added(rows) != rows).any():
+            if name in self.records or not sound or (_added(group, rows)[1] != rows).any():
                 raise ValueError(f"no matches of worlds: {cells!r}")
-            self._put(name, None, Record(rows, self._told(name, rows)))
+            told = self._told([name], group, rows, np.zeros(1, np.int64), np.ones(1, np.bool_))
+            self._put([name], [None], [Record(rows, Told(*(int(each[0]) for each in told)))], told[3])
         self._journal.commit()
 
 
@@ -187,15 +214,56 @@ def least_of(threshold: float | None, worlds: int) -> int:
     return 1 if threshold is None else max(1, math.ceil(threshold * worlds - 1e-9))
 
 
-def _added(rows: Any) -> Any:
-    """Return rows sorted by world, LE and RE, with the copies of equal ones added up, without those of which there are none."""
-    if rows.shape[1] > 1:
-        rows = rows[:, np.lexsort((rows[2], rows[1], rows[0]))]
-        new = np.concatenate([[True], (rows[:3, 1:] != rows[:3, :-1]).any(axis=0)])
+def _by_match(rows: Logged) -> tuple[list[Name], Any, Any]:
+    """Return the names of the matches of worlds; which of them each row is of, and the rows as of a `Record`."""
+    world, of_key = _keys(rows)
+    bounds = [np.asarray(rows.fields[-2]), np.asarray(rows.fields[-1])]
+    codes = [_codes(column) for column in (*of_key, *rows.fields)]
+    order = np.lexsort(codes)
+    new = np.zeros(len(order), np.bool_)
+    new[0] = True
+    for code in codes:
+        new[1:] |= code[order[1:]] != code[order[:-1]]
+    places = order[np.flatnonzero(new)]
+    shown = [_items(column, places) for column in rows.fields[:-2]]
+    keys = [_items(column, places) for column in of_key]
+    payloads = list(zip(*shown)) if shown else [()] * len(places)
+    of = list(zip(*keys)) if keys else [None] * len(places)
+    names = list(zip(of, payloads, *(column[places].tolist() for column in bounds)))
+    return names, np.cumsum(new) - 1, np.array([world, rows.le, rows.re, rows.diff], np.int64)[:, order]
+
+
+def _added(group: Any, rows: Any) -> tuple[Any, Any]:
+    """Return rows sorted by group, world, LE and RE, the copies of equal ones added up, without those of which there are none."""
+    if len(group) > 1:
+        order = np.lexsort((rows[2], rows[1], rows[0], group))
+        group, rows = group[order], rows[:, order]
+        new = np.ones(len(group), np.bool_)
+        new[1:] = group[1:] != group[:-1]
+        for row in rows[:3]:
+            new[1:] |= row[1:] != row[:-1]
         if not new.all():
             starts = np.flatnonzero(new)
-            rows = np.concatenate([rows[:3, starts], np.add.reduceat(rows[3], starts)[None]])
-    return rows if rows[3].all() else rows[:, rows[3] != 0]
+            group, rows = group[starts], np.concatenate([rows[:3, starts], np.add.reduceat(rows[3], starts)[None]])
+    left = rows[3] != 0
+    return (group, rows) if left.all() else (group[left], rows[:, left])
+
+
+def _put_back(records: dict[Name, Record], names: Sequence[Name], olds: Sequence[Record | None]) -> None:
+    """Let records be what they were."""
+    for name, old in zip(names, olds):
+        if old is None:
+            records.pop(name, None)
+        else:
+            records[name] = old
+
+
+def _columns(told: Sequence[Told]) -> tuple[Any, ...]:
+    return tuple(np.array(each, np.int64) for each in zip(*told))
+
+
+def _zeros(n: int) -> tuple[Any, ...]:
+    return tuple(np.zeros(n, np.int64) for _ in Told._fields)
 
 
 def _keys(rows: Logged) -> tuple[Any, Sequence[Any]]:

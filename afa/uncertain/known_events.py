@@ -5,8 +5,9 @@ A promise of t lets go what begins below it: no change of it can come any more.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import repeat
+from typing import Any
 
 from sortedcontainers import SortedDict
 
@@ -15,15 +16,8 @@ from afa.journal import Journal
 from afa.model.copies import added
 from punctuation.calls import Member
 
-
-class Known(NamedTuple):
-    """An event: what it holds, the ends of its interval, its distribution; how many copies (below 0: retracted before it came)."""
-
-    content: Hashable
-    lower: int
-    upper: int
-    shape: Any
-    copies: int
+Known = tuple[Hashable, int, int, Any, int]
+"""An event: what it holds, the ends of its interval, its distribution; how many copies (below 0: retracted before it came)."""
 
 
 class KnownEvents(Member):
@@ -35,40 +29,47 @@ class KnownEvents(Member):
         self.copies = 0
         self._journal = Journal()
 
-    def take(self, changes: Iterable[tuple[Hashable, Hashable, int, int, Any, int]]) -> None:
-        """Take changes of events: identity, content, lower, upper, shape, diff. O(1) for each.
+    def take(
+        self,
+        identities: Sequence[Hashable],
+        contents: Sequence[Hashable],
+        lower: Sequence[int],
+        upper: Sequence[int],
+        shape: Any,
+        diff: Sequence[int],
+    ) -> None:
+        """Take changes of events. O(1) for each.
 
         Raises
         ------
         ChangeError
             An identity comes with other content, or under another interval.
         """
-        journal, come, high = self._journal, list[Hashable](), None
-        for identity, content, lower, upper, shape, diff in changes:
+        high = max(lower)
+        self._journal.put(self._by_lower, high, [*self._by_lower.get(high, ()), *identities])
+        self.copies += sum(diff)
+        if self.events.keys().isdisjoint(identities) and len(set(identities)) == len(identities):
+            self._journal.note(_forget, self.events, identities)
+            self.events.update(zip(identities, zip(contents, lower, upper, repeat(shape), diff)))
+            return
+        for identity, content, low, upp, n in zip(identities, contents, lower, upper, diff):
             known = self.events.get(identity)
-            if known is None:
-                journal.put(self.events, identity, Known(content, lower, upper, shape, added(0, diff, content, lower)))
-                come.append(identity)
-                high = lower if high is None else max(high, lower)
-            else:
-                _check_same(identity, known, content, lower, upper, shape, diff)
-                copies = added(known.copies, diff, content, lower)
-                if copies:
-                    journal.put(self.events, identity, known._replace(copies=copies))
-                else:
-                    journal.drop(self.events, identity)
-            self.copies += diff
-        if high is not None:
-            journal.put(self._by_lower, high, [*self._by_lower.get(high, ()), *come])
+            if known is not None:
+                _check_same(identity, known, content, low, upp, shape, n)
+            copies = added(0 if known is None else known[4], n, identity, low)
+            if copies:
+                self._journal.put(self.events, identity, (content, low, upp, shape, copies))
+            elif known is not None:
+                self._journal.drop(self.events, identity)
 
     def settle(self, t: int) -> None:
         """Forget the events of calls that begin below a promise, all of them. O(1) for each."""
         for high in list(self._by_lower.irange(None, t, inclusive=(True, False))):
             for identity in self._by_lower[high]:
                 known = self.events.get(identity)
-                if known is not None and known.lower <= high:
+                if known is not None and known[1] <= high:
                     self._journal.drop(self.events, identity)
-                    self.copies -= known.copies
+                    self.copies -= known[4]
             self._journal.drop(self._by_lower, high)
 
     def due(self) -> int | None:
@@ -77,10 +78,10 @@ class KnownEvents(Member):
 
     def load(self, events: Iterable[tuple[Hashable, Known]]) -> None:
         """Take events that were held, where none is; the caller turns what it raises into a `SnapshotError`."""
-        for identity, known in events:
-            if identity in self.events or known.lower > known.upper or not known.copies:
-                raise ValueError(f"no event: {known!r}")
-            self.take([(identity, *known[:4], known.copies)])
+        for identity, (content, lower, upper, shape, copies) in events:
+            if identity in self.events or lower > upper or not copies:
+                raise ValueError(f"no event: {identity!r}")
+            self.take([identity], [content], [lower], [upper], shape, [copies])
         self._journal.commit()
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
@@ -97,11 +98,15 @@ class KnownEvents(Member):
 
 
 def _check_same(identity: Any, known: Known, content: Any, lower: int, upper: int, shape: Any, diff: int) -> None:
-    if (known.lower, known.upper, known.shape) != (lower, upper, shape):
+    own, *times, _ = known
+    if times != [lower, upper, shape]:
         what = "a retraction under the interval of its insertion" if diff < 0 else "an identity under one interval"
-        raise ChangeError(
-            f"expected {what}, [{known.lower}, {known.upper}] {known.shape!r}, but got [{lower}, {upper}] {shape!r} for the event "
-            f"{identity!r}"
-        )
-    if known.content != content:
-        raise ChangeError(f"expected events of different identities but got {known.content!r} and {content!r} under {identity!r}")
+        there = f"[{times[0]}, {times[1]}] {times[2]!r}"
+        raise ChangeError(f"expected {what}, {there}, but got [{lower}, {upper}] {shape!r} for the event {identity!r}")
+    if own != content:
+        raise ChangeError(f"expected an identity of one event but got {identity!r} with different content")
+
+
+def _forget(events: dict[Hashable, Known], identities: Sequence[Hashable]) -> None:
+    for identity in identities:
+        events.pop(identity, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from afa.model.keys import Keys
 from afa.operator.table_columns import array, arrow_table, keys_array
 from afa.operator.table_times import times_as_came
 from afa.schema import Field, Schema
+from afa.uncertain.confidences import Confidences, Difference
 from punctuation.door import Table
 
 ADDED = {"confidence": float, "first": int, "last": int}
@@ -28,30 +29,26 @@ def match_class(shown: Schema) -> Any:
     return NamedTuple(name, [*hints.items(), *ADDED.items()])
 
 
-def table_of_matches(difference: Any, shown: Schema, keys: Keys | None, like: Table, core: Any, found: Any) -> Any:
+def table_of_matches(difference: Difference, shown: Schema, keys: Keys | None, like: Table, core: Any, found: Confidences) -> Any:
     """Return what goes and what comes as a table of the kind that came in, in order: what goes first, by LE and RE."""
-    rows = [
-        (diff, told.le, told.re, name, told) for diff, part in ((-1, difference.gone), (1, difference.come)) for name, told in part
-    ]
-    rows.sort(key=lambda row: row[:3])
-    if any(one[:3] == other[:3] for one, other in pairwise(rows)):
-        rows.sort(key=lambda row: (*row[:3], repr(row[3])))
-    n = len(shown.fields) - len(ADDED)
-    fields = [*shown.fields, *(Field(name, int, False) for name in ("le", "re", "diff"))]
-    columns: list[Any] = [[row[3][1][i] for row in rows] for i in range(n)]
-    columns += [[found.share(row[4]) for row in rows], [row[4].first for row in rows], [row[4].last for row in rows]]
-    columns += [[row[1] for row in rows], [row[2] for row in rows], [row[0] for row in rows]]
-    columns[n:] = [np.array(column, np.float64 if i == 0 else np.int64) for i, column in enumerate(columns[n:])]
-    columns[:n] = [_typed(column, field) for column, field in zip(columns, fields)]
-    given: dict[str, Any] = {}
-    if keys is not None:
-        columns = [*([row[3][0][i] for row in rows] for i in range(len(keys.names))), *columns]
-        fields = [*(Field(name, None, True) for name in keys.names), *fields]
-        given = {name: like.column(name) for name in keys.names}
+    names = [*difference.gone.names, *difference.come.names]
+    diff = np.repeat([-1, 1], [len(difference.gone.names), len(difference.come.names)])
+    confidence = np.concatenate([found.shares(difference.gone), found.shares(difference.come)])
+    _, first, last, le, re = (np.concatenate(pair) for pair in zip(difference.gone.told, difference.come.told))
+    payloads = list(zip(*(name[1] for name in names))) or [() for _ in shown.fields[: -len(ADDED)]]
+    payloads = payloads[: len(shown.fields) - len(ADDED)]
+    of_key = [] if keys is None else list(zip(*(name[0] for name in names))) or [() for _ in keys.names]
+    order = np.lexsort((*map(_ranks, (*payloads, *of_key)), re, le, diff))
+    columns: list[Any] = [[column[i] for i in order.tolist()] for column in of_key]
+    columns += [_typed([column[i] for i in order.tolist()], field) for column, field in zip(payloads, shown.fields)]
+    columns += [each[order] for each in (confidence, first, last, le, re, diff)]
+    fields = [*(Field(name, None, True) for name in (() if keys is None else keys.names)), *shown.fields]
+    fields += [Field(name, int, False) for name in ("le", "re", "diff")]
+    given = {} if keys is None else {name: like.column(name) for name in keys.names}
     made, timed = times_as_came(like, core), {}
     if made is not None:
-        named = zip(fields, columns)
-        timed = {field.name: made(column, field.name) for field, column in named if field.name in ("first", "last", "le", "re")}
+        times = ("first", "last", "le", "re")
+        timed = {field.name: made(column, field.name) for field, column in zip(fields, columns) if field.name in times}
     if like.in_arrow:
         return like.back(arrow_table(columns, fields, given, timed))
     arrays = {
@@ -63,6 +60,15 @@ def table_of_matches(difference: Any, shown: Schema, keys: Keys | None, like: Ta
 
         return pd.DataFrame(arrays)
     return arrays
+
+
+def _ranks(column: Sequence[Any]) -> Any:
+    """Return numbers by which a column is sorted, the same however it came."""
+    kinds = set(map(type, column))
+    if kinds <= {int, bool} or kinds == {float}:
+        return np.array(column)
+    ranks = {name: rank for rank, name in enumerate(sorted(set(map(repr, column))))}
+    return np.array([ranks[repr(item)] for item in column])
 
 
 def _typed(column: list[Any], field: Field) -> Any:

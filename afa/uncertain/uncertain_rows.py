@@ -16,7 +16,7 @@ from afa.state.plain import Unfit, distinct, field_columns, ints
 from afa.state.states import Column
 from afa.uncertain.clock import Clock
 from afa.uncertain.clock import InTicks as ClockTicks
-from afa.uncertain.distributions import Shape
+from afa.uncertain.distributions import Shape, data_of, shape_in
 from afa.uncertain.draws import drawn, words_of, worlds_of
 from afa.uncertain.interval import interval_of
 from punctuation.door import Table
@@ -202,16 +202,45 @@ class Reading:
             low = high
         return found
 
+    def data(self, rows: Rows) -> list[Any]:
+        """Return rows as plain data."""
+        columns = [rows.fields[field.name].items(field) for field in self.fields]
+        keys = [[places.tolist(), values] for places, values in rows.keys]
+        times = [each.tolist() for each in (rows.recorded, rows.lower, rows.upper, rows.diff)]
+        return [columns, keys, times, data_of(rows.shape)]
+
+    def loaded(self, data: Any) -> Rows:
+        """Return the rows that `data` has made plain data of; checked. What are none raise what they may."""
+        columns, keys, times, shape = data
+        recorded, lower, upper, diff = (np.array(each, np.int64) for each in times)
+        n, schema = len(lower), self.event
+        payloads = zip(*columns) if columns else [()] * n
+        names = [field.name for field in self.fields]
+        taken = [schema.take(schema.dated(dict(zip(names, payload)), 0)) for payload in payloads]
+        of_key = [(np.array(places, np.int64), values) for places, values in keys]
+        sound = (
+            len(taken) == len(recorded) == len(upper) == len(diff) == n and (lower <= upper).all() and len(keys) == len(self.keys)
+        )
+        if not sound or any(len(places) != n or not ((places >= 0) & (places < len(values))).all() for places, values in of_key):
+            raise ValueError(f"no rows: {data!r}")
+        fields = {field.name: Column.of([getattr(each, field.name) for each in taken], field) for field in self.fields}
+        return Rows(fields, of_key, recorded, lower, upper, diff, shape_in(shape))
+
     # -- identities, draws -----------------------------------------------------------------------------------------------------
 
-    def identities(self, rows: Rows) -> tuple[list[Any] | None, Any]:
-        """Return the identities of events (None: all that they hold), and 64 bits for each."""
+    def identities(self, rows: Rows) -> list[Any] | None:
+        """Return the identities of events; None: all that they hold."""
+        if self.identity is None:
+            return None
+        parts = [_listed(self._column(rows, name), self._of_name.get(name)) for name in self.identity]
+        return parts[0] if len(parts) == 1 else list(zip(*parts))
+
+    def words(self, rows: Rows) -> Any:
+        """Return 64 bits for the identity of each event."""
         if self.identity is None:
             columns = [*rows.fields.values(), *map(_as_column, rows.keys)]
-            return None, words_of([*columns, Column(rows.lower), Column(rows.upper)], len(rows.lower))
-        columns = [self._column(rows, name) for name in self.identity]
-        parts = [_listed(column, self._of_name.get(name)) for column, name in zip(columns, self.identity)]
-        return parts[0] if len(parts) == 1 else list(zip(*parts)), words_of(columns, len(rows.lower))
+            return words_of([*columns, Column(rows.lower), Column(rows.upper)], len(rows.lower))
+        return words_of([self._column(rows, name) for name in self.identity], len(rows.lower))
 
     def _column(self, rows: Rows, name: str) -> Column:
         return rows.fields[name] if name in rows.fields else _as_column(rows.keys[list(self.keys).index(name)])

@@ -26,7 +26,8 @@ from afa.uncertain.bounded_automaton import LATEST, bounded
 from afa.uncertain.clock import Clock
 from afa.uncertain.confidences import Confidences, Difference, least_of
 from afa.uncertain.distributions import data_of, shape_in, shape_of
-from afa.uncertain.known_events import Known, KnownEvents
+from afa.uncertain.known_events import KnownEvents
+from afa.uncertain.relevance import LeftOut, relevance
 from afa.uncertain.told_tables import match_class, table_of_matches
 from afa.uncertain.uncertain_rows import Reading, Rows, spread, spread_key
 from punctuation import sealed
@@ -204,9 +205,10 @@ class Worlds:
         window = self._core.window
         assert window is not None
         self._found = Confidences(worlds, least_of(said["threshold"], worlds), window, said["window"] is not None)
-        self._events = KnownEvents()
-        for member in (self._found, self._events):
+        self._events, self._left_out = KnownEvents(), LeftOut()
+        for member in (self._found, self._events, self._left_out):
             self._core.calls.join(member)
+        self._relevant: tuple[Any, Any] = None, None  # a table of arcs, and which events can change anything under it
         self._shown: Schema = Schema.of(match_class(given.match_schema), "match")
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
@@ -342,13 +344,20 @@ class Worlds:
         if promised is not None:
             self._found.settle(promised)
         self._events.settle(core.progress.events)
+        self._left_out.settle(core.progress.events)
         return difference, promised
 
     def _steps(self, parts: Iterable[Any]) -> Iterator[Any]:
         """Yield what reaches the operator of the worlds, as `Core.take` takes it."""
         for part in parts:
             if isinstance(part, Rows):
-                yield from self._drawn(self._in_time(part))
+                rows = self._in_time(part)
+                self._know(rows)
+                yield from self._drawn(self._without_rest(rows))
+            elif part[0] == "arc":  # which may take what was left out
+                for rows in self._left_out.all():
+                    yield from self._drawn(rows)
+                yield part
             else:
                 yield part
 
@@ -368,17 +377,37 @@ class Worlds:
             core.late.take(Change(payload, lower, None, diff), said)
         return rows.at(np.flatnonzero(~late))
 
+    def _know(self, rows: Rows) -> None:
+        """Take note of events by their identities."""
+        identities = self._reading.identities(rows)
+        if identities is not None and len(rows.lower):
+            lower, upper = rows.lower.tolist(), rows.upper.tolist()
+            contents = self._reading.contents(rows)
+            self._events.take(identities, contents, lower, upper, rows.shape, rows.diff.tolist())
+
+    def _without_rest(self, rows: Rows) -> Rows:
+        """Return events without those that can't change anything, which are kept."""
+        table = self._core.arcs.table
+        if self._relevant[0] is not table:
+            bounded = self._bounded
+            found = relevance(table.events, bounded.automaton.start, bounded.event, bounded.register, rows.fields)
+            self._relevant = table, found
+        if self._relevant[1] is None:
+            return rows
+        there = np.broadcast_to(self._relevant[1](rows.fields), (len(rows.lower),))
+        if there.all():
+            return rows
+        self._left_out.take(rows.at(np.flatnonzero(~there)))
+        if len(rows.upper):
+            self._core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
+        return rows.at(np.flatnonzero(there))
+
     def _drawn(self, rows: Rows) -> Iterator[Any]:
         """Yield events in all worlds, so many at a time."""
         n, core, reading = len(rows.lower), self._core, self._reading
         if not n:
             return
-        identities, words = reading.identities(rows)
-        if identities is not None:
-            contents, times = reading.contents(rows), (each.tolist() for each in (rows.lower, rows.upper))
-            lower, upper = times
-            shapes = [rows.shape] * n
-            self._events.take(zip(identities, contents, lower, upper, shapes, rows.diff.tolist()))
+        words = reading.words(rows)
         worlds = self._found.worlds
         size = max(CHUNK // worlds, 1)
         for low in range(0, n, size):
@@ -399,10 +428,9 @@ class Worlds:
         n = len(self._bounded.given.match_schema.fields)
         single = self._key is not None and self._key.single
         for diff, part in ((-1, difference.gone), (1, difference.come)):
-            for (key, shown, *_), told in part:
-                of = key[0] if single else key
-                payload = cls(*shown[:n], self._found.share(told), told.first, told.last)
-                yield Change(payload, told.le, told.re, diff, of)
+            _, *times = (each.tolist() for each in part.told)
+            for (key, shown, *_), share, first, last, le, re in zip(part.names, self._found.shares(part).tolist(), *times):
+                yield Change(cls(*shown[:n], share, first, last), le, re, diff, key[0] if single else key)
 
     # -- what is held ------------------------------------------------------------------------------------------------------------
 
@@ -426,8 +454,9 @@ class Worlds:
         return found
 
     def _snapshot(self) -> bytes:
-        events = [[identity, *known[:3], data_of(known.shape), known.copies] for identity, known in self._events.events.items()]
-        body = [self._spoken(), saving.save(self._core), self._found.data(), sorted(events, key=repr)]
+        events = [[of, *known[:3], data_of(known[3]), known[4]] for of, known in self._events.events.items()]
+        left_out = [self._reading.data(rows) for rows in self._left_out.rows]
+        body = [self._spoken(), saving.save(self._core), self._found.data(), sorted(events, key=repr), left_out]
         return sealed.seal(MAGIC, VERSION, saving.plain(body))
 
     def _spoken(self) -> list[Any]:
@@ -449,7 +478,7 @@ class Worlds:
         """
         body = saving.unseal(MAGIC, VERSION, blob)
         try:
-            spoken, inner, matches, events = body
+            spoken, inner, matches, events, left_out = body
         except (TypeError, ValueError):
             raise SnapshotError("expected the snapshot of Worlds but got something else") from None
         if spoken != self._spoken():
@@ -464,9 +493,8 @@ class Worlds:
         found._take_operator(keyed)
         try:
             found._found.load(matches)
-            found._events.load(
-                [(of, Known(content, lower, upper, shape_in(shape), n)) for of, content, lower, upper, shape, n in events]
-            )
+            found._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
+            found._left_out.rows = tuple([found._reading.loaded(data) for data in left_out])
         except (SnapshotError, MemoryError):
             raise
         except Exception as error:  # what is none of ours may be wrong in any way
