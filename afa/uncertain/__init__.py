@@ -9,11 +9,21 @@ relevance          which events can change anything; the others are kept once, n
 known_events       which events there are, by identity
 confidences        how many worlds have a match, and how that changes; told_tables: as tables
 worlds             `Worlds`: any automaton, in possible worlds
+
+sequence                `Sequence`: exact confidences of sequences, without worlds
+sequence_pattern        what it looks for: components; sequence_where: constraints between them
+sequence_events         which events are there, by identity
+sequence_line           the events and matches of one key: which matches an event concerns
+signatures              the matches behind one event: lists that grow by one
+interval_propagation    the tightest ranges of their times
+chain_confidence        their confidence, by dynamic programming; event_instants: the instants of one event
+sequence_tables         tables in and out; sequence_snapshot: as bytes
 """
 
 from afa.uncertain.clock import Clock
 from afa.uncertain.distributions import normal, triangular, weights
 from afa.uncertain.interval import Between, between
+from afa.uncertain.sequence import Sequence
 from afa.uncertain.worlds import Worlds
 
-__all__ = ["Between", "Clock", "Worlds", "between", "normal", "triangular", "weights"]
+__all__ = ["Between", "Clock", "Sequence", "Worlds", "between", "normal", "triangular", "weights"]

@@ -1,0 +1,85 @@
+"""The possible instants of one event, with the probability of each: what lies at or before an instant, at or behind it.
+
+between(5, 8)              low 5, high 8     p .25 .25 .25 .25
+weights 0, .5, 0, .5       low 6, high 8     p .5 0 .5             an instant of no weight is not possible
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from afa.uncertain.distributions import Shape
+
+
+class Instants:
+    """The possible instants of an event.
+
+    Parameters
+    ----------
+    low, high : int
+        The first and the last possible instant.
+    p : array, shape (high - low + 1,)
+    """
+
+    __slots__ = ("_above", "_below", "_padded", "high", "low", "p", "possible")
+
+    def __init__(self, low: int, high: int, padded: Any, below: Any, above: Any, possible: Any) -> None:
+        self.low, self.high, self.p = low, high, padded[1:-1]
+        self._padded, self._below, self._above = padded, below, above
+        self.possible = possible
+        """The possible instants, less ``low``, where some between the ends are not; else None."""
+
+    @classmethod
+    def of(cls, lower: int, upper: int, shape: Shape) -> Instants:
+        """Return the instants of an interval. Those of one shape and length share their arrays."""
+        skipped, padded, below, above, possible = _parts(shape, upper - lower + 1)
+        low = lower + skipped
+        return cls(low, low + len(padded) - 3, padded, below, above, possible)
+
+    def at(self, t: Any) -> Any:
+        """Return the probability of each time of an array."""
+        return self._padded[np.clip(t - (self.low - 1), 0, len(self.p) + 1)]
+
+    def at_most(self, t: Any) -> Any:
+        """Return the probability of an instant at or before each time of an array: 1.0 from ``high`` on."""
+        return self._below[np.clip(t - (self.low - 1), 0, len(self.p))]
+
+    def at_least(self, t: Any) -> Any:
+        """Return the probability of an instant at or behind each time of an array: 1.0 up to ``low``."""
+        return self._above[np.clip(t - self.low, 0, len(self.p))]
+
+    def within(self, low: int, high: int) -> Any:
+        """Return the probability of each instant from ``low`` to ``high``, of which all lie within the interval."""
+        return self.p[low - self.low : high - self.low + 1]
+
+    def up(self, t: int) -> int:
+        """Return the first possible instant at or behind a time; one above ``high`` if there is none."""
+        if t <= self.low:
+            return self.low
+        if self.possible is None or t > self.high:
+            return t
+        return self.low + int(self.possible[np.searchsorted(self.possible, t - self.low)])
+
+    def down(self, t: int) -> int:
+        """Return the last possible instant at or before a time; one below ``low`` if there is none."""
+        if t >= self.high:
+            return self.high
+        if self.possible is None or t < self.low:
+            return t
+        return self.low + int(self.possible[np.searchsorted(self.possible, t - self.low, side="right") - 1])
+
+
+@functools.lru_cache(maxsize=4096)
+def _parts(shape: Shape, n: int) -> tuple[int, Any, Any, Any, Any]:
+    p = shape.probabilities(n)
+    there = np.flatnonzero(p > 0)
+    skipped, last = int(there[0]), int(there[-1])
+    p = np.ascontiguousarray(p[skipped : last + 1])
+    below = np.concatenate([[0.0], np.cumsum(p)])  # INVARIANT: added up one by one, so that no weight adds exactly nothing
+    above = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])
+    below[-1] = above[0] = 1.0
+    padded = np.concatenate([[0.0], p, [0.0]])
+    return skipped, padded, below, above, None if len(there) == len(p) else there - skipped

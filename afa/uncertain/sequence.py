@@ -1,0 +1,400 @@
+"""Sequences of events with uncertain times: their exact confidences, without worlds; under late events, retractions, promises."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Sequence as ListOf
+from typing import Any, NamedTuple
+
+from afa.change import Change, put_in_order
+from afa.errors import ChangeError
+from afa.journal import Journal
+from afa.model.copies import as_diff
+from afa.schema import as_ticks
+from afa.uncertain import sequence_snapshot, sequence_tables
+from afa.uncertain.event_instants import Instants
+from afa.uncertain.interval import Between, interval_of
+from afa.uncertain.sequence_events import Entry, SequenceEvents
+from afa.uncertain.sequence_line import Line, Revised
+from afa.uncertain.sequence_pattern import ANY, SequencePattern
+from afa.uncertain.signatures import Found, Standing
+from punctuation.calls import Calls, Member, whole
+from punctuation.door import is_table
+from punctuation.durations import unit_of
+from punctuation.late import Late, Policy
+from punctuation.promise import Punctuation
+from punctuation.time import BEGINNING, FOREVER
+
+LOGGER = logging.getLogger("afa")
+
+
+class SequenceStatistics(NamedTuple):
+    """The numbers of one `Sequence`.
+
+    Parameters
+    ----------
+    held : int
+        Events that may still be part of a match that changes.
+    waiting : int
+        Retractions that wait for their insertions.
+    keys : int
+        Keys of which events are held.
+    matches : int
+        Matches in force, but for those whose first event no change can concern any more.
+    changes, ignored : int
+        Changes taken so far; those among them of events that fit no component.
+    pruned : int
+        Lists of events that were ended early: by the threshold, or as another event is always next (NELT).
+    late : int
+        Changes left out as they came behind a promise.
+    outputs, retractions : int
+        Changes that have left so far; those among them that took a match back.
+    """
+
+    held: int
+    waiting: int
+    keys: int
+    matches: int
+    changes: int
+    ignored: int
+    pruned: int
+    late: int
+    outputs: int
+    retractions: int
+
+
+class Sequence(Member):
+    """Exact confidences of a sequence of events with uncertain times.
+
+    Parameters
+    ----------
+    components : list of str or mapping of str to condition
+        In their order: the names, which are values of the field ``of``; or each name with a condition over one event, as text or as
+        a lambda. A name with ``+`` behind it is a Kleene closure. An event fits one component at most.
+    window : int or duration
+        A match lies within it: the last event less than a window behind the first.
+    event : NamedTuple class
+        The schema of the events.
+    of : str, optional
+        The field whose value is the name of a component.
+    strategy : "skip_till_any" or "skip_till_next"
+        Every choice; or only events with no other one of their component strictly between the one before and them. A closure takes
+        every choice under both.
+    threshold : float
+        Only matches of a confidence above it are told.
+    identity : str or sequence of str, optional
+        The fields that tell events apart; None: all. By it matches show events.
+    key : str or sequence of str, optional
+        Matches are of events of one key.
+    where : str or sequence of str
+        Constraints between components: ``a.task == c.task``; ``b[i].value >= b[i-1].value`` makes the closure b a chain, whose
+        events follow one another. See `afa.uncertain.sequence_where`.
+    late : "raise" or "drop" or callable
+        What becomes of a change of an event whose lower end lies below a promise.
+    tick : str, optional
+        What one int of time counts.
+    lower, upper, shape : str, str and distribution
+        The columns of a table that hold the ends of intervals, and how likely each instant of one is.
+
+    Raises
+    ------
+    AfaError
+        The program is none, at the place that the message names.
+
+    Notes
+    -----
+    A match has ``LE`` = its last possible time, so that all below a promise is final, and ``RE`` = the latest possible time of its
+    first event and a window. See "Uncertain time: sequences" in SEMANTICS.md.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from afa import insert
+    >>> from afa.uncertain import Sequence, between
+    >>> class Seen(NamedTuple):
+    ...     kind: str
+    ...     id: str
+    >>> op = Sequence(["a", "b", "c"], of="kind", event=Seen, window=4, identity="id")
+    >>> known = [("a", 1, 1, 5), ("b", 3, 3, 7), ("c", 2, 3, 5)]
+    >>> for change in op.push_many([insert(Seen(kind, f"{kind}{n}"), between(low, high)) for kind, n, low, high in known]):
+    ...     print(change.payload, change.le, change.re)
+    Match(a='a1', b='b3', c='c2', confidence=0.06666666666666667, first=1, last=5) 5 7
+    """
+
+    def __init__(
+        self,
+        components: Iterable[str] | Mapping[str, Any],
+        *,
+        window: Any,
+        event: Any,
+        of: str | None = None,
+        strategy: str = ANY,
+        threshold: float = 0.0,
+        identity: str | ListOf[str] | None = None,
+        key: str | ListOf[str] | None = None,
+        where: str | ListOf[str] = (),
+        late: Policy = "raise",
+        tick: str | None = None,
+        lower: str = "lower",
+        upper: str = "upper",
+        shape: Any = "uniform",
+    ) -> None:
+        self.tick = None if tick is None else unit_of(tick, what="tick=")
+        self.pattern = SequencePattern(components, of, event, strategy, window, threshold, identity, key, where, self.tick)
+        self.columns = sequence_tables.columns_of(lower, upper, shape)
+        self._journal = Journal()
+        self._late = Late(late)
+        self._events = SequenceEvents(self._journal)
+        self._lines: dict[Hashable, Line] = {}
+        self._standing: dict[Hashable, tuple[Hashable, int, Standing]] = {}  # by identity: key, component, as it is in its line
+        self._touched: dict[Hashable, None] = {}  # the identities that a call has changed
+        self._promised = self._settled = BEGINNING  # said; and up to where all that is final has been forgotten
+        self._changes = self._ignored = self._pruned = self._outputs = self._retractions = self._numbered = 0
+        self._said_long = False
+        self._calls = Calls(self)
+
+    # -- what comes ------------------------------------------------------------------------------------------------------------
+
+    def push(self, item: Change | Punctuation) -> list[Change]:
+        """Take one change of an event, with `afa.uncertain.between` as its time, or a punctuation. Returns changes of matches.
+
+        Raises
+        ------
+        ChangeError
+            The event is none of the schema, fits two components, or its identity is known with another content or interval.
+        LateEventError
+            Its lower end lies below a promise (``late="raise"``). The operator is unchanged, as after every error.
+        """
+        found: list[Change] = self.push_many([item])
+        return found
+
+    @whole
+    def push_many(self, items: Any) -> Any:
+        """Take several items, or a table of events, as one call, all or nothing.
+
+        Parameters
+        ----------
+        items : iterable of Change, Punctuation or table; or a table
+            A table has a column for each field of the event, two for the ends of intervals, and ``diff`` if some are retracted.
+
+        Returns
+        -------
+        list of Change, or a table
+            The minimal difference of matches: retractions first. To a table a table of its kind.
+        """
+        if is_table(items):
+            self._take_table(items)
+            return sequence_tables.answer(self.pattern, items, self._end())
+        for item in items:
+            if is_table(item):
+                self._take_table(item)
+            elif isinstance(item, Punctuation):
+                self._promise(item)
+            else:
+                self._take(item)
+        return self._end()
+
+    def _take_table(self, table: Any) -> None:
+        for change in sequence_tables.changes_of(self.pattern, self.columns, table, self.tick):
+            self._take(change)
+
+    def _take(self, change: Any) -> None:
+        if not isinstance(change, Change):
+            raise ChangeError(f"expected a change of an event, or a Punctuation, but got {change!r}")
+        if change.le is None or change.re is not None or change.key is not None:
+            raise ChangeError(
+                f"expected an event with a time, without an end or a key of its own, but got le={change.le!r}, re={change.re!r}, "
+                f"key={change.key!r}"
+            )
+        pattern = self.pattern
+        payload = pattern.schema.take(change.payload)
+        when: Between = interval_of(change.le, self.tick)
+        diff = as_diff(change.diff, payload)
+        if when.lower < self._promised:
+            reason = f"expected lower >= {self._promised} (promised) but got lower={when.lower} for {payload!r}"
+            self._late.take(change._replace(payload=payload), reason)
+            return
+        self._changes += 1
+        component = pattern.component_of(payload)
+        if component is None:
+            self._ignored += 1
+            return
+        if when.upper - when.lower >= pattern.window and not self._said_long:
+            self._said_long = True
+            LOGGER.warning("an event has an interval %s, longer than the window %d: %r", when[:2], pattern.window, payload)
+        identity = pattern.identity_of(payload)
+        self._events.change(identity, Entry(pattern.key_of(payload), component, payload, *when), diff)
+        self._touched[identity] = None
+
+    def _promise(self, item: Punctuation) -> None:
+        if item.where is not None:
+            raise ChangeError(f"expected a promise about all events but got where={item.where!r}")
+        t = as_ticks(item.t, "t", self.tick)
+        self._promised = max(self._promised, t)
+
+    # -- what leaves -----------------------------------------------------------------------------------------------------------
+
+    def _end(self) -> list[Change]:
+        """End a call: return the difference that it makes, and forget what is final."""
+        out: list[Change] = []
+        moved: dict[Hashable, list[tuple[int, Standing]]] = {}
+        for identity in self._touched:
+            self._move(identity, moved)
+        for key, events in moved.items():
+            out += self._revised(key, events)
+        self._touched = {}
+        put_in_order(out)
+        self._forget()
+        self._outputs += len(out)
+        self._retractions += sum(change.diff < 0 for change in out)
+        return out
+
+    def _move(self, identity: Hashable, moved: dict[Hashable, list[tuple[int, Standing]]]) -> None:
+        """Bring an event into its line, or take it out, or both."""
+        entry, was = self._events.settled(identity), self._standing.get(identity)
+        if was is not None:
+            key, number, standing = was
+            if entry is not None and self._places(entry, identity) == standing.place[:-1] and (key, number) == entry[:2]:
+                return  # other copies of the same event
+            self._lines[key].remove(number, standing)
+            moved.setdefault(key, []).append((number, standing))
+            self._journal.drop(self._standing, identity)
+        if entry is not None:
+            self._numbered += 1
+            place = (*self._places(entry, identity), self._numbered)
+            standing = Standing(place, identity, entry.payload, Instants.of(entry.lower, entry.upper, entry.shape))
+            self._line(entry.key).add(entry.component, standing)
+            self._journal.put(self._standing, identity, (entry.key, entry.component, standing))
+            moved.setdefault(entry.key, []).append((entry.component, standing))
+
+    @staticmethod
+    def _places(entry: Entry, identity: Hashable) -> tuple[Any, ...]:
+        instants = Instants.of(entry.lower, entry.upper, entry.shape)
+        return instants.low, instants.high, entry.shape.name, entry.shape.parameters, repr(identity)
+
+    def _line(self, key: Hashable) -> Line:
+        line = self._lines.get(key)
+        if line is None:
+            line = Line(self.pattern, self._journal)
+            self._journal.put(self._lines, key, line)
+        return line
+
+    def _revised(self, key: Hashable, events: ListOf[tuple[int, Standing]]) -> list[Change]:
+        """Return what events that come and go change of the matches of a key."""
+        line, changed, anchors = self._lines[key], list[Revised](), dict[Any, Standing]()
+        for number, event in events:
+            if number == 0 and event.place not in line.components[0]:
+                changed += line.dropped(event)
+            for anchor in line.concerned(number, event, self._settled):
+                anchors[anchor.place] = anchor
+        for anchor in anchors.values():
+            more, pruned = line.revised(anchor)
+            changed += more
+            self._pruned += pruned
+        net: dict[tuple[Any, Found], int] = {}
+        for name, found, diff in changed:
+            net[name, found] = net.get((name, found), 0) + diff
+        return [self._told(key, name, found, diff) for (name, found), diff in net.items() if diff]
+
+    def _told(self, key: Hashable, name: Any, found: Found, diff: int) -> Change:
+        confidence, first, last, latest = found
+        payload = self.pattern.match(*name, confidence, first, last)
+        return Change(payload, last, min(latest + self.pattern.window, FOREVER), diff, key)
+
+    def _forget(self) -> None:
+        t = self._promised
+        if t == BEGINNING:
+            return
+        for entry, copies in list(self._events.vain(t)):
+            change = Change(entry.payload, Between(*entry[3:]), None, copies)  # type: ignore[arg-type]
+            self._late.take(
+                change, f"expected the insertion of what was retracted, by the promise {t}, but got none: {entry.payload!r}"
+            )
+        self._settled = t
+        for key, line in list(self._lines.items()):
+            for event in line.forget(t):
+                self._events.forget(event.identity)
+                self._journal.drop(self._standing, event.identity)
+            if line.empty:
+                self._journal.drop(self._lines, key)
+
+    # -- what is held ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> SequenceStatistics:
+        """The numbers of what is held, and came and left so far. O(anchors)."""
+        return self._calls.call(self._look)
+
+    def _look(self) -> SequenceStatistics:
+        matches = sum(len(found) for line in self._lines.values() for found in line.matches.values())
+        held, waiting = len(self._standing), len(self._events.waiting)
+        numbers = self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions
+        return SequenceStatistics(held, waiting, len(self._lines), matches, *numbers)
+
+    # -- snapshots -------------------------------------------------------------------------------------------------------------
+
+    @whole
+    def snapshot(self) -> bytes:
+        """Return the operator as bytes: plain data. Its matches follow from its events.
+
+        Raises
+        ------
+        SnapshotError
+            A payload is no plain data.
+        """
+        numbers = [self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions]
+        return sequence_snapshot.seal(self.pattern, numbers, self._events.entries)
+
+    @classmethod
+    def restore(cls, blob: bytes, components: Any, **options: Any) -> Sequence:
+        """Make the operator that `snapshot` saved, of the same components and options.
+
+        Raises
+        ------
+        SnapshotError
+            The bytes are no snapshot of such an operator, or damaged.
+        """
+        made = cls(components, **options)
+        made._load(*sequence_snapshot.unseal(made.pattern, blob))
+        return made
+
+    @whole
+    def _load(self, numbers: list[int], entries: sequence_snapshot.Events) -> None:
+        for identity, entry, copies in entries:
+            self._events.change(identity, entry, copies)
+            self._touched[identity] = None
+        self._promised = numbers[0]
+        self._end()
+        sequence_snapshot.check_held(self._events.entries, entries)
+        self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions = numbers[1:]
+
+    # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
+
+    ends = True
+
+    def call_begins(self) -> Any:
+        """Return all numbers; the journal restores the rest."""
+        self._touched = {}
+        return (
+            self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions,
+            self._numbered, self._said_long, self._settled,
+        )  # fmt: skip
+
+    def call_ends(self) -> None:
+        """Hand callbacks the late changes."""
+        if self._late.waiting:
+            self._late.hand_over(self._calls)
+
+    def call_failed(self, before: Any) -> None:
+        """Restore the state from before the call."""
+        self._journal.rollback()
+        (
+            self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions,
+            self._numbered, self._said_long, self._settled,
+        ) = before  # fmt: skip
+        self._late.waiting.clear()
+
+    def call_worked(self) -> None:
+        """Forget how to restore the earlier state."""
+        self._journal.commit()

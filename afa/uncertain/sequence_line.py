@@ -1,0 +1,142 @@
+"""The events of one key by component and time, and the matches in force behind each event that begins some.
+
+An event that comes or goes concerns the matches of those anchors alone with which it can be within a window in some world:
+
+    anchor       [----]..............]        its instants, and a window behind the last of them
+    event                     [---]           any that is in there may be part of a match, or between two events of it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any, NamedTuple
+
+from sortedcontainers import SortedDict
+
+from afa.journal import Journal
+from afa.uncertain.sequence_pattern import CLOSURE, ONE, SequencePattern
+from afa.uncertain.signatures import Found, Search, Signature, Standing
+
+Name = tuple[Any, ...]
+"""A signature by identities."""
+
+
+class Revised(NamedTuple):
+    """A match that goes or comes."""
+
+    name: Name
+    found: Found
+    diff: int
+
+
+class Line:
+    """The events and matches of one key.
+
+    Parameters
+    ----------
+    pattern : SequencePattern
+    journal : Journal
+    """
+
+    __slots__ = ("_journal", "_pattern", "components", "matches", "spread")
+
+    def __init__(self, pattern: SequencePattern, journal: Journal) -> None:
+        self._pattern, self._journal = pattern, journal
+        self.components: list[SortedDict[Any, Standing]] = [SortedDict() for _ in pattern.components]
+        self.spread = [0] * len(pattern.components)
+        """At least the length of the longest interval of each component."""
+        self.matches: dict[Hashable, dict[Name, Found]] = {}
+        """By the place of the anchor."""
+
+    def add(self, number: int, event: Standing) -> None:
+        """Put an event in force."""
+        length = event.instants.high - event.instants.low
+        if length > self.spread[number]:
+            spread = list(self.spread)
+            spread[number] = length
+            self._journal.set(self, "spread", spread)
+        self._journal.put(self.components[number], event.place, event)
+
+    def remove(self, number: int, event: Standing) -> None:
+        """Take an event out."""
+        self._journal.drop(self.components[number], event.place)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no event is in force."""
+        return not any(self.components)
+
+    def between(self, number: int, low: int, high: int) -> Iterator[Standing]:
+        """Yield the events of a component that may be at an instant from ``low`` to ``high``, in order."""
+        events = self.components[number]
+        for place in events.irange((low - self.spread[number],), (high + 1,)):
+            if place[1] >= low:
+                yield events[place]
+
+    def concerned(self, number: int, event: Standing, promised: int) -> Iterator[Standing]:
+        """Yield the anchors whose matches an event may change, of those that may change at all."""
+        window, kind = self._pattern.window, self._pattern.components[0].kind
+        low, high = event.instants.low, event.instants.high
+        if number == 0 and kind == ONE:
+            if event.place in self.components[0]:
+                yield event
+            return
+        for anchor in self.between(0, low - window + 1, high + window - 1 if kind == CLOSURE else high):
+            if anchor.instants.high + window > promised:
+                yield anchor
+
+    def revised(self, anchor: Standing) -> tuple[list[Revised], int]:
+        """Find the matches of an anchor anew. Returns what goes and comes, and how many lists of events were ended early."""
+        search, old = Search(self._pattern, self._near(anchor)), self.matches.get(anchor.place, {})
+        new = {name_of(self._pattern, signature): found for signature, found in search.matches(anchor)}
+        changed = [Revised(name, found, -1) for name, found in old.items() if new.get(name) != found]
+        changed += [Revised(name, found, 1) for name, found in new.items() if old.get(name) != found]
+        if changed and new:
+            self._journal.put(self.matches, anchor.place, new)
+        elif changed:
+            self._journal.drop(self.matches, anchor.place)
+        return changed, search.pruned
+
+    def dropped(self, anchor: Standing) -> list[Revised]:
+        """Take out the matches of an anchor that is no longer in force. Returns them."""
+        old = self.matches.get(anchor.place)
+        if old is None:
+            return []
+        self._journal.drop(self.matches, anchor.place)
+        return [Revised(name, found, -1) for name, found in old.items()]
+
+    def _near(self, anchor: Standing) -> list[list[Standing]]:
+        window = self._pattern.window
+        low, high = anchor.instants.low, anchor.instants.high + window - 1
+        if self._pattern.components[0].kind == CLOSURE:
+            low -= window - 1
+        return [list(self.between(number, low, high)) for number in range(len(self.components))]
+
+    def forget(self, t: int) -> list[Standing]:
+        """Forget what no change at or above a promise can concern. Returns the events that are forgotten."""
+        window, behind = self._pattern.window, 0
+        if self._pattern.components[0].kind == CLOSURE:
+            behind = window - 1
+        needed, over = t - behind, []
+        for anchor in self.components[0].values():
+            if anchor.instants.low - behind >= needed:
+                break
+            if anchor.instants.high + window > t:
+                needed = anchor.instants.low - behind
+                break
+        for number, events in enumerate(self.components):
+            bound = (t - window if number == 0 and self._pattern.components[0].kind == ONE else needed - 1) + 1
+            over += [(number, events[place]) for place in events.irange(None, (bound,)) if place[1] < bound]
+        for place in [place for place in self.matches if place[1] + window <= t]:  # type: ignore[index]  # a place is a tuple
+            self._journal.drop(self.matches, place)
+        for number, event in over:
+            self.remove(number, event)
+        return [event for _, event in over]
+
+
+def name_of(pattern: SequencePattern, signature: Signature) -> Name:
+    """Return a signature by identities: of a closure all of them, in its order."""
+    return tuple(
+        group[0].identity if component.kind == ONE else tuple(each.identity for each in group)
+        for component, group in zip(pattern.components, signature)
+    )

@@ -1,0 +1,379 @@
+"""`Sequence`: against the enumeration of all worlds, by hand, and what it refuses."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from afa import AfaError, ChangeError, LateEventError, Punctuation, SnapshotError, insert, retract
+from afa.uncertain import Sequence, between, triangular, weights
+from afa.uncertain.chain_confidence import Link, confidence
+from afa.uncertain.distributions import UNIFORM
+from afa.uncertain.event_instants import Instants
+from afa.uncertain.interval_propagation import Order, tightest
+from tests.uncertain.sequence_oracle import Known, Part, enumerated
+from tests.uncertain.sequence_worlds import Seen, stream
+
+
+def sequence(components: Any = ("a", "b", "c"), **options: Any) -> Sequence:
+    """Make one over `Seen`, by its kinds and ids."""
+    if not isinstance(components, dict):
+        options.setdefault("of", "kind")
+    return Sequence(components, **{"event": Seen, "identity": "id", "window": 10, **options})
+
+
+def came(kind: str, ident: int, low: int, high: int, shape: Any = "uniform", **fields: Any) -> Any:
+    return insert(Seen(kind, ident, **fields), between(low, high, shape) if low < high else low)
+
+
+def gone(kind: str, ident: int, low: int, high: int, shape: Any = "uniform", **fields: Any) -> Any:
+    return came(kind, ident, low, high, shape, **fields)._replace(diff=-1)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_it_equals_the_enumeration_of_all_worlds(block: int) -> None:
+    """`python -m tests.uncertain.sequence_worlds --worlds 10000` runs more of them."""
+    assert sum(stream(9_000_000 + 60 * block + seed) for seed in range(60)) > 20
+
+
+@pytest.mark.parametrize(("strategy", "confidences"), [("skip_till_any", (15, 24)), ("skip_till_next", (14, 22))])
+def test_the_first_figure_of_the_paper(strategy: str, confidences: tuple[int, int]) -> None:
+    """Zhang, Diao, Immerman 2010, Figure 1, with the intervals of b3 and c4 as its numbers need them."""
+    op = sequence(strategy=strategy, window=4)
+    out = op.push_many([came("a", 1, 1, 5), came("b", 3, 3, 7), came("c", 2, 3, 5), came("c", 4, 4, 6)])
+    told = {change.payload[:3]: (change.payload.confidence, change.payload.first, change.payload.last) for change in out}
+    assert told == {
+        (1, 3, 2): (pytest.approx(confidences[0] / 225, abs=1e-12), 1, 5),
+        (1, 3, 4): (pytest.approx(confidences[1] / 225, abs=1e-12), 1, 6),
+    }
+
+
+def test_a_late_competitor_lowers_what_was_announced() -> None:
+    op = sequence(["a", "b"], strategy="skip_till_next")
+    op.push_many([came("a", 1, 0, 0), came("b", 2, 4, 4)])
+    out = op.push(came("b", 3, 1, 8))
+    assert [(change.diff, change.payload[:2], change.payload.confidence) for change in out] == [
+        (-1, (1, 2), 1.0),
+        (1, (1, 2), pytest.approx(5 / 8)),
+        (1, (1, 3), pytest.approx(4 / 8)),
+    ]
+    back = op.push(gone("b", 3, 1, 8))
+    assert [(change.diff, change.payload[:2], change.payload.confidence) for change in back][-1] == (1, (1, 2), 1.0)
+    assert op.statistics.matches == 1
+
+
+def test_the_window_binds_ranges_from_below_too() -> None:
+    """The paper's three passes leave [1, 10] (erratum)."""
+    (found,) = sequence(["a", "b"], window=3).push_many([came("a", 1, 1, 10), came("b", 2, 9, 10)])
+    assert (found.payload.first, found.payload.last, found.le, found.re) == (7, 10, 10, 9 + 3)
+
+
+def test_ranges_equal_enumeration() -> None:
+    """Of random signatures: none is accepted that no world has, and each range is tight."""
+    rng = random.Random(2)
+    parts = [Part(name) for name in "abcd"]
+    for _ in range(500):
+        n, window = rng.randint(2, 4), rng.randint(1, 9)
+        ends = [(low := rng.randint(0, 7), low + rng.randint(0, 5)) for _ in range(n)]
+        found = tightest(
+            [Instants.of(*each, UNIFORM) for each in ends],
+            Order([(i, i + 1, 1) for i in range(n - 1)], [0], [n - 1], (), n - 1),
+            window,
+        )
+        known = [Known(i, i, low, (1,) * (high - low + 1)) for i, (low, high) in enumerate(ends)]
+        told = list(enumerated(known, parts[:n], window, "skip_till_any").values())
+        assert (found is None) == (not told)
+        if found is not None:
+            assert (found[0][0], found[-1][1], found[0][1]) == (told[0].first, told[0].last, told[0].latest)
+
+
+def test_long_chains_are_linear() -> None:
+    """20 events of 21 instants have 21^20 points; the sum over the last times goes through 420."""
+    chain = [Link([Instants.of(10 * i, 10 * i + 20, UNIFORM)]) for i in range(20)]
+    free = confidence(chain, 1000)
+    assert 0 < free < 1
+    assert confidence(chain, 212) == pytest.approx(free)  # it may bind, by a hair
+    assert 0 < confidence(chain, 180) < free
+
+
+def test_a_chain_is_ordered_and_a_closure_is_not() -> None:
+    events = [came("a", 1, 0, 0), came("b", 2, 1, 4, value=1), came("b", 3, 2, 3, value=2), came("c", 4, 6, 6)]
+    free = sequence(["a", "b+", "c"]).push_many(events)
+    assert {change.payload.b: change.payload.confidence for change in free} == {(2,): 1.0, (3,): 1.0, (2, 3): 1.0}
+    chain = sequence(["a", "b+", "c"], where="b[i].value >= b[i-1].value").push_many(events)
+    told = {change.payload.b: change.payload.confidence for change in chain}
+    assert told == {(2,): 1.0, (3,): 1.0, (2, 3): pytest.approx(3 / 8)}
+
+
+def test_a_threshold_cuts_lists() -> None:
+    events = [came("a", 0, 0, 0), *(came("b", n, n, n + 9) for n in range(1, 9)), came("c", 99, 10, 10)]
+    everything = sequence(["a", "b+", "c"], window=30).push_many(events)
+    op = sequence(["a", "b+", "c"], window=30, threshold=0.3)
+    assert {change.payload for change in op.push_many(events)} == {c.payload for c in everything if c.payload.confidence > 0.3}
+    assert op.statistics.pruned > 0
+    assert len(everything) == 2**8 - 1
+
+
+def test_conditions_name_components() -> None:
+    op = sequence({"low": "value < 1", "high": lambda e: e.value > 1}, key="host")
+    out = op.push_many(
+        [came("x", 1, 0, 0), came("x", 2, 3, 3, value=2), came("x", 3, 4, 4, value=2, host=1), came("x", 4, 4, 4, value=1)]
+    )
+    assert [(change.payload, change.key) for change in out] == [((1, 2, 1.0, 0, 3), 0)]
+    assert op.statistics[:6] == (3, 0, 2, 1, 4, 1)
+
+
+def test_promises_bound_what_is_held() -> None:
+    op = sequence(strategy="skip_till_next", window=20)
+    for t in range(0, 2_000, 2):
+        op.push_many([came("abcx"[t // 2 % 4], t, t - 3, t + 3), Punctuation(t - 10)])
+        assert op.statistics.held < 60
+    op.push(Punctuation(10_000))
+    assert op.statistics[:4] == (0, 0, 0, 0)
+    assert op.statistics.outputs > 900
+
+
+def test_a_promise_is_about_lower_ends() -> None:
+    op = sequence()
+    op.push_many([came("a", 1, 0, 4), Punctuation(3)])
+    with pytest.raises(LateEventError, match=r"expected lower >= 3 \(promised\) but got lower=2 for Seen"):
+        op.push(came("b", 2, 2, 9))
+    with pytest.raises(LateEventError, match="expected lower >= 3"):
+        op.push(gone("a", 1, 0, 4))
+    assert op.push(came("b", 2, 3, 9)) == []
+    late: list[Any] = []
+    op = sequence(late=late.append)
+    op.push_many([Punctuation(3), came("b", 2, 2, 9)])
+    assert (len(late), op.statistics.late, op.statistics.held) == (1, 1, 0)
+
+
+def test_a_retraction_may_come_first() -> None:
+    op = sequence(["a", "b"])
+    op.push_many([gone("a", 1, 1, 4), came("b", 2, 5, 5)])
+    assert op.statistics.waiting == 1
+    assert op.push(came("a", 1, 1, 4)) == []
+    assert len(op.push(came("a", 1, 1, 4))) == 1
+    op = sequence(["a", "b"])
+    op.push(gone("a", 1, 1, 4))
+    with pytest.raises(LateEventError, match="expected the insertion of what was retracted, by the promise 2"):
+        op.push(Punctuation(2))
+    assert op.statistics.waiting == 1
+
+
+def test_one_call_is_all_or_nothing() -> None:
+    op = sequence(["a", "b"])
+    op.push(came("a", 1, 1, 4))
+    before = op.snapshot()
+    with pytest.raises(ChangeError):
+        op.push_many([came("b", 2, 3, 6), came("a", 5, 3, 6), retract("nothing", 4)])
+    assert op.snapshot() == before
+    assert len(op.push(came("b", 2, 5, 6))) == 1
+
+
+BAD: list[tuple[Callable[[], Any], str]] = [
+    (lambda: sequence(window=0), "expected a number of ticks above 0 but got window=0"),
+    (lambda: sequence(threshold=1), "expected a number of 0 to below 1 but got threshold=1"),
+    (lambda: sequence(threshold=float("nan")), "expected a number of 0 to below 1 but got threshold=nan"),
+    (
+        lambda: sequence(strategy="skip_till_nxt"),
+        "expected skip_till_any or skip_till_next but got strategy='skip_till_nxt'; did you",
+    ),
+    (lambda: sequence(["a", "a"]), "expected each component once but got 'a' twice; an event fits one, or use Worlds"),
+    (lambda: sequence(["a-b"]), "expected a name for the field of a match but got 'a-b'; give a mapping"),
+    (lambda: sequence(["first"]), "expected a name beside confidence, first, last but got the component 'first'"),
+    (lambda: sequence([]), r"expected the names of components but got components=\[\]"),
+    (lambda: sequence("abc"), "expected a list of names, or a mapping of names to conditions, but got components='abc'"),
+    (lambda: sequence(["a"], of=None), "expected of=, the field whose value is the name of a component, but got of=None"),
+    (lambda: sequence({"a": "value > 1"}, of="kind"), "expected a list of names beside of='kind' but got a mapping"),
+    (lambda: sequence({"a": "volume > 1"}), "volume is no field of Seen"),
+    (lambda: sequence(identity="idd"), "expected a field of Seen.* but got identity='idd'"),
+    (lambda: sequence(key="hots"), "expected a field of Seen.* but got key='hots'; did you mean 'host'"),
+    (lambda: sequence(of="kid"), "expected a field of Seen.* but got of='kid'"),
+    (lambda: sequence(lower=5), "expected the name of a column but got lower=5"),
+    (lambda: sequence(late="ignore"), 'expected late="raise", "drop" or a callable'),
+    (lambda: sequence(where="a.task == d.task"), "d is no component; components: a, b, c"),
+    (lambda: sequence(where="a.tsk == c.task"), "tsk is no field of Seen"),
+    (lambda: sequence(where="a == c"), "a is an event; write a.<field>"),
+    (lambda: sequence(where="a.task + b.task == c.task"), "it reads the events a, b, c: a constraint is between two"),
+    (lambda: sequence(where="a[i].task == c.task"), "a is one event, and has no i-th"),
+    (lambda: sequence(["a", "b+"], where="b[i-1].task == 1"), r"it reads b\[i-1\] without b\[i\]"),
+    (lambda: sequence(["a", "b+"], where="b[0].task == 1"), r"of a closure the events b\[i\] and b\[i-1\] can be read, not \[0\]"),
+    (lambda: sequence(["a", "b+"], where="b[i-1].task == a.task"), r"it reads the events a, b\[i-1\]: a constraint is between two"),
+    (lambda: sequence(where="1 == 1"), "it reads no component"),
+    (lambda: sequence(where="a.task =="), "expected a constraint between components as text but invalid syntax"),
+    (lambda: sequence(where=[5]), "expected a constraint as text but got where=5"),
+    (lambda: sequence(where="eval(a.kind) == b.kind"), "eval is no component"),
+    (
+        lambda: sequence({"a": "value > 1", "b": "value > 2"}).push(came("x", 1, 1, 2, value=3)),
+        "which fits a and b; .* or use Worlds",
+    ),
+    (lambda: sequence().push(5), "expected a change of an event, or a Punctuation, but got 5"),  # type: ignore[arg-type]
+    (lambda: sequence().push(insert(Seen("a", 1), 4, 5)), "expected an event with a time, without an end or a key of its own"),
+    (lambda: sequence().push(insert(Seen("a", 1), float("nan"))), "expected an int .ticks. but got lower=nan"),  # type: ignore[arg-type]
+    (lambda: sequence().push(insert(("a",), 4)), "expected Seen"),
+    (lambda: sequence().push(Punctuation(5, where="value > 1")), "expected a promise about all events but got where='value > 1'"),
+    (
+        lambda: sequence().push_many([came("a", 1, 1, 2), came("b", 1, 1, 2)]),
+        "expected one event of the identity 1 but got Seen.*kind='a'.* and Seen.*kind='b'",
+    ),
+    (
+        lambda: sequence().push_many([came("a", 1, 1, 2), came("a", 1, 1, 3)]),
+        r"expected one interval of the identity 1 but got \(lower=1, upper=2, shape=uniform\) and \(lower=1, upper=3",
+    ),
+    (
+        lambda: sequence().push_many([came("a", 1, 1, 2), gone("a", 1, 1, 3)]),
+        r"expected a retraction under the interval of its insertion but got \(lower=1, upper=2, .*\) and \(lower=1, upper=3",
+    ),
+    (
+        lambda: sequence().push_many([came("a", 1, 1, 2), gone("a", 1, 1, 2, "triangular")]),
+        r"expected a retraction under the interval of its insertion but got .*shape=uniform\) and .*shape=triangular\(0\.5\)\)",
+    ),
+    (lambda: sequence().push_many({"kind": ["a"], "id": [1]}), "expected a column 'host' but got 'kind', 'id'"),
+    (
+        lambda: sequence(["a+"], window=100).push_many([came("a", n, n, n) for n in range(20)]),
+        "expected at most 100,000 lists of events behind one but got more, behind 0; raise threshold=",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "said"), BAD)
+def test_bad_input(make: Callable[[], Any], said: str) -> None:
+    with pytest.raises(AfaError, match=said):
+        make()
+
+
+def test_a_new_interval_may_come_before_the_old_one_goes() -> None:
+    op = sequence(["a", "b"])
+    op.push_many([came("a", 1, 1, 2), came("b", 2, 9, 9)])
+    out = op.push_many([came("a", 1, 1, 8), gone("a", 1, 1, 2)])
+    assert [(change.diff, change.payload.first, change.re) for change in out] == [(-1, 1, 12), (1, 1, 18)]
+
+
+def test_an_interval_longer_than_the_window_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    op = sequence(window=5)
+    with caplog.at_level(logging.WARNING, "afa"):
+        op.push_many([came("a", 1, 1, 5)])
+        assert not caplog.records
+        op.push_many([came("a", 2, 1, 6), came("a", 3, 1, 7)])
+    assert [record.getMessage()[:45] for record in caplog.records] == ["an event has an interval (1, 6), longer than "]
+
+
+def test_instants_need_no_field() -> None:
+    from afa import Instant
+
+    class Dated(NamedTuple):
+        kind: str
+        at: Instant
+
+    with pytest.raises(
+        AfaError, match=r"expected an event without a field for its time, which is uncertain, but got at: afa\.Instant"
+    ):
+        Sequence(["a"], of="kind", event=Dated, window=5)
+
+
+def test_tables() -> None:
+    columns = {
+        "kind": ["a", "b", "c", "c"],
+        "id": [1, 3, 2, 4],
+        **{name: [0] * 4 for name in ("host", "task", "value")},
+        "from": np.array([1, 3, 3, 4]),
+        "to": np.array([5, 7, 5, 6]),
+    }
+    options: dict[str, Any] = {"window": 4, "lower": "from", "upper": "to", "key": "host"}
+    out = sequence(**options).push_many(columns)
+    want = sequence(window=4, key="host").push_many(
+        [came("a", 1, 1, 5), came("b", 3, 3, 7), came("c", 2, 3, 5), came("c", 4, 4, 6)]
+    )
+    assert list(out) == ["a", "b", "c", "confidence", "first", "last", "le", "re", "diff", "host"]
+    rows = [(*change.payload, change.le, change.re, change.diff, change.key) for change in want]
+    assert [tuple(row) for row in zip(*(np.asarray(out[name]).tolist() for name in out))] == rows
+    op = sequence(**options)
+    arrow = op.push_many(pa.table(columns))
+    assert arrow.column_names == list(out)
+    assert list(zip(*(column.to_pylist() for column in arrow.columns))) == rows
+    gone_again = op.push_many(pa.table({**columns, "diff": [-1] * 4}))
+    assert gone_again["diff"].to_pylist() == [-1, -1]
+    assert op.statistics.held == 0
+
+
+def test_snapshots_are_refused_when_damaged_or_of_another_pattern() -> None:
+    op = sequence(strategy="skip_till_next", window=4)
+    op.push_many(
+        [came("a", 1, 1, 5, triangular()), came("b", 3, 3, 5, weights([0.25, 0.25, 0.5])), gone("c", 2, 3, 5), Punctuation(1)]
+    )
+    blob = op.snapshot()
+    assert sequence_again(blob).statistics == op.statistics
+    for place in range(len(blob)):
+        with pytest.raises(SnapshotError):
+            sequence_again(blob[:place] + bytes([blob[place] ^ 1]) + blob[place + 1 :])
+        with pytest.raises(SnapshotError):
+            sequence_again(blob[:place])
+    with pytest.raises(SnapshotError, match="expected a snapshot of the pattern"):
+        sequence_again(blob, window=5)
+
+
+def sequence_again(blob: bytes, **options: Any) -> Sequence:
+    return Sequence.restore(
+        blob,
+        ["a", "b", "c"],
+        **{"of": "kind", "event": Seen, "identity": "id", "window": 4, "strategy": "skip_till_next", **options},
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda body: body[1].__setitem__(1, -1), "expected"),
+        (lambda body: body[1].pop(), "expected six counts"),
+        (lambda body: body[1].__setitem__(0, 9), "expected retractions that are not overdue"),
+        (lambda body: body[2][0].__setitem__(4, 0), "expected a number of copies"),
+        (lambda body: body[2][0].__setitem__(4, True), "expected a number of copies"),
+        (lambda body: body[2][0].__setitem__(2, 0), "expected lower <= upper"),
+        (lambda body: body[2][0].__setitem__(3, ["unknown", []]), "expected the three fields of a Sequence"),
+        (lambda body: body[2][0][0].__setitem__(0, "x"), "expected an event that fits a component"),
+        (lambda body: body[2][0][0].__setitem__(1, "x"), "expected"),
+        (lambda body: body[2].append(body[2][0]), "expected each identity once"),
+        (lambda body: body[2].__setitem__(1, 5), "expected the three fields of a Sequence"),
+        (lambda body: body.append(5), "expected the three fields of a Sequence"),
+    ],
+)
+def test_sealed_snapshots_are_checked(damage: Callable[[Any], Any], said: str) -> None:
+    from afa.operator import snapshot
+    from afa.uncertain.sequence_snapshot import MAGIC, VERSION
+    from punctuation import sealed
+
+    op = sequence(strategy="skip_till_next", window=4)
+    op.push_many([came("a", 1, 1, 5), came("b", 3, 3, 5), gone("c", 2, 3, 5), Punctuation(1)])
+    body = snapshot.unseal(MAGIC, VERSION, op.snapshot())
+    damage(body)
+    with pytest.raises(SnapshotError, match=said):
+        sequence_again(sealed.seal(MAGIC, VERSION, snapshot.plain(body)))
+
+
+def test_an_event_that_a_promise_is_past_is_in_no_snapshot() -> None:
+    from afa.operator import snapshot
+    from afa.uncertain.sequence_snapshot import MAGIC, VERSION
+    from punctuation import sealed
+
+    op = sequence(strategy="skip_till_next", window=4)
+    op.push(came("a", 1, 1, 5))
+    body = snapshot.unseal(MAGIC, VERSION, op.snapshot())
+    body[1][0] = 100
+    with pytest.raises(SnapshotError, match="expected events that are not over"):
+        sequence_again(sealed.seal(MAGIC, VERSION, snapshot.plain(body)))
+
+
+def test_it_is_freed() -> None:
+    """Its calls refer to it weakly."""
+    import weakref
+
+    gone_ = weakref.ref(sequence())
+    gc.collect()
+    assert gone_() is None
