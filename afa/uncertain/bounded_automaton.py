@@ -46,7 +46,6 @@ class Bounded(NamedTuple):
     register: Schema
     tick: str | None
     made: weakref.WeakKeyDictionary[Arc, Arc]
-    named: dict[str, Arc]
 
     def arc(self, arc: Arc) -> Arc:
         """Return an arc of the user's automaton as one of this one; of one without a name always the same.
@@ -90,14 +89,7 @@ def bounded(given: Automaton, tick: str | None = None) -> Bounded:
         ties=given.ties,
         having=given.having,
     )
-    return Bounded(
-        automaton,
-        given,
-        *schemas,
-        tick,
-        weakref.WeakKeyDictionary(made),
-        {arc.name: arc for arc in given.arcs if arc.name is not None},
-    )
+    return Bounded(automaton, given, *schemas, tick, weakref.WeakKeyDictionary(made))
 
 
 def _with_fields(cls: Any, more: dict[str, type]) -> Any:

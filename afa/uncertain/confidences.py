@@ -80,10 +80,12 @@ class Confidences(Member):
         That of the operator of the worlds; a match's RE less it is when it begins.
     bounded : bool
         Whether lifetimes end: the user gave a window.
+    waits : bool
+        Whether time-outs match: then the window alone bounds when a match may happen.
     """
 
-    def __init__(self, worlds: int, least: int, window: int, bounded: bool) -> None:
-        self.worlds, self.least, self._window, self._bounded = worlds, least, window, bounded
+    def __init__(self, worlds: int, least: int, window: int, bounded: bool, waits: bool = False) -> None:
+        self.worlds, self.least, self._window, self._bounded, self._waits = worlds, least, window, bounded, waits
         self.records: dict[Name, Record] = {}
         self._final: SortedDict[int, list[tuple[Any, list[Name]]]] = SortedDict()  # LEs, sorted, and whose; by the least
         self.told = self.withdrawn = 0
@@ -129,6 +131,7 @@ class Confidences(Member):
         new[1:] = (group[1:] != group[:-1]) | (cells[0, 1:] != cells[0, :-1])
         first_by, last_by = (np.array([name[i] for name in names], np.int64)[left] for i in (2, 3))
         last = np.maximum.reduceat(cells[1], at)
+        last_by = np.full(len(at), FOREVER) if self._waits else last_by
         end = np.full(len(at), FOREVER)
         if self._bounded:
             end = np.where(first_by <= FOREVER - self._window, np.minimum(first_by, FOREVER - self._window) + self._window, FOREVER)

@@ -7,7 +7,7 @@ What is left out is kept beside the worlds, once and not in each of them, as an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from afa.expression.arc_functions import expression_of
 from afa.expression.kinds import FENCE, Unreadable
 from afa.expression.nodes import Expr, Field, walk
 from afa.expression.splitting import split
-from afa.model.arc import CONSUME, SKIP, TIMEOUT
+from afa.model.arc import CONSUME, SKIP, TIMEOUT, Arc
 from afa.model.arctable import ArcEvent
 from afa.rewrite.vectors import vector_of
 from afa.schema import Schema
@@ -88,10 +88,11 @@ def _vector(expr: Expr, event: Schema, register: Schema, names: set[str]) -> Tru
 
 
 class LeftOut(Member):
-    """The events that were left out, and may still change or be asked for."""
+    """The events that were left out, and may still change or be asked for; and the user's arcs with names, as they came last."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: Mapping[str, Arc]) -> None:
         self.rows: tuple[Rows, ...] = ()
+        self.named = dict(named)
 
     def take(self, rows: Rows) -> None:
         if len(rows.lower):
@@ -102,18 +103,23 @@ class LeftOut(Member):
         found, self.rows = self.rows, ()
         yield from found
 
+    def know(self, arc: Arc) -> None:
+        """Take note of an arc."""
+        if arc.name is not None:
+            self.named = {**self.named, arc.name: arc}
+
     def settle(self, t: int) -> None:
-        """Forget those that begin below a promise."""
+        """Forget those that lie below a promise: no arc can take them any more."""
         if self.rows and t > BEGINNING:
-            self.rows = tuple([each for each in self.rows if int(each.lower.max()) >= t])
+            self.rows = tuple([each for each in self.rows if int(each.upper.max()) >= t])
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        return self.rows
+        return self.rows, self.named
 
     def call_failed(self, before: Any) -> None:
-        self.rows = before
+        self.rows, self.named = before
 
     def call_worked(self) -> None:
         pass

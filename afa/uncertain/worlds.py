@@ -13,7 +13,7 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.errors import AfaError, ChangeError, SnapshotError
-from afa.model.arc import Arc
+from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot as saving
@@ -22,6 +22,7 @@ from afa.operator.named_swap import named_swap
 from afa.operator.operator import EngineName
 from afa.operator.tables import carry_out
 from afa.schema import Schema, as_ticks
+from afa.state.plain import Unfit
 from afa.uncertain.bounded_automaton import LATEST, bounded
 from afa.uncertain.clock import Clock
 from afa.uncertain.confidences import Confidences, Difference, least_of
@@ -115,7 +116,7 @@ class Worlds:
     -----
     A push costs what `Keyed` takes for an event in each world; state is that of ``worlds`` operators. A match's LE is its last
     possible time, so that all below a promise is final: that of t says that no event with ``lower < t`` changes any more. With
-    time-outs it is the last time in the worlds that are drawn.
+    time-outs it is the end of its window, which alone bounds when they fire.
 
     Source: Zhang, Diao, Immerman, *Recognizing Patterns in Streams with Imprecise Timestamps*, PVLDB 3(1), 2010, Sec. 3.3, by
     sampling.
@@ -172,6 +173,8 @@ class Worlds:
             raise AfaError(f"expected an int but got seed={seed!r}")
         _check_times(lower, upper, clock, shape)
         self._bounded = bounded(automaton, tick)
+        if self._waits and window is None:
+            raise AfaError("expected window= for an automaton with time-outs, as it alone says by when they have fired")
         names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
         self._take_operator(
             Keyed(
@@ -204,8 +207,8 @@ class Worlds:
         )  # fmt: skip
         window = self._core.window
         assert window is not None
-        self._found = Confidences(worlds, least_of(said["threshold"], worlds), window, said["window"] is not None)
-        self._events, self._left_out = KnownEvents(), LeftOut()
+        self._found = Confidences(worlds, least_of(said["threshold"], worlds), window, said["window"] is not None, self._waits)
+        self._events, self._left_out = KnownEvents(), LeftOut({arc.name: arc for arc in given.arcs if arc.name is not None})
         for member in (self._found, self._events, self._left_out):
             self._core.calls.join(member)
         self._relevant: tuple[Any, Any] = None, None  # a table of arcs, and which events can change anything under it
@@ -251,8 +254,11 @@ class Worlds:
 
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc, for all worlds, or its retraction, or a promise of the arc input. As `Operator.push_arc`."""
-        found: Output = self._core.calls.call(self._out_of, [("arc", self._bounded_arc(change), None)])
+        found: Output = self._core.calls.call(self._push_one_arc, change)
         return found
+
+    def _push_one_arc(self, change: Any) -> Output:
+        return self._out_of([("arc", self._bounded_arc(change), None)])
 
     def swap(
         self,
@@ -269,30 +275,26 @@ class Worlds:
 
     def _swap(self, name: str, arc: Arc | None, fence: Any, transfer: Any, at: Any) -> Output:
         asked = named_swap(name, arc, fence, transfer, self._keyed._at(at))
-        if arc is None:
-            old = next((each for each in self._user_arcs() if each.name == name), None)
-            if old is not None:
-                asked = asked._replace(arc=old.changed(fence=fence, transfer=transfer), fence=None, transfer=None)
-        if asked.arc is not None:
-            named = asked.arc if asked.arc.name is not None else asked.arc.changed(name=name)
-            self._arcs_given[named.name or name] = named
-            asked = asked._replace(arc=self._bounded.arc(named))
+        old = self._left_out.named.get(name)
+        if arc is not None or old is not None:  # else it is refused where arcs in force are looked up
+            new = asked.replacement(old)  # type: ignore[arg-type]
+            self._left_out.know(new)
+            asked = asked._replace(arc=self._bounded.arc(new), fence=None, transfer=None)
         return self._out_of([("arc", asked, None)])
 
     @property
-    def _arcs_given(self) -> dict[str, Arc]:
-        """The user's arcs with names, as they came last."""
-        return self._bounded.named
-
-    def _user_arcs(self) -> Iterable[Arc]:
-        return self._arcs_given.values()
+    def _waits(self) -> bool:
+        """Whether time-outs match."""
+        return any(arc.kind == TIMEOUT for arc in self._bounded.given.arcs)
 
     def _bounded_arc(self, change: Any) -> Any:
-        if isinstance(change, Change) and isinstance(change.payload, Arc):
-            if change.payload.name is not None and change.diff > 0:
-                self._arcs_given[change.payload.name] = change.payload
-            return change._replace(payload=self._bounded.arc(change.payload))
-        return change
+        if not isinstance(change, Change) or not isinstance(change.payload, Arc):
+            return change
+        if change.payload.kind == TIMEOUT and not self._waits:
+            raise ChangeError(f"expected an arc of no other kind than the automaton has but got a time-out, {change.payload!r}")
+        if change.diff > 0:
+            self._left_out.know(change.payload)
+        return change._replace(payload=self._bounded.arc(change.payload))
 
     def _push_list(self, items: Iterable[Any], key: Hashable) -> Output:
         return self._out_of(self._parts(items, key))
@@ -356,7 +358,7 @@ class Worlds:
                 yield from self._drawn(self._without_rest(rows))
             elif part[0] == "arc":  # which may take what was left out
                 for rows in self._left_out.all():
-                    yield from self._drawn(rows)
+                    yield from self._drawn(rows, self._core.progress.events)
                 yield part
             else:
                 yield part
@@ -402,8 +404,8 @@ class Worlds:
             self._core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
         return rows.at(np.flatnonzero(there))
 
-    def _drawn(self, rows: Rows) -> Iterator[Any]:
-        """Yield events in all worlds, so many at a time."""
+    def _drawn(self, rows: Rows, since: int = BEGINNING) -> Iterator[Any]:
+        """Yield events in all worlds, so many at a time; ``since``: below it they are final, and left out."""
         n, core, reading = len(rows.lower), self._core, self._reading
         if not n:
             return
@@ -418,10 +420,28 @@ class Worlds:
                 columns[reading.event.instant] = le
             columns[LATEST] = np.tile(part.upper, worlds)
             columns = {field.name: columns[field.name] for field in self._bounded.event.fields}
-            of_keys = [np.repeat(np.arange(worlds), len(part.lower)), *(spread_key(key, worlds) for key in part.keys)]
+            of_keys: list[Any] = [np.repeat(np.arange(worlds), len(part.lower)), *(spread_key(key, worlds) for key in part.keys)]
             times_ = {"le": le, "diff": np.tile(part.diff, worlds)}
-            yield core.engine.encode(columns, times_, [], core.window, of_keys, False)
+            if since > BEGINNING and not (there := le >= since).all():
+                columns, times_ = ({name: _picked(each, there) for name, each in of.items()} for of in (columns, times_))
+                of_keys = [_picked(each, there) for each in of_keys]
+            try:
+                yield core.engine.encode(columns, times_, [], core.window, of_keys, False)
+            except Unfit:  # the engine in Python takes no columns
+                yield [item for item in self._one_by_one(part, le) if item[1].le >= since]  # type: ignore[operator]  # ticks
         core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
+
+    def _one_by_one(self, rows: Rows, le: Any) -> Iterator[tuple[str, Change, Hashable]]:
+        """Yield events in all worlds as items; ``le``: their times, world after world."""
+        bounded, n = self._bounded, len(rows.lower)
+        columns = {name: each.items(self._reading._of_name[name]) for name, each in rows.fields.items()}
+        columns[LATEST] = rows.upper.tolist()
+        keys = list(zip(*([values[i] for i in places.tolist()] for places, values in rows.keys))) or [()] * n
+        diff, instant = rows.diff.tolist(), self._reading.event.instant
+        for place, t in enumerate(le.tolist()):
+            world, i = divmod(place, n)
+            values = (t if field.name == instant else columns[field.name][i] for field in bounded.event.fields)
+            yield "event", Change(bounded.event.cls(*values), t, None, diff[i]), (world, *keys[i])
 
     def _changes(self, difference: Difference) -> Iterator[Change]:
         cls: Any = self._shown.cls
@@ -468,8 +488,14 @@ class Worlds:
             list(self._reading.identity or ()), list(self._reading.keys),
         ]  # fmt: skip
 
-    def resumed(self, blob: bytes) -> Worlds:
+    def resumed(self, blob: bytes, *, arcs: Iterable[Arc] = ()) -> Worlds:
         """Make the operator that ``snapshot`` of one with these options has saved; this one stays as it is.
+
+        Parameters
+        ----------
+        blob : bytes
+        arcs : iterable of Arc
+            Those pushed before the snapshot and still in force then, in that order. As of `Operator.restore`.
 
         Raises
         ------
@@ -485,12 +511,13 @@ class Worlds:
             raise SnapshotError(f"expected the snapshot of Worlds with {self._spoken()!r} but got {spoken!r}")
         found = Worlds.__new__(Worlds)
         found._said, found._given, found._bounded = self._said, self._given, bounded(self._given, self._said["tick"])
-        said = self._said
-        keyed = Keyed.restore(
-            found._bounded.automaton, inner, key=[WORLD, *self._reading.keys], engine=said["engine"], late=said["late"],
-            tick=said["tick"], threads=said["threads"],
-        )  # fmt: skip
+        said, come = self._said, list(arcs)
+        options = {name: said[name] for name in ("engine", "late", "tick", "threads")}
+        given = [found._bounded.arc(arc) for arc in come]
+        keyed = Keyed.restore(found._bounded.automaton, inner, arcs=given, key=[WORLD, *self._reading.keys], **options)
         found._take_operator(keyed)
+        for arc in come:
+            found._left_out.know(arc)
         try:
             found._found.load(matches)
             found._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
@@ -503,6 +530,13 @@ class Worlds:
 
     def __repr__(self) -> str:
         return f"Worlds({self._given!r}, worlds={self._found.worlds})"
+
+
+def _picked(column: Any, there: Any) -> Any:
+    """Return the values of a column for which an array of bools says so."""
+    if isinstance(column, list):
+        return [item for item, of in zip(column, there.tolist()) if of]
+    return column[there] if isinstance(column, np.ndarray) else column.filter(there)
 
 
 def _check_threshold(threshold: Any, worlds: int) -> None:
