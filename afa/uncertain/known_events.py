@@ -5,6 +5,7 @@ A promise of t lets go what begins below it: no change of it can come any more.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import repeat
 from typing import Any
@@ -25,7 +26,7 @@ class KnownEvents(Member):
 
     def __init__(self) -> None:
         self.events: dict[Hashable, Known] = {}
-        self._by_lower: SortedDict[int, list[Hashable]] = SortedDict()  # one list a call, by the largest lower end in it
+        self._by_lower: SortedDict[int, list[tuple[list[int], list[Hashable]]]] = SortedDict()  # sorted; by the least lower end
         self.copies = 0
         self._journal = Journal()
 
@@ -45,8 +46,8 @@ class KnownEvents(Member):
         ChangeError
             An identity comes with other content, or under another interval.
         """
-        high = max(lower)
-        self._journal.put(self._by_lower, high, [*self._by_lower.get(high, ()), *identities])
+        order = sorted(range(len(identities)), key=lower.__getitem__)
+        self._wait([lower[i] for i in order], [identities[i] for i in order])
         self.copies += sum(diff)
         if self.events.keys().isdisjoint(identities) and len(set(identities)) == len(identities):
             self._journal.note(_forget, self.events, identities)
@@ -62,19 +63,24 @@ class KnownEvents(Member):
             elif known is not None:
                 self._journal.drop(self.events, identity)
 
-    def settle(self, t: int) -> None:
-        """Forget the events of calls that begin below a promise, all of them. O(1) for each."""
-        for high in list(self._by_lower.irange(None, t, inclusive=(True, False))):
-            for identity in self._by_lower[high]:
-                known = self.events.get(identity)
-                if known is not None and known[1] <= high:
-                    self._journal.drop(self.events, identity)
-                    self.copies -= known[4]
-            self._journal.drop(self._by_lower, high)
+    def _wait(self, lower: list[int], identities: list[Hashable]) -> None:
+        """Note at which promises events are forgotten."""
+        if lower:
+            self._journal.put(self._by_lower, lower[0], [*self._by_lower.get(lower[0], ()), (lower, identities)])
 
-    def due(self) -> int | None:
-        """Return a promise at which something is forgotten; None: there is nothing."""
-        return next((high + 1 for high in self._by_lower), None)
+    def settle(self, t: int) -> None:
+        """Forget the events that begin below a promise. O(log n) for each."""
+        for least in list(self._by_lower.irange(None, t, inclusive=(True, False))):
+            waiting = self._by_lower[least]
+            self._journal.drop(self._by_lower, least)
+            for lower, identities in waiting:
+                final = bisect_left(lower, t)
+                for identity in identities[:final]:
+                    known = self.events.get(identity)
+                    if known is not None and known[1] < t:
+                        self._journal.drop(self.events, identity)
+                        self.copies -= known[4]
+                self._wait(lower[final:], identities[final:])
 
     def load(self, events: Iterable[tuple[Hashable, Known]]) -> None:
         """Take events that were held, where none is; the caller turns what it raises into a `SnapshotError`."""

@@ -21,6 +21,7 @@ from afa.uncertain.draws import drawn, words_of, worlds_of
 from afa.uncertain.interval import interval_of
 from punctuation.door import Table
 from punctuation.time import FOREVER
+from punctuation.timestamps import Timed, times_of
 
 
 class Rows(NamedTuple):
@@ -109,7 +110,13 @@ class Reading:
 
     def opened(self, table: Table) -> Table:
         """Return a table whose times are ticks."""
-        return table if self.tick is None else with_ticks(table, self.tick, [*self.times(), "le"], False)
+        names = [name for name in self.times() if table.names.count(name) == 1]
+        if self.tick is None:
+            return table
+        found = with_ticks(table, self.tick, names, False)
+        if isinstance(found, Timed) and found.times is None:
+            found.times = times_of(table.column(names[0]))  # the type in which times leave
+        return found
 
     def rows(self, table: Table) -> Rows:
         """Read a table, whose times are ticks.

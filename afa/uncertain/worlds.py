@@ -23,6 +23,7 @@ from afa.operator.operator import EngineName
 from afa.operator.tables import carry_out
 from afa.schema import Schema, as_ticks
 from afa.state.plain import Unfit
+from afa.state.sound import wanted
 from afa.uncertain.bounded_automaton import LATEST, bounded
 from afa.uncertain.clock import Clock
 from afa.uncertain.confidences import Confidences, Difference, least_of
@@ -505,6 +506,7 @@ class Worlds:
         body = saving.unseal(MAGIC, VERSION, blob)
         try:
             spoken, inner, matches, events, left_out = body
+            wanted("the snapshot of an operator", isinstance(inner, bytes), inner)
         except (TypeError, ValueError):
             raise SnapshotError("expected the snapshot of Worlds but got something else") from None
         if spoken != self._spoken():

@@ -1,7 +1,7 @@
 """What worlds have, by definition: each world's events in order, matched in one go by an operator of its own, or by brute force.
 
-Draws are made anew here, number by number, so that what is drawn can't change unseen: a snapshot of one version means the same worlds
-in the next.
+Draws are made anew here, number by number, so that what is drawn can't change unseen: the snapshot of one version means the same
+worlds in the next.
 """
 
 from __future__ import annotations
