@@ -66,7 +66,7 @@ def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     for name, (query_of, size) in QUERIES.items():
         for late in (0.0, 0.1):
-            fed = batched(trades(o.size(size, least=4000), late), BATCH)
+            fed = batched(trades(o.size(size, least=1500), late), BATCH)
             for skip in o.some(list(SKIPS)):
                 query, engine = query_of(skip), o.engine
                 all_of: Any = partial(Keyed, query.automaton, key="symbol", window=query.window, engine=engine)

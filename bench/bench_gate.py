@@ -48,11 +48,11 @@ class Case(NamedTuple):
 def cases(o: Options) -> list[Case]:
     """Return the cases: those in Python, and events one by one, are fewer."""
     return [
-        Case("one rise", False, True, o.engine, o.size(2_000_000, 6000)),
-        Case("any rises", True, True, o.engine, o.size(400_000, 6000)),
-        Case("any rises, one by one", True, False, o.engine, o.size(50_000, 3000)),
-        Case("one rise, one by one", False, False, o.engine, o.size(50_000, 3000)),
-        Case("one rise, in Python", False, True, "interpreted", o.size(30_000, 3000)),
+        Case("one rise", False, True, o.engine, o.size(2_000_000, 1500)),
+        Case("any rises", True, True, o.engine, o.size(400_000, 1500)),
+        Case("any rises, one by one", True, False, o.engine, o.size(50_000, 1500)),
+        Case("one rise, one by one", False, False, o.engine, o.size(50_000, 1500)),
+        Case("one rise, in Python", False, True, "interpreted", o.size(30_000, 1500)),
     ]
 
 

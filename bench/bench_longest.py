@@ -25,6 +25,8 @@ BEHIND, PUSHES, TICKS = (0, 100, 1000), 100, 1000
 """How late single events are, how many of them come, and the ticks between two of the others."""
 LEAST = max(BEHIND) + 200
 """So few events there are at the smallest scale, on which the interpreted engine derives each step from a list of 1,000 rows."""
+FEWER = 50
+"""So many values there are at the smallest scale: the interpreted engine holds a row of each."""
 SMALL, FEW = 50, 4000
 """Window and events of the plain operator."""
 
@@ -36,10 +38,10 @@ class Event(NamedTuple):
     val: int
 
 
-def events(n: int, late: float, batch: int) -> Stream:
+def events(n: int, late: float, batch: int, values: int = VALUES) -> Stream:
     """One event a tick; a share of them comes late."""
     rng = np.random.default_rng(1)
-    stream = {"sort": rng.choice(3, n, p=[0.1, 0.8, 0.1]), "val": rng.integers(1, VALUES + 1, n), "le": np.arange(n)}
+    stream = {"sort": rng.choice(3, n, p=[0.1, 0.8, 0.1]), "val": rng.integers(1, values + 1, n), "le": np.arange(n)}
     return punctuated(shifted(stream, late), batch)
 
 
@@ -67,15 +69,15 @@ def longest(make: Any, fed: Batches) -> set[tuple[int, int, int]]:
     return {(*match, re) for match, re in ends.items()}
 
 
-def late_push(window: int, behind: int, n: int, pushes: int, engine: Any) -> float:
+def late_push(window: int, behind: int, n: int, pushes: int, engine: Any, values: int = VALUES) -> float:
     """Microseconds of CPU that a push of a b takes, ``behind`` steps behind the last of ``n`` events; the median."""
-    stream = events(n, 0.0, n)
+    stream = events(n, 0.0, n, values)
     op = query(window * TICKS).operator(engine=engine, longest=True)
     of = stream["kind"] == EVENT
     op.push_many({"sort": stream["sort"][of], "val": stream["val"][of], "le": stream["le"][of] * TICKS})
     spent, rng = [], np.random.default_rng(3)
     for le, val in zip(
-        range((n - 1 - behind) * TICKS - pushes, (n - 1 - behind) * TICKS), rng.integers(1, VALUES + 1, pushes).tolist()
+        range((n - 1 - behind) * TICKS - pushes, (n - 1 - behind) * TICKS), rng.integers(1, values + 1, pushes).tolist()
     ):
         begin = time.thread_time_ns()
         op.push(afa.insert(Event(1, val), le))
@@ -86,9 +88,10 @@ def late_push(window: int, behind: int, n: int, pushes: int, engine: Any) -> flo
 def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     engine: Any = o.engine
+    values = VALUES if o.scale != "tiny" else FEWER
     makes = {each: partial(query(SMALL).operator, engine=engine, longest=each) for each in (True, False)}
     for late in LATE:
-        fed = batched(events(o.size(FEW), late, 250), 250)
+        fed = batched(events(o.size(FEW), late, 250, values), 250)
         found = {each: longest(make, fed) for each, make in makes.items()}
         assert found[True] == found[False] != set(), f"expected the longest of all matches but got {found}"
         both = interleaved({str(each): partial(run, make, fed) for each, make in makes.items()}, o.rounds, agree=False)
@@ -104,7 +107,7 @@ def measure(o: Options) -> list[Row]:
             }
         )
     for window in o.some(WINDOWS):
-        given = {f"{late}": batched(events(o.size(800_000, least=LEAST), late, BATCH), BATCH) for late in LATE}
+        given = {f"{late}": batched(events(o.size(800_000, least=LEAST), late, BATCH, values), BATCH) for late in LATE}
         make = partial(query(window).operator, engine=engine, longest=True)
         columns = interleaved({name: partial(run, make, each) for name, each in given.items()}, o.rounds)
         for late in LATE:
@@ -113,6 +116,6 @@ def measure(o: Options) -> list[Row]:
             rows.append({"window": window, "late, %": 100 * late, "matches": column[0].final, **shares})
     for window in o.some(WINDOWS):
         for behind in o.some(BEHIND):
-            taken = late_push(window, behind, o.size(100_000, least=LEAST), o.size(PUSHES, least=1), engine)
+            taken = late_push(window, behind, o.size(100_000, least=LEAST), o.size(PUSHES, least=1), engine, values)
             rows.append({"window": window, "steps behind": behind, "microseconds a push": round(taken, 1)})
     return rows

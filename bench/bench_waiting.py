@@ -52,7 +52,7 @@ def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     for name in o.some(list(CASES)):
         window, shares, n = CASES[name]
-        stream = signals(o.size(n, least=200_000 if o.scale == "small" and window > 2_000 else 1_000), shares)
+        stream = signals(o.size(n, least=200_000 if o.scale == "small" and window > 2_000 else 500), shares)
         for disorder in (0.0, 0.05):
             make: Any = partial(query(window).operator, engine=o.engine)
             late = shifted(stream, disorder, by=200)
