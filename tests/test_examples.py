@@ -41,7 +41,14 @@ def promised(name: str) -> str:
     return textwrap.dedent(promised).strip()
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=NEEDS.get(name, ())) for name in EXAMPLES if name != CLUSTER])
+def named(name: str) -> str:
+    """One that starts a Spark says so: the worker that has one runs it (`tests/conftest.py`). A second one takes half a minute."""
+    return f"{name}, spark" if "afa.spark" in (FOLDER / f"{name}.py").read_text(encoding="utf-8") and "spark" not in name else name
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=NEEDS.get(name, ()), id=named(name)) for name in EXAMPLES if name != CLUSTER]
+)
 def test_an_example_prints_what_it_promises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     load(name).main()
     assert capsys.readouterr().out.strip() == promised(name)
