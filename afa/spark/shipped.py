@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ from afa.model.automaton import Automaton
 
 cloudpickle: Any = pyspark.cloudpickle  # which has no types
 OURS = ("afa", "punctuation", "speculation")
+STANDARD = Path(sysconfig.get_path("stdlib")).parent
 PACKAGES = (*OURS, "msgpack", "numba", "numpy", "pandas", "pyarrow", "sortedcontainers", "intervaltree")
 
 
@@ -156,11 +158,15 @@ def _is_own(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or getattr(module, "__name__", "").partition(".")[0] in OURS:
         return False
-    return not is_installed(Path(file))
+    return not _comes_with_python(file)
+
+
+@cache
+def _comes_with_python(file: str) -> bool:
+    """`is_installed` of a module's file: whatever is sent asks for every module that is there."""
+    return is_installed(Path(file))
 
 
 def is_installed(path: Path) -> bool:
     """Return whether a file or folder came with Python, or as a package: so that a worker with the same packages has it."""
-    return bool({"site-packages", "dist-packages"} & {*path.parts}) or path.is_relative_to(
-        Path(sysconfig.get_path("stdlib")).parent
-    )
+    return bool({"site-packages", "dist-packages"} & {*path.parts}) or path.is_relative_to(STANDARD)
