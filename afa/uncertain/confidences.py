@@ -3,7 +3,8 @@
     world 3: +m [7, 12)      m: worlds {1, 3}    told 2/400 [5, 9]     ->    worlds {1}    told 1/400 [5, 5]
     world 3: -m [7, 12)
 
-Matches are told apart by key, by what they show and by their bounds, so that one which a promise makes final stays as it is told.
+Matches are told apart by key, by what they show and by their LE, the last time that is possible: so one that a promise makes final
+stays as it is told.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from afa.state.key_columns import KeyColumn, KeyColumns
 from punctuation.calls import Member
 from punctuation.time import FOREVER
 
-Name = tuple[Any, tuple[Any, ...], int, int]
-"""Of a match: its key, what it shows, its bounds."""
+Name = tuple[Any, tuple[Any, ...], int]
+"""Of a match: its key, what it shows, its LE."""
 
 
 class Told(NamedTuple):
@@ -37,7 +38,10 @@ class Told(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The matches of all worlds that are one, as columns world, LE, RE, copies, shape (4, n); and what is told of them."""
+    """The matches of all worlds that are one, as columns world, LE, RE, by when they begin, copies; and what is told of them.
+
+    ``rows``: shape (5, n).
+    """
 
     rows: Any
     told: Told
@@ -97,7 +101,7 @@ class Confidences(Member):
         """Take what the operator of the worlds tells. O(n log n) with n rows, and what is held of the matches that they concern."""
         if not len(rows.le):
             return Difference(NONE, NONE)
-        names, group, cells = _by_match(rows)
+        names, group, cells = self._by_match(rows)
         olds = list(map(self.records.get, names))
         if any(olds):
             there = [i for i, old in enumerate(olds) if old is not None]
@@ -121,6 +125,28 @@ class Confidences(Member):
         self.withdrawn += len(gone.names)
         return Difference(gone, come)
 
+    def _by_match(self, rows: Logged) -> tuple[list[Name], Any, Any]:
+        """Return the names of the matches of worlds; which of them each row is of, and the rows as of a `Record`."""
+        world, of_key = _keys(rows)
+        first_by, last_by = np.asarray(rows.fields[-2]), np.asarray(rows.fields[-1])
+        ends = np.full(len(world), FOREVER - 1)
+        if self._bounded:
+            ends = np.minimum(first_by, FOREVER - self._window) + (self._window - 1)
+        le = ends if self._waits else np.minimum(last_by, ends)
+        codes = [_codes(column) for column in (*of_key, *rows.fields[:-2], le)]
+        order = np.lexsort(codes)
+        new = np.zeros(len(order), np.bool_)
+        new[0] = True
+        for code in codes:
+            new[1:] |= code[order[1:]] != code[order[:-1]]
+        places = order[np.flatnonzero(new)]
+        shown = [_items(column, places) for column in rows.fields[:-2]]
+        keys = [_items(column, places) for column in of_key]
+        payloads = list(zip(*shown)) if shown else [()] * len(places)
+        of = list(zip(*keys)) if keys else [None] * len(places)
+        names = list(zip(of, payloads, le[places].tolist()))
+        return names, np.cumsum(new) - 1, np.array([world, rows.le, rows.re, first_by, rows.diff], np.int64)[:, order]
+
     def _told(self, names: list[Name], group: Any, cells: Any, starts: Any, left: Any) -> tuple[Any, ...]:
         """Return what is told of each match, as columns; zeros where no world has it."""
         found = _zeros(len(names))
@@ -129,18 +155,16 @@ class Confidences(Member):
         at = starts[left]
         new = np.ones(len(group), np.bool_)
         new[1:] = (group[1:] != group[:-1]) | (cells[0, 1:] != cells[0, :-1])
-        first_by, last_by = (np.array([name[i] for name in names], np.int64)[left] for i in (2, 3))
-        last = np.maximum.reduceat(cells[1], at)
-        last_by = np.full(len(at), FOREVER) if self._waits else last_by
+        le = np.array([name[2] for name in names], np.int64)[left]
         end = np.full(len(at), FOREVER)
         if self._bounded:
-            end = np.where(first_by <= FOREVER - self._window, np.minimum(first_by, FOREVER - self._window) + self._window, FOREVER)
+            end = np.minimum(np.maximum.reduceat(cells[3], at), FOREVER - self._window) + self._window
         columns = (
             np.add.reduceat(new, at, dtype=np.int64),
             np.minimum.reduceat(cells[2], at) - self._window,
-            last,
-            np.maximum(np.minimum(last_by, end - 1), last),
-            end,
+            np.maximum.reduceat(cells[1], at),
+            le,
+            np.maximum(end, le + 1),
         )
         for to, column in zip(found, columns):
             to[left] = column
@@ -194,17 +218,23 @@ class Confidences(Member):
 
     def data(self) -> list[Any]:
         """Return what is held as plain data."""
-        held = [[key, list(shown), *bounds, record.rows.ravel().tolist()] for (key, shown, *bounds), record in self.records.items()]
+        held = [[key, list(shown), le, record.rows.ravel().tolist()] for (key, shown, le), record in self.records.items()]
         return [self.told, self.withdrawn, sorted(held, key=repr)]
 
     def load(self, data: Any) -> None:
         """Take what `data` returned, where nothing is held; the caller turns what it raises into a `SnapshotError`."""
         self.told, self.withdrawn, held = data
-        for key, shown, first_by, last_by, cells in held:
-            rows = np.array(cells, np.int64).reshape(4, -1)
-            name = (key, tuple(shown), first_by, last_by)
+        for key, shown, le, cells in held:
+            rows = np.array(cells, np.int64).reshape(5, -1)
+            name = (key, tuple(shown), le)
             group = np.zeros(rows.shape[1], np.int64)
-            sound = rows.shape[1] and (rows[0] >= 0).all() and (rows[0] < self.worlds).all() and (rows[3] > 0).all()
+            sound = (
+                rows.shape[1]
+                and (rows[0] >= 0).all()
+                and (rows[0] < self.worlds).all()
+                and (rows[4] > 0).all()
+                and (rows[1] <= le).all()
+            )
             if name in self.records or not sound or (_added(group, rows)[1] != rows).any():
                 raise ValueError(f"no matches of worlds: {cells!r}")
             told = self._told([name], group, rows, np.zeros(1, np.int64), np.ones(1, np.bool_))
@@ -217,38 +247,19 @@ def least_of(threshold: float | None, worlds: int) -> int:
     return 1 if threshold is None else max(1, math.ceil(threshold * worlds - 1e-9))
 
 
-def _by_match(rows: Logged) -> tuple[list[Name], Any, Any]:
-    """Return the names of the matches of worlds; which of them each row is of, and the rows as of a `Record`."""
-    world, of_key = _keys(rows)
-    bounds = [np.asarray(rows.fields[-2]), np.asarray(rows.fields[-1])]
-    codes = [_codes(column) for column in (*of_key, *rows.fields)]
-    order = np.lexsort(codes)
-    new = np.zeros(len(order), np.bool_)
-    new[0] = True
-    for code in codes:
-        new[1:] |= code[order[1:]] != code[order[:-1]]
-    places = order[np.flatnonzero(new)]
-    shown = [_items(column, places) for column in rows.fields[:-2]]
-    keys = [_items(column, places) for column in of_key]
-    payloads = list(zip(*shown)) if shown else [()] * len(places)
-    of = list(zip(*keys)) if keys else [None] * len(places)
-    names = list(zip(of, payloads, *(column[places].tolist() for column in bounds)))
-    return names, np.cumsum(new) - 1, np.array([world, rows.le, rows.re, rows.diff], np.int64)[:, order]
-
-
 def _added(group: Any, rows: Any) -> tuple[Any, Any]:
-    """Return rows sorted by group, world, LE and RE, the copies of equal ones added up, without those of which there are none."""
+    """Return rows sorted by group, world and times, the copies of equal ones added up, without those of which there are none."""
     if len(group) > 1:
-        order = np.lexsort((rows[2], rows[1], rows[0], group))
+        order = np.lexsort((*rows[3:0:-1], rows[0], group))
         group, rows = group[order], rows[:, order]
         new = np.ones(len(group), np.bool_)
         new[1:] = group[1:] != group[:-1]
-        for row in rows[:3]:
+        for row in rows[:4]:
             new[1:] |= row[1:] != row[:-1]
         if not new.all():
             starts = np.flatnonzero(new)
-            group, rows = group[starts], np.concatenate([rows[:3, starts], np.add.reduceat(rows[3], starts)[None]])
-    left = rows[3] != 0
+            group, rows = group[starts], np.concatenate([rows[:4, starts], np.add.reduceat(rows[4], starts)[None]])
+    left = rows[4] != 0
     return (group, rows) if left.all() else (group[left], rows[:, left])
 
 
