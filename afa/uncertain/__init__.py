@@ -8,7 +8,8 @@ uncertain_rows     events of tables and changes as columns, drawn for all worlds
 relevance          which events can change anything; the others are kept once, not in each world
 known_events       which events there are, by identity
 confidences        how many worlds have a match, and how that changes; told_tables: as tables
-worlds             `Worlds`: any automaton, in possible worlds
+drawn_events       events on their way to the operator of the worlds
+worlds             `Worlds`: any automaton, in possible worlds; worlds_options: its options, checked
 
 sequence                `Sequence`: exact confidences of sequences, without worlds
 sequence_pattern        what it looks for: components; sequence_where: constraints between them

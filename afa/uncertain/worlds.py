@@ -9,8 +9,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from afa.change import Change, put_in_order
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.model.arc import TIMEOUT, Arc
@@ -22,28 +20,24 @@ from afa.operator.named_swap import named_swap
 from afa.operator.operator import EngineName
 from afa.operator.tables import carry_out
 from afa.schema import Schema, as_ticks
-from afa.state.plain import Unfit
 from afa.state.sound import wanted
-from afa.uncertain.bounded_automaton import LATEST, bounded
+from afa.uncertain.bounded_automaton import bounded
 from afa.uncertain.clock import Clock
 from afa.uncertain.confidences import Confidences, Difference, least_of
 from afa.uncertain.distributions import data_of, shape_in, shape_of
+from afa.uncertain.drawn_events import Drawing
 from afa.uncertain.known_events import KnownEvents
-from afa.uncertain.relevance import LeftOut, relevance
+from afa.uncertain.relevance import LeftOut
 from afa.uncertain.told_tables import match_class, table_of_matches
-from afa.uncertain.uncertain_rows import Reading, Rows, spread, spread_key
+from afa.uncertain.uncertain_rows import Reading
+from afa.uncertain.worlds_options import check_times, check_worlds, fields_named
 from punctuation import sealed
 from punctuation.door import is_row, table_of
 from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER
 
 MAGIC, VERSION = b"AFAW", 1
-FEWEST = 20
-"""The fewest worlds: with less a confidence says next to nothing."""
-CHUNK = 1 << 20
-"""So many rows go to the operator of the worlds at a time."""
 UNBOUNDED = 1 << 61
 """The window of the worlds' operator where the user gave none: a match's RE tells when it began."""
 WORLD = "possible world"
@@ -167,12 +161,8 @@ class Worlds:
         self._given = automaton
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
-        if type(worlds) is not int or worlds < FEWEST:
-            raise AfaError(f"expected at least {FEWEST} worlds but got worlds={worlds!r}")
-        _check_threshold(threshold, worlds)
-        if type(seed) is not int:
-            raise AfaError(f"expected an int but got seed={seed!r}")
-        _check_times(lower, upper, clock, shape)
+        check_worlds(worlds, threshold, seed)
+        check_times(lower, upper, clock, shape)
         self._bounded = bounded(automaton, tick)
         if self._waits and window is None:
             raise AfaError("expected window= for an automaton with time-outs, as it alone says by when they have fired")
@@ -198,10 +188,10 @@ class Worlds:
         names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
         self._key = None if key is None else Keys(given, key, self._core.tick)
         event = given.event_schema._replace(tick=self._core.tick)
-        of = _names(identity, "identity", [*(field.name for field in event.fields), *names]) if identity is not None else None
+        of = fields_named(identity, "identity", [*(field.name for field in event.fields), *names]) if identity is not None else None
         clock = said["clock"]
         if clock is not None:
-            _names(clock.by, "by", [*(field.name for field in event.fields), *names])
+            fields_named(clock.by, "by", [*(field.name for field in event.fields), *names])
         self._reading = Reading(
             event, names, said["lower"], said["upper"], said["time"], clock, of, shape_of(said["shape"]), self._core.tick,
             said["seed"], worlds,
@@ -212,7 +202,7 @@ class Worlds:
         self._events, self._left_out = KnownEvents(), LeftOut({arc.name: arc for arc in given.arcs if arc.name is not None})
         for member in (self._found, self._events, self._left_out):
             self._core.calls.join(member)
-        self._relevant: tuple[Any, Any] = None, None  # a table of arcs, and which events can change anything under it
+        self._drawing = Drawing(self._core, self._bounded, self._reading, self._events, self._left_out, worlds)
         self._shown: Schema = Schema.of(match_class(given.match_schema), "match")
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
@@ -341,7 +331,7 @@ class Worlds:
     def _run(self, parts: Iterable[Any]) -> tuple[Difference, int | None]:
         """Carry out one call. Returns what changes by it, and what it promises of the output."""
         core = self._core
-        found = carry_out(core, self._steps(parts), True)
+        found = carry_out(core, self._drawing.steps(parts), True)
         difference = self._found.take(found.rows)
         promised = max((t for _, t in found.promises), default=None)
         if promised is not None:
@@ -349,100 +339,6 @@ class Worlds:
         self._events.settle(core.progress.events)
         self._left_out.settle(core.progress.events)
         return difference, promised
-
-    def _steps(self, parts: Iterable[Any]) -> Iterator[Any]:
-        """Yield what reaches the operator of the worlds, as `Core.take` takes it."""
-        for part in parts:
-            if isinstance(part, Rows):
-                rows = self._in_time(part)
-                self._know(rows)
-                yield from self._drawn(self._without_rest(rows))
-            elif part[0] == "arc":  # which may take what was left out
-                for rows in self._left_out.all():
-                    yield from self._drawn(rows, self._core.progress.events)
-                yield part
-            else:
-                yield part
-
-    def _in_time(self, rows: Rows) -> Rows:
-        """Return events without those that are late, about which the policy decides."""
-        core = self._core
-        promised = core.progress.events
-        if promised == BEGINNING or not len(rows.lower) or int(rows.lower.min()) >= promised:
-            return rows
-        late = rows.lower < promised
-        schema, part = self._reading.event, rows.at(np.flatnonzero(late))
-        columns = {name: each.items(self._reading._of_name[name]) for name, each in part.fields.items()}
-        for i, (lower, upper, diff) in enumerate(zip(part.lower.tolist(), part.upper.tolist(), part.diff.tolist())):
-            given = {name: each[i] for name, each in columns.items()}
-            payload = schema.cls(**given, **({} if schema.instant is None else {schema.instant: lower}))
-            said = f"expected lower >= {promised} (promised) but got [{lower}, {upper}] for {payload!r}"
-            core.late.take(Change(payload, lower, None, diff), said)
-        return rows.at(np.flatnonzero(~late))
-
-    def _know(self, rows: Rows) -> None:
-        """Take note of events by their identities."""
-        identities = self._reading.identities(rows)
-        if identities is not None and len(rows.lower):
-            lower, upper = rows.lower.tolist(), rows.upper.tolist()
-            contents = self._reading.contents(rows)
-            self._events.take(identities, contents, lower, upper, rows.shape, rows.diff.tolist())
-
-    def _without_rest(self, rows: Rows) -> Rows:
-        """Return events without those that can't change anything, which are kept."""
-        table = self._core.arcs.table
-        if self._relevant[0] is not table:
-            bounded = self._bounded
-            found = relevance(table.events, bounded.automaton.start, bounded.event, bounded.register, rows.fields)
-            self._relevant = table, found
-        if self._relevant[1] is None:
-            return rows
-        there = np.broadcast_to(self._relevant[1](rows.fields), (len(rows.lower),))
-        if there.all():
-            return rows
-        self._left_out.take(rows.at(np.flatnonzero(~there)))
-        if len(rows.upper):
-            self._core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
-        return rows.at(np.flatnonzero(there))
-
-    def _drawn(self, rows: Rows, since: int = BEGINNING) -> Iterator[Any]:
-        """Yield events in all worlds, so many at a time; ``since``: below it they are final, and left out."""
-        n, core, reading = len(rows.lower), self._core, self._reading
-        if not n:
-            return
-        words = reading.words(rows)
-        worlds = self._found.worlds
-        size = max(CHUNK // worlds, 1)
-        for low in range(0, n, size):
-            part = rows.part(low, low + size)
-            le = np.ascontiguousarray(reading.draw(part, words[low : low + size])).ravel()
-            columns: dict[str, Any] = {name: spread(column, worlds) for name, column in part.fields.items()}
-            if reading.event.instant is not None:
-                columns[reading.event.instant] = le
-            columns[LATEST] = np.tile(part.upper, worlds)
-            columns = {field.name: columns[field.name] for field in self._bounded.event.fields}
-            of_keys: list[Any] = [np.repeat(np.arange(worlds), len(part.lower)), *(spread_key(key, worlds) for key in part.keys)]
-            times_ = {"le": le, "diff": np.tile(part.diff, worlds)}
-            if since > BEGINNING and not (there := le >= since).all():
-                columns, times_ = ({name: _picked(each, there) for name, each in of.items()} for of in (columns, times_))
-                of_keys = [_picked(each, there) for each in of_keys]
-            try:
-                yield core.engine.encode(columns, times_, [], core.window, of_keys, False)
-            except Unfit:  # the engine in Python takes no columns
-                yield [item for item in self._one_by_one(part, le) if item[1].le >= since]  # type: ignore[operator]  # ticks
-        core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
-
-    def _one_by_one(self, rows: Rows, le: Any) -> Iterator[tuple[str, Change, Hashable]]:
-        """Yield events in all worlds as items; ``le``: their times, world after world."""
-        bounded, n = self._bounded, len(rows.lower)
-        columns = {name: each.items(self._reading._of_name[name]) for name, each in rows.fields.items()}
-        columns[LATEST] = rows.upper.tolist()
-        keys = list(zip(*([values[i] for i in places.tolist()] for places, values in rows.keys))) or [()] * n
-        diff, instant = rows.diff.tolist(), self._reading.event.instant
-        for place, t in enumerate(le.tolist()):
-            world, i = divmod(place, n)
-            values = (t if field.name == instant else columns[field.name][i] for field in bounded.event.fields)
-            yield "event", Change(bounded.event.cls(*values), t, None, diff[i]), (world, *keys[i])
 
     def _changes(self, difference: Difference) -> Iterator[Change]:
         cls: Any = self._shown.cls
@@ -532,41 +428,3 @@ class Worlds:
 
     def __repr__(self) -> str:
         return f"Worlds({self._given!r}, worlds={self._found.worlds})"
-
-
-def _picked(column: Any, there: Any) -> Any:
-    """Return the values of a column for which an array of bools says so."""
-    if isinstance(column, list):
-        return [item for item, of in zip(column, there.tolist()) if of]
-    return column[there] if isinstance(column, np.ndarray) else column.filter(there)
-
-
-def _check_threshold(threshold: Any, worlds: int) -> None:
-    if threshold is None:
-        return
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
-        raise AfaError(f"expected a confidence above 0, at most 1, but got threshold={threshold!r}")
-    if threshold * worlds < 1 - 1e-9:
-        needed = int(-(-1 // threshold))
-        raise AfaError(
-            f"expected at least {needed:,} worlds for threshold={threshold!r}, one of which is that much, but got {worlds}"
-        )
-
-
-def _check_times(lower: Any, upper: Any, clock: Any, shape: Any) -> None:
-    if (lower is None) is not (upper is None):
-        raise AfaError(f"expected both ends of intervals but got lower={lower!r}, upper={upper!r}")
-    if clock is not None and not isinstance(clock, Clock):
-        raise AfaError(f"expected a Clock but got clock={clock!r}")
-    if clock is not None and lower is not None:
-        raise AfaError(f"expected intervals or a clock but got lower={lower!r} and {clock!r}")
-    if shape_of(shape).name != "uniform" and lower is None:
-        raise AfaError(f"expected intervals, lower= and upper=, for a distribution but got shape={shape!r}; a Clock has its own")
-
-
-def _names(given: Any, what: str, known: Sequence[str]) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
-    wrong = [name for name in names if name not in known]
-    if wrong or not names:
-        raise AfaError(f"expected {what}= as fields of the event or columns of the key, of {', '.join(known)}, but got {given!r}")
-    return names

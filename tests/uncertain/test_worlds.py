@@ -438,3 +438,11 @@ def test_each_world_on_its_own(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert possible_worlds.run(900 + seed, "compiled" if seed % 3 else "interpreted")[0]
+
+
+def test_an_interval_longer_than_the_window_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    op = Worlds(sequence("any"), worlds=20, window=4)
+    for i in range(3):
+        op.push(insert(E("A", i), between(3, 7)))
+    (record,) = caplog.records
+    assert "within [3, 7], which is longer than the window of 4 ticks" in record.getMessage()

@@ -1,0 +1,51 @@
+"""The options of `Worlds`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from afa.errors import AfaError
+from afa.uncertain.clock import Clock
+from afa.uncertain.distributions import shape_of
+
+FEWEST = 20
+"""The fewest worlds: with less a confidence says next to nothing."""
+
+
+def check_worlds(worlds: Any, threshold: Any, seed: Any) -> None:
+    """Refuse a number of worlds, a threshold or a seed that is none, or a threshold that so many worlds can't tell."""
+    if type(worlds) is not int or worlds < FEWEST:
+        raise AfaError(f"expected at least {FEWEST} worlds but got worlds={worlds!r}")
+    if type(seed) is not int:
+        raise AfaError(f"expected an int but got seed={seed!r}")
+    if threshold is None:
+        return
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
+        raise AfaError(f"expected a confidence above 0, at most 1, but got threshold={threshold!r}")
+    if threshold * worlds < 1 - 1e-9:
+        needed = int(-(-1 // threshold))
+        raise AfaError(
+            f"expected at least {needed:,} worlds for threshold={threshold!r}, one of which is that much, but got {worlds}"
+        )
+
+
+def check_times(lower: Any, upper: Any, clock: Any, shape: Any) -> None:
+    """Refuse ways to say times that are none, or of which there are two."""
+    if (lower is None) is not (upper is None):
+        raise AfaError(f"expected both ends of intervals but got lower={lower!r}, upper={upper!r}")
+    if clock is not None and not isinstance(clock, Clock):
+        raise AfaError(f"expected a Clock but got clock={clock!r}")
+    if clock is not None and lower is not None:
+        raise AfaError(f"expected intervals or a clock but got lower={lower!r} and {clock!r}")
+    if shape_of(shape).name != "uniform" and lower is None:
+        raise AfaError(f"expected intervals, lower= and upper=, for a distribution but got shape={shape!r}; a Clock has its own")
+
+
+def fields_named(given: Any, what: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return names, each of which must be known."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    wrong = [name for name in names if name not in known]
+    if wrong or not names:
+        raise AfaError(f"expected {what}= as fields of the event or columns of the key, of {', '.join(known)}, but got {given!r}")
+    return names
