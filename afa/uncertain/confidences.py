@@ -18,10 +18,11 @@ from sortedcontainers import SortedDict
 
 from afa.engine import Logged
 from afa.journal import Journal
-from afa.schema import NAN
+from afa.model.copies import as_total
+from afa.schema import NAN, Schema
 from afa.state.key_columns import KeyColumn, KeyColumns
 from punctuation.calls import Member
-from punctuation.time import FOREVER
+from punctuation.time import FOREVER, as_time
 
 Name = tuple[Any, tuple[Any, ...], int]
 """Of a match: its key, what it shows, its LE."""
@@ -221,12 +222,24 @@ class Confidences(Member):
         held = [[key, list(shown), le, record.rows.ravel().tolist()] for (key, shown, le), record in self.records.items()]
         return [self.told, self.withdrawn, sorted(held, key=repr)]
 
-    def load(self, data: Any) -> None:
-        """Take what `data` returned, where nothing is held; the caller turns what it raises into a `SnapshotError`."""
-        self.told, self.withdrawn, held = data
-        for key, shown, le, cells in held:
+    def load(self, data: Any, shown: Schema, keys: int) -> None:
+        """Take what `data` returned, where nothing is held; the caller turns what it raises into a `SnapshotError`.
+
+        Parameters
+        ----------
+        shown : Schema
+            Of what matches show.
+        keys : int
+            How many columns the key has.
+        """
+        told, withdrawn, held = data
+        self.told, self.withdrawn = as_total(told), as_total(withdrawn)
+        cls: Any = shown.cls
+        for key, payload, le, cells in held:
             rows = np.array(cells, np.int64).reshape(5, -1)
-            name = (key, tuple(shown), le)
+            name = (key, tuple(shown.take(cls(*payload))), as_time(le, "le"))
+            if (key is not None or keys) and (type(key) is not tuple or len(key) != keys):
+                raise ValueError(f"no key: {key!r}")
             group = np.zeros(rows.shape[1], np.int64)
             sound = (
                 rows.shape[1]

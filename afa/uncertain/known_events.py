@@ -16,6 +16,7 @@ from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.model.copies import added
 from punctuation.calls import Member
+from punctuation.time import as_time
 
 Known = tuple[Hashable, int, int, Any, int]
 """An event: what it holds, the ends of its interval, its distribution; how many copies (below 0: retracted before it came)."""
@@ -85,7 +86,8 @@ class KnownEvents(Member):
     def load(self, events: Iterable[tuple[Hashable, Known]]) -> None:
         """Take events that were held, where none is; the caller turns what it raises into a `SnapshotError`."""
         for identity, (content, lower, upper, shape, copies) in events:
-            if identity in self.events or lower > upper or not copies:
+            times = as_time(lower, "lower"), as_time(upper, "upper")
+            if identity in self.events or times[0] > times[1] or type(content) is not int or type(copies) is not int or not copies:
                 raise ValueError(f"no event: {identity!r}")
             self.take([identity], [content], [lower], [upper], shape, [copies])
         self._journal.commit()

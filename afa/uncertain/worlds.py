@@ -417,7 +417,7 @@ class Worlds:
         for arc in come:
             found._left_out.know(arc)
         try:
-            found._found.load(matches)
+            found._found.load(matches, found._bounded.given.register_schema, len(self._reading.keys))
             found._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
             found._left_out.rows = tuple([found._reading.loaded(data) for data in left_out])
         except (SnapshotError, MemoryError):
