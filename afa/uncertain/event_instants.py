@@ -24,11 +24,12 @@ class Instants:
     p : array, shape (high - low + 1,)
     """
 
-    __slots__ = ("_above", "_below", "_padded", "high", "low", "p", "possible")
+    __slots__ = ("_padded", "above", "below", "high", "low", "p", "possible")
 
     def __init__(self, low: int, high: int, padded: Any, below: Any, above: Any, possible: Any) -> None:
         self.low, self.high, self.p = low, high, padded[1:-1]
-        self._padded, self._below, self._above = padded, below, above
+        self._padded, self.below, self.above = padded, below, above
+        """P(x < low + k) and P(x >= low + k), for k from 0 to the number of instants."""
         self.possible = possible
         """The possible instants, less ``low``, where some between the ends are not; else None."""
 
@@ -39,17 +40,21 @@ class Instants:
         low = lower + skipped
         return cls(low, low + len(padded) - 3, padded, below, above, possible)
 
+    def moved(self, by: int) -> Instants:
+        """Return the same instants, later."""
+        return Instants(self.low + by, self.high + by, self._padded, self.below, self.above, self.possible)
+
     def at(self, t: Any) -> Any:
         """Return the probability of each time of an array."""
         return self._padded[np.clip(t - (self.low - 1), 0, len(self.p) + 1)]
 
     def at_most(self, t: Any) -> Any:
         """Return the probability of an instant at or before each time of an array: 1.0 from ``high`` on."""
-        return self._below[np.clip(t - (self.low - 1), 0, len(self.p))]
+        return self.below[np.clip(t - (self.low - 1), 0, len(self.p))]
 
     def at_least(self, t: Any) -> Any:
         """Return the probability of an instant at or behind each time of an array: 1.0 up to ``low``."""
-        return self._above[np.clip(t - self.low, 0, len(self.p))]
+        return self.above[np.clip(t - self.low, 0, len(self.p))]
 
     def within(self, low: int, high: int) -> Any:
         """Return the probability of each instant from ``low`` to ``high``, of which all lie within the interval."""

@@ -14,6 +14,7 @@ from afa.model.copies import as_diff
 from afa.schema import as_ticks
 from afa.uncertain import sequence_snapshot, sequence_tables
 from afa.uncertain.event_instants import Instants
+from afa.uncertain.instant_tables import Kinds
 from afa.uncertain.interval import Between, interval_of
 from afa.uncertain.sequence_events import Entry, SequenceEvents
 from afa.uncertain.sequence_line import Line, Revised
@@ -145,7 +146,7 @@ class Sequence(Member):
         self.columns = sequence_tables.columns_of(lower, upper, shape)
         self._journal = Journal()
         self._late = Late(late)
-        self._events = SequenceEvents(self._journal)
+        self._events, self._kinds = SequenceEvents(self._journal), Kinds()
         self._lines: dict[Hashable, Line] = {}
         self._standing: dict[Hashable, tuple[Hashable, int, Standing]] = {}  # by identity: key, component, as it is in its line
         self._touched: dict[Hashable, None] = {}  # the identities that a call has changed
@@ -263,7 +264,8 @@ class Sequence(Member):
         if entry is not None:
             self._numbered += 1
             place = (*self._places(entry, identity), self._numbered)
-            standing = Standing(place, identity, entry.payload, Instants.of(entry.lower, entry.upper, entry.shape))
+            kind = self._kinds.number(entry.shape, entry.upper - entry.lower + 1)
+            standing = Standing(place, identity, entry.payload, Instants.of(entry.lower, entry.upper, entry.shape), kind)
             self._line(entry.key).add(entry.component, standing)
             self._journal.put(self._standing, identity, (entry.key, entry.component, standing))
             moved.setdefault(entry.key, []).append((entry.component, standing))
@@ -276,7 +278,7 @@ class Sequence(Member):
     def _line(self, key: Hashable) -> Line:
         line = self._lines.get(key)
         if line is None:
-            line = Line(self.pattern, self._journal)
+            line = Line(self.pattern, self._kinds, self._journal)
             self._journal.put(self._lines, key, line)
         return line
 
@@ -288,10 +290,9 @@ class Sequence(Member):
                 changed += line.dropped(event)
             for anchor in line.concerned(number, event, self._settled):
                 anchors[anchor.place] = anchor
-        for anchor in anchors.values():
-            more, pruned = line.revised(anchor)
-            changed += more
-            self._pruned += pruned
+        more, pruned = line.revised(list(anchors.values()))
+        changed += more
+        self._pruned += pruned
         net: dict[tuple[Any, Found], int] = {}
         for name, found, diff in changed:
             net[name, found] = net.get((name, found), 0) + diff

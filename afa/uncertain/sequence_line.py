@@ -8,12 +8,16 @@ An event that comes or goes concerns the matches of those anchors alone with whi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from sortedcontainers import SortedDict
 
 from afa.journal import Journal
+from afa.uncertain.instant_tables import Events, Kinds
+from afa.uncertain.plain_signatures import PlainSearch
 from afa.uncertain.sequence_pattern import CLOSURE, ONE, SequencePattern
 from afa.uncertain.signatures import Found, Search, Signature, Standing
 
@@ -35,13 +39,15 @@ class Line:
     Parameters
     ----------
     pattern : SequencePattern
+    kinds : Kinds
+        The kinds of intervals that the operator has met.
     journal : Journal
     """
 
-    __slots__ = ("_journal", "_pattern", "components", "matches", "spread")
+    __slots__ = ("_journal", "_kinds", "_pattern", "components", "matches", "spread")
 
-    def __init__(self, pattern: SequencePattern, journal: Journal) -> None:
-        self._pattern, self._journal = pattern, journal
+    def __init__(self, pattern: SequencePattern, kinds: Kinds, journal: Journal) -> None:
+        self._pattern, self._kinds, self._journal = pattern, kinds, journal
         self.components: list[SortedDict[Any, Standing]] = [SortedDict() for _ in pattern.components]
         self.spread = [0] * len(pattern.components)
         """At least the length of the longest interval of each component."""
@@ -85,17 +91,52 @@ class Line:
             if anchor.instants.high + window > promised:
                 yield anchor
 
-    def revised(self, anchor: Standing) -> tuple[list[Revised], int]:
-        """Find the matches of an anchor anew. Returns what goes and comes, and how many lists of events were ended early."""
-        search, old = Search(self._pattern, self._near(anchor)), self.matches.get(anchor.place, {})
-        new = {name_of(self._pattern, signature): found for signature, found in search.matches(anchor)}
+    def revised(self, anchors: Sequence[Standing]) -> tuple[list[Revised], int]:
+        """Find the matches of anchors anew. Returns what goes and comes, and how many lists of events were ended early."""
+        found, pruned = self._found_plain(anchors) if self._pattern.plain else self._found(anchors)
+        return [each for anchor, new in zip(anchors, found) for each in self._put(anchor, new)], pruned
+
+    def _found(self, anchors: Sequence[Standing]) -> tuple[list[dict[Name, Found]], int]:
+        """Find the matches of each anchor, one by one."""
+        matches, pruned = [], 0
+        for anchor in anchors:
+            search = Search(self._pattern, self._near(anchor))
+            matches.append({name_of(self._pattern, signature): found for signature, found in search.matches(anchor)})
+            pruned += search.pruned
+        return matches, pruned
+
+    def _found_plain(self, anchors: Sequence[Standing]) -> tuple[list[dict[Name, Found]], int]:
+        """Find the matches of all anchors at once."""
+        if not anchors:
+            return [], 0
+        low, high = min(each.instants.low for each in anchors), max(each.instants.high for each in anchors)
+        near = [list(self.between(number, low, high + self._pattern.window - 1)) for number in range(len(self.components))]
+        search = PlainSearch(
+            self._kinds, [self._columns(of) for of in near], self._pattern.window, self._pattern.next, self._pattern.threshold
+        )
+        wanted = {anchor.place: number for number, anchor in enumerate(anchors)}
+        told = search.matches(np.array([at for at, each in enumerate(near[0]) if each.place in wanted], np.int64))
+        found: list[dict[Name, Found]] = [{} for _ in anchors]
+        identities = [[of[at].identity for at in places.tolist()] for of, places in zip(near, told.places)]
+        numbers = zip(told.confidence.tolist(), told.first.tolist(), told.last.tolist(), told.latest.tolist())
+        for anchor, name, each in zip(told.places[0].tolist(), zip(*identities), itertools.starmap(Found, numbers)):
+            found[wanted[near[0][anchor].place]][name] = each
+        return found, search.pruned
+
+    def _columns(self, events: Sequence[Standing]) -> Events:
+        ends = np.array([each.place[:2] for each in events], np.int64).reshape(len(events), 2)
+        return Events(ends[:, 0].copy(), ends[:, 1].copy(), np.array([each.kind for each in events], np.int64))
+
+    def _put(self, anchor: Standing, new: dict[Name, Found]) -> list[Revised]:
+        """Write the matches of an anchor. Returns what goes and comes."""
+        old = self.matches.get(anchor.place, {})
         changed = [Revised(name, found, -1) for name, found in old.items() if new.get(name) != found]
         changed += [Revised(name, found, 1) for name, found in new.items() if old.get(name) != found]
         if changed and new:
             self._journal.put(self.matches, anchor.place, new)
         elif changed:
             self._journal.drop(self.matches, anchor.place)
-        return changed, search.pruned
+        return changed
 
     def dropped(self, anchor: Standing) -> list[Revised]:
         """Take out the matches of an anchor that is no longer in force. Returns them."""

@@ -3,8 +3,8 @@
     anchor     the first event of a match; of an interchangeable closure at the beginning, the first one by its interval
     near       the events of each component that may be in a world with the anchor, in their order
 
-A list ends where no world has it, where its confidence under skip till any, which never grows, is at or below the threshold, or
-where another event is always next (NELT). Source: Zhang, Diao, Immerman 2014, Algorithm 1; 2010, Sec. 4.
+A list ends where no world has it, where its confidence, which never grows with it, is at or below the threshold, or where another
+event is always next (NELT). Source: Zhang, Diao, Immerman 2014, Algorithm 1; 2010, Sec. 4.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class Standing(NamedTuple):
     identity: Any
     payload: Any
     instants: Instants
+    kind: int = -1
+    """The number of its interval's kind."""
 
 
 class Found(NamedTuple):
@@ -54,15 +56,13 @@ Signature = tuple[tuple[Standing, ...], ...]
 class _Prefix(NamedTuple):
     """A list of events: what stands for the components so far, of which the last may grow.
 
-    ``mass``: of all that is chosen, ``before``: without the last component; ``bound``: the same two under skip till any.
+    ``mass``: of all that is chosen, ``before``: without the last component.
     """
 
     chosen: Signature
     links: tuple[Link, ...]
     mass: Mass
     before: Mass | None
-    bound: Mass
-    bound_before: Mass | None
 
 
 class Search:
@@ -93,8 +93,7 @@ class Search:
             There are too many lists of events.
         """
         link = Link([anchor.instants], closure=self._pattern.components[0].kind == CLOSURE)
-        mass = begin(link)
-        yield from self._from(_Prefix(((anchor,),), (link,), mass, None, mass, None))
+        yield from self._from(_Prefix(((anchor,),), (link,), begin(link), None))
 
     def _from(self, prefix: _Prefix) -> Iterator[tuple[Signature, Found]]:
         """Yield the matches that begin with a list."""
@@ -129,11 +128,11 @@ class Search:
             chosen = (*earlier, (*group, each))
             if chain:
                 link = Link([each.instants])
-                yield from self._checked(prefix, chosen, (*prefix.links, link), extend(prefix.mass, link), prefix.before)
+                yield from self._checked(_Prefix(chosen, (*prefix.links, link), extend(prefix.mass, link), prefix.before))
                 continue
             link = Link([*prefix.links[-1].events, each.instants], closure=True)
             mass = begin(link) if prefix.before is None else extend(prefix.before, link)
-            yield from self._checked(prefix, chosen, (*prefix.links[:-1], link), mass, prefix.before)
+            yield from self._checked(_Prefix(chosen, (*prefix.links[:-1], link), mass, prefix.before))
 
     def _next(self, prefix: _Prefix, number: int) -> Iterator[tuple[Signature, Found]]:
         """Add the first event of one more component."""
@@ -149,28 +148,20 @@ class Search:
             rivals = [other.instants for other in fitting if other is not each] if following else None
             link = Link([each.instants], rivals, kind == CLOSURE)
             chosen, links = (*prefix.chosen, (each,)), (*prefix.links, link)
-            yield from self._checked(prefix, chosen, links, extend(prefix.mass, link), prefix.mass)
+            yield from self._checked(_Prefix(chosen, links, extend(prefix.mass, link), prefix.mass))
 
-    def _checked(
-        self, prefix: _Prefix, chosen: Signature, links: tuple[Link, ...], mass: Mass, before: Mass | None
-    ) -> Iterator[tuple[Signature, Found]]:
+    def _checked(self, longer: _Prefix) -> Iterator[tuple[Signature, Found]]:
         """Go on with a longer list, if some world has it, and its confidence may be above the threshold."""
-        if not mass.mass.any():
+        if not longer.mass.mass.any():
             return
-        bound, bound_before = mass, before
-        if self._pattern.next and self._pattern.threshold:
-            bound_before = prefix.bound if len(chosen) > len(prefix.chosen) else prefix.bound_before
-            last = links[-1]._replace(competitors=None)
-            from_ = prefix.bound if len(links) > len(prefix.links) else bound_before
-            bound = begin(last) if from_ is None else extend(from_, last)
-        if bound.total <= self._pattern.threshold:
+        if longer.mass.total <= self._pattern.threshold:
             self.pruned += 1
             return
-        yield from self._from(_Prefix(chosen, links, mass, before, bound, bound_before))
+        yield from self._from(longer)
 
     def _told(self, prefix: _Prefix) -> Found | None:
         window, links = self._pattern.window, prefix.links
-        shape = _Shape(prefix.chosen, links, self._pattern)
+        shape = Shape(links)
         ranges = shape.ranges(window)
         if ranges is None:
             return None
@@ -182,10 +173,10 @@ class Search:
         return Found(confidence(links, window, spans, (first, latest)), first, last, latest)
 
 
-class _Shape:
+class Shape:
     """The constraints between the events of a signature."""
 
-    def __init__(self, chosen: Signature, links: Sequence[Link], pattern: SequencePattern) -> None:
+    def __init__(self, links: Sequence[Link]) -> None:
         self.events = [each for link in links for each in link.events]
         self.of_links: list[list[int]] = []
         for link in links:

@@ -1,0 +1,140 @@
+"""Events as columns, and what is known of their instants, by the kind of their interval: its distribution and length.
+
+    kind 0: uniform over 3      p  1/3 1/3 1/3      below  0 1/3 2/3 1      above  1 2/3 1/3 0
+
+Events of one kind differ in where they lie only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.uncertain.distributions import Shape
+from afa.uncertain.event_instants import Instants
+
+LONGEST = 512
+"""Signatures with an event of more instants are looked at one by one: tables would be too wide."""
+
+
+class Events(NamedTuple):
+    """Events of one component, by (low, high): their ends and the numbers of their kinds; arrays of int64, shape (n,)."""
+
+    low: Any
+    high: Any
+    kind: Any
+
+    def at(self, places: Any) -> Events:
+        """Return those at some places."""
+        return Events(self.low[places], self.high[places], self.kind[places])
+
+
+class Kinds:
+    """The kinds of intervals that an operator has met. It only grows, and says the same of a kind always."""
+
+    def __init__(self) -> None:
+        self.instants: list[Instants] = []
+        """Of each kind, from 0 on."""
+        self.shapes: list[tuple[Shape, int]] = []
+        """Of each kind the distribution, and how many instants it is over."""
+        self._numbers: dict[tuple[Shape, int], int] = {}
+        self.lengths = np.zeros(0, np.int64)
+        """How many instants each kind has."""
+        self.special = np.zeros(0, np.bool_)
+        """Which kinds need to be looked at one by one: long ones, and ones with instants of no weight."""
+        self._tables: dict[Any, Any] = {}
+
+    def number(self, shape: Shape, n: int) -> int:
+        """Return the number of a kind."""
+        found = self._numbers.get((shape, n))
+        if found is None:
+            instants = Instants.of(0, n - 1, shape)
+            found = len(self.instants)
+            self.instants.append(instants)
+            self.shapes.append((shape, n))
+            self.special = np.append(self.special, len(instants.p) > LONGEST or instants.possible is not None)
+            self.lengths = np.append(self.lengths, len(instants.p))
+            self._tables.clear()
+            self._numbers[shape, n] = found  # INVARIANT: last, as an interrupt may come before: what is then there twice is unused
+        return found
+
+    def of(self, kind: int, low: int) -> Instants:
+        """Return the instants of an event of a kind."""
+        return self.instants[kind].moved(low)
+
+    def mass(self, width: int) -> Any:
+        """Return the probabilities of instants, a row for each kind, as wide as asked; longer kinds are cut off."""
+        if ("mass", width) not in self._tables:
+            table = np.zeros((len(self.instants), width))
+            for row, each in zip(table, self.instants):
+                row[: len(each.p)] = each.p[:width]
+            self._tables["mass", width] = table
+        return self._tables["mass", width]
+
+    def below(self) -> tuple[Any, Any]:
+        """Return P(x <= low + k - 1) for k from 0 to n, one kind behind another, and where each begins."""
+        return self._flat("below", 0)
+
+    def above(self, pad: int) -> tuple[Any, Any]:
+        """Return P(x >= low + k) for k from 0 to n likewise, and where each k = 0 is; between kinds, ``pad`` of 1 before, of 0 behind."""
+        return self._flat("above", pad)
+
+    def _flat(self, name: str, pad: int) -> tuple[Any, Any]:
+        if (name, pad) not in self._tables:
+            parts, starts, size = [np.zeros(0)], [], 0
+            for each in self.instants:
+                values = each.below if name == "below" else each.above
+                parts += [np.ones(pad), values, np.zeros(pad)]
+                starts.append(size + pad)
+                size += len(values) + 2 * pad
+            self._tables[name, pad] = np.concatenate(parts), np.array(starts, np.int64)
+        found: tuple[Any, Any] = self._tables[name, pad]
+        return found
+
+
+def expanded(starts: Any, stops: Any) -> tuple[Any, Any]:
+    """Return the numbers of some ranges, one range behind another, and for each number its range.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in expanded(np.array([3, 7, 9]), np.array([5, 7, 10]))]
+    [[0, 0, 2], [3, 4, 9]]
+    """
+    counts = np.maximum(stops - starts, 0)
+    of = np.repeat(np.arange(len(counts)), counts)
+    before = np.cumsum(counts) - counts
+    return of, np.arange(len(of)) + (starts - before)[of]
+
+
+class Numbered(NamedTuple):
+    """The different numbers of an array, ascending, and where among them each of the array is."""
+
+    values: Any
+    number: Any
+
+
+def numbered(codes: Any) -> Numbered:
+    """Return the different numbers of an array of numbers from 0 on. O(n), unless they are few and far between."""
+    size = int(codes.max(initial=-1)) + 1
+    if size > 8 * len(codes) + (1 << 16):
+        return Numbered(*np.unique(codes, return_inverse=True))
+    there = np.zeros(size, np.bool_)
+    there[codes] = True
+    values = np.flatnonzero(there)
+    number = np.zeros(size, np.int64)
+    number[values] = np.arange(len(values))
+    return Numbered(values, number[codes])
+
+
+def added_up(table: Any) -> Any:
+    """Return the sums of rows, and write over these. Added up one by one: zeros behind a row don't move the last digit."""
+    if table.shape[1] == 0:
+        return np.zeros(len(table))
+    return np.cumsum(table, axis=1, out=table)[:, -1]
+
+
+def together(parts: Sequence[Any]) -> Any:
+    """Return arrays one behind another."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,0 +1,214 @@
+"""All matches behind many anchors at once, where each component is one event: lists that grow by a component, as columns.
+
+low, high        of each list the range of its last event's time, over the worlds that have the list: exact, by
+                 `afa.uncertain.interval_propagation`, whose bounds move forward once and backward once where no window binds
+latest(s)        skip till next: the latest time of an event behind s (NELT); least(t): the earliest time it may be behind
+special          signatures that the window may cut off, or with long events, or instants of no weight: one by one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.uncertain.chain_confidence import Link, confidence
+from afa.uncertain.instant_tables import Events, Kinds, added_up, expanded
+from afa.uncertain.plain_confidence import Covered, Step, carried
+from afa.uncertain.signatures import Shape
+
+FAR = 1 << 62
+
+
+class Matches(NamedTuple):
+    """Matches, by anchor, then by the events of each component in their order.
+
+    Parameters
+    ----------
+    places : sequence of arrays of int64, shape (n,)
+        For each component the places of events.
+    confidence : array of float64
+    first, last, latest : arrays of int64
+    """
+
+    places: Sequence[Any]
+    confidence: Any
+    first: Any
+    last: Any
+    latest: Any
+
+
+class _Bounds:
+    """What the events of a component say of the one next: rising functions of a time."""
+
+    def __init__(self, events: Events) -> None:
+        self._low = events.low
+        self._least_high = np.append(np.minimum.accumulate(events.high[::-1])[::-1], FAR)
+        order = np.argsort(events.high, kind="stable")
+        self._high = events.high[order]
+        self._most_low = np.insert(np.maximum.accumulate(events.low[order]), 0, -FAR)
+
+    def latest(self, s: Any) -> Any:
+        """Return the smallest upper end of events that begin behind each time."""
+        return self._least_high[np.searchsorted(self._low, s, side="right")]
+
+    def least(self, t: Any) -> Any:
+        """Return the largest lower end of events that end before each time."""
+        return self._most_low[np.searchsorted(self._high, t)]
+
+
+class _Lists(NamedTuple):
+    """Lists of events up to a component: the number of the list before, the event, its range, its mass, whether it is special."""
+
+    before: Any
+    event: Any
+    low: Any
+    high: Any
+    mass: Any
+    special: Any
+
+
+class PlainSearch:
+    """All matches of anchors.
+
+    Parameters
+    ----------
+    kinds : Kinds
+    components : sequence of Events
+        All that may be part of their matches, or lie in between.
+    window : int
+    following : bool
+        Skip till next.
+    threshold : float
+    """
+
+    def __init__(self, kinds: Kinds, components: Sequence[Events], window: int, following: bool, threshold: float) -> None:
+        self._kinds, self._components, self._window = kinds, components, window
+        self._following, self._threshold = following, threshold
+        self._bounds = [_Bounds(events) for events in components]
+        self.pruned = 0
+
+    def matches(self, anchors: Any) -> Matches:
+        """Return the matches of the anchors at some places, in ascending order."""
+        events = self._components[0].at(anchors)
+        special = self._kinds.special[events.kind]
+        width = int((events.high - events.low + 1)[~special].max(initial=1))
+        lists = [_Lists(None, anchors, events.low, events.high, self._kinds.mass(width)[events.kind], special)]
+        first = np.arange(len(anchors))
+        for number in range(1, len(self._components)):
+            grown = self._grown(lists[-1], number, first, events)
+            first = first[grown.before]
+            lists.append(grown)
+        return self._told(lists)
+
+    def _grown(self, lists: _Lists, number: int, first: Any, anchors: Events) -> _Lists:
+        """Return lists with an event of one more component; ``first``: the anchor of each list."""
+        events, last = self._components[number], number == len(self._components) - 1
+        spread = int((events.high - events.low).max(initial=0))
+        end = anchors.high[first] + (self._window - 1)
+        stop = all_stop = np.searchsorted(events.low, end, side="right")
+        latest = None
+        if self._following:
+            latest = self._bounds[number].latest(lists.high)
+            stop = np.searchsorted(events.low, np.minimum(latest, end), side="right")
+            self.pruned += int((all_stop - stop).sum())
+        before, event = expanded(np.searchsorted(events.low, lists.low + 1 - spread), stop)
+        there = events.high[event] > lists.low[before]
+        before, event = before[there], event[there]
+        low = np.maximum(events.low[event], lists.low[before] + 1)
+        high = np.minimum(events.high[event], end[before])
+        if latest is not None:
+            high = np.minimum(high, latest[before])
+        special = lists.special[before] | self._kinds.special[events.kind[event]]
+        if last:
+            special |= events.high[event] - anchors.low[first[before]] >= self._window  # the window may cut it off
+        mass = self._mass(lists, number, before, event, special, last)
+        kept = low <= high
+        if self._threshold and not last:
+            kept &= special | (added_up(mass.copy()) > self._threshold)
+        if not kept.all():
+            before, event, low, high, mass, special = (each[kept] for each in (before, event, low, high, mass, special))
+        return _Lists(before, event, low, high, mass, special)
+
+    def _mass(self, lists: _Lists, number: int, before: Any, event: Any, left: Any, last: bool) -> Any:
+        """Return the mass of longer lists, but of those that are ``left`` out."""
+        events, previous = self._components[number], self._components[number - 1]
+        which = np.flatnonzero(~left)
+        of, to = before[which], event[which]
+        plain = np.zeros(len(previous.low), np.bool_)
+        plain[lists.event[of]] = True
+        places = np.flatnonzero(plain)
+        chosen = previous.at(places)
+        covered = Covered(chosen)
+        number_of = np.zeros(len(previous.low), np.int64)
+        number_of[places] = np.arange(len(places))
+        of_list = number_of[lists.event[of]]
+        base = covered.place[of_list] if len(which) else which
+        start, stop = np.full(len(events.low), FAR), np.zeros(len(events.low), np.int64)
+        np.minimum.at(start, to, base)
+        np.maximum.at(stop, to, base + (chosen.high - chosen.low + 1)[of_list])
+        wanted = np.flatnonzero(stop)
+        low, high = events.low[wanted], events.high[wanted]
+        start, stop = start[wanted], np.minimum(stop[wanted], covered.behind(high - 1))
+        latest = None
+        if self._following:
+            start = np.maximum(start, covered.behind(self._bounds[number].least(low) - 1))
+            latest = self._bounds[number].latest(covered.times)
+        width = int((high - low + 1).max(initial=1))
+        behind = Step(self._kinds, events, covered, latest).behind(wanted, start, stop, width, lists.mass.shape[1], last)
+        found = carried(lists.mass, of, base, to, behind)
+        if len(which) == len(before):
+            return found
+        out = np.zeros((len(before), *found.shape[1:]))
+        out[which] = found
+        return out
+
+    def _told(self, lists: Sequence[_Lists]) -> Matches:
+        """Return the matches of full lists: ranges go backward, special ones are looked at."""
+        n = len(lists[-1].event)
+        at = np.arange(n)
+        low, high = lists[-1].low, lists[-1].high
+        last, places = high, [lists[-1].event]
+        for number in range(len(lists) - 1, 0, -1):
+            at = lists[number].before[at]
+            before = lists[number - 1]
+            least = self._bounds[number].least(low) if self._following else -FAR
+            low, high = np.maximum(before.low[at], least), np.minimum(before.high[at], high - 1)
+            places.insert(0, before.event[at])
+        found = lists[-1].mass if len(lists) > 1 else np.ones(n)
+        first, latest = low, high
+        special = np.flatnonzero(lists[-1].special)
+        if len(special):
+            found, first, last, latest = found.copy(), first.copy(), last.copy(), latest.copy()
+            for row in special.tolist():
+                found[row], first[row], last[row], latest[row] = self._one([int(of[row]) for of in places])
+        kept = found > self._threshold
+        if kept.all():
+            return Matches(places, found, first, last, latest)
+        return Matches([of[kept] for of in places], found[kept], first[kept], last[kept], latest[kept])
+
+    def _one(self, places: Sequence[int]) -> tuple[float, int, int, int]:
+        """Return what is told of one signature, as `afa.uncertain.signatures` finds it."""
+        links = [self._link(number, place, places) for number, place in enumerate(places)]
+        shape = Shape(links)
+        ranges = shape.ranges(self._window)
+        if ranges is None:
+            return 0.0, 0, 0, 0
+        first = ranges[0][0], ranges[0][1]
+        return confidence(links, self._window, ranges, first), ranges[0][0], ranges[-1][1], ranges[0][1]
+
+    def _link(self, number: int, place: int, places: Sequence[int]) -> Link:
+        events = self._components[number]
+        event = self._kinds.of(int(events.kind[place]), self._given(events, place))
+        if not (number and self._following):
+            return Link([event])
+        after = self._components[number - 1].low[places[number - 1]]
+        spread = int((events.high - events.low).max())
+        begin, end = np.searchsorted(events.low, (after - spread, event.high))
+        rivals = [x for x in range(begin, end) if x != place and events.high[x] > after]
+        return Link([event], [self._kinds.of(int(events.kind[x]), self._given(events, x)) for x in rivals])
+
+    def _given(self, events: Events, place: int) -> int:
+        """Return the lower end of an interval, of which the first instants may have no weight."""
+        return int(events.low[place]) - int(self._kinds.instants[events.kind[place]].low)
