@@ -25,7 +25,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     os.environ["AFA_SHARED_DIR"] = str(tmp_path_factory.mktemp("shared"))  # which the workers inherit
     os.chmod(os.environ["AFA_SHARED_DIR"], 0o700)
     java = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # two fifths less CPU: nothing runs long enough for the better code
-    java += " -XX:ReservedCodeCacheSize=240m"  # a tenth less: of the 48 MB that the first level has by itself code is thrown out again
+    java += " -XX:ReservedCodeCacheSize=240m"  # a tenth less: in the 48 MB of that level it throws code out and compiles it again
     session = local_session(2, spark__sql__shuffle__partitions=2, spark__driver__memory="1g", spark__driver__extraJavaOptions=java)
     yield session
     session.stop()
