@@ -10,7 +10,10 @@ stays as it is told.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Hashable, Sequence
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,30 +29,38 @@ from punctuation.time import FOREVER, as_time
 
 Name = tuple[Any, tuple[Any, ...], int]
 """Of a match: its key, what it shows, its LE."""
+_le = itemgetter(2)
 
 
-class Told(NamedTuple):
-    """What is told of a match: in how many worlds it is, the range of its times in these, its lifetime."""
-
-    worlds: int
-    first: int
-    last: int
-    le: int
-    re: int
+TOLD = ("worlds", "first", "last", "le", "re")
+"""What is told of a match, as columns: in how many worlds it is, the range of its times in these, its lifetime."""
 
 
-class Record(NamedTuple):
-    """The matches of all worlds that are one, as columns world, LE, RE, by when they begin, copies; and what is told of them.
+class Block(NamedTuple):
+    """Matches that a call has changed.
 
-    ``rows``: shape (5, n).
+    Parameters
+    ----------
+    cells : array of shape (5, n)
+        World, LE, RE, by when it begins, copies: of the matches of all worlds, those of one match together.
+    starts, ends : arrays
+        Where those of each match stand.
+    told : tuple of arrays
+        What is told of each, as `TOLD` names it.
     """
 
-    rows: Any
-    told: Told
+    cells: Any
+    starts: Any
+    ends: Any
+    told: tuple[Any, ...]
+
+
+Record = tuple[Block, int]
+"""A match: the call that has changed it last, and its place there."""
 
 
 class Matches(NamedTuple):
-    """Matches with what is told of them: names, and columns of `Told`."""
+    """Matches with what is told of them: names, and columns as of `TOLD`."""
 
     names: list[Name]
     told: tuple[Any, ...]
@@ -70,7 +81,7 @@ class Difference(NamedTuple):
     come: Matches
 
 
-NONE = Matches([], tuple(np.empty(0, np.int64) for _ in Told._fields))
+NONE = Matches([], tuple(np.empty(0, np.int64) for _ in TOLD))
 
 
 class Confidences(Member):
@@ -92,7 +103,7 @@ class Confidences(Member):
     def __init__(self, worlds: int, least: int, window: int, bounded: bool, waits: bool = False) -> None:
         self.worlds, self.least, self._window, self._bounded, self._waits = worlds, least, window, bounded, waits
         self.records: dict[Name, Record] = {}
-        self._final: SortedDict[int, list[tuple[Any, list[Name]]]] = SortedDict()  # LEs, sorted, and whose; by the least
+        self._final: SortedDict[int, list[tuple[list[int], list[Name]]]] = SortedDict()  # LEs, sorted, and whose; by the least
         self.told = self.withdrawn = 0
         self._journal = Journal()
 
@@ -104,30 +115,29 @@ class Confidences(Member):
             return Difference(NONE, NONE)
         names, group, cells = self._by_match(rows)
         olds = list(map(self.records.get, names))
-        if any(olds):
-            there = [i for i, old in enumerate(olds) if old is not None]
-            held = [olds[i].rows for i in there]  # type: ignore[union-attr]
+        there = [i for i, old in enumerate(olds) if old is not None]
+        was = _zeros(len(names))
+        if there:
+            known = [old for old in olds if old is not None]
+            held = [_cells(old) for old in known]
             group = np.concatenate([group, np.repeat(there, [each.shape[1] for each in held])])
             cells = np.concatenate([cells, *held], axis=1)
+            for i, column in enumerate(was):
+                column[there] = [block.told[i][place] for block, place in known]
         group, cells = _added(group, cells)
         starts = np.searchsorted(group, np.arange(len(names)))
         ends = np.append(starts[1:], len(group))
-        left = ends > starts
-        told = self._told(names, group, cells, starts, left)
-        was = Matches(
-            names, _columns([old.told if old else Told(0, 0, 0, 0, 0) for old in olds]) if any(olds) else _zeros(len(names))
-        )
-        now = Matches(names, told)
-        same = np.logical_and.reduce([one == other for one, other in zip(was.told, now.told)])
-        gone, come = was.at(~same & (was.told[0] >= self.least)), now.at(~same & (told[0] >= self.least))
-        places = zip(starts.tolist(), ends.tolist(), map(Told._make, zip(*(each.tolist() for each in told))))
-        self._put(names, olds, [Record(cells[:, low:high], each) if low < high else None for low, high, each in places], told[3])
+        told = self._told(names, group, cells, starts, ends > starts)
+        same = np.logical_and.reduce([one == other for one, other in zip(was, told)])
+        gone = Matches(names, was).at(~same & (was[0] >= self.least))
+        come = Matches(names, told).at(~same & (told[0] >= self.least))
+        self._put(names, olds, Block(cells, starts, ends, told))
         self.told += len(come.names)
         self.withdrawn += len(gone.names)
         return Difference(gone, come)
 
     def _by_match(self, rows: Logged) -> tuple[list[Name], Any, Any]:
-        """Return the names of the matches of worlds; which of them each row is of, and the rows as of a `Record`."""
+        """Return the names of the matches of worlds; which of them each row is of, and the rows as the cells of a `Block`."""
         world, of_key = _keys(rows)
         first_by, last_by = np.asarray(rows.fields[-2]), np.asarray(rows.fields[-1])
         ends = np.full(len(world), FOREVER - 1)
@@ -171,20 +181,19 @@ class Confidences(Member):
             to[left] = column
         return found
 
-    def _put(self, names: list[Name], olds: Sequence[Record | None], news: Sequence[Record | None], le: Any) -> None:
-        """Hold records in the place of others; ``le``: of the new ones."""
+    def _put(self, names: list[Name], olds: Sequence[Record | None], block: Block) -> None:
+        """Hold the matches of a block in the place of what was held of them."""
         self._journal.note(_put_back, self.records, names, olds)
-        self.records.update((name, new) for name, new in zip(names, news) if new is not None)
-        for name, new in zip(names, news):
-            if new is None:
-                self.records.pop(name, None)
-        order = np.argsort(le, kind="stable")
-        self._wait(le[order], [names[i] for i in order.tolist()])
+        self.records.update(zip(names, zip(repeat(block), range(len(names)))))
+        for i in np.flatnonzero(block.starts == block.ends).tolist():
+            del self.records[names[i]]
+        new = sorted([name for name, old in zip(names, olds) if old is None], key=_le)
+        self._wait([name[2] for name in new], new)
 
-    def _wait(self, le: Any, names: list[Name]) -> None:
+    def _wait(self, le: list[int], names: list[Name]) -> None:
         """Note at which promises matches become final."""
-        if len(le):
-            self._journal.put(self._final, int(le[0]), [*self._final.get(int(le[0]), ()), (le, names)])
+        if le:
+            self._journal.put(self._final, le[0], [*self._final.get(le[0], ()), (le, names)])
 
     def settle(self, t: int) -> None:
         """Forget the matches that a promise makes final: those with an LE below it."""
@@ -192,11 +201,11 @@ class Confidences(Member):
             waiting = self._final[least]
             self._journal.drop(self._final, least)
             for le, names in waiting:
-                final = int(np.searchsorted(le, t))
-                gone = [name for name in names[:final] if (record := self.records.get(name)) is not None and record.told.le < t]
+                final = bisect_left(le, t)
+                gone = [name for name in names[:final] if name in self.records]
                 self._journal.note(_put_back, self.records, gone, [self.records[name] for name in gone])
                 for name in gone:
-                    del self.records[name]
+                    self.records.pop(name, None)
                 self._wait(le[final:], names[final:])
 
     def shares(self, matches: Matches) -> Any:
@@ -219,7 +228,7 @@ class Confidences(Member):
 
     def data(self) -> list[Any]:
         """Return what is held as plain data."""
-        held = [[key, list(shown), le, record.rows.ravel().tolist()] for (key, shown, le), record in self.records.items()]
+        held = [[key, list(shown), le, _cells(record).ravel().tolist()] for (key, shown, le), record in self.records.items()]
         return [self.told, self.withdrawn, sorted(held, key=repr)]
 
     def load(self, data: Any, shown: Schema, keys: int) -> None:
@@ -250,8 +259,9 @@ class Confidences(Member):
             )
             if name in self.records or not sound or (_added(group, rows)[1] != rows).any():
                 raise ValueError(f"no matches of worlds: {cells!r}")
-            told = self._told([name], group, rows, np.zeros(1, np.int64), np.ones(1, np.bool_))
-            self._put([name], [None], [Record(rows, Told(*(int(each[0]) for each in told)))], told[3])
+            starts, ends = np.zeros(1, np.int64), np.array([len(group)])
+            block = Block(rows, starts, ends, self._told([name], group, rows, starts, ends > starts))
+            self._put([name], [None], block)
         self._journal.commit()
 
 
@@ -285,12 +295,14 @@ def _put_back(records: dict[Name, Record], names: Sequence[Name], olds: Sequence
             records[name] = old
 
 
-def _columns(told: Sequence[Told]) -> tuple[Any, ...]:
-    return tuple(np.array(each, np.int64) for each in zip(*told))
+def _cells(record: Record) -> Any:
+    """Return the matches of worlds that are a match, as of a `Block`."""
+    (cells, starts, ends, _), i = record
+    return cells[:, starts[i] : ends[i]]
 
 
 def _zeros(n: int) -> tuple[Any, ...]:
-    return tuple(np.zeros(n, np.int64) for _ in Told._fields)
+    return tuple(np.zeros(n, np.int64) for _ in TOLD)
 
 
 def _keys(rows: Logged) -> tuple[Any, Sequence[Any]]:

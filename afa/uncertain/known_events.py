@@ -76,10 +76,10 @@ class KnownEvents(Member):
             self._journal.drop(self._by_lower, least)
             for lower, identities in waiting:
                 final = bisect_left(lower, t)
-                for identity in identities[:final]:
-                    known = self.events.get(identity)
-                    if known is not None and known[1] < t:
-                        self._journal.drop(self.events, identity)
+                gone = [(each, self.events[each]) for each in identities[:final] if each in self.events]
+                self._journal.note(self.events.update, gone)
+                for identity, known in gone:
+                    if self.events.pop(identity, None) is not None:
                         self.copies -= known[4]
                 self._wait(lower[final:], identities[final:])
 

@@ -357,6 +357,11 @@ class Worlds:
         return self._bounded.given
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The options that it was made with, by name: ``Worlds(op.automaton, **op.options)`` is such a one that has taken nothing."""
+        return dict(self._said)
+
+    @property
     def statistics(self) -> WorldsStatistics:
         """The numbers of what is held, and was told so far. O(keys of all worlds)."""
         operator = self._keyed.statistics
