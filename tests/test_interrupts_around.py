@@ -1,4 +1,4 @@
-"""Interrupts in what stands beside an operator: stages, sources of promises, AFA+O."""
+"""Interrupts in what stands beside an operator: stages, sources of promises, AFA+O, uncertain times."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 import afa
 from afa import Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, retract
+from afa.uncertain import Sequence, Worlds, between
 from punctuation import BoundedDisorder, ObservedLateness, SideOutput, Union
 from speculation import Choose, Cleanse, Consolidate, LastBefore, Ordered
 from tests.interrupts import at_line
@@ -137,6 +138,28 @@ TOLD = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sym ORDER BY at, seq MEA
     PATTERN (a b+) WITHIN 20 DEFINE b AS x <> PREV(x))"""
 
 
+def possible(engine: str) -> Any:
+    op = Worlds(PLAIN, worlds=20, key="sym", window=20, engine=engine, late="drop")  # type: ignore[arg-type]
+    for item in [*history(), insert(Tick("a", 8, 30), between(5, 9)), Punctuation(4)]:
+        op.push(item)
+    return op
+
+
+def in_a_row(engine: str) -> Any:
+    op = Sequence({"a": "x > 7", "b": "x < 5"}, event=Tick, key="sym", window=20, strategy="skip_till_next", late="drop")
+    for item in [*history(), insert(Tick("a", 8, 30), between(5, 9)), Punctuation(4)]:
+        op.push(item)
+    return op
+
+
+SPREAD = [
+    insert(Tick("a", 2, 40), between(6, 12)),
+    retract(Tick("a", 8, 30), between(5, 9)),
+    Punctuation(6),
+    insert(Tick("b", 8, 1), 2),
+]
+
+
 def told(rows: str, **options: Any) -> Callable[[str], Any]:
     """A query in SQL that tells of the events behind chosen matches."""
 
@@ -202,6 +225,12 @@ KINDS: dict[str, Kind] = {
     "look back": Kind(looks, lambda op: op.push_many(LATE), of_around),
     "look back, one": Kind(looks, lambda op: op.push(tick(1, 6, "b")), of_around),
     "look back, table": Kind(looks, lambda op: op.push_many([columns(9), Punctuation(24)]), of_around),
+    "worlds": Kind(possible, lambda op: op.push(insert(Tick("a", 2, 40), between(6, 12))), of_stage),
+    "worlds, list": Kind(possible, lambda op: op.push_many(SPREAD), of_stage),
+    "worlds, table": Kind(possible, lambda op: op.push_many(columns(30)), of_stage),
+    "worlds, swap": Kind(possible, lambda op: op.swap("last", fence="x < 5", at=4), of_stage),
+    "sequence": Kind(in_a_row, lambda op: op.push(insert(Tick("a", 2, 40), between(6, 12))), of_stage),
+    "sequence, list": Kind(in_a_row, lambda op: op.push_many(SPREAD), of_stage),
     "bounded": Kind(lambda engine: fed(BoundedDisorder(5)), lambda source: source.push(insert("x", 90)), of_source),
     "bounded, list": Kind(
         lambda engine: fed(BoundedDisorder(5)), lambda source: source.push_many([insert("x", 90), Punctuation(88)]), of_source
