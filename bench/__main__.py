@@ -44,6 +44,7 @@ NAMES = (
     "longest",
     "windows",
     "situations",
+    "uncertain",
     "replay",
     "replay_thesis",
     "gate",

@@ -90,6 +90,14 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "situations": Lines(
         "window", ["M readings/s", "two-phase, M readings/s"], by="pattern", log_x=True, log_y=True, label="M readings/s"
     ),
+    "uncertain": Lines(
+        "half interval",
+        ["K events/s", "matching alone, K events/s"],
+        by="way",
+        log_x=True,
+        log_y=True,
+        label="K events/s of the stream",
+    ),
     "replay": Bars(["large", "row groups"], ["full, CPU s", "replay, CPU s"], log_y=True, label="CPU s"),
     "replay_thesis": Bars(
         ["case"], ["full / replay", "most", "least"], log_y=True, label="CPU time of a full run, of that of replay"

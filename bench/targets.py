@@ -373,6 +373,35 @@ TARGETS = (
             ("before an operator in Python", "one rise, in Python", 1e-4, 5),
         )
     ),
+    *(
+        Target(
+            f"uncertain times, {worlds} worlds, half intervals of {half}: {said}",
+            "uncertain",
+            column,
+            least=least,
+            where={"way": f"{worlds} worlds", "half interval": half},
+            unit="K events/s",
+        )
+        for worlds, rates in ((20, (260, 240, 75)), (100, (75, 45, 30)))
+        for half, least in zip((1, 10, 50), rates)
+        for said, column in (("with the counting", "K events/s"), ("the matching alone", "matching alone, K events/s"))
+    ),
+    Target(
+        "exact confidences, skip till next, half intervals of 10",
+        "uncertain",
+        "K events/s",
+        least=200,
+        where={"way": "Sequence, skip_till_next", "half interval": 10},
+        unit="K events/s",
+    ),
+    Target(
+        "one confidence of a chain of 20 events, 21 instants each",
+        "uncertain",
+        "us an event",
+        most=20,
+        where={"chain of": 20},
+        unit="microseconds for each event",
+    ),
     Target(
         "situations: aggressive drivers, W = 300",
         "situations",

@@ -6,6 +6,7 @@ import gc
 import importlib
 import itertools
 import json
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa import Keyed, Punctuation
-from bench import data, situation_readings, swaps, workloads
+from afa import Keyed, Punctuation, insert
+from afa.uncertain import between
+from bench import clusters, data, imprecise_stream, situation_readings, swaps, workloads
 from bench.__main__ import NAMES, main
-from bench.baselines import can, ipm, restart
+from bench.baselines import can, closure_runs, event_based, ipm, point_based, restart
 from bench.baselines.ordered import BufferAndSort
+from bench.baselines.valid_intervals import Known
 from bench.by_hand import ByHand
 from bench.cases import ALL
 from bench.drive import batched, operator, run
@@ -199,6 +202,39 @@ def test_two_phases_find_the_matches_whose_situations_end(where: str, engine: st
     wanted = {starts for starts, last in lasts.items() if last < 1500 and last - min(starts) < 40}
     assert len(theirs) == len(set(theirs)), "each once"
     assert set(theirs) == wanted != set()
+
+
+@pytest.mark.parametrize("strategy", [imprecise_stream.ANY, imprecise_stream.NEXT])
+def test_evaluations_over_intervals_give_the_answer_of_a_sequence(strategy: str, engine: str) -> None:
+    rng, matches = random.Random(strategy), 0
+    for _ in range(12):
+        length, window, t = rng.choice([2, 3]), rng.choice([12, 15, 20]), 0
+        events = list[Known]()
+        for number in range(rng.randint(6, 16)):
+            t += rng.randint(0, 4)
+            events.append(Known(rng.randrange(length + 1), number, t - rng.randint(0, 4), t + rng.randint(0, 4)))
+        op = imprecise_stream.sequence(strategy, window, length)
+        told = op.push_many([insert(imprecise_stream.Reported(kind, number), between(*ends)) for kind, number, *ends in events])
+        exact = {change.payload[:length]: pytest.approx(change.payload.confidence, abs=1e-9) for change in told}
+        options: Any = (length, window, strategy == imprecise_stream.NEXT)
+        ways = [
+            event_based.QueryOrder(*options, 9),
+            event_based.AnyState(*options, 9),
+            event_based.SelectivityOrder(*options, 9, rng.sample(range(length), length)),
+        ]
+        assert [event_based.run(way, events) for way in ways] == [exact] * 3
+        assert point_based.run(events, *options, engine) == exact
+        matches += len(exact)
+    assert matches > 50
+
+
+def test_runs_of_closures_give_the_answer_of_a_sequence() -> None:
+    of = clusters.rare(200, 14)
+    for chain in (True, False):
+        out = clusters.closure(20, chain).push_many(of.table(0, 200))
+        exact = {(int(a), tuple(b), int(c)): p for a, b, c, p in zip(*(out[name] for name in ("a", "b", "c", "confidence")))}
+        assert closure_runs.run(of.known(), 20, chain).answer == {name: pytest.approx(p, abs=1e-9) for name, p in exact.items()}
+        assert len(exact) > 10
 
 
 # -- every benchmark runs ----------------------------------------------------------------------------------------------------
