@@ -55,6 +55,7 @@ def measure(o: Options) -> list[Row]:
         *_small_batches(o),
         *_keys(o),
         *_floats(o),
+        *_returns(o),
         *_late(o),
         *_one_by_one(o),
         *_decided(o),
@@ -169,6 +170,30 @@ def _floats(o: Options) -> Iterator[Row]:
         "M readings/s": _rate(size, seconds["floats"][SKIPPED:-1]),
         "booleans, M readings/s": _rate(size, seconds["booleans"][SKIPPED:-1]),
         "rate, relative to booleans": _relative(seconds["booleans"], seconds["floats"]),
+    }
+
+
+def _returns(o: Options) -> Iterator[Row]:
+    """The same pattern with and without an average over a column of floats."""
+    n = _size(o, READINGS // 2, 2800)
+    table = made.readings(n, 3)
+    valued = {**table, "value": np.random.default_rng(7).random(n)}
+    plain = made.pattern(made.AGGRESSIVE, WINDOW, 3).operator(engine=o.engine)
+    asked = made.pattern(made.AGGRESSIVE, WINDOW, 3, returns={"mean": "avg(b.value)"}).operator(engine=o.engine)
+    size = -(-n // BATCHES)
+    both = [{"plain": a, "asked": b} for a, b in zip(made.cut(table, size), made.cut(valued, size))]
+    pushes: dict[str, Callable[[Any], Any]] = {
+        "without": lambda of: _push(plain, of["plain"]),
+        "with": lambda of: _push(asked, of["asked"]),
+    }
+    seconds = _timed(pushes, both)
+    assert plain.statistics.outputs == asked.statistics.outputs > 0
+    yield {
+        "pattern": "aggressive drivers, an average over a float column",
+        "readings": n,
+        "M readings/s": _rate(size, seconds["with"][SKIPPED:-1]),
+        "without, M readings/s": _rate(size, seconds["without"][SKIPPED:-1]),
+        "rate, relative to without": _relative(seconds["without"], seconds["with"]),
     }
 
 

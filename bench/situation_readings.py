@@ -53,15 +53,22 @@ def of_keys(keys: int, ticks: int, definitions: int) -> dict[str, Column]:
 
 
 def pattern(
-    where: str, within: int, definitions: int, *, kind: type = bool, text: str = "{}", key: str | None = None
+    where: str,
+    within: int,
+    definitions: int,
+    *,
+    kind: type = bool,
+    text: str = "{}",
+    key: str | None = None,
+    returns: dict[str, str] | None = None,
 ) -> TemporalPattern:
-    """A pattern over columns of one kind, of which ``text`` makes conditions."""
-    fields = [(name, kind) for name in names(definitions)] + ([(key, int)] if key else [])
+    """A pattern over columns of one kind, of which ``text`` makes conditions; ``returns``: of the column ``value``, floats."""
+    fields = [(name, kind) for name in names(definitions)] + ([(key, int)] if key else []) + ([("value", float)] if returns else [])
     event = NamedTuple("Reading", fields)  # type: ignore[misc]  # fields are made here
     asked: dict[str, Any] = {name: Situation(text.format(name)) for name in names(definitions)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return TemporalPattern(event=event, within=within, where=where, key=key, **asked)
+        return TemporalPattern(event=event, within=within, where=where, key=key, returns=returns or {}, **asked)
 
 
 def cut(table: dict[str, Column], size: int) -> list[dict[str, Column]]:
