@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -142,8 +142,9 @@ def job_of(
     asked: Asked = NONE,
     longest: bool = False,
     members: str | None = None,
+    worlds: Mapping[str, Any] | None = None,
 ) -> Job:
-    """Return the job that a user asks for, checked, on the driver."""
+    """Return the job that a user asks for, checked, on the driver; ``worlds``: the options of `Worlds`, which need no key."""
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
     schema = automaton.event_schema
@@ -153,7 +154,7 @@ def job_of(
         raise AfaError(f"expected readings with scalar fields but got {events_of(automaton, asked).describe()}")
     automaton = automaton.bound("us")
     keys = (key,) if isinstance(key, str) else tuple(key)
-    if not keys or not all(isinstance(name, str) for name in keys):
+    if not (keys or worlds) or not all(isinstance(name, str) for name in keys):
         raise AfaError(f"expected the names of key columns but got key={key!r}")
     fields = events_of(automaton, asked).fields
     names = [*keys, *(field.name for field in shown_of(automaton, asked).fields)]
@@ -194,6 +195,7 @@ def job_of(
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
     rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
     rest |= {"longest": True} if longest else {}
+    rest |= {"worlds": worlds} if worlds else {}
     if members is not None:
         by = any(arc.select for arc in automaton.arcs)
         rest["members"] = f"{members} by component" if by else members

@@ -85,7 +85,7 @@ def pack(
         yield _parts([(number, WAKE, b"") for number in range(wake)])
     for batch in batches:
         rows = pa.Table.from_batches([batch])
-        numbers, parts = bucket_numbers([rows[name] for name in keys], buckets), []
+        numbers, parts = _numbers(rows, keys, buckets), []
         wrong = _wrong(rows, needed)
         if wrong is not None:
             parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong)), times))]
@@ -98,6 +98,11 @@ def pack(
             parts.append((int(numbers[order[begin]]), EVENTS, stream_of(rows.slice(begin, end - begin))))
             begin = end
         yield _parts(parts)
+
+
+def _numbers(rows: pa.Table, keys: Sequence[str], buckets: int) -> Any:
+    """Return the bucket of each row; without a key there is one."""
+    return bucket_numbers([rows[name] for name in keys], buckets) if keys else np.zeros(len(rows), np.int16)
 
 
 def _parts(parts: list[tuple[int, int, bytes]]) -> pa.RecordBatch:

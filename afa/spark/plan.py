@@ -30,13 +30,15 @@ from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
 from afa.spark.typed import check_names, check_tables, key_types, timed, typed_rows
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
+from afa.spark.worlds_plan import match_worlds
+from afa.uncertain.worlds import Worlds
 from punctuation.time import FOREVER
 
 log = logging.getLogger("afa.spark")
 
 
 def match(
-    automaton: Automaton | Query | Builder | TemporalPattern,
+    automaton: Automaton | Query | Builder | TemporalPattern | Worlds,
     *,
     key: str | Sequence[str] | None = None,
     time: str,
@@ -62,8 +64,9 @@ def match(
 
     Parameters
     ----------
-    automaton : Automaton, Query or TemporalPattern, or what the words of `afa.language` have put together
-        A query says key, window and sequence itself, a temporal pattern its window and perhaps its key. An automaton has
+    automaton : Automaton, Query, TemporalPattern or Worlds, or what the words of `afa.language` have put together
+        A query says key, window and sequence itself, a temporal pattern its window and perhaps its key, `Worlds` all of them and
+        where intervals are; ``time`` is the column of their lower ends then, or of what a clock said. An automaton has
         ``event=``, whose fields are columns. Times in its functions are microseconds since 1970, and so are timestamps and dates
         in int and float fields; intervals are microseconds, and so is `afa.span`. A number that a field's type can't hold makes a
         bad row.
@@ -151,6 +154,29 @@ def match(
     ``le`` follows the watermark of the rows, so that none of these needs a watermark of its own. A match after one with time-outs
     or ``speculation=`` is refused: use a second query.
     """
+    if isinstance(automaton, Worlds):
+        return match_worlds(
+            automaton,
+            time=time,
+            diff=diff,
+            lateness=lateness,
+            buckets=buckets,
+            metrics=metrics,
+            end=end,
+            name=name,
+            since=since,
+            key=key,
+            window=window,
+            sequence=sequence,
+            late=late,
+            on_fault=on_fault,
+            until=until,
+            arcs=arcs,
+            speculation=speculation,
+            checkpoint=checkpoint,
+            longest=longest,
+            members=members,
+        )
     automaton, key, window, sequence, asked, _ = said_of(automaton, key, window, sequence)
 
     def plan(events: DataFrame) -> DataFrame:

@@ -143,19 +143,7 @@ class Matcher(StatefulProcessor):
 
     def _numbers(self, number: int, head: Head, watermark: int, events: int = 0, wrote: int = 0, read: int = 0) -> dict[str, Any]:
         """Return a bucket's row of metrics (see `afa.spark.metrics.FIELDS`), of one that has done nothing yet."""
-        context, moment = TaskContext.get(), np.datetime64(watermark + self._job.since // 1000, "ms")
-        batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-        return head.numbers | {
-            "bucket": number,
-            "events": events,
-            "batch": None if batch is None else int(batch),
-            "stored_bytes": head.whole + head.since,
-            "read_bytes": read,
-            "written_bytes": wrote,
-            "watermark": f"{moment}+00:00" if watermark > 0 else None,  # Python's datetime ends with 9999, Spark's does not
-            "operator_ms": 0.0,
-            "state_ms": 0.0,
-        }
+        return head.numbers | numbers_of(self._job, number, watermark, events, head.whole + head.since, wrote, read)
 
     def _moves(self, number: int, head: Head) -> bool:
         """Return whether a bucket is to take the keys that have moved to it."""
@@ -204,15 +192,38 @@ class Matcher(StatefulProcessor):
         """Set the bucket's timer where it wants one; returns its time. A timer that the watermark has passed is dropped."""
         begins = self._job.since // 1000  # in a stream that begins before 1970 Spark's watermark is so much later
         wanted = bucket.wakes(max(watermark, 0) + begins)
-        wanted = None if wanted is None else wanted - begins
-        if watermark < timer and (wanted is None or timer <= wanted):
-            return timer
-        if timer != NO_TIMER:
-            self._handle.deleteTimer(timer)
-        if wanted is None:
-            return NO_TIMER
-        self._handle.registerTimer(wanted)
-        return wanted
+        return timed(self._handle, None if wanted is None else wanted - begins, watermark, timer)
+
+
+def timed(handle: StatefulProcessorHandle, wanted: int | None, watermark: int, timer: int) -> int:
+    """Set a bucket's timer, unless the one that is set (or NO_TIMER) calls it early enough; returns its time."""
+    if watermark < timer and (wanted is None or timer <= wanted):
+        return timer
+    if timer != NO_TIMER:
+        handle.deleteTimer(timer)
+    if wanted is None:
+        return NO_TIMER
+    handle.registerTimer(wanted)
+    return wanted
+
+
+def numbers_of(
+    job: Job, number: int, watermark: int, events: int = 0, stored: int = 0, wrote: int = 0, read: int = 0
+) -> dict[str, Any]:
+    """Return what a bucket's row of metrics says of a batch, which has taken no time yet."""
+    context, moment = TaskContext.get(), np.datetime64(watermark + job.since // 1000, "ms")
+    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    return {
+        "bucket": number,
+        "events": events,
+        "batch": None if batch is None else int(batch),
+        "stored_bytes": stored,
+        "read_bytes": read,
+        "written_bytes": wrote,
+        "watermark": f"{moment}+00:00" if watermark > 0 else None,  # Python's datetime ends with 9999, Spark's does not
+        "operator_ms": 0.0,
+        "state_ms": 0.0,
+    }
 
 
 def head_of(row: Sequence[Any]) -> Head:

@@ -53,6 +53,7 @@ FIXED = {
     "since": "beginning (since=, in ticks)",
     "longest": "longest matches (longest=)",
     "members": "members of matches (members=)",
+    "worlds": "possible worlds (the options of Worlds)",
 }
 """The parts of a recipe that must stay, with their names for messages."""
 

@@ -10,7 +10,7 @@ A value that a field's type can't hold becomes null and is reported:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -148,22 +148,29 @@ def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: 
     instant = job.instant
     if instant in events.schema.names and instant != time:
         raise AfaError(f"expected no column {instant!r}, which is filled with time={time!r}, or time={instant!r}: rename it")
+    return typed_with(events, job, times, {} if instant is None else {instant: times["le"]}, diff)
+
+
+def typed_with(
+    events: DataFrame, job: Job, times: Mapping[str, Any], filled: Mapping[str, Any], diff: str | None, wrong: Sequence[Any] = ()
+) -> DataFrame:
+    """Return typed rows with columns of times behind the others, fields that are filled in; ``wrong``: conditions of bad rows."""
+    instant = job.instant
     missing = [field.name for field in job.fields if field.name not in events.schema.names and field.name != instant]
     if missing:
         raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
     columns: dict[str, Any] = {name: column(name) for name in job.keys}
     wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns and field.name != instant}
-    if instant is not None:
-        columns[instant] = times["le"]
+    columns |= filled
     if diff is not None:
         if diff not in events.schema.names:
             raise AfaError(f"expected a column {diff!r} of 1 and -1 (diff=) but got the columns {', '.join(events.schema.names)}")
         wanted["diff"] = (diff, int)
-    lost = []
+    lost = list(wrong)
     for name, (source, target) in wanted.items():
         assert target is not None
-        columns[name], wrong = taken(column(source), events.schema[source].dataType.simpleString(), target)
-        lost += [] if wrong is None else [wrong]
+        columns[name], loses = taken(column(source), events.schema[source].dataType.simpleString(), target)
+        lost += [] if loses is None else [loses]
     columns |= times
     if lost:
         whole = F.to_json(

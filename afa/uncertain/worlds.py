@@ -358,7 +358,7 @@ class Worlds:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that it was made with, by name: ``Worlds(op.automaton, **op.options)`` is such a one that has taken nothing."""
+        """The options that it was made with: ``Worlds(op.automaton, **op.options)`` is another one, which has taken nothing."""
         return dict(self._said)
 
     @property

@@ -1,0 +1,147 @@
+"""The job of `Worlds` on Spark, which travels to the workers: the options of a `Worlds`, of which each bucket makes its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from afa.errors import AfaError, SnapshotError
+from afa.model.arc import TIMEOUT
+from afa.spark.job import Job, job_of
+from afa.spark.recipe import Recipe, difference
+from afa.spark.stages import Asked
+from afa.uncertain.distributions import data_of, shape_of
+from afa.uncertain.told_tables import match_class
+from afa.uncertain.worlds import Worlds
+from punctuation.durations import ticks_of_duration
+
+LOWER, UPPER = "afa_lower", "afa_upper"
+"""The columns in which a bucket gets the ends of intervals; `LOWER` alone the times that are certain, or those of a clock."""
+
+
+class WorldsJob(NamedTuple):
+    """What every worker must know.
+
+    Parameters
+    ----------
+    job : Job
+        The pattern, its columns, what of a match leaves.
+    options : mapping
+        Those of the `Worlds` of a bucket.
+    before, behind : int
+        How many ticks before, and behind, the time that is given an event may have happened: by its clock.
+    window : int or None
+        In ticks; None: events live for ever.
+    """
+
+    job: Job
+    options: Mapping[str, Any]
+    before: int
+    behind: int
+    window: int | None
+
+    def fresh(self) -> Worlds:
+        """Return a `Worlds` that has taken nothing."""
+        return Worlds(self.job.automaton, **self.options)
+
+    @property
+    def times(self) -> list[str]:
+        """The columns of times that a bucket gets."""
+        return [name for name in (self.options["lower"], self.options["upper"]) if name is not None] or [LOWER]
+
+    @property
+    def waits(self) -> bool:
+        """Whether a promise brings matches: those of time-outs."""
+        return any(arc.kind == TIMEOUT for arc in self.job.automaton.arcs)
+
+    def lower(self, rows: pa.Table) -> pa.Array:
+        """Return the first instant at which each event may have happened."""
+        return pc.subtract(rows[self.times[0]], self.before)
+
+    def upper(self, rows: pa.Table) -> pa.Array:
+        """Return the last instant at which each event may have happened."""
+        return pc.add(rows[self.times[-1]], self.behind)
+
+
+def worlds_job_of(
+    given: Worlds,
+    time: str,
+    key: str | Sequence[str] | None,
+    window: Any,
+    sequence: str | None,
+    *,
+    key_types: Any,
+    **more: Any,
+) -> WorldsJob:
+    """Return the job that a `Worlds` asks for, checked, on the driver; ``key_types``: a function of the names.
+
+    Raises
+    ------
+    AfaError
+        It has taken something; an option of it is none of Spark's, or contradicts one of `match`.
+    """
+    options, automaton = given.options, given.automaton
+    _check(given, options, time, key, window, sequence)
+    if automaton.having is not None:
+        raise AfaError(f"expected Worlds of an automaton without having= on Spark but got {automaton.having!r}")
+    clock = options["clock"]
+    ticks = None if clock is None else clock.ticks("us")
+    lives = None if options["window"] is None else ticks_of_duration(options["window"], "us", "window")
+    told = {
+        **{name: options[name] for name in ("worlds", "seed", "threshold", "identity")},
+        "shape": data_of(shape_of(options["shape"])),
+        "window": lives,
+        "intervals": options["lower"] is not None,
+        "clock": None if ticks is None else [list(clock.by), *ticks[:3], data_of(clock.shape)],
+    }
+    names = options["key"] or ()
+    job = job_of(
+        automaton,
+        names,
+        None,
+        options["sequence"],
+        key_types=key_types(names),
+        asked=Asked(shown=match_class(automaton.match_schema)),
+        worlds=told,
+        **more,
+    )
+    columns = {"lower": LOWER, "upper": UPPER} if options["lower"] is not None else {"time": LOWER}
+    before, behind = (0, 0) if ticks is None else (ticks.skew + ticks.own, ticks.skew + ticks.own + ticks.granularity - 1)
+    return WorldsJob(job, {**options, **columns, "tick": "us"}, before, behind, lives)
+
+
+def check_same(before: Recipe, now: Recipe) -> None:
+    """Refuse (SnapshotError) a job that can't go on from another one's state: Worlds keep their arcs."""
+    other = difference(before, now)
+    if other.gone or other.new:
+        was, arcs = (", ".join(texts) or "none" for texts in (other.gone, other.new))
+        raise SnapshotError(
+            f"expected the arcs that the checkpoint was made with, {was}, but got {arcs}: Worlds keep theirs on Spark; begin anew "
+            f"with another checkpoint"
+        )
+
+
+def _check(given: Worlds, options: Mapping[str, Any], time: str, key: Any, window: Any, sequence: Any) -> None:
+    """Refuse a `Worlds` that is no template, and what `match` says otherwise than it."""
+    if given.snapshot() != Worlds(given.automaton, **options).snapshot():
+        raise AfaError("expected Worlds that have taken nothing, of which each bucket makes its own, but got some with a state")
+    if options["tick"] not in (None, "us"):
+        raise AfaError(f"expected Worlds with tick='us', as times are microseconds on Spark, but got tick={options['tick']!r}")
+    for name, plain, hint in (("late", "raise", "match(late=) says it"), ("threads", 1, "Spark has its own")):
+        if options[name] != plain:
+            raise AfaError(f"expected Worlds without {name}= on Spark but got {name}={options[name]!r}: {hint}")
+    for name, value in (("window", window), ("sequence", sequence)):
+        if value is not None:
+            raise AfaError(f"expected no {name}= beside Worlds, which say it themselves, but got {name}={value!r}")
+    own, asked = ((name,) if isinstance(name, str) else name and tuple(name) for name in (options["key"], key))
+    if asked is not None and asked != own:
+        raise AfaError(f"expected the key of Worlds, key={options['key']!r}, but got key={key!r}")
+    if options["lower"] is not None and time != options["lower"]:
+        raise AfaError(
+            f"expected time={options['lower']!r}, the lower ends of intervals, which the watermark follows, but got time={time!r}"
+        )
+    if options["lower"] is None and options["time"] not in ("le", time):
+        raise AfaError(f"expected the time of Worlds, time={options['time']!r}, but got time={time!r}")
