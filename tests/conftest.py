@@ -22,7 +22,7 @@ SLOW = (  # beginnings of names, below this folder
     "test_bench",
     # processes, threads, signals, files of megabytes
     *("compiled/test_beside", "test_cli.py", "test_cli_streams", "test_docs", "test_examples", "test_flights", "test_threads"),
-    *("test_damage", "test_incremental", "test_interrupts", "test_sizes_of_keys"),
+    *("test_damage", "test_incremental", "test_interrupts", "test_sizes_of_keys", "uncertain/test_hadoop"),
     # seconds of compilation
     *("compiled/test_code", "compiled/test_lengths", "compiled/test_memory", "compiled/test_steps", "compiled/test_translate"),
     # random runs, beside those that stay: of each kind of thing the cases and a sample of the worlds
