@@ -93,7 +93,7 @@ class Step:
         width : int
             The most instants that one of them has.
         times : int
-            The most instants of an event before.
+            How wide the mass of lists before is.
         last : bool
             Only sums are wanted.
         """
@@ -156,7 +156,7 @@ class _Free:
         self._from = own.behind(s)
         length = own.behind(until) - self._from
         self._depth = depth = int(length.max(initial=1))
-        self._size = depth + 2 * width
+        self._size = depth + width
         spread = int((events.high - events.low).max(initial=0))
         of, event = expanded(np.searchsorted(events.low, s + 1 - spread), np.searchsorted(events.low, until))
         matters = events.high[event] > s[of]
@@ -167,19 +167,24 @@ class _Free:
         codes = numbered((events.kind[event] * most + before) * reach + offset)
         kind, before = codes.values // reach // most, codes.values // reach % most - 1
         factors = self._factors(kinds, kind, before, codes.values % reach - depth, depth)
-        counts = np.bincount(of, minlength=len(s))
-        starts = np.append(0, np.cumsum(counts))
-        table = np.zeros((len(s), self._size))
+        factors = np.append(factors, np.ones((1, depth)), axis=0)
+        starts = np.append(0, np.cumsum(np.bincount(of, minlength=len(s))))
+        nth = np.arange(len(of)) - starts[of]
+        table = np.zeros(len(s) * self._size + width)  # in front of each row, and behind it, there is room for an event
+        lines = table[width:].reshape(len(s), self._size)
         k = np.arange(depth)
         for chunk in range(0, len(s), AT_ONCE):
-            rows = slice(chunk, chunk + AT_ONCE)
+            rows = slice(chunk, min(chunk + AT_ONCE, len(s)))
+            begin, end = starts[rows.start], starts[rows.stop]
+            codes_of = np.full((int(nth[begin:end].max(initial=-1)) + 1, rows.stop - chunk), len(factors) - 1)
+            codes_of[nth[begin:end], of[begin:end] - chunk] = codes.number[begin:end]
             here = (k < length[rows, None]).astype(np.float64)
-            begin, end = starts[rows.start], starts[min(rows.stop, len(s))]
-            number, some = codes.number[begin:end], np.flatnonzero(counts[rows])
-            if len(some):
-                here[some] *= np.multiply.reduceat(factors[number], starts[rows][some] - begin, axis=0)
-            table[rows, width : width + depth] = here
-        self._slices = sliding_window_view(table.reshape(-1), width) if table.size else table
+            factor = np.empty_like(here)
+            for each in codes_of:
+                np.take(factors, each, axis=0, out=factor, mode="clip")
+                here *= factor
+            lines[rows, :depth] = here
+        self._slices = sliding_window_view(table, width)
 
     @staticmethod
     def _factors(kinds: Kinds, kind: Any, before: Any, offset: Any, depth: int) -> Any:
@@ -199,12 +204,12 @@ class _Free:
         return self._slices[row * self._size + self._width + offset]
 
 
-def carried(mass: Any, of: Any, base: Any, event: Any, behind: Behind) -> Any:
+def carried(mass: Any, of: Any, base: Any, event: Any, behind: Behind, times: int) -> Any:
     """Return the mass of lists with one more event, or their confidence if it is the last.
 
     Parameters
     ----------
-    mass : array, shape (lists, times)
+    mass : array, shape (lists, width)
         Of the lists so far: of their last events' instants.
     of : array of int64, shape (n,)
         Which list each begins with.
@@ -212,11 +217,13 @@ def carried(mass: Any, of: Any, base: Any, event: Any, behind: Behind) -> Any:
         The covered place of the first instant of this one's last event.
     event : array of int64, shape (n,)
         The event behind each.
+    times : int
+        The most instants of a last event.
     """
-    n, times = len(of), mass.shape[1]
-    row = behind.row(event, base, times)
+    n, width = len(of), mass.shape[1]
+    row = behind.row(event, base, width)
     if behind.table.ndim == 1:
-        out, slices = np.empty(n), sliding_window_view(behind.table, times)
+        out, slices = np.empty(n), sliding_window_view(behind.table, width)
         for chunk in range(0, n, AT_ONCE):
             rows = slice(chunk, chunk + AT_ONCE)
             made = slices[row[rows]]

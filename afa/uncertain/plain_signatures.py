@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.uncertain.chain_confidence import Link, confidence
-from afa.uncertain.instant_tables import Events, Kinds, added_up, expanded
+from afa.uncertain.instant_tables import Events, Kinds, added_up, expanded, wide
 from afa.uncertain.plain_confidence import Covered, Step, carried
-from afa.uncertain.signatures import Shape
+from afa.uncertain.signatures import Found, Shape
 
 FAR = 1 << 62
 
@@ -29,13 +29,15 @@ class Matches(NamedTuple):
     places : sequence of arrays of int64, shape (n,)
         For each component the places of events.
     confidence : array of float64
-    first, last, latest : arrays of int64
+    first, last, le, latest : arrays of int64
+        As of `afa.uncertain.signatures.Found`.
     """
 
     places: Sequence[Any]
     confidence: Any
     first: Any
     last: Any
+    le: Any
     latest: Any
 
 
@@ -93,7 +95,7 @@ class PlainSearch:
         """Return the matches of the anchors at some places, in ascending order."""
         events = self._components[0].at(anchors)
         special = self._kinds.special[events.kind]
-        width = int((events.high - events.low + 1)[~special].max(initial=1))
+        width = wide(int((events.high - events.low + 1)[~special].max(initial=1)))
         lists = [_Lists(None, anchors, events.low, events.high, self._kinds.mass(width)[events.kind], special)]
         first = np.arange(len(anchors))
         for number in range(1, len(self._components)):
@@ -126,7 +128,7 @@ class PlainSearch:
         mass = self._mass(lists, number, before, event, special, last)
         kept = low <= high
         if self._threshold and not last:
-            kept &= special | (added_up(mass.copy()) > self._threshold)
+            kept &= special | (added_up(mass) > self._threshold)
         if not kept.all():
             before, event, low, high, mass, special = (each[kept] for each in (before, event, low, high, mass, special))
         return _Lists(before, event, low, high, mass, special)
@@ -155,9 +157,9 @@ class PlainSearch:
         if self._following:
             start = np.maximum(start, covered.behind(self._bounds[number].least(low) - 1))
             latest = self._bounds[number].latest(covered.times)
-        width = int((high - low + 1).max(initial=1))
+        width = wide(int((high - low + 1).max(initial=1)))
         behind = Step(self._kinds, events, covered, latest).behind(wanted, start, stop, width, lists.mass.shape[1], last)
-        found = carried(lists.mass, of, base, to, behind)
+        found = carried(lists.mass, of, base, to, behind, int((chosen.high - chosen.low + 1).max(initial=0)))
         if len(which) == len(before):
             return found
         out = np.zeros((len(before), *found.shape[1:]))
@@ -168,35 +170,36 @@ class PlainSearch:
         """Return the matches of full lists: ranges go backward, special ones are looked at."""
         n = len(lists[-1].event)
         at = np.arange(n)
-        low, high = lists[-1].low, lists[-1].high
-        last, places = high, [lists[-1].event]
+        low, last = lists[-1].low, lists[-1].high
+        le = latest = self._components[-1].high[lists[-1].event]
+        places = [lists[-1].event]
         for number in range(len(lists) - 1, 0, -1):
             at = lists[number].before[at]
             before = lists[number - 1]
             least = self._bounds[number].least(low) if self._following else -FAR
-            low, high = np.maximum(before.low[at], least), np.minimum(before.high[at], high - 1)
+            low = np.maximum(before.low[at], least)
             places.insert(0, before.event[at])
+            latest = np.minimum(self._components[number - 1].high[places[0]], latest - 1)
         found = lists[-1].mass if len(lists) > 1 else np.ones(n)
-        first, latest = low, high
+        first = low
         special = np.flatnonzero(lists[-1].special)
         if len(special):
-            found, first, last, latest = found.copy(), first.copy(), last.copy(), latest.copy()
+            found, first, last, le, latest = (each.copy() for each in (found, first, last, le, latest))
             for row in special.tolist():
-                found[row], first[row], last[row], latest[row] = self._one([int(of[row]) for of in places])
+                found[row], first[row], last[row], le[row], latest[row] = self._one([int(of[row]) for of in places])
         kept = found > self._threshold
         if kept.all():
-            return Matches(places, found, first, last, latest)
-        return Matches([of[kept] for of in places], found[kept], first[kept], last[kept], latest[kept])
+            return Matches(places, found, first, last, le, latest)
+        return Matches([of[kept] for of in places], *(each[kept] for each in (found, first, last, le, latest)))
 
-    def _one(self, places: Sequence[int]) -> tuple[float, int, int, int]:
+    def _one(self, places: Sequence[int]) -> Found:
         """Return what is told of one signature, as `afa.uncertain.signatures` finds it."""
         links = [self._link(number, place, places) for number, place in enumerate(places)]
         shape = Shape(links)
         ranges = shape.ranges(self._window)
         if ranges is None:
-            return 0.0, 0, 0, 0
-        first = ranges[0][0], ranges[0][1]
-        return confidence(links, self._window, ranges, first), ranges[0][0], ranges[-1][1], ranges[0][1]
+            return Found(0.0, 0, 0, 0, 0)
+        return Found(confidence(links, self._window, ranges, ranges[0]), ranges[0][0], ranges[-1][1], *shape.lifetime(self._window))
 
     def _link(self, number: int, place: int, places: Sequence[int]) -> Link:
         events = self._components[number]

@@ -7,6 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Sequence as ListOf
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from afa.change import Change, put_in_order
 from afa.errors import ChangeError
 from afa.journal import Journal
@@ -16,18 +18,23 @@ from afa.uncertain import sequence_snapshot, sequence_tables
 from afa.uncertain.event_instants import Instants
 from afa.uncertain.instant_tables import Kinds
 from afa.uncertain.interval import Between, interval_of
+from afa.uncertain.sequence_batches import Row, SequenceBatches, table_length
+from afa.uncertain.sequence_columns import SequenceColumns
 from afa.uncertain.sequence_events import Entry, SequenceEvents
 from afa.uncertain.sequence_line import Line, Revised
 from afa.uncertain.sequence_pattern import ANY, SequencePattern
 from afa.uncertain.signatures import Found, Standing
 from punctuation.calls import Calls, Member, whole
-from punctuation.door import is_table
+from punctuation.door import Table, is_table, table_of
 from punctuation.durations import unit_of
 from punctuation.late import Late, Policy
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
+from speculation.rows.row_keys import RowKeys
 
 LOGGER = logging.getLogger("afa")
+WORTH = 8
+"""To hold what is held as columns is worth it for a table of an eighth as many rows."""
 
 
 class SequenceStatistics(NamedTuple):
@@ -106,7 +113,8 @@ class Sequence(Member):
     Notes
     -----
     A match has ``LE`` = its last possible time, so that all below a promise is final, and ``RE`` = the latest possible time of its
-    first event and a window. See "Uncertain time: sequences" in SEMANTICS.md.
+    first event and a window: both as of skip till any, so that no competitor moves them. See
+    "Uncertain time: sequences" in SEMANTICS.md.
 
     Examples
     --------
@@ -119,8 +127,8 @@ class Sequence(Member):
     >>> op = Sequence(["a", "b", "c"], of="kind", event=Seen, window=4, identity="id")
     >>> known = [("a", 1, 1, 5), ("b", 3, 3, 7), ("c", 2, 3, 5)]
     >>> for change in op.push_many([insert(Seen(kind, f"{kind}{n}"), between(low, high)) for kind, n, low, high in known]):
-    ...     print(change.payload, change.le, change.re)
-    Match(a='a1', b='b3', c='c2', confidence=0.06666666666666667, first=1, last=5) 5 7
+    ...     print(change.payload[:3], round(change.payload.confidence * 225, 9), change.payload[4:], change.le, change.re)
+    ('a1', 'b3', 'c2') 15.0 (1, 5) 5 7
     """
 
     def __init__(
@@ -153,6 +161,8 @@ class Sequence(Member):
         self._promised = self._settled = BEGINNING  # said; and up to where all that is final has been forgotten
         self._changes = self._ignored = self._pruned = self._outputs = self._retractions = self._numbered = 0
         self._said_long = False
+        self._batches, self._keys = SequenceBatches(self.pattern, self.columns, self._kinds), RowKeys()
+        self._state: SequenceColumns | None = None  # what is held, in the place of the above, while tables come
         self._calls = Calls(self)
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
@@ -185,16 +195,89 @@ class Sequence(Member):
             The minimal difference of matches: retractions first. To a table a table of its kind.
         """
         if is_table(items):
-            self._take_table(items)
-            return sequence_tables.answer(self.pattern, items, self._end())
+            table = table_of(items)
+            assert table is not None
+            found = self._take_columns(table)
+            if found is not None:
+                return found
+            self._by_rows()
+            self._take_table(table)
+            return sequence_tables.answer(self.pattern, table, self._end())
         for item in items:
+            if isinstance(item, Punctuation):
+                self._promise(item)
+                continue
+            self._by_rows()
             if is_table(item):
                 self._take_table(item)
-            elif isinstance(item, Punctuation):
-                self._promise(item)
             else:
                 self._take(item)
         return self._end()
+
+    def _take_columns(self, table: Table) -> Any:
+        """Take a table as columns. Returns what leaves; None: it must come row by row."""
+        state = self._state or self._by_columns(table)
+        if state is None:
+            return None
+        if self._keys.many:
+            self._keep_keys(state)
+        coming = self._batches.coming(table, self._keys, state, self._promised)
+        found = None if coming is None else state.taken(self.pattern, self._kinds, coming.blocks, self._settled)
+        if coming is None or found is None:
+            return None
+        self._state, gone, come, pruned = found
+        if coming.long is not None:
+            self._say_long(coming.long)
+        self._pruned += pruned
+        self._ignored += coming.ignored
+        self._changes += coming.ignored + sum(len(block.key) for block in coming.blocks)
+        self._outputs += len(gone.last) + len(come.last)
+        self._retractions += len(gone.last)
+        out = self._batches.answer(table, self._keys, self._state, gone, come)
+        self._forget()
+        return out
+
+    def _by_columns(self, table: Table) -> SequenceColumns | None:
+        """Return what is held as columns; None: it can't be, or a table is not worth it. O(what is held)."""
+        known = self._events.entries
+        if not self._batches.fit or self._touched or self._events.waiting or len(known) > WORTH * table_length(table):
+            return None
+        rows = [Row(identity, entry) for identity, there in known.items() for entry, copies in there.items() if copies == 1]
+        if len(rows) < len(known):
+            return None
+        self._keys = RowKeys()
+        matches = [item for line in self._lines.values() for found in line.matches.values() for item in found.items()]
+        state = self._batches.loaded(self._keys, rows, matches)
+        for each in (known, self._standing, self._lines):
+            for key in list(each):
+                self._journal.drop(each, key)
+        self._state = state
+        return state
+
+    def _by_rows(self) -> None:
+        """Hold what is held row by row. O(what is held)."""
+        if self._state is None:
+            return
+        state, self._state = self._state, None
+        identities: dict[int, tuple[Hashable, Any]] = {}
+        for serial, (identity, entry) in self._batches.rows(self._keys, state):
+            self._events.change(identity, entry, 1)
+            standing = self._put(identity, entry)
+            identities[serial] = identity, (entry.key, standing.place)
+        for serials, found in self._batches.matches(state):
+            key, place = identities[serials[0]][1]
+            line = self._lines[key]
+            there = line.matches.get(place)
+            if there is None:
+                there = {}
+                self._journal.put(line.matches, place, there)
+            self._journal.put(there, tuple(identities[each][0] for each in serials), found)
+
+    def _keep_keys(self, state: SequenceColumns) -> None:
+        held = np.zeros(len(self._keys), np.bool_)
+        for block in state.blocks:
+            held[block.key] = True
+        self._keys.keep(held.tolist())
 
     def _take_table(self, table: Any) -> None:
         for change in sequence_tables.changes_of(self.pattern, self.columns, table, self.tick):
@@ -221,12 +304,16 @@ class Sequence(Member):
         if component is None:
             self._ignored += 1
             return
-        if when.upper - when.lower >= pattern.window and not self._said_long:
-            self._said_long = True
-            LOGGER.warning("an event has an interval %s, longer than the window %d: %r", when[:2], pattern.window, payload)
+        if when.upper - when.lower >= pattern.window:
+            self._say_long(when[:2])
         identity = pattern.identity_of(payload)
         self._events.change(identity, Entry(pattern.key_of(payload), component, payload, *when), diff)
         self._touched[identity] = None
+
+    def _say_long(self, interval: tuple[int, int]) -> None:
+        if not self._said_long:
+            self._said_long = True
+            LOGGER.warning("an event has the interval %s, longer than the window %d", interval, self.pattern.window)
 
     def _promise(self, item: Punctuation) -> None:
         if item.where is not None:
@@ -262,13 +349,17 @@ class Sequence(Member):
             moved.setdefault(key, []).append((number, standing))
             self._journal.drop(self._standing, identity)
         if entry is not None:
-            self._numbered += 1
-            place = (*self._places(entry, identity), self._numbered)
-            kind = self._kinds.number(entry.shape, entry.upper - entry.lower + 1)
-            standing = Standing(place, identity, entry.payload, Instants.of(entry.lower, entry.upper, entry.shape), kind)
-            self._line(entry.key).add(entry.component, standing)
-            self._journal.put(self._standing, identity, (entry.key, entry.component, standing))
-            moved.setdefault(entry.key, []).append((entry.component, standing))
+            moved.setdefault(entry.key, []).append((entry.component, self._put(identity, entry)))
+
+    def _put(self, identity: Hashable, entry: Entry) -> Standing:
+        """Put an event into its line."""
+        self._numbered += 1
+        place = (*self._places(entry, identity), self._numbered)
+        kind = self._kinds.number(entry.shape, entry.upper - entry.lower + 1)
+        standing = Standing(place, identity, entry.payload, Instants.of(entry.lower, entry.upper, entry.shape), kind)
+        self._line(entry.key).add(entry.component, standing)
+        self._journal.put(self._standing, identity, (entry.key, entry.component, standing))
+        return standing
 
     @staticmethod
     def _places(entry: Entry, identity: Hashable) -> tuple[Any, ...]:
@@ -299,9 +390,9 @@ class Sequence(Member):
         return [self._told(key, name, found, diff) for (name, found), diff in net.items() if diff]
 
     def _told(self, key: Hashable, name: Any, found: Found, diff: int) -> Change:
-        confidence, first, last, latest = found
+        confidence, first, last, le, latest = found
         payload = self.pattern.match(*name, confidence, first, last)
-        return Change(payload, last, min(latest + self.pattern.window, FOREVER), diff, key)
+        return Change(payload, le, min(latest + self.pattern.window, FOREVER), diff, key)
 
     def _forget(self) -> None:
         t = self._promised
@@ -313,6 +404,8 @@ class Sequence(Member):
                 change, f"expected the insertion of what was retracted, by the promise {t}, but got none: {entry.payload!r}"
             )
         self._settled = t
+        if self._state is not None:
+            self._state = self._state.forgotten(self.pattern, t)
         for key, line in list(self._lines.items()):
             for event in line.forget(t):
                 self._events.forget(event.identity)
@@ -328,10 +421,16 @@ class Sequence(Member):
         return self._calls.call(self._look)
 
     def _look(self) -> SequenceStatistics:
+        if self._state is not None:
+            keys = {key for block in self._state.blocks for key in block.key.tolist()}
+            return SequenceStatistics(self._state.held, 0, len(keys), len(self._state.told.last), *self._counts)
         matches = sum(len(found) for line in self._lines.values() for found in line.matches.values())
         held, waiting = len(self._standing), len(self._events.waiting)
-        numbers = self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions
-        return SequenceStatistics(held, waiting, len(self._lines), matches, *numbers)
+        return SequenceStatistics(held, waiting, len(self._lines), matches, *self._counts)
+
+    @property
+    def _counts(self) -> tuple[int, int, int, int, int, int]:
+        return self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions
 
     # -- snapshots -------------------------------------------------------------------------------------------------------------
 
@@ -344,8 +443,8 @@ class Sequence(Member):
         SnapshotError
             A payload is no plain data.
         """
-        numbers = [self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions]
-        return sequence_snapshot.seal(self.pattern, numbers, self._events.entries)
+        self._by_rows()
+        return sequence_snapshot.seal(self.pattern, [self._promised, *self._counts], self._events.entries)
 
     @classmethod
     def restore(cls, blob: bytes, components: Any, **options: Any) -> Sequence:
@@ -379,7 +478,7 @@ class Sequence(Member):
         self._touched = {}
         return (
             self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions,
-            self._numbered, self._said_long, self._settled,
+            self._numbered, self._said_long, self._settled, self._state, self._keys,
         )  # fmt: skip
 
     def call_ends(self) -> None:
@@ -392,7 +491,7 @@ class Sequence(Member):
         self._journal.rollback()
         (
             self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions,
-            self._numbered, self._said_long, self._settled,
+            self._numbered, self._said_long, self._settled, self._state, self._keys,
         ) = before  # fmt: skip
         self._late.waiting.clear()
 

@@ -118,7 +118,7 @@ class Line:
         told = search.matches(np.array([at for at, each in enumerate(near[0]) if each.place in wanted], np.int64))
         found: list[dict[Name, Found]] = [{} for _ in anchors]
         identities = [[of[at].identity for at in places.tolist()] for of, places in zip(near, told.places)]
-        numbers = zip(told.confidence.tolist(), told.first.tolist(), told.last.tolist(), told.latest.tolist())
+        numbers = zip(told.confidence.tolist(), told.first.tolist(), told.last.tolist(), told.le.tolist(), told.latest.tolist())
         for anchor, name, each in zip(told.places[0].tolist(), zip(*identities), itertools.starmap(Found, numbers)):
             found[wanted[near[0][anchor].place]][name] = each
         return found, search.pruned

@@ -61,8 +61,7 @@ class SequencePattern:
         self.threshold = _threshold(threshold)
         self.identity, self.key = self._fields("identity", identity), self._fields("key", key)
         self._whole = identity is None
-        self.single_key = isinstance(key, str)
-        self._one = {"identity": isinstance(identity, str), "key": isinstance(key, str)}
+        self.single_key, self.single_identity = isinstance(key, str), isinstance(identity, str)
         names, given = _listed(components, of)
         bare = [name.removesuffix("+") for name in names]
         _check_names(bare)
@@ -139,14 +138,15 @@ class SequencePattern:
 
     def identity_of(self, payload: Any) -> Any:
         """Return what tells an event apart."""
-        return payload if self._whole else self._part(payload, "identity", self.identity)
+        return payload if self._whole else self._part(payload, self.single_identity, self.identity)
 
     def key_of(self, payload: Any) -> Any:
         """Return the key of an event; None where there is none."""
-        return self._part(payload, "key", self.key) if self.key else None
+        return self._part(payload, self.single_key, self.key) if self.key else None
 
-    def _part(self, payload: Any, what: str, names: tuple[str, ...]) -> Any:
-        if self._one[what]:
+    @staticmethod
+    def _part(payload: Any, single: bool, names: tuple[str, ...]) -> Any:
+        if single:
             return any_payload(getattr(payload, names[0]))
         return any_payload(tuple(getattr(payload, name) for name in names))
 

@@ -41,11 +41,15 @@ class Standing(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A match: its confidence, the tightest range of its times, and the latest possible time of its first event."""
+    """A match: its confidence and the tightest range of its times; its LE, and the latest possible time of its first event.
+
+    The last two are those of skip till any, which no competitor moves: so one that comes behind a promise moves no LE below it.
+    """
 
     confidence: float
     first: int
     last: int
+    le: int
     latest: int
 
 
@@ -165,12 +169,12 @@ class Search:
         ranges = shape.ranges(window)
         if ranges is None:
             return None
-        first, latest = min(ranges[u][0] for u in shape.firsts), shape.latest
-        last = max(ranges[v][1] for v in shape.lasts)
+        first, last = min(ranges[u][0] for u in shape.firsts), max(ranges[v][1] for v in shape.lasts)
+        lifetime = shape.lifetime(window)
         if links[-1].span[1] - min(each.low for each in links[0].events) < window:
-            return Found(prefix.mass.total, first, last, latest)
+            return Found(prefix.mass.total, first, last, *lifetime)
         spans = [(max(ranges[u][0] for u in of), max(ranges[u][1] for u in of)) for of in shape.of_links]
-        return Found(confidence(links, window, spans, (first, latest)), first, last, latest)
+        return Found(confidence(links, window, spans, (first, shape.latest)), first, last, *lifetime)
 
 
 class Shape:
@@ -191,6 +195,14 @@ class Shape:
             if link.competitors
         ]
         self.latest = 0
+        """The latest time of the first event, once `ranges` has found it."""
+
+    def lifetime(self, window: int) -> tuple[int, int]:
+        """Return the latest times of the last and of the first event under skip till any, of a signature that some world has."""
+        order = Order(self.steps, self.firsts, self.lasts, (), self.depth)
+        ranges = tightest(self.events, order, window)
+        assert ranges is not None
+        return max(ranges[v][1] for v in self.lasts), min(ranges[u][1] for u in self.firsts)
 
     def ranges(self, window: int) -> list[tuple[int, int]] | None:
         """Return the range of each event over all worlds. Where a closure stands before a next event, one of it is the latest."""

@@ -34,8 +34,10 @@ class Told(NamedTuple):
     confidence: Fraction
     first: int
     last: int
+    le: int
+    """The latest possible time of the last event under skip till any."""
     latest: int
-    """The latest possible time of the first event."""
+    """The latest possible time of the first event under skip till any."""
 
 
 Fits = Callable[[int, Any, int, Any], bool]
@@ -95,9 +97,10 @@ def enumerated(
             if part.kleene == "chain":
                 for x, y in itertools.pairwise(group):
                     there &= at[x] < at[y]
+        free = there.copy()
         for j in range(1, len(parts)):
             before, after = np.max([at[x] for x in chosen[j - 1]], axis=0), np.min([at[x] for x in chosen[j]], axis=0)
-            there &= before < after
+            there, free = there & (before < after), free & (before < after)
             if strategy == "skip_till_next" and parts[j].kleene is None:
                 for x, event in enumerate(events):
                     earlier = [(i, y) for i in range(j) for y in chosen[i]]
@@ -120,6 +123,7 @@ def enumerated(
                 Fraction(int(weight[there].sum()), total),
                 int(begin[there].min()),
                 int(end[there].max()),
-                int(begin[there].max()),
+                int(end[free].max()),
+                int(begin[free].max()),
             )
     return found

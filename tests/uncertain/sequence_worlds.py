@@ -46,6 +46,7 @@ def scenario(rng: random.Random) -> Scenario:
     n = rng.choice([1, 2, 2, 3, 3, 3, 4])
     names = "abcd"[:n]
     kinds: list[str | None] = [rng.choice([None, None, None, "set", "chain"]) for _ in names]
+    kinds = [None] * n if rng.random() < 0.3 else kinds
     if sum(kind is not None for kind in kinds) > 2:
         kinds = [None, *kinds[1:]]
     where, rising = [], rng.choice([">", ">="])
@@ -66,6 +67,7 @@ def scenario(rng: random.Random) -> Scenario:
         "where": where,
         "key": rng.choice([None, None, "host"]),
         "late": "drop",
+        "shape": rng.choice(SHAPES)[0] if rng.random() < 0.3 else "uniform",
     }
     parts = [Part(name, kind) for name, kind in zip(names, kinds)]
     return Scenario(parts, options, same, rising)
@@ -109,7 +111,7 @@ def check(net: Counter[Any], known: list[tuple[Seen, int, int, Any]], case: Scen
     for name, (payload, le, re) in got.items():
         each = want[name]
         assert abs(payload.confidence - each.confidence) < 1e-9, (said, payload, each)
-        assert (payload.first, payload.last, le, re) == (each.first, each.last, each.last, each.latest + case.options["window"]), (
+        assert (payload.first, payload.last, le, re) == (each.first, each.last, each.le, each.latest + case.options["window"]), (
             said, payload, re, each,
         )  # fmt: skip
     return len(got)
@@ -120,6 +122,26 @@ def interval(rng: random.Random, low: int) -> tuple[int, int, Any, Any]:
     shape, tables = rng.choice(SHAPES if rng.random() < 0.4 else SHAPES[:1])
     n = rng.randint(1, 4) if tables is None else rng.choice(list(tables))
     return low, low + n - 1, shape, None if tables is None else tables[n]
+
+
+def pushed(op: Sequence, items: list[Any], rng: random.Random) -> list[Change]:
+    """Push items in one of the ways that there are."""
+    fit = all(
+        isinstance(item, Change) and item.diff == 1 and getattr(item.le, "shape", op.columns.shape) == op.columns.shape
+        for item in items
+    )
+    if fit and items and rng.random() < 0.7:
+        columns: dict[str, Any] = {name: [getattr(item.payload, name) for item in items] for name in Seen._fields}
+        columns["lower"] = [getattr(item.le, "lower", item.le) for item in items]
+        columns["upper"] = [getattr(item.le, "upper", item.le) for item in items]
+        table = op.push_many(columns)
+        rows = [list(each.tolist() if hasattr(each, "tolist") else each) for each in table.values()]
+        keys = rows[-1] if op.pattern.key else [None] * len(rows[0])
+        return [
+            Change(op.pattern.match(*row[: len(op.pattern.match._fields)]), le, re, diff, key)
+            for row, le, re, diff, key in zip(zip(*rows), table["le"], table["re"], table["diff"], keys)
+        ]
+    return op.push(items[0]) if len(items) == 1 and rng.random() < 0.5 else op.push_many(items)
 
 
 def stream(seed: int) -> int:
@@ -176,7 +198,7 @@ def stream(seed: int) -> int:
         if waiting and rng.random() < 0.5:
             change = waiting.pop()
             items.append(change)
-        out = op.push(items[0]) if len(items) == 1 and rng.random() < 0.5 else op.push_many(items)
+        out = pushed(op, items, rng)
         order = [(change.diff, change.le, change.re) for change in out]
         assert order == sorted(order)
         assert len({change[:3] for change in out}) == len(out), (seed, out)

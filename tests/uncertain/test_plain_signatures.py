@@ -1,4 +1,4 @@
-"""Matches as columns (`plain_signatures`) beside the same one by one (`signatures`): streams too long to enumerate the worlds of."""
+"""Matches as columns (`plain_signatures`) beside the same singly (`signatures`): longer streams than can be enumerated."""
 
 from __future__ import annotations
 

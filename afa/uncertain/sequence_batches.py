@@ -1,0 +1,274 @@
+"""Tables of events into a `Sequence` of plain components as columns, and its matches out as columns; to rows and back.
+
+What does not fit (retractions, events behind a promise, identities that are known, conditions that numpy can't judge as Python
+does) comes row by row, which also says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.conditions.condition import NO_REGISTER
+from afa.rewrite.vectors import vector_of
+from afa.schema import Field
+from afa.state.plain import Unfit, field_columns, ints, keys_in
+from afa.state.states import Column
+from afa.uncertain.distributions import UNIFORM, Shape
+from afa.uncertain.instant_tables import Kinds
+from afa.uncertain.sequence_columns import Block, SequenceColumns, Told
+from afa.uncertain.sequence_events import Entry
+from afa.uncertain.sequence_pattern import SequencePattern
+from afa.uncertain.sequence_tables import Columns
+from afa.uncertain.signatures import Found
+from punctuation.door import Table
+from punctuation.time import FOREVER
+from speculation.rows.row_keys import RowKeys
+
+LARGEST = 1 << 60
+
+
+class Coming(NamedTuple):
+    """The events of a table: by component; how many fit none; the interval of one that is longer than the window."""
+
+    blocks: Sequence[Block]
+    ignored: int
+    long: tuple[int, int] | None
+
+
+class Row(NamedTuple):
+    """An event that was held as columns."""
+
+    identity: Hashable
+    entry: Entry
+
+
+class SequenceBatches:
+    """The way of tables through a `Sequence`.
+
+    Parameters
+    ----------
+    pattern : SequencePattern
+    columns : Columns
+    kinds : Kinds
+    """
+
+    def __init__(self, pattern: SequencePattern, columns: Columns, kinds: Kinds) -> None:
+        self._pattern, self._columns, self._kinds = pattern, columns, kinds
+        known = {field.name: field for field in pattern.schema.fields}
+        names = [*known]
+        self.fit = False
+        """Whether events can be held as columns."""
+        if not pattern.plain or not pattern.schema.scalar or len(pattern.identity) != 1 or not pattern.single_identity:
+            return
+        identity = known[pattern.identity[0]]
+        self._identity, self._by = names.index(identity.name), identity.type
+        self._vectors = [
+            None if each.condition is None else vector_of(each.condition.expr, pattern.schema, NO_REGISTER)
+            for each in pattern.components
+        ]
+        judged = all(self._vectors) if pattern.of is None else known[pattern.of].type is str and not known[pattern.of].optional
+        self.fit = bool(judged) and identity.type in (int, str) and not identity.optional
+
+    # -- in --------------------------------------------------------------------------------------------------------------------
+
+    def coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> Coming | None:
+        """Return a table's events; None: they must come row by row."""
+        fields = self._pattern.schema.fields
+        wanted = {*(field.name for field in fields), self._columns.lower, self._columns.upper}
+        if len(set(table.names)) < len(table.names) or not wanted <= set(table.names):
+            return None
+        try:
+            return self._coming(table, keys, state, promised)
+        except Unfit:
+            return None
+
+    def _coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> Coming | None:
+        pattern, fields = self._pattern, self._pattern.schema.fields
+        names = [self._columns.lower, self._columns.upper, *(["diff"] if "diff" in table.names else [])]
+        lower, upper, *diff = ints(table.take([(name, int, False) for name in names]))
+        n = len(lower)
+        if n == 0 or (diff and (diff[0] != 1).any()) or lower.min() < max(promised, -LARGEST) or upper.max() > LARGEST:
+            return None
+        given = table.take(fields)
+        columns = {field.name: column for field, column in zip(fields, field_columns(given, fields, n))}
+        fitting = self._fitting(columns, n)
+        length = upper - lower + 1
+        if fitting is None or length.min() < 1:
+            return None
+        key = np.zeros(n, np.int64)
+        if pattern.key:
+            of_key = [given[[field.name for field in fields].index(name)] for name in pattern.key]
+            indices, found = keys_in(of_key, pattern.single_key, n)
+            key = keys.numbers(found)[indices]
+        elif not len(keys):
+            keys.number(None)
+        kind = self._kind(length)
+        rows = [np.flatnonzero(mask) for mask in fitting]
+        values = [(column, field) for field, column in zip(fields, columns.values())]
+        if not self._new([_array(*values[self._identity], each) for each in rows], state):
+            return None
+        blocks, serial = [], state.serial
+        low = lower + self._kinds.skips[kind]
+        for each in rows:
+            k = kind[each]
+            own = [_array(column, field, each) for column, field in values]
+            numbers = np.arange(serial, serial + len(each))
+            high = low[each] + self._kinds.lengths[k] - 1
+            blocks.append(Block(key[each], low[each], high, k, lower[each], numbers, own))
+            serial += len(each)
+        long = np.flatnonzero((length > pattern.window) & np.logical_or.reduce(fitting))
+        said = (int(lower[long[0]]), int(upper[long[0]])) if len(long) else None
+        return Coming(blocks, n - sum(map(len, rows)), said)
+
+    def _fitting(self, columns: dict[str, Column], n: int) -> list[Any] | None:
+        """Return for each component which rows fit it; None: some row fits two."""
+        pattern = self._pattern
+        if pattern.of is not None:
+            column = columns[pattern.of]
+            texts = {text: place for place, text in enumerate(column.texts or ())}
+            return [column.values == texts.get(each.value, -1) for each in pattern.components]
+        found = [np.broadcast_to(np.asarray(vector(columns)), n) for vector in self._vectors if vector is not None]
+        once = np.zeros(n, np.bool_)
+        for mask in found:
+            if (once & mask).any():
+                return None
+            once = once | mask
+        return found
+
+    def _kind(self, length: Any) -> Any:
+        """Return the kinds of intervals by their lengths."""
+        shape = self._columns.shape
+        if shape != UNIFORM and shape.name == "weights" and not np.isin(length, (1, len(shape.parameters))).all():
+            raise Unfit
+        if length.max() > LARGEST:
+            raise Unfit
+        if length[0] == length[-1] and (length == length[0]).all():
+            return np.full(len(length), self._number(shape, int(length[0])))
+        lengths, places = np.unique(length, return_inverse=True)
+        return np.array([self._number(shape, int(each)) for each in lengths], np.int64)[places]
+
+    def _number(self, shape: Shape, n: int) -> int:
+        return self._kinds.number(shape if n > 1 else UNIFORM, n)
+
+    def _new(self, identities: Sequence[Any], state: SequenceColumns) -> bool:
+        """Return whether no identity comes twice, or is known."""
+        every = [*identities, *(block.fields[self._identity] for block in state.blocks)]
+        total = sum(map(len, every))
+        if self._by is int:
+            ordered = np.sort(np.concatenate(every))
+            return not (ordered[1:] == ordered[:-1]).any()
+        return len({text for each in every for text in each.tolist()}) == total
+
+    # -- out -------------------------------------------------------------------------------------------------------------------
+
+    def answer(self, table: Table, keys: RowKeys, state: SequenceColumns, gone: Told, come: Told) -> Any:
+        """Return what goes and comes as a table of the kind of the one that came."""
+        told = _ordered(gone).with_more(_ordered(come))
+        latest, window = told.latest, self._pattern.window  # times lie within 2^60, the window may be FOREVER
+        re = np.where(latest > FOREVER - window, FOREVER, latest + np.minimum(window, FOREVER - np.maximum(latest, 0)))
+        diff = np.ones(len(re), np.int64)
+        diff[: len(gone.le)] = -1
+        columns: dict[str, Any] = {}
+        at_first: Any = None
+        for component, block, serials in zip(self._pattern.components, state.blocks, told.serials):
+            at = _places(block.serial, serials)
+            at_first = at if at_first is None else at_first
+            columns[component.name] = block.fields[self._identity][at]
+        columns |= {"confidence": told.confidence, "first": told.first, "last": told.last, "le": told.le, "re": re, "diff": diff}
+        names = [field.name for field in self._pattern.schema.fields]
+        for name in self._pattern.key:
+            columns.setdefault(name, state.blocks[0].fields[names.index(name)][at_first])
+        if table.kind == "dict":
+            return columns
+        import pyarrow as pa
+
+        return table.back(pa.table(columns))
+
+    # -- rows --------------------------------------------------------------------------------------------------------------------
+
+    def rows(self, keys: RowKeys, state: SequenceColumns) -> Iterator[tuple[int, Row]]:
+        """Yield what is held row by row: the serial number, and the event."""
+        take: Any = self._pattern.schema.take
+        make: Any = self._pattern.schema.cls
+        for number, block in enumerate(state.blocks):
+            fields = zip(*(each.tolist() for each in block.fields))
+            rest = zip(block.key.tolist(), block.kind.tolist(), block.lower.tolist(), block.serial.tolist())
+            for values, (key, kind, lower, serial) in zip(fields, rest):
+                payload, (shape, n) = take(make(*values)), self._kinds.shapes[kind]
+                entry = Entry(keys.names[key], number, payload, lower, lower + n - 1, shape)
+                yield serial, Row(self._pattern.identity_of(payload), entry)
+
+    @staticmethod
+    def matches(state: SequenceColumns) -> Iterator[tuple[list[int], Found]]:
+        """Yield the matches that are held: serial numbers, and what is told."""
+        numbers = zip(*(each.tolist() for each in state.told[1:]))
+        for serials, told in zip(state.told.serials.T.tolist(), numbers):
+            yield serials, Found(*told)
+
+    def loaded(self, keys: RowKeys, rows: Sequence[Row], matches: Sequence[tuple[Sequence[Hashable], Found]]) -> SequenceColumns:
+        """Return the state that holds rows, and matches by identities."""
+        pattern, fields = self._pattern, self._pattern.schema.fields
+        blocks, serials, serial = [], dict[Hashable, int](), 0
+        for number in range(len(pattern.components)):
+            of = [row for row in rows if row.entry.component == number]
+            entries = [row.entry for row in of]
+            kind = np.array([self._number(each.shape, each.upper - each.lower + 1) for each in entries], np.int64)
+            lower = np.array([each.lower for each in entries], np.int64)
+            low = lower + self._kinds.skips[kind]
+            everyone = np.arange(len(of))
+            columns = [
+                _array(Column.of([each.payload[i] for each in entries], field), field, everyone) for i, field in enumerate(fields)
+            ]
+            key = np.array([keys.number(each.key) for each in entries], np.int64)
+            high = low + self._kinds.lengths[kind] - 1
+            made = Block(key, low, high, kind, lower, everyone + serial, columns)
+            serials.update(zip([row.identity for row in of], range(serial, serial + len(of))))
+            serial += len(of)
+            blocks.append(made.with_more(made.at(everyone[:0]), self._kinds.ranks) if len(of) else made)
+        if not matches:
+            return SequenceColumns(blocks, Told.empty(len(blocks)), serial)
+        names = np.array([[serials[each] for each in name] for name, _ in matches], np.int64).T
+        confidence, *times = zip(*(found for _, found in matches))
+        told = Told(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
+        return SequenceColumns(blocks, told, serial)
+
+    @property
+    def empty(self) -> SequenceColumns:
+        """What holds nothing."""
+        return self.loaded(RowKeys(), [], [])
+
+
+def table_length(table: Table) -> int:
+    """Return how many rows a table has; 0 if it has no columns."""
+    return len(table.column(table.names[0])) if table.names else 0
+
+
+def _array(column: Column, field: Field, rows: Any) -> Any:
+    """Return some values of a field as an array of their own; of strs, and of what may be None, of objects."""
+    values = column.values[rows]
+    if field.type is str:
+        values = np.array([*(column.texts or ()), None], object)[values]
+    elif field.type is bool:
+        values = values.astype(np.bool_)
+    if column.present is not None:
+        values = values.astype(object)
+        values[~column.present[rows]] = None
+    return values
+
+
+def _ordered(told: Told) -> Told:
+    """Return matches by LE and RE."""
+    return told.at(np.lexsort((told.latest, told.le)))
+
+
+def _places(serials: Any, wanted: Any) -> Any:
+    """Return where serial numbers stand among others."""
+    if not len(wanted):
+        return wanted
+    least = int(serials.min())
+    places = np.zeros(int(serials.max()) - least + 1, np.int64)
+    places[serials - least] = np.arange(len(serials))
+    return places[wanted - least]
