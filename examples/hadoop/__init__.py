@@ -23,7 +23,7 @@ It prints:
 
     19 jobs, 13,035 attempts on 2,986 hosts within 129 minutes.
     Times of jobs and attempts may be off by 0.5 s, samples of the load by 7.5 s: these are derived, one every 15 s.
-    So the papers have it. Some clocks here are off by more: 25 attempts end before their job starts, one of them by 249 s.
+    So the papers have it. Some times here are off by more: 25 attempts end before their job starts, one of them by 249 s.
     200 possible worlds: a confidence is off by 0.035 at most, one standard error.
 
     Which came first? Of 23,084 pairs of neighbouring events of a host 2,391 (10 %) are of different attempts,

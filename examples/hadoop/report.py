@@ -26,7 +26,7 @@ def opening(trace: Trace, worlds: int) -> str:
     return (
         f"{len(trace.jobs)} jobs, {len(attempts.kind):,} attempts on {hosts:,} hosts within {minutes} minutes.\n"
         "Times of jobs and attempts may be off by 0.5 s, samples of the load by 7.5 s: these are derived, one every 15 s.\n"
-        f"So the papers have it. Some clocks here are off by more: {len(early)} attempts end before their job starts, "
+        f"So the papers have it. Some times here are off by more: {len(early)} attempts end before their job starts, "
         f"one of them by {max(early, default=0) / 1000:.0f} s.\n"
         f"{worlds} possible worlds: a confidence is off by {0.5 / worlds**0.5:.3f} at most, one standard error."
     )
