@@ -41,19 +41,17 @@ class Comparison(NamedTuple):
 
 def exactly(study: Study, table: Table) -> set[tuple[Any, ...]]:
     """Return the matches of a run that takes recorded times for right."""
-    columns = {name: column for name, column in table.items() if name not in ("lower", "upper")}
-    return set(_matches(study, study.query.operator().push_many(columns)))
+    return set(_matches(study, study.query.operator().push_many(table)))
 
 
 def in_worlds(study: Study, table: Table, worlds: int, clock: Clock | None = None) -> Matches:
     """Return the confidence of each match: events off by their intervals, each on its own; or by what a clock says."""
     query = study.query
     intervals: dict[str, Any] = {"clock": clock} if clock is not None else {"lower": "lower", "upper": "upper"}
-    left_out = ("lower", "upper") if clock is not None else ("le",)
     operator = Worlds(
         query.automaton, worlds, key=query.key, window=query.window, sequence="id" if study.order else None, tick="ms", **intervals
     )
-    out = operator.push_many({name: column for name, column in table.items() if name not in left_out})
+    out = operator.push_many(table)
     return dict(zip(_matches(study, out), out["confidence"].tolist()))
 
 
@@ -66,8 +64,7 @@ def in_tenths(table: Table) -> Matches:
     operator = Sequence(components, window=15_000 // TENTH, event=Event, key="attempt", identity="id")
     half = (table["upper"] - table["le"]) // TENTH
     middle = table["le"] // TENTH
-    columns = {name: column for name, column in table.items() if name != "le"}
-    out = operator.push_many(columns | {"lower": middle - half, "upper": middle + half})
+    out = operator.push_many(table | {"lower": middle - half, "upper": middle + half})
     return dict(zip(zip(out["attempt"], out["b"], out["d"]), out["confidence"]))
 
 
