@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc, compiled_arc
@@ -15,6 +17,7 @@ from afa.model.automaton import Automaton
 LOGGER = logging.getLogger("afa")
 _told: weakref.WeakValueDictionary[int, Arc] = weakref.WeakValueDictionary()
 """Arcs that were logged, by id: arcs of one name are equal and still two."""
+_said_elsewhere: ContextVar[bool] = ContextVar("said_elsewhere", default=False)
 
 
 def serves(automaton: Automaton, strict: bool) -> bool:
@@ -63,8 +66,19 @@ def admitted(found: CompiledArc, strict: bool) -> CompiledArc:
             raise AutomatonError(f"{wanted} but got {found.arc!r}: {found.role}: {found.why}")
         if _told.get(id(found.arc)) is not found.arc:
             _told[id(found.arc)] = found.arc
-            LOGGER.warning("%r runs in Python, once for each partial match: %s: %s", found.arc, found.role, found.why)
+            if not _said_elsewhere.get():
+                LOGGER.warning("%r runs in Python, once for each partial match: %s: %s", found.arc, found.role, found.why)
     return found
+
+
+@contextmanager
+def known() -> Iterator[None]:
+    """Let the log say nothing of the arcs that are taken within: it was said elsewhere, of those that they are made of."""
+    token = _said_elsewhere.set(True)
+    try:
+        yield
+    finally:
+        _said_elsewhere.reset(token)
 
 
 def know(arcs: Iterable[Arc]) -> None:

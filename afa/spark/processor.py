@@ -192,10 +192,10 @@ class Matcher(StatefulProcessor):
         """Set the bucket's timer where it wants one; returns its time. A timer that the watermark has passed is dropped."""
         begins = self._job.since // 1000  # in a stream that begins before 1970 Spark's watermark is so much later
         wanted = bucket.wakes(max(watermark, 0) + begins)
-        return timed(self._handle, None if wanted is None else wanted - begins, watermark, timer)
+        return set_timer(self._handle, None if wanted is None else wanted - begins, watermark, timer)
 
 
-def timed(handle: StatefulProcessorHandle, wanted: int | None, watermark: int, timer: int) -> int:
+def set_timer(handle: StatefulProcessorHandle, wanted: int | None, watermark: int, timer: int) -> int:
     """Set a bucket's timer, unless the one that is set (or NO_TIMER) calls it early enough; returns its time."""
     if watermark < timer and (wanted is None or timer <= wanted):
         return timer

@@ -2,7 +2,7 @@
 
 A batch is the promise, then the rows: what is late depends on the watermark alone. Equal rows of a batch are added up, and
 retractions go first, so that their order in it, which Spark does not keep, matters nowhere. What can't be taken is looked for by
-halves: a row is told as a fault where the operator refuses it alone.
+halves: a row is told as a fault where the operator refuses it alone. Which arcs run in Python the user's own `Worlds` has told.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.change import Change
+from afa.compiled.fit import known
 from afa.errors import LateEventError, SnapshotError
 from afa.spark.job import Answer, Fault
 from afa.spark.packed_rows import changes_schema
@@ -33,6 +34,7 @@ FORMAT = 1
 class WorldsBucket:
     """The `Worlds` of the keys that share a bucket. ``blob`` is what `save` gave; none: it begins anew."""
 
+    @known()
     def __init__(self, job: WorldsJob, number: int, blob: bytes | None = None) -> None:
         self._job, self._number = job, number
         self._worlds, self._last, self._promised = job.fresh(), BEGINNING, BEGINNING
@@ -41,6 +43,7 @@ class WorldsBucket:
             self._last, self._promised, snapshot = _unpacked(blob)
             self._worlds = self._worlds.resumed(snapshot)
 
+    @known()
     def run(self, events: pa.Table | None, bad: Sequence[dict[str, Any]], promised: int) -> Answer:
         """Take what a batch has for this bucket.
 
@@ -68,6 +71,7 @@ class WorldsBucket:
             found += self._take(rows)
         return Answer([self._table(found)], late, self._faults)
 
+    @known()
     def run_all(self, events: pa.Table | None, bad: Sequence[dict[str, Any]], end: int | None) -> Answer:
         """Take all rows of a static table, in order of their lower ends, with a promise between slices; ``end``: behind them."""
         self._faults = [Fault(self._why(row), f"bucket {self._number}") for row in bad]

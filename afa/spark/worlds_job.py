@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.compiled.fit import known
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import TIMEOUT
 from afa.spark.job import Job, job_of
@@ -66,6 +67,7 @@ class WorldsJob(NamedTuple):
         return pc.add(rows[self.times[-1]], self.behind)
 
 
+@known()
 def worlds_job_of(
     given: Worlds,
     time: str,

@@ -27,7 +27,7 @@ from afa.errors import SnapshotError
 from afa.spark.hashing import bucket_of
 from afa.spark.job import Answer
 from afa.spark.packed_rows import Parts, frame_of, read_parts, settle, written
-from afa.spark.processor import NO_TIMER, numbers_of, timed
+from afa.spark.processor import NO_TIMER, numbers_of, set_timer
 from afa.spark.worlds_bucket import WorldsBucket
 from afa.spark.worlds_job import WorldsJob, check_same
 from punctuation.time import BEGINNING
@@ -94,7 +94,7 @@ class WorldsMatcher(StatefulProcessor):
         done = time.perf_counter()
         state = bucket.save()
         self._write(state, head.stored)
-        timer = timed(self._handle, self._wanted(bucket, watermark), watermark, NO_TIMER if fired else head.timer)
+        timer = set_timer(self._handle, self._wanted(bucket, watermark), watermark, NO_TIMER if fired else head.timer)
         self._head.update(Head(self._recipe, timer, len(state)))
         events = len(parts.bad) + (0 if parts.events is None else parts.events.num_rows)
         numbers = numbers_of(job, number, watermark, events, len(state), len(state), len(blob))

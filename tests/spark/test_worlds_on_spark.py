@@ -188,6 +188,22 @@ def test_what_a_bucket_tells_of_rows_that_it_does_not_take() -> None:
         WorldsBucket(job_with(worlds(), late="stop"), 0).run(as_table(first, LOWER, UPPER), [], ZERO + 3 * SECOND)
 
 
+def test_a_function_that_raises_leaves_out_the_rows_that_it_is_asked_of(caplog: pytest.LogCaptureFixture) -> None:
+    arcs = [
+        Arc("0", "1", lambda e, r: 8 // (e.id - 4) > -9, lambda e, r: Pair(e.id, -1), name="first"),
+        Arc("1", "2", "kind == 'B'"),
+    ]
+    given = Automaton(start="0", final={"2"}, event=Item, register=Pair(), arcs=arcs)
+    options = {**worlds().options, "engine": "interpreted"}
+    some = [Row(n, "x", "B", n, n) for n in range(8)]
+    answer = WorldsBucket(job_with(Worlds(given, **options)), 0).run(as_table(some, LOWER, UPPER), [], 0)
+    ((reason, *where),) = answer.faults
+    assert reason.startswith("integer division or modulo by zero; ")
+    assert where == ["bucket 0", ("x",), ZERO + 4 * SECOND]
+    assert net_in(job_with(worlds()), [answer]) == net_of(Worlds(given, **options), [[as_table(some[:4] + some[5:])]])
+    assert not caplog.records
+
+
 def test_revised_in_one_batch() -> None:
     """A retraction and the event in its place may stand in any order."""
     job, old, new = job_with(worlds()), Row(2, "x", "B", 3, 4), Row(2, "x", "B", 3, 9)
