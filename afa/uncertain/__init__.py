@@ -18,6 +18,7 @@ sequence_line           the events and matches of one key: which matches an even
 signatures              the matches behind one event: lists that grow by one
 interval_propagation    the tightest ranges of their times
 chain_confidence        their confidence, by dynamic programming; event_instants: the instants of one event
+collapsed_closures      one match for all subsets of a closure
 plain_signatures        the same for all matches at once, where each component is one event: as columns
 plain_confidence        their confidences; instant_tables: what is known of the instants of all events of a kind
 sequence_tables         tables in and out, row by row; sequence_snapshot: as bytes

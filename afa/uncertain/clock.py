@@ -81,8 +81,8 @@ class InTicks(NamedTuple):
     granularity: int
     shape: Shape
 
-    def bounds(self, t: Any) -> tuple[Any, Any]:
-        """Return the first and the last instant at which what is dated t may have happened; arrays.
+    def bounds(self, lower: Any, upper: Any) -> tuple[Any, Any]:
+        """Return the first and the last instant at which what is dated so may have happened; arrays.
 
         Raises
         ------
@@ -90,23 +90,24 @@ class InTicks(NamedTuple):
             One lies beyond int64.
         """
         off = self.skew + self.own
-        if len(t) and (int(t.min()) < BEGINNING + off or int(t.max()) > FOREVER - off - self.granularity):
-            raise AfaError(f"expected times that clocks may be off by {off} ticks from but got {int(t.min())} to {int(t.max())}")
-        return t - off, t + (off + self.granularity - 1)
+        if len(lower) and (int(lower.min()) < BEGINNING + off or int(upper.max()) > FOREVER - off - self.granularity):
+            low, high = int(lower.min()), int(upper.max())
+            raise AfaError(f"expected times that clocks may be off by {off} ticks from but got {low} to {high}")
+        return lower - off, upper + (off + self.granularity - 1)
 
     def times(self, t: Any, worlds: Sequence[Any], words: Any, clocks: Any) -> Any:
         """Return the time of each event in each world, shape (worlds, n).
 
         Parameters
         ----------
-        t : array of shape (n,)
+        t : array of shape (n,) or (worlds, n)
             What the clocks say.
         worlds : sequence of three arrays of shape (worlds, 1)
             The worlds' words for skew, own and granularity.
         words, clocks : arrays of shape (n,)
             Those of the events, and of the clocks by which they are dated.
         """
-        found = np.broadcast_to(t, (len(worlds[0]), len(t)))
+        found = np.broadcast_to(t, (len(worlds[0]), t.shape[-1]))
         if self.skew:
             found = found + self.shape.drawn(drawn(worlds[0], clocks), np.int64(2 * self.skew + 1)) - self.skew
         if self.own:

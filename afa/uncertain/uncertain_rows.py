@@ -33,15 +33,17 @@ class Rows(NamedTuple):
         Those of the event's schema but the one that is filled with the LE.
     keys : sequence of (array, list)
         For each column of the key the places of values, and the values.
-    recorded : array of int64
-        What a clock said; else the lower ends.
+    recorded, until : arrays of int64
+        The first and the last instant that were recorded.
     lower, upper, diff : arrays of int64
+        The first and the last instant that are possible, as a clock may be off.
     shape : Shape
     """
 
     fields: dict[str, Column]
     keys: Sequence[tuple[Any, list[Any]]]
     recorded: Any
+    until: Any
     lower: Any
     upper: Any
     diff: Any
@@ -58,8 +60,8 @@ class Rows(NamedTuple):
             for name, each in self.fields.items()
         }
         keys = [(numbers[places], values) for numbers, values in self.keys]
-        recorded, lower, upper, diff = (each[places] for each in (self.recorded, self.lower, self.upper, self.diff))
-        return Rows(fields, keys, recorded, lower, upper, diff, self.shape)
+        recorded, until, lower, upper, diff = (each[places] for each in self[2:7])
+        return Rows(fields, keys, recorded, until, lower, upper, diff, self.shape)
 
 
 class Reading:
@@ -144,23 +146,25 @@ class Reading:
         return self._checked(fields, keys, found[: len(times)], diff, self.shape)
 
     def _checked(self, fields: dict[str, Column], keys: Any, times: Sequence[Any], diff: Any, shape: Shape) -> Rows:
-        recorded = times[0]
-        lower, upper = (recorded, times[-1]) if self.clock is None else self.clock.bounds(recorded)
+        recorded, until = times[0], times[-1]
+        lower, upper = recorded, until
         wrong = np.flatnonzero(lower > upper)
         if len(wrong):
             i = int(wrong[0])
             raise AfaError(f"expected lower <= upper but got lower={lower[i]}, upper={upper[i]} in row {i}")
         if len(upper) and int(upper.max()) == FOREVER:
             raise AfaError(f"expected times below the end of time but got upper={FOREVER}")
+        if self.clock is not None:
+            lower, upper = self.clock.bounds(recorded, until)
         if shape.name == "weights":
-            for n in np.unique(upper - lower + 1).tolist():
+            for n in np.unique(until - recorded + 1).tolist():
                 shape.check(n)
-        return Rows(fields, keys, recorded, lower, upper, diff, shape)
+        return Rows(fields, keys, recorded, until, lower, upper, diff, shape)
 
     # -- changes ---------------------------------------------------------------------------------------------------------------
 
-    def change(self, change: Change, key: Any) -> tuple[Any, int, int, int, int, Shape, Any]:
-        """Return a change of an event: payload, recorded, lower, upper, diff, distribution, key.
+    def change(self, change: Change, key: Any) -> tuple[Any, int, int, int, int, int, Shape, Any]:
+        """Return a change of an event: payload, times as of `Rows`, diff, distribution, key.
 
         Raises
         ------
@@ -174,7 +178,7 @@ class Reading:
         ends = [getattr(payload, name, None) for name in (self.lower, self.upper) if name is not None]
         if change.le is not None:
             at = interval_of(change.le, self.tick)
-        elif self.clock is None and len(ends) == 2 and None not in ends:
+        elif len(ends) == 2 and None not in ends:
             at = interval_of(ends[0], self.tick)._replace(upper=interval_of(ends[1], self.tick).upper, shape=self.shape)
             at = at.ticks(None) if at.lower < at.upper else at._replace(shape=self.shape)
         else:
@@ -182,18 +186,16 @@ class Reading:
                 f"expected an event with a time, insert(event, between(lower, upper)), but got le=None for {payload!r}"
             )
         if self.clock is None:
-            return payload, at.lower, at.lower, at.upper, diff, at.shape, key
-        if at.lower != at.upper:
-            raise ChangeError(f"expected the time that a clock said but got {change.le!r} for {payload!r}")
-        lower, upper = (int(each[0]) for each in self.clock.bounds(np.array([at.lower])))
-        return payload, at.lower, lower, upper, diff, self.shape, key
+            return payload, at.lower, at.upper, at.lower, at.upper, diff, at.shape, key
+        lower, upper = (int(each[0]) for each in self.clock.bounds(np.array([at.lower]), np.array([at.upper])))
+        return payload, at.lower, at.upper, lower, upper, diff, at.shape, key
 
-    def rows_of(self, changes: Sequence[tuple[Any, int, int, int, int, Shape, Any]], single: bool) -> list[Rows]:
+    def rows_of(self, changes: Sequence[tuple[Any, int, int, int, int, int, Shape, Any]], single: bool) -> list[Rows]:
         """Return changes, as `change` gives them, as rows: those of one distribution together."""
         found: list[Rows] = []
         low = 0
         for high in range(1, len(changes) + 1):
-            if high < len(changes) and changes[high][5] == changes[low][5]:
+            if high < len(changes) and changes[high][6] == changes[low][6]:
                 continue
             payloads, *times, shapes, keys = zip(*changes[low:high])
             columns = dict(zip((field.name for field in self.event.fields), zip(*payloads)))
@@ -204,8 +206,8 @@ class Reading:
                 numbers: dict[Any, int] = {}
                 places = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
                 of_keys.append((places, list(numbers)))
-            recorded, lower, upper, diff = (np.array(each, np.int64) for each in times)
-            found.append(Rows(fields, of_keys, recorded, lower, upper, diff, shapes[0]))
+            recorded, until, lower, upper, diff = (np.array(each, np.int64) for each in times)
+            found.append(Rows(fields, of_keys, recorded, until, lower, upper, diff, shapes[0]))
             low = high
         return found
 
@@ -213,25 +215,24 @@ class Reading:
         """Return rows as plain data."""
         columns = [rows.fields[field.name].items(field) for field in self.fields]
         keys = [[places.tolist(), values] for places, values in rows.keys]
-        times = [each.tolist() for each in (rows.recorded, rows.lower, rows.upper, rows.diff)]
+        times = [each.tolist() for each in (rows.recorded, rows.until, rows.lower, rows.upper, rows.diff)]
         return [columns, keys, times, data_of(rows.shape)]
 
     def loaded(self, data: Any) -> Rows:
         """Return the rows that `data` has made plain data of; checked. What are none raise what they may."""
         columns, keys, times, shape = data
-        recorded, lower, upper, diff = (np.array(each, np.int64) for each in times)
+        recorded, until, lower, upper, diff = (np.array(each, np.int64) for each in times)
         n, schema = len(lower), self.event
         payloads = zip(*columns) if columns else [()] * n
         names = [field.name for field in self.fields]
         taken = [schema.take(schema.dated(dict(zip(names, payload)), 0)) for payload in payloads]
         of_key = [(np.array(places, np.int64), values) for places, values in keys]
-        sound = (
-            len(taken) == len(recorded) == len(upper) == len(diff) == n and (lower <= upper).all() and len(keys) == len(self.keys)
-        )
+        lengths = {n, len(taken), len(recorded), len(until), len(upper), len(diff)}
+        sound = len(lengths) == 1 and bool((lower <= upper).all()) and len(keys) == len(self.keys)
         if not sound or any(len(places) != n or not ((places >= 0) & (places < len(values))).all() for places, values in of_key):
             raise ValueError(f"no rows: {data!r}")
         fields = {field.name: Column.of([getattr(each, field.name) for each in taken], field) for field in self.fields}
-        return Rows(fields, of_key, recorded, lower, upper, diff, shape_in(shape))
+        return Rows(fields, of_key, recorded, until, lower, upper, diff, shape_in(shape))
 
     # -- identities, draws -----------------------------------------------------------------------------------------------------
 
@@ -246,7 +247,7 @@ class Reading:
         """Return 64 bits for the identity of each event."""
         if self.identity is None:
             columns = [*rows.fields.values(), *map(_as_column, rows.keys)]
-            return words_of([*columns, Column(rows.lower), Column(rows.upper)], len(rows.lower))
+            return words_of([*columns, Column(rows.recorded), Column(rows.until)], len(rows.lower))
         return words_of([self._column(rows, name) for name in self.identity], len(rows.lower))
 
     def _column(self, rows: Rows, name: str) -> Column:
@@ -259,13 +260,13 @@ class Reading:
 
     def draw(self, rows: Rows, words: Any) -> Any:
         """Return the time of each event in each world, shape (worlds, n)."""
+        found, instants = rows.recorded, rows.until - rows.recorded + 1
+        if (instants > 1).any():
+            found = found + rows.shape.drawn(drawn(self._own, words), instants)
         if self.clock is not None:
             clocks = words_of([self._column(rows, name) for name in self.by], len(rows.lower))
-            return self.clock.times(rows.recorded, self._of_clock, words, clocks)
-        instants = rows.upper - rows.lower + 1
-        if (instants == 1).all():
-            return np.broadcast_to(rows.lower, (len(self._own), len(rows.lower)))
-        return rows.lower + rows.shape.drawn(drawn(self._own, words), instants)
+            return self.clock.times(found, self._of_clock, words, clocks)
+        return np.broadcast_to(found, (len(self._own), len(rows.lower)))
 
 
 def _as_column(key: tuple[Any, list[Any]]) -> Column:

@@ -89,7 +89,7 @@ class Worlds:
     time : str
         The column with the times, where they are certain, or with those that a ``clock`` said.
     clock : Clock, optional
-        How wrong clocks may be.
+        How wrong clocks may be, of times or of intervals.
     shape : str, Shape or sequence of float
         How the instants of an interval are distributed; see `between`.
     identity : str or sequence of str, optional

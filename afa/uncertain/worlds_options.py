@@ -36,8 +36,6 @@ def check_times(lower: Any, upper: Any, clock: Any, shape: Any) -> None:
         raise AfaError(f"expected both ends of intervals but got lower={lower!r}, upper={upper!r}")
     if clock is not None and not isinstance(clock, Clock):
         raise AfaError(f"expected a Clock but got clock={clock!r}")
-    if clock is not None and lower is not None:
-        raise AfaError(f"expected intervals or a clock but got lower={lower!r} and {clock!r}")
     if shape_of(shape).name != "uniform" and lower is None:
         raise AfaError(f"expected intervals, lower= and upper=, for a distribution but got shape={shape!r}; a Clock has its own")
 
