@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from afa.change import Change, put_in_order
 from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.language.query import Query
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
@@ -30,7 +31,7 @@ from afa.uncertain.known_events import KnownEvents
 from afa.uncertain.relevance import LeftOut
 from afa.uncertain.told_tables import match_class, table_of_matches
 from afa.uncertain.uncertain_rows import Reading
-from afa.uncertain.worlds_options import check_times, check_worlds, fields_named
+from afa.uncertain.worlds_options import check_times, check_worlds, fields_named, of_query
 from punctuation import sealed
 from punctuation.door import is_row, table_of
 from punctuation.durations import Duration
@@ -79,9 +80,9 @@ class Worlds:
 
     Parameters
     ----------
-    automaton : Automaton
-        With an event schema. In a world no event of an instant is before another one of it: an ignorable arc passes over an instant
-        if its fence holds of all events there.
+    automaton : Automaton or Query
+        With an event schema. A query says key, window and order itself. In a world no event of an instant is before another one of
+        it: an ignorable arc passes over an instant if its fence holds of all events there.
     worlds : int
         At least 20. A confidence p is off by sqrt(p (1 - p) / worlds), one standard error.
     lower, upper : str, optional
@@ -157,10 +158,14 @@ class Worlds:
         tick: str | None = None,
         threads: int = 1,
     ) -> None:
-        self._said = {name: value for name, value in locals().items() if name not in ("self", "automaton")}
-        self._given = automaton
+        said = {name: value for name, value in locals().items() if name not in ("self", "automaton")}
+        if isinstance(automaton, Query):
+            automaton, more = of_query(automaton, said)
+            said |= more
+            key, window, sequence, tick = (said[name] for name in ("key", "window", "sequence", "tick"))
+        self._said, self._given = said, automaton
         if not isinstance(automaton, Automaton):
-            raise AfaError(f"expected an Automaton but got {automaton!r}")
+            raise AfaError(f"expected an Automaton or a query but got {automaton!r}")
         check_worlds(worlds, threshold, seed)
         check_times(lower, upper, clock, shape)
         self._bounded = bounded(automaton, tick)

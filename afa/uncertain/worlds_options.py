@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from afa.errors import AfaError
+from afa.language.query import Query
+from afa.model.automaton import Automaton
+from afa.operator.keyed import Keyed
+from afa.operator.operator import Operator
 from afa.uncertain.clock import Clock
 from afa.uncertain.distributions import shape_of
 
 FEWEST = 20
 """The fewest worlds: with less a confidence says next to nothing."""
+
+
+def of_query(query: Query, said: Mapping[str, Any]) -> tuple[Automaton, dict[str, Any]]:
+    """Return the automaton of a query, and the options that it says.
+
+    Raises
+    ------
+    AfaError
+        An option is said twice; or stages stand around the query's operator: a negation at its start, AFTER MATCH SKIP.
+    """
+    for name, place in (("key", "its key"), ("window", "WITHIN"), ("sequence", "order=")):
+        if said[name] is not None:
+            raise AfaError(f"expected options beside those of the query but got {name}={said[name]!r}: the query says it ({place})")
+    made = query.operator(postpone=False, tick=said["tick"] or query.tree.tick)
+    if not isinstance(made, (Keyed, Operator)):
+        raise AfaError(
+            f"expected a query of one automaton but got one with a {type(made.stage).__name__} around it: a negation at its start, "
+            f"or AFTER MATCH SKIP"
+        )
+    core = made._core
+    key = None if core.keys is None else core.keys.names[0] if core.keys.single else core.keys.names
+    return core.automaton, {"key": key, "window": core.window, "sequence": core.sequence, "tick": core.tick}
 
 
 def check_worlds(worlds: Any, threshold: Any, seed: Any) -> None:

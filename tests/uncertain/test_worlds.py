@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import afa
 from afa import AfaError, Arc, Automaton, ChangeError, Instant, LateEventError, Punctuation, SnapshotError, insert, retract
 from afa.uncertain import Clock, Worlds, between, weights
 from tests.uncertain import possible_worlds
@@ -277,6 +278,37 @@ def test_a_confidence_below_the_threshold_is_not_told() -> None:
     assert found.payload.confidence >= 0.5
 
 
+class Seen(NamedTuple):
+    type: str
+    host: str
+    load: float
+
+
+QUERY = """
+    PATTERN SEQ(Start a, Load b, End c)
+    WHERE skip_till_next_match(a, b, c) { [host] AND b.load > 0.9 }
+    WITHIN 1 minute
+    RETURN Found(b.load AS load)
+"""
+
+
+def test_a_query() -> None:
+    """Of a host: the load was high between start and end, if the sample lies between them."""
+    query = afa.query(QUERY, event=Seen, tick="s")
+    op = Worlds(query, worlds=500)
+    rows = [("Start", 0.0, 10), ("Load", 0.95, between(8, 22)), ("End", 0.0, 20), ("Load", 0.5, between(0, 5))]
+    (found,) = op.push_many([insert(Seen(kind, "a", load), at) for kind, load, at in rows])
+    assert (found.key, found.payload.load, found.le, found.re) == ("a", 0.95, 20, 70)
+    assert found.payload.confidence == pytest.approx(9 / 15, abs=0.1)
+    with pytest.raises(AfaError, match="expected options beside those of the query but got window=9"):
+        Worlds(query, window=9)
+    choosing = QUERY.replace("SEQ(Start a,", "SEQ(~Stop x, Start a,").replace(
+        "skip_till_next_match(a,", "skip_till_next_match(x, a,"
+    )
+    with pytest.raises(AfaError, match="expected a query of one automaton but got one with a LastBefore around it"):
+        Worlds(afa.query(choosing, event=Seen, tick="s"))
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------------------
 
 
@@ -287,7 +319,7 @@ def _worlds(**options: Any) -> Worlds:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Worlds("A B C"), "expected an Automaton but got 'A B C'"),
+        (lambda: Worlds("A B C"), "expected an Automaton or a query but got 'A B C'"),
         (lambda: _worlds(worlds=19), "expected at least 20 worlds but got worlds=19"),
         (
             lambda: _worlds(worlds=100, threshold=0.001),
