@@ -12,7 +12,7 @@ points. What is impossible has a mass of exactly 0, and an event that can't matt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +89,10 @@ def extend(before: Mass, link: Link, span: tuple[int, int] | None = None) -> Mas
     """Return the mass with one more component behind."""
     low, high = span or link.span
     t = np.arange(low, high + 1)
-    if link.closure or link.competitors:
-        mass = _through(before, link, t)
+    if link.closure:
+        mass = through(before, t, lambda s: _latest_of(link.events, s, low, high))
+    elif link.competitors:
+        mass = through(before, t, lambda s: _free(link.competitors or (), s, t[None, :]))
     else:
         sums = np.concatenate([np.zeros((len(before.mass), 1)), np.cumsum(before.mass, axis=1)], axis=1)
         mass = sums[:, np.clip(t - before.low, 0, before.mass.shape[1])]
@@ -138,14 +140,54 @@ def confidence(links: Sequence[Link], window: int, spans: Sequence[tuple[int, in
     return total
 
 
-def _through(before: Mass, link: Link, t: Any) -> Any:
-    """Return the mass behind a component, through a table of the times before and behind it; a few times before at once."""
+class Growing(NamedTuple):
+    """An interchangeable closure that grows by one event: what `extend` makes anew of all its events.
+
+    Parameters
+    ----------
+    before : Mass, optional
+        Of what stands before it.
+    s, m : arrays
+        The times before it, as a column, and those that its latest event may have, as a row.
+    none, some : arrays, shape (times before, times)
+        The probability that all its events lie behind s and before m; and that they do with the latest of them at m.
+    """
+
+    before: Mass | None
+    s: Any
+    m: Any
+    none: Any
+    some: Any
+
+    @classmethod
+    def of(cls, before: Mass | None, low: int, high: int) -> Growing:
+        """Return an empty one behind what stands before it, of events that lie between two times."""
+        s = np.array([[low - 1]]) if before is None else before.low + np.arange(before.mass.shape[1])[:, None]
+        m = np.arange(low, high + 1)[None, :]
+        return cls(before, s, m, (s < m).astype(np.float64), np.zeros((len(s), m.shape[1])))
+
+    def with_more(self, event: Instants) -> Growing:
+        """Return it with one more event."""
+        at, until = event.at(self.m), event.at_most(self.m - 1)
+        below = np.maximum(until - event.at_most(self.s), 0.0)
+        return self._replace(none=self.none * below, some=self.some * (below + at) + self.none * at)
+
+    def mass(self, link: Link) -> Mass:
+        """Return the mass with it as the last component."""
+        (low, high), start = link.span, int(self.m[0, 0])
+        some = self.some[:, low - start : high - start + 1]
+        if self.before is None:
+            return Mass(low, some)
+        return Mass(low, (self.before.mass[0, :, None] * some).sum(axis=0)[None, :])
+
+
+def through(before: Mass, t: Any, table_of: Callable[[Any], Any]) -> Any:
+    """Return the mass behind a component, through a table of the times before and behind it, of a few times before at once."""
     rows, times = before.mass.shape
     step = max(1, MOST // len(t))
     mass = np.zeros((rows, len(t)))
     for start in range(0, times, step):
-        s = np.arange(before.low + start, before.low + min(start + step, times))[:, None]
-        table = _latest_of(link.events, s, int(t[0]), int(t[-1])) if link.closure else _free(link.competitors or (), s, t[None, :])
+        table = table_of(np.arange(before.low + start, before.low + min(start + step, times))[:, None])
         if rows == 1:
             mass[0] += (before.mass[0, start : start + step, None] * table).sum(axis=0)
         else:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as ListOf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.change import Change, put_in_order
-from afa.errors import ChangeError
+from afa.errors import AfaError, ChangeError
 from afa.journal import Journal
 from afa.model.copies import as_diff
 from afa.schema import as_ticks
 from afa.uncertain import sequence_snapshot, sequence_tables
+from afa.uncertain.collapsed_closures import place_of, subsets
 from afa.uncertain.event_instants import Instants
 from afa.uncertain.instant_tables import Kinds
 from afa.uncertain.interval import Between, interval_of
 from afa.uncertain.sequence_batches import Row, SequenceBatches, table_length
 from afa.uncertain.sequence_columns import SequenceColumns
 from afa.uncertain.sequence_events import Entry, SequenceEvents
-from afa.uncertain.sequence_line import Line, Revised
-from afa.uncertain.sequence_pattern import ANY, SequencePattern
+from afa.uncertain.sequence_line import Line, Revised, name_of
+from afa.uncertain.sequence_pattern import ANY, ONE, SequencePattern
 from afa.uncertain.signatures import Found, Standing
 from punctuation.calls import Calls, Member, whole
 from punctuation.door import Table, is_table, table_of
@@ -98,6 +99,9 @@ class Sequence(Member):
     where : str or sequence of str
         Constraints between components: ``a.task == c.task``; ``b[i].value >= b[i-1].value`` makes the closure b a chain, whose
         events follow one another. See `afa.uncertain.sequence_where`.
+    collapsed : bool
+        Tell one match for all subsets of an interchangeable closure: with all events that may be in it, ``subsets``, and as its
+        confidence the probability that there is at least one; `expand` yields the subsets.
     late : "raise" or "drop" or callable
         What becomes of a change of an event whose lower end lies below a promise.
     tick : str, optional
@@ -143,6 +147,7 @@ class Sequence(Member):
         identity: str | ListOf[str] | None = None,
         key: str | ListOf[str] | None = None,
         where: str | ListOf[str] = (),
+        collapsed: bool = False,
         late: Policy = "raise",
         tick: str | None = None,
         lower: str = "lower",
@@ -150,7 +155,11 @@ class Sequence(Member):
         shape: Any = "uniform",
     ) -> None:
         self.tick = None if tick is None else unit_of(tick, what="tick=")
-        self.pattern = SequencePattern(components, of, event, strategy, window, threshold, identity, key, where, self.tick)
+        self.pattern = SequencePattern(
+            components, of, event, strategy, window, threshold, identity, key, where, self.tick, collapsed
+        )
+        self._collapsed = place_of(self.pattern) if self.pattern.collapsed else -1
+        self._single: Any = NamedTuple("Match", [(name, Any) for name in self.pattern.match._fields if name != "subsets"])  # type: ignore[misc]
         self.columns = sequence_tables.columns_of(lower, upper, shape)
         self._journal = Journal()
         self._late = Late(late)
@@ -391,7 +400,8 @@ class Sequence(Member):
 
     def _told(self, key: Hashable, name: Any, found: Found, diff: int) -> Change:
         confidence, first, last, le, latest = found
-        payload = self.pattern.match(*name, confidence, first, last)
+        subsets = [2 ** len(name[self._collapsed]) - 1] if self.pattern.collapsed else []
+        payload = self.pattern.match(*name, *subsets, confidence, first, last)
         return Change(payload, le, min(latest + self.pattern.window, FOREVER), diff, key)
 
     def _forget(self) -> None:
@@ -412,6 +422,35 @@ class Sequence(Member):
                 self._journal.drop(self._standing, event.identity)
             if line.empty:
                 self._journal.drop(self._lines, key)
+
+    def expand(self, match: Any, key: Hashable = None) -> Iterator[Any]:
+        """Yield the matches that a collapsed one stands for, the most probable one first, as they are asked for.
+
+        Parameters
+        ----------
+        match : Match or Change
+            One in force whose events are held: no promise has passed the last window of its first event.
+
+        Raises
+        ------
+        AfaError
+            The operator collapses nothing, or an event of the match is not held.
+        """
+        if not self.pattern.collapsed:
+            raise AfaError("expected a collapsed match, of an operator with collapsed=True, but got one of an operator without")
+        match, key = (match.payload, match.key) if isinstance(match, Change) else (match, key)
+        return self._calls.call(self._expanded, match, key)
+
+    def _expanded(self, match: Any, key: Hashable) -> Iterator[Any]:
+        self._by_rows()
+        held = self._standing
+        chosen = [(part,) if each.kind == ONE else part for each, part in zip(self.pattern.components, match)]
+        missing = [each for of in chosen for each in of if each not in held or held[each][0] != key]
+        if missing:
+            raise AfaError(f"expected a match whose events are held but got one with {missing[0]!r}, which is not")
+        signature = tuple(tuple(held[each][2] for each in of) for of in chosen)
+        near, told = self._lines[key].near(signature[0][0]), self._single
+        return (told(*name_of(self.pattern, each), *found[:3]) for each, found in subsets(self.pattern, near, signature))
 
     # -- what is held ----------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import numpy as np
 from sortedcontainers import SortedDict
 
 from afa.journal import Journal
+from afa.uncertain.collapsed_closures import CollapsedSearch
 from afa.uncertain.instant_tables import Events, Kinds
 from afa.uncertain.plain_signatures import PlainSearch
 from afa.uncertain.sequence_pattern import CLOSURE, ONE, SequencePattern
@@ -100,7 +101,8 @@ class Line:
         """Find the matches of each anchor, one by one."""
         matches, pruned = [], 0
         for anchor in anchors:
-            search = Search(self._pattern, self._near(anchor))
+            near = self.near(anchor)
+            search = CollapsedSearch(self._pattern, near) if self._pattern.collapsed else Search(self._pattern, near)
             matches.append({name_of(self._pattern, signature): found for signature, found in search.matches(anchor)})
             pruned += search.pruned
         return matches, pruned
@@ -146,7 +148,8 @@ class Line:
         self._journal.drop(self.matches, anchor.place)
         return [Revised(name, found, -1) for name, found in old.items()]
 
-    def _near(self, anchor: Standing) -> list[list[Standing]]:
+    def near(self, anchor: Standing) -> list[list[Standing]]:
+        """Return the events of each component that may be in a world with an anchor, within a window."""
         window = self._pattern.window
         low, high = anchor.instants.low, anchor.instants.high + window - 1
         if self._pattern.components[0].kind == CLOSURE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from keyword import iskeyword
@@ -18,6 +19,7 @@ ONE, CHAIN, CLOSURE = "one event", "chain", "closure"
 """The kinds of components: one event; a Kleene closure in order; one in which any order counts."""
 ANY, NEXT = "skip_till_any", "skip_till_next"
 TOLD = ("confidence", "first", "last")
+OURS = ("subsets", *TOLD)
 
 
 class Component(NamedTuple):
@@ -34,7 +36,7 @@ class SequencePattern:
 
     Parameters
     ----------
-    components, of, event, strategy, window, threshold, identity, key, where, tick
+    components, of, event, strategy, window, threshold, identity, key, where, tick, collapsed
         As of `afa.uncertain.Sequence`.
     """
 
@@ -50,6 +52,7 @@ class SequencePattern:
         key: str | Sequence[str] | None,
         where: str | Sequence[str],
         tick: str | None,
+        collapsed: bool = False,
     ) -> None:
         self.schema = Schema.of(event, "event")
         if self.schema.instant is not None:
@@ -82,7 +85,10 @@ class SequencePattern:
             [each for each in self.constraints if not each.chain and each.earlier is not None and each.later == n]
             for n in range(len(bare))
         ]
-        self.match: Any = NamedTuple("Match", [(name, Any) for name in (*bare, *TOLD)])  # type: ignore[misc]
+        self.collapsed = bool(collapsed)
+        """Whether the subsets of a closure are told as one match."""
+        told = (*bare, "subsets", *TOLD) if collapsed else (*bare, *TOLD)
+        self.match: Any = NamedTuple("Match", [(name, Any) for name in told])  # type: ignore[misc]
         self.plain = not self.constraints and not any(kleene)
         """Whether each component is one event, and nothing but times relates them."""
 
@@ -163,13 +169,27 @@ class SequencePattern:
         """Return whether an event of a chain may stand behind another one."""
         return all(each.holds(after, before) for each in self._chains[number])
 
+    def without(self, place: int) -> SequencePattern:
+        """Return the pattern without a component, and what is said of it."""
+        made = copy.copy(self)
+        made.components = tuple(each for number, each in enumerate(self.components) if number != place)
+
+        def moved(each: Any) -> Any:
+            return each._replace(earlier=None if each.earlier is None else each.earlier - (each.earlier > place))
+
+        for name in ("_own", "_chains", "_pairs"):
+            kept = [of for number, of in enumerate(getattr(self, name)) if number != place]
+            setattr(made, name, [[moved(each) for each in of if each.earlier != place] for of in kept])
+        return made
+
     @property
     def said(self) -> list[Any]:
         """What a snapshot says of it."""
         return [
             [[name, kind, value, condition and condition.text] for name, kind, value, condition in self.components],
             [each.text for each in self.constraints],
-            self.of, self.next, self.window, self.threshold, list(self.identity), list(self.key), self.schema.describe(),
+            self.of, self.next, self.window, self.threshold, list(self.identity), list(self.key),
+            self.schema.describe(), self.collapsed,
         ]  # fmt: skip
 
 
@@ -194,8 +214,8 @@ def _check_names(names: Sequence[str]) -> None:
     for number, name in enumerate(names):
         if not name.isidentifier() or iskeyword(name) or name.startswith("_"):
             raise AfaError(f"expected a name for the field of a match but got {name!r}; give a mapping of names to conditions")
-        if name in TOLD:
-            raise AfaError(f"expected a name beside {', '.join(TOLD)} but got the component {name!r}")
+        if name in OURS:
+            raise AfaError(f"expected a name beside {', '.join(OURS)} but got the component {name!r}")
         if name in names[:number]:
             raise AfaError(f"expected each component once but got {name!r} twice; an event fits one, or use Worlds")
 

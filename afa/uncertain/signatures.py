@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
-from afa.uncertain.chain_confidence import Link, Mass, begin, confidence, extend
+from afa.uncertain.chain_confidence import Growing, Link, Mass, begin, confidence, extend
 from afa.uncertain.event_instants import Instants
 from afa.uncertain.interval_propagation import NEVER, Ceiling, Order, tightest
-from afa.uncertain.sequence_pattern import CHAIN, CLOSURE, ONE, SequencePattern
+from afa.uncertain.sequence_pattern import CLOSURE, ONE, SequencePattern
 
 MOST = 100_000
 """The most lists of events that are looked at behind one anchor."""
@@ -57,16 +57,23 @@ Signature = tuple[tuple[Standing, ...], ...]
 """For each component the events that stand for it: one, a chain in its order, or a closure in the order of places."""
 
 
-class _Prefix(NamedTuple):
+class Prefix(NamedTuple):
     """A list of events: what stands for the components so far, of which the last may grow.
 
-    ``mass``: of all that is chosen, ``before``: without the last component.
+    Parameters
+    ----------
+    chosen : Signature
+    links : sequence of Link
+    mass : Mass
+        Of all that is chosen.
+    growing : Growing, optional
+        The last component, where it is an interchangeable closure.
     """
 
     chosen: Signature
     links: tuple[Link, ...]
     mass: Mass
-    before: Mass | None
+    growing: Growing | None = None
 
 
 class Search:
@@ -77,6 +84,8 @@ class Search:
     pattern : SequencePattern
     near : sequence of sequence of Standing
         For each component.
+    only : sequence of set of Standing places, optional
+        The events that may be chosen for each component; others still lie in between.
 
     Attributes
     ----------
@@ -84,8 +93,10 @@ class Search:
         Lists that were ended early: by the threshold, or as another event is always next.
     """
 
-    def __init__(self, pattern: SequencePattern, near: Sequence[Sequence[Standing]]) -> None:
-        self._pattern, self._near = pattern, near
+    def __init__(
+        self, pattern: SequencePattern, near: Sequence[Sequence[Standing]], only: Sequence[set[Any]] | None = None
+    ) -> None:
+        self._pattern, self._near, self._only = pattern, near, only
         self.pruned = self._lists = 0
 
     def matches(self, anchor: Standing) -> Iterator[tuple[Signature, Found]]:
@@ -96,11 +107,27 @@ class Search:
         AfaError
             There are too many lists of events.
         """
-        link = Link([anchor.instants], closure=self._pattern.components[0].kind == CLOSURE)
-        yield from self._from(_Prefix(((anchor,),), (link,), begin(link), None))
+        for prefix, found in self.complete(anchor):
+            yield prefix.chosen, found
 
-    def _from(self, prefix: _Prefix) -> Iterator[tuple[Signature, Found]]:
-        """Yield the matches that begin with a list."""
+    def complete(self, anchor: Standing) -> Iterator[tuple[Prefix, Found]]:
+        """Yield the lists that are matches. Raises as `matches`."""
+        todo = [self._first(anchor)]
+        while todo:
+            prefix = todo.pop()
+            found = self._found(prefix)
+            if found is not None:
+                yield prefix, found
+            todo.extend(self._longer(prefix))
+
+    def _first(self, anchor: Standing) -> Prefix:
+        if self._pattern.components[0].kind != CLOSURE:
+            link = Link([anchor.instants])
+            return Prefix(((anchor,),), (link,), begin(link))
+        return self._closure(None, (), (), [anchor])
+
+    def _longer(self, prefix: Prefix) -> Iterator[Prefix]:
+        """Yield the lists with one more event that some world has, and whose confidence may be above the threshold."""
         self._lists += 1
         if self._lists > MOST:
             raise AfaError(
@@ -108,73 +135,95 @@ class Search:
                 f"raise threshold=, shorten window=, or ask for collapsed=True"
             )
         number = len(prefix.chosen)
+        longer: list[Iterator[Prefix]] = []
         if self._pattern.components[number - 1].kind != ONE:
-            yield from self._more(prefix, number - 1)
+            longer.append(self._more(prefix, number - 1))
         if number < len(self._pattern.components):
-            yield from self._next(prefix, number)
-            return
-        found = self._told(prefix)
-        if found is not None and found.confidence > self._pattern.threshold:
-            yield prefix.chosen, found
-
-    def _more(self, prefix: _Prefix, number: int) -> Iterator[tuple[Signature, Found]]:
-        """Add one more event of the last component, which is a closure."""
-        *earlier, group = prefix.chosen
-        chain = self._pattern.components[number].kind == CHAIN
-        for each in self._near[number]:
-            if chain:
-                if each in group or not self._pattern.follows(number, group[-1].payload, each.payload):
-                    continue
-            elif each.place <= group[-1].place:
+            longer.append(self._next(prefix, number))
+        for each in itertools.chain(*longer):
+            if not each.mass.mass.any():
                 continue
+            if each.mass.total <= self._pattern.threshold:
+                self.pruned += 1
+                continue
+            yield each
+
+    def _more(self, prefix: Prefix, number: int) -> Iterator[Prefix]:
+        """Yield lists with one more event of the last component, which is a closure."""
+        *earlier, group = prefix.chosen
+        for each in self._may(number):
             if not self._pattern.goes_with(earlier, number, each.payload):
                 continue
-            chosen = (*earlier, (*group, each))
-            if chain:
+            if prefix.growing is not None:
+                if each.place > group[-1].place:
+                    yield self._closure(prefix.growing, tuple(earlier), prefix.links[:-1], [*group, each])
+            elif each not in group and self._pattern.follows(number, group[-1].payload, each.payload):
                 link = Link([each.instants])
-                yield from self._checked(_Prefix(chosen, (*prefix.links, link), extend(prefix.mass, link), prefix.before))
-                continue
-            link = Link([*prefix.links[-1].events, each.instants], closure=True)
-            mass = begin(link) if prefix.before is None else extend(prefix.before, link)
-            yield from self._checked(_Prefix(chosen, (*prefix.links[:-1], link), mass, prefix.before))
+                yield Prefix((*earlier, (*group, each)), (*prefix.links, link), extend(prefix.mass, link))
 
-    def _next(self, prefix: _Prefix, number: int) -> Iterator[tuple[Signature, Found]]:
-        """Add the first event of one more component."""
+    def _next(self, prefix: Prefix, number: int) -> Iterator[Prefix]:
+        """Yield lists with the first event of one more component."""
         kind = self._pattern.components[number].kind
+        if kind != ONE or not self._pattern.next:
+            for each in self._may(number):
+                if not self._pattern.goes_with(prefix.chosen, number, each.payload):
+                    continue
+                if kind == CLOSURE:
+                    yield self._closure(self._empty(prefix.mass, number), prefix.chosen, prefix.links, [each])
+                else:
+                    yield self._one_more(prefix, each, Link([each.instants]))
+            return
         fitting = [each for each in self._near[number] if self._pattern.goes_with(prefix.chosen, number, each.payload)]
-        following = self._pattern.next and kind == ONE
         high = prefix.mass.latest
-        latest = min((each.instants.high for each in fitting if each.instants.low > high), default=NEVER) if following else NEVER
+        latest = min((each.instants.high for each in fitting if each.instants.low > high), default=NEVER)
         for each in fitting:
+            if self._only is not None and each.place not in self._only[number]:
+                continue
             if each.instants.low > latest:
                 self.pruned += 1
                 continue
-            rivals = [other.instants for other in fitting if other is not each] if following else None
-            link = Link([each.instants], rivals, kind == CLOSURE)
-            chosen, links = (*prefix.chosen, (each,)), (*prefix.links, link)
-            yield from self._checked(_Prefix(chosen, links, extend(prefix.mass, link), prefix.mass))
+            rivals = [other.instants for other in fitting if other is not each]
+            yield self._one_more(prefix, each, Link([each.instants], rivals))
 
-    def _checked(self, longer: _Prefix) -> Iterator[tuple[Signature, Found]]:
-        """Go on with a longer list, if some world has it, and its confidence may be above the threshold."""
-        if not longer.mass.mass.any():
-            return
-        if longer.mass.total <= self._pattern.threshold:
-            self.pruned += 1
-            return
-        yield from self._from(longer)
+    @staticmethod
+    def _one_more(prefix: Prefix, event: Standing, link: Link) -> Prefix:
+        return Prefix((*prefix.chosen, (event,)), (*prefix.links, link), extend(prefix.mass, link))
 
-    def _told(self, prefix: _Prefix) -> Found | None:
-        window, links = self._pattern.window, prefix.links
-        shape = Shape(links)
-        ranges = shape.ranges(window)
-        if ranges is None:
+    def _empty(self, before: Mass | None, number: int) -> Growing:
+        near = self._near[number]
+        return Growing.of(before, min(each.instants.low for each in near), max(each.instants.high for each in near))
+
+    def _closure(self, growing: Growing | None, chosen: Signature, links: tuple[Link, ...], group: Sequence[Standing]) -> Prefix:
+        """Return a list whose last component is a closure that has grown by the last of its events."""
+        grown = (growing or self._empty(None, 0)).with_more(group[-1].instants)
+        link = Link([each.instants for each in group], closure=True)
+        return Prefix((*chosen, tuple(group)), (*links, link), grown.mass(link), grown)
+
+    def _may(self, number: int) -> Iterator[Standing]:
+        """Yield the events that may be chosen for a component."""
+        for each in self._near[number]:
+            if self._only is None or each.place in self._only[number]:
+                yield each
+
+    def _found(self, prefix: Prefix) -> Found | None:
+        """Return what is told of a list; None: it is no match, or not above the threshold."""
+        if len(prefix.chosen) < len(self._pattern.components):
             return None
-        first, last = min(ranges[u][0] for u in shape.firsts), max(ranges[v][1] for v in shape.lasts)
-        lifetime = shape.lifetime(window)
-        if links[-1].span[1] - min(each.low for each in links[0].events) < window:
-            return Found(prefix.mass.total, first, last, *lifetime)
+        found = found_of(prefix.links, self._pattern.window, prefix.mass.total)
+        return found if found is not None and found.confidence > self._pattern.threshold else None
+
+
+def found_of(links: Sequence[Link], window: int, total: float | None = None) -> Found | None:
+    """Return what is told of a signature; None: no world has it. ``total``: its confidence but for the window, if it is known."""
+    shape = Shape(links)
+    ranges = shape.ranges(window)
+    if ranges is None:
+        return None
+    first, last = min(ranges[u][0] for u in shape.firsts), max(ranges[v][1] for v in shape.lasts)
+    if links[-1].span[1] - min(each.low for each in links[0].events) >= window:
         spans = [(max(ranges[u][0] for u in of), max(ranges[u][1] for u in of)) for of in shape.of_links]
-        return Found(confidence(links, window, spans, (first, shape.latest)), first, last, *lifetime)
+        total = confidence(links, window, spans, (first, shape.latest))
+    return Found(confidence(links, window) if total is None else total, first, last, *shape.lifetime(window))
 
 
 class Shape:

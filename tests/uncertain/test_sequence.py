@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import logging
 import random
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from afa.uncertain.chain_confidence import Link, confidence
 from afa.uncertain.distributions import UNIFORM
 from afa.uncertain.event_instants import Instants
 from afa.uncertain.interval_propagation import Order, tightest
-from tests.uncertain.sequence_oracle import Known, Part, enumerated
+from tests.uncertain.sequence_oracle import Known, Part, enumerated, worlds
 from tests.uncertain.sequence_worlds import Seen, stream
 
 
@@ -188,7 +190,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: sequence(["a", "a"]), "expected each component once but got 'a' twice; an event fits one, or use Worlds"),
     (lambda: sequence(["a-b"]), "expected a name for the field of a match but got 'a-b'; give a mapping"),
-    (lambda: sequence(["first"]), "expected a name beside confidence, first, last but got the component 'first'"),
+    (lambda: sequence(["first"]), "expected a name beside subsets, confidence, first, last but got the component 'first'"),
     (lambda: sequence([]), r"expected the names of components but got components=\[\]"),
     (lambda: sequence("abc"), "expected a list of names, or a mapping of names to conditions, but got components='abc'"),
     (lambda: sequence(["a"], of=None), "expected of=, the field whose value is the name of a component, but got of=None"),
@@ -237,10 +239,6 @@ BAD: list[tuple[Callable[[], Any], str]] = [
         r"expected a retraction under the interval of its insertion but got .*shape=uniform\) and .*shape=triangular\(0\.5\)\)",
     ),
     (lambda: sequence().push_many({"kind": ["a"], "id": [1]}), "expected a column 'host' but got 'kind', 'id'"),
-    (
-        lambda: sequence(["a+"], window=100).push_many([came("a", n, n, n) for n in range(20)]),
-        "expected at most 100,000 lists of events behind one but got more, behind 0; raise threshold=",
-    ),
 ]
 
 
@@ -248,6 +246,12 @@ BAD: list[tuple[Callable[[], Any], str]] = [
 def test_bad_input(make: Callable[[], Any], said: str) -> None:
     with pytest.raises(AfaError, match=said):
         make()
+
+
+def test_too_many_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("afa.uncertain.signatures.MOST", 500)
+    with pytest.raises(AfaError, match="expected at most 500 lists of events behind one but got more, behind 0; raise threshold="):
+        sequence(["a+"], window=100).push_many([came("a", n, n, n) for n in range(20)])
 
 
 def test_a_new_interval_may_come_before_the_old_one_goes() -> None:
@@ -467,3 +471,93 @@ def test_a_call_that_fails_leaves_columns_as_they_were() -> None:
     assert op._state is state
     assert op.statistics.held == 2
     assert [change.payload[:2] for change in op.push(came("b", 3, 5, 6))] == [(1, 3)]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_collapsed_match_stands_for_its_subsets(seed: int) -> None:
+    """Beside the operator that tells each subset, and beside enumeration: whether there is at least one."""
+    rng = random.Random(seed)
+    names = rng.choice([["a", "b+", "c"], ["a", "b+"], ["a", "c", "b+"], ["a", "b+", "c", "d"]])
+    strategy = rng.choice(["skip_till_any", "skip_till_next"]) if names[-1] == "b+" else "skip_till_any"
+    where = rng.choice([[], ["a.task == b.task"], [f"b.value >= {names[-1][0]}.value"] if names[-1] != "b+" else []])
+    window = rng.choice([3, 5, 20])
+    options: dict[str, Any] = {"strategy": strategy, "window": window, "where": where}
+    items, known = [], []
+    kinds = [name[0] for name in names]
+    for number in range(6):
+        kind = rng.choice([*kinds, "b"])
+        low, n = rng.randint(0, 6), rng.randint(1, 4)
+        items.append(came(kind, number, low, low + n - 1, task=rng.randrange(2), value=rng.randrange(2)))
+        known.append(Known(number, kinds.index(kind), low, (1,) * n, items[-1].payload))
+    single, op = sequence(names, **options), sequence(names, collapsed=True, **options)
+    subsets = {change.payload: change for change in single.push_many(items)}
+    collapsed = op.push_many(items)
+    place = names.index("b+")
+
+    def fits(i: int, x: Any, j: int, y: Any) -> bool:
+        if not where:
+            return True
+        if "task" in where[0]:
+            return bool((kinds[i], kinds[j]) != ("a", "b") or x.task == y.task)
+        return bool((i, j) != (place, len(kinds) - 1) or x.value >= y.value)
+
+    parts = [Part(name[0], "set" if name == "b+" else None) for name in names]
+    some = at_least_one_of(known, parts, window, strategy, fits, place)
+    assert {change.payload[:place] + change.payload[place + 1 : len(names)] for change in collapsed} == set(some)
+    for change in collapsed:
+        match = change.payload
+        of = {each for each in subsets if all(each[i] == match[i] for i in range(len(names)) if i != place)}
+        assert set(match[place]) == {each for one in of for each in one[place]}
+        assert match.subsets == 2 ** len(match[place]) - 1 >= len(of)
+        assert match.confidence == pytest.approx(float(some[match[:place] + match[place + 1 : len(names)]]), abs=1e-9)
+        assert (match.first, match.last) == (min(each.first for each in of), max(each.last for each in of))
+        assert change.le == max(subsets[each].le for each in of)
+        expanded = list(op.expand(change))
+        assert set(expanded) == of
+        assert all(a.confidence >= b.confidence - 1e-12 for a, b in itertools.pairwise(expanded))
+
+
+def at_least_one_of(known: Any, parts: Any, window: int, strategy: str, fits: Any, place: int) -> dict[Any, Any]:
+    """How probable it is that any subset of the closure makes a match, by what else is in it."""
+    found: dict[Any, Any] = Counter()
+    times, weight = worlds(known)
+    for world in range(len(weight)):
+        there = [each._replace(lower=int(at[world]), weights=(1,)) for each, at in zip(known, times)]
+        names = {name[:place] + name[place + 1 :] for name in enumerated(there, parts, window, strategy, fits)}
+        for name in names:
+            found[name] += Fraction(int(weight[world]), int(weight.sum()))
+    return found
+
+
+def test_a_collapsed_match_of_many_subsets_is_expanded_lazily() -> None:
+    op = sequence(["a", "b+", "c"], collapsed=True, window=200)
+    (found,) = op.push_many([came("a", 0, 0, 0), *(came("b", n, n, n + 80) for n in range(1, 60)), came("c", 99, 100, 120)])
+    assert found.payload.subsets == 2**59 - 1
+    likely = op.expand(found)
+    confidences = [next(likely).confidence for _ in range(100)]
+    assert all(a >= b - 1e-12 for a, b in itertools.pairwise(confidences))
+    op.push(gone("c", 99, 100, 120))
+    with pytest.raises(AfaError, match="expected a match whose events are held but got one with 99, which is not"):
+        op.expand(found)
+
+
+@pytest.mark.parametrize(
+    ("names", "strategy", "said"),
+    [
+        (
+            ["a", "b"],
+            "skip_till_any",
+            "expected one closure without an order, behind another component, for collapsed=True but got none",
+        ),
+        (["a+", "b"], "skip_till_any", "for collapsed=True but got a"),
+        (["a", "b+", "c+"], "skip_till_any", "for collapsed=True but got b, c"),
+        (["a", "b+", "c"], "skip_till_next", "expected strategy='skip_till_any', or a closure at the end, .* got b before another"),
+    ],
+)
+def test_what_can_not_be_collapsed(names: list[str], strategy: str, said: str) -> None:
+    with pytest.raises(AfaError, match=said):
+        sequence(names, strategy=strategy, collapsed=True)
+    with pytest.raises(
+        AfaError, match="expected a collapsed match, of an operator with collapsed=True, but got one of an operator"
+    ):
+        sequence(names, strategy=strategy).expand(None)
