@@ -229,7 +229,7 @@ class Confidences(Member):
     def data(self) -> list[Any]:
         """Return what is held as plain data."""
         held = [[key, list(shown), le, _cells(record).ravel().tolist()] for (key, shown, le), record in self.records.items()]
-        return [self.told, self.withdrawn, sorted(held, key=repr)]
+        return [self.told, self.withdrawn, sorted(held, key=lambda each: repr(each[:3]))]
 
     def load(self, data: Any, shown: Schema, keys: int) -> None:
         """Take what `data` returned, where nothing is held; the caller turns what it raises into a `SnapshotError`.
@@ -244,25 +244,31 @@ class Confidences(Member):
         told, withdrawn, held = data
         self.told, self.withdrawn = as_total(told), as_total(withdrawn)
         cls: Any = shown.cls
+        names, parts = list[Name](), list[Any]()
         for key, payload, le, cells in held:
-            rows = np.array(cells, np.int64).reshape(5, -1)
-            name = (key, tuple(shown.take(cls(*payload))), as_time(le, "le"))
             if (key is not None or keys) and (type(key) is not tuple or len(key) != keys):
                 raise ValueError(f"no key: {key!r}")
-            group = np.zeros(rows.shape[1], np.int64)
-            sound = (
-                rows.shape[1]
-                and (rows[0] >= 0).all()
-                and (rows[0] < self.worlds).all()
-                and (rows[4] > 0).all()
-                and (rows[1] <= le).all()
-            )
-            if name in self.records or not sound or (_added(group, rows)[1] != rows).any():
-                raise ValueError(f"no matches of worlds: {cells!r}")
-            starts, ends = np.zeros(1, np.int64), np.array([len(group)])
-            block = Block(rows, starts, ends, self._told([name], group, rows, starts, ends > starts))
-            self._put([name], [None], block)
+            names.append((key, tuple(shown.take(cls(*payload))), as_time(le, "le")))
+            parts.append(np.array(cells, np.int64).reshape(5, -1))
+        if names:
+            self._put(names, [None] * len(names), self._block(names, parts))
         self._journal.commit()
+
+    def _block(self, names: list[Name], parts: list[Any]) -> Block:
+        """Return the matches of worlds that were held of each match as one block, checked."""
+        sizes, cells = [each.shape[1] for each in parts], np.concatenate(parts, axis=1)
+        ends, group = np.cumsum(sizes), np.repeat(np.arange(len(names)), sizes)
+        starts, le = ends - sizes, np.array([name[2] for name in names], np.int64)
+        sound = (
+            min(sizes) > 0
+            and (cells[0] >= 0).all()
+            and (cells[0] < self.worlds).all()
+            and (cells[4] > 0).all()
+            and (cells[1] <= le[group]).all()
+        )
+        if not sound or len(set(names)) < len(names) or not np.array_equal(_added(group, cells)[1], cells):
+            raise ValueError(f"no matches of worlds: {names!r}")
+        return Block(cells, starts, ends, self._told(names, group, cells, starts, ends > starts))
 
 
 def least_of(threshold: float | None, worlds: int) -> int:

@@ -85,11 +85,17 @@ class KnownEvents(Member):
 
     def load(self, events: Iterable[tuple[Hashable, Known]]) -> None:
         """Take events that were held, where none is; the caller turns what it raises into a `SnapshotError`."""
+        of_shape: dict[Any, list[tuple[Any, ...]]] = {}
         for identity, (content, lower, upper, shape, copies) in events:
             times = as_time(lower, "lower"), as_time(upper, "upper")
-            if identity in self.events or times[0] > times[1] or type(content) is not int or type(copies) is not int or not copies:
+            if times[0] > times[1] or type(content) is not int or type(copies) is not int or not copies:
                 raise ValueError(f"no event: {identity!r}")
-            self.take([identity], [content], [lower], [upper], shape, [copies])
+            of_shape.setdefault(shape, []).append((identity, content, *times, copies))
+        for shape, rows in of_shape.items():
+            identities, contents, lowers, uppers, diffs = zip(*rows)
+            if len(set(identities)) < len(identities) or not self.events.keys().isdisjoint(identities):
+                raise ValueError(f"no events: {identities!r}")
+            self.take(identities, contents, lowers, uppers, shape, diffs)
         self._journal.commit()
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
