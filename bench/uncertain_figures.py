@@ -186,6 +186,14 @@ def _figure_6(gap: int, window: int, n: int, chain: bool, o: Options) -> Iterato
         wanted = {signature for signature, confidence in truth.items() if confidence > threshold}
         assert found.keys() == wanted, f"expected the matches above {threshold} but got others"
         yield row | _cost(f"DP {threshold:g}", n, len(found), took, spent.seconds)
+    if not chain:
+        op = clusters.closure(window, chain, collapsed=True)
+        begin = time.process_time()
+        out = op.push_many(table)
+        took = time.process_time() - begin
+        ends = {(a, c) for a, _, c in truth}
+        assert set(zip(np.asarray(out["a"]).tolist(), np.asarray(out["c"]).tolist())) == ends, "expected one match for all subsets"
+        yield row | _cost("collapsed", n, len(ends), took, None)
     points = sum(float(clusters.INSTANTS) ** (len(chosen) + 2) for _, chosen, _ in truth)
     if points <= POINTS * (0.01 if o.scale == "tiny" else 1):
         begin = time.process_time()
@@ -195,7 +203,7 @@ def _figure_6(gap: int, window: int, n: int, chain: bool, o: Options) -> Iterato
         yield row | _cost("runs, by points", n, len(answer), took, seconds)
 
 
-def _cost(way: str, n: int, matches: int, took: float, confidences: float) -> Row:
+def _cost(way: str, n: int, matches: int, took: float, confidences: float | None) -> Row:
     return {
         "way of closures": way, "matches": matches, "events/s": n / took, "s": took, "confidences, s": confidences,
         "us a match": took / max(matches, 1) * 1e6,
