@@ -16,6 +16,7 @@ from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.job import Job
 from afa.spark.readings_asked import readings_asked
 from afa.spark.stages import NONE, Asked
+from afa.uncertain.worlds import Worlds
 
 
 class Said(NamedTuple):
@@ -35,8 +36,10 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
     Raises
     ------
     AfaError
-        An argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``.
+        An argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``; it is `Worlds`.
     """
+    if isinstance(pattern, Worlds):
+        raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}: match takes it, over all rows")
     if isinstance(pattern, TemporalPattern):
         return _of_situations(pattern, key, window, sequence)
     if isinstance(pattern, Builder):
