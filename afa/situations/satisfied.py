@@ -13,10 +13,10 @@ import numpy as np
 
 
 def as_bits(on: Iterable[Any], definitions: int, n: int) -> Any:
-    """Return arrays of n bools, one for each definition, as bits: an array of unsigned ints, shape (n,), their highest bit 0."""
+    """Return n bools of each definition, arrays or lists, as bits: an array of unsigned ints, shape (n,), their highest bit 0."""
     kind = np.uint8 if definitions < 8 else np.uint16 if definitions < 16 else np.uint32
     found = np.zeros(n, kind)
-    for number, each in enumerate(on):
+    for number, each in enumerate(map(np.asarray, on)):
         one = each.view(np.uint8) if each.dtype == np.bool_ else each  # which numpy shifts faster than bools
         found |= np.left_shift(one, number, dtype=kind, casting="unsafe")
     return found

@@ -25,6 +25,10 @@ TOLD = [f"{fold}({of}.{field})" for fold in ("sum", "avg", "min", "max", "first"
 TOLD += ["count(a)", "count(b)"]
 
 
+ONE_BY_ONE = "x > 0.5 and 10 // v > 1"
+"""A condition that may raise: it is asked of each reading."""
+
+
 def _pattern(rng: random.Random) -> TemporalPattern:
     def durations() -> dict[str, int | None]:
         at_least = rng.choice([None, None, 1, 2, 4])
@@ -35,7 +39,7 @@ def _pattern(rng: random.Random) -> TemporalPattern:
         event=Reading,
         within=rng.choice([9, 12, 40]),
         a=Situation("a", **durations()),
-        b=Situation("x > 0.5 and not (a and x > 0.9)", **durations()),
+        b=Situation(rng.choice(["x > 0.5 and not (a and x > 0.9)", ONE_BY_ONE]), **durations()),
         where=f"a {'|'.join(relations)} b",
         returns={f"told{i}": rng.choice(TOLD) for i in range(rng.choice([0, 1, 3]))},
     )
