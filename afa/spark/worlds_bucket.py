@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from afa.change import Change
 from afa.compiled.fit import known
-from afa.errors import LateEventError, SnapshotError
+from afa.errors import ChangeError, LateEventError, SnapshotError
 from afa.spark.job import Answer, Fault
 from afa.spark.packed_rows import changes_schema
 from afa.spark.worlds_job import WorldsJob
@@ -62,7 +62,7 @@ class WorldsBucket:
             What the operator says of a row that it can't take, if faults are to stop the query. LateEventError: an event came
             behind the promise, if that is to stop it.
         """
-        self._faults = [Fault(self._why(row), f"bucket {self._number}") for row in bad]
+        self._faults = self._unread(bad)
         found = self._promise(promised)
         late: list[Change] = []
         if events is not None:
@@ -74,7 +74,7 @@ class WorldsBucket:
     @known()
     def run_all(self, events: pa.Table | None, bad: Sequence[dict[str, Any]], end: int | None) -> Answer:
         """Take all rows of a static table, in order of their lower ends, with a promise between slices; ``end``: behind them."""
-        self._faults = [Fault(self._why(row), f"bucket {self._number}") for row in bad]
+        self._faults = self._unread(bad)
         net: Counter[tuple[Any, ...]] = Counter()
         for found in self._slices(events, end):
             for change in found:
@@ -148,6 +148,12 @@ class WorldsBucket:
                 f"for {found[0].payload!r}"
             )
         return found
+
+    def _unread(self, bad: Sequence[dict[str, Any]]) -> list[Fault]:
+        """Return the faults of rows that could not be read, or stop the query."""
+        if bad and self._job.job.stop_on_fault:
+            raise ChangeError(self._why(bad[0]))
+        return [Fault(self._why(row), f"bucket {self._number}") for row in bad]
 
     def _why(self, row: dict[str, Any]) -> str:
         """Return what is wrong with a row that could not be read, as far as its values show it."""

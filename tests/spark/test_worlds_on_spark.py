@@ -15,7 +15,7 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Change, Punctuation
-from afa.errors import LateEventError, SnapshotError
+from afa.errors import ChangeError, LateEventError, SnapshotError
 from afa.spark import match, replay
 from afa.spark.packed_rows import changes_schema, written
 from afa.spark.worlds_bucket import WorldsBucket
@@ -179,6 +179,8 @@ def test_what_a_bucket_tells_of_rows_that_it_does_not_take() -> None:
     assert net_in(job, answers) == set()
     with pytest.raises(AfaError, match="expected an identity of one event but got 2"):
         WorldsBucket(job_with(worlds(), on_fault="stop"), 3).run(as_table([*first, *other], LOWER, UPPER), [], 0)
+    with pytest.raises(ChangeError, match=r"expected a key, lower <= upper, id: int, kind: str but got \{.id.: None\}"):
+        WorldsBucket(job_with(worlds(), on_fault="stop"), 3).run(None, [{"id": None}], 0)
     late = bucket.run(as_table([Row(5, "x", "A", 2, 9)], LOWER, UPPER), [], ZERO + 4 * SECOND).late
     assert late == [Change(Item(5, "A"), ZERO + 2 * SECOND, None, 1, "x")]
     with pytest.raises(
