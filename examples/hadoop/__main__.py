@@ -20,7 +20,6 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("trace", nargs="?", type=Path, help="a CSV of events; left out: the one that comes with the example")
     parser.add_argument("--worlds", type=int, default=200, help="how many possible worlds (default: %(default)s)")
     options = parser.parse_args(argv)
-    logging.getLogger("afa").setLevel(logging.ERROR)  # it warns that a sample's interval is as long as the window of Query 1
     trace, worlds = read(options.trace), options.worlds
     load, examples = load_of(trace), list[str]()
     print(report.opening(trace, worlds), report.order(neighbours(trace), worlds), report.legend(), report.heading(), sep="\n\n")
@@ -36,4 +35,5 @@ def main(argv: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("afa").setLevel(logging.ERROR)  # it warns that a sample's interval is as long as the window of Query 1
     main()
