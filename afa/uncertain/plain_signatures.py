@@ -3,11 +3,13 @@
 low, high        of each list the range of its last event's time, over the worlds that have the list: exact, by
                  `afa.uncertain.interval_propagation`, whose bounds move forward once and backward once where no window binds
 latest(s)        skip till next: the latest time of an event behind s (NELT); least(t): the earliest time it may be behind
-special          signatures that the window may cut off, or with long events, or instants of no weight: one by one
+binds            signatures that the window may cut off: `afa.uncertain.plain_windows`
+special          those with long events, or instants of no weight: one by one
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +17,8 @@ import numpy as np
 
 from afa.uncertain.chain_confidence import Link, confidence
 from afa.uncertain.instant_tables import Events, Kinds, added_up, expanded, wide
-from afa.uncertain.plain_confidence import Covered, Step, carried
+from afa.uncertain.plain_confidence import Behind, Covered, Step, carried
+from afa.uncertain.plain_windows import confidences, ranges
 from afa.uncertain.signatures import Found, Shape
 
 FAR = 1 << 62
@@ -61,7 +64,10 @@ class _Bounds:
 
 
 class _Lists(NamedTuple):
-    """Lists of events up to a component: the number of the list before, the event, its range, its mass, whether it is special."""
+    """Lists of events up to a component: the number of the list before, the event, its range, its mass, whether it is special.
+
+    ``binds``: whether the window may cut off some of its worlds; of full lists.
+    """
 
     before: Any
     event: Any
@@ -69,6 +75,7 @@ class _Lists(NamedTuple):
     high: Any
     mass: Any
     special: Any
+    binds: Any
 
 
 class PlainSearch:
@@ -96,7 +103,17 @@ class PlainSearch:
         events = self._components[0].at(anchors)
         special = self._kinds.special[events.kind]
         width = wide(int((events.high - events.low + 1)[~special].max(initial=1)))
-        lists = [_Lists(None, anchors, events.low, events.high, self._kinds.mass(width)[events.kind], special)]
+        lists = [
+            _Lists(
+                None,
+                anchors,
+                events.low,
+                events.high,
+                self._kinds.mass(width)[events.kind],
+                special,
+                np.zeros(len(anchors), np.bool_),
+            )
+        ]
         first = np.arange(len(anchors))
         for number in range(1, len(self._components)):
             grown = self._grown(lists[-1], number, first, events)
@@ -123,30 +140,40 @@ class PlainSearch:
         if latest is not None:
             high = np.minimum(high, latest[before])
         special = lists.special[before] | self._kinds.special[events.kind[event]]
-        if last:
-            special |= events.high[event] - anchors.low[first[before]] >= self._window  # the window may cut it off
-        mass = self._mass(lists, number, before, event, special, last)
+        binds = events.high[event] - anchors.low[first[before]] >= self._window if last else np.zeros(len(event), np.bool_)
+        mass = self._mass(lists, number, before, event, special | binds, last)
         kept = low <= high
         if self._threshold and not last:
             kept &= special | (added_up(mass) > self._threshold)
         if not kept.all():
-            before, event, low, high, mass, special = (each[kept] for each in (before, event, low, high, mass, special))
-        return _Lists(before, event, low, high, mass, special)
+            parts = before, event, low, high, mass, special, binds
+            return _Lists(*(each[kept] for each in parts))
+        return _Lists(before, event, low, high, mass, special, binds)
 
     def _mass(self, lists: _Lists, number: int, before: Any, event: Any, left: Any, last: bool) -> Any:
         """Return the mass of longer lists, but of those that are ``left`` out."""
-        events, previous = self._components[number], self._components[number - 1]
         which = np.flatnonzero(~left)
         of, to = before[which], event[which]
+        behind, base, times = self._tables(number, lists.event[of], to, lists.mass.shape[1], last)
+        found = carried(lists.mass, of, base, to, behind, times)
+        if len(which) == len(before):
+            return found
+        out = np.zeros((len(before), *found.shape[1:]))
+        out[which] = found
+        return out
+
+    def _tables(self, number: int, one: Any, to: Any, times: int, last: bool) -> tuple[Behind, Any, int]:
+        """Return the table of events behind other ones, where in it each pair begins, and how many instants one before has."""
+        events, previous = self._components[number], self._components[number - 1]
         plain = np.zeros(len(previous.low), np.bool_)
-        plain[lists.event[of]] = True
+        plain[one] = True
         places = np.flatnonzero(plain)
         chosen = previous.at(places)
         covered = Covered(chosen)
         number_of = np.zeros(len(previous.low), np.int64)
         number_of[places] = np.arange(len(places))
-        of_list = number_of[lists.event[of]]
-        base = covered.place[of_list] if len(which) else which
+        of_list = number_of[one]
+        base = covered.place[of_list] if len(one) else one
         start, stop = np.full(len(events.low), FAR), np.zeros(len(events.low), np.int64)
         np.minimum.at(start, to, base)
         np.maximum.at(stop, to, base + (chosen.high - chosen.low + 1)[of_list])
@@ -158,13 +185,8 @@ class PlainSearch:
             start = np.maximum(start, covered.behind(self._bounds[number].least(low) - 1))
             latest = self._bounds[number].latest(covered.times)
         width = wide(int((high - low + 1).max(initial=1)))
-        behind = Step(self._kinds, events, covered, latest).behind(wanted, start, stop, width, lists.mass.shape[1], last)
-        found = carried(lists.mass, of, base, to, behind, int((chosen.high - chosen.low + 1).max(initial=0)))
-        if len(which) == len(before):
-            return found
-        out = np.zeros((len(before), *found.shape[1:]))
-        out[which] = found
-        return out
+        behind = Step(self._kinds, events, covered, latest).behind(wanted, start, stop, width, times, last)
+        return behind, base, int((chosen.high - chosen.low + 1).max(initial=0))
 
     def _told(self, lists: Sequence[_Lists]) -> Matches:
         """Return the matches of full lists: ranges go backward, special ones are looked at."""
@@ -182,15 +204,33 @@ class PlainSearch:
             latest = np.minimum(self._components[number - 1].high[places[0]], latest - 1)
         found = lists[-1].mass if len(lists) > 1 else np.ones(n)
         first = low
-        special = np.flatnonzero(lists[-1].special)
-        if len(special):
+        special, binds = np.flatnonzero(lists[-1].special), np.flatnonzero(lists[-1].binds & ~lists[-1].special)
+        if len(special) or len(binds):
             found, first, last, le, latest = (each.copy() for each in (found, first, last, le, latest))
+            for each, new in zip((found, first, last, le, latest), self._cut_off([of[binds] for of in places])):
+                each[binds] = new
             for row in special.tolist():
                 found[row], first[row], last[row], le[row], latest[row] = self._one([int(of[row]) for of in places])
         kept = found > self._threshold
         if kept.all():
             return Matches(places, found, first, last, le, latest)
         return Matches([of[kept] for of in places], *(each[kept] for each in (found, first, last, le, latest)))
+
+    def _cut_off(self, places: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
+        """Return what is told of signatures that the window may cut off."""
+        events = [of.at(at) for of, at in zip(self._components, places)]
+        limits = [(each.latest, each.least) for each in self._bounds] if self._following else None
+        low, high, there = ranges(events, self._window, limits)
+        _, free, _ = ranges(events, self._window, None)
+        found = np.zeros(len(there))
+        kept = [at[there] for at in places]
+        if there.any():
+            widths = [wide(int((of.high - of.low + 1).max())) for of in events]
+            pairs = list(zip(itertools.count(1), kept, kept[1:], [1, *widths[1:]]))
+            tables = [self._tables(number, one, to, times, False)[:2] for number, one, to, times in pairs]
+            own = [of.at(there) for of in events]
+            found[there] = confidences(self._kinds, own, kept, self._window, tables, low[0, there], high[0, there])
+        return found, low[0], high[-1], free[-1], free[0]
 
     def _one(self, places: Sequence[int]) -> Found:
         """Return what is told of one signature, as `afa.uncertain.signatures` finds it."""
