@@ -98,10 +98,13 @@ class Confidences(Member):
         Whether lifetimes end: the user gave a window.
     waits : bool
         Whether time-outs match: then the window alone bounds when a match may happen.
+    shown : int
+        How many of the register's fields a match shows.
     """
 
-    def __init__(self, worlds: int, least: int, window: int, bounded: bool, waits: bool = False) -> None:
-        self.worlds, self.least, self._window, self._bounded, self._waits = worlds, least, window, bounded, waits
+    def __init__(self, worlds: int, least: int, window: int, bounded: bool, waits: bool, shown: int) -> None:
+        self.worlds, self.least, self._window, self._bounded = worlds, least, window, bounded
+        self._waits, self._shown = waits, shown
         self.records: dict[Name, Record] = {}
         self._final: SortedDict[int, list[tuple[list[int], list[Name]]]] = SortedDict()  # LEs, sorted, and whose; by the least
         self.told = self.withdrawn = 0
@@ -144,14 +147,14 @@ class Confidences(Member):
         if self._bounded:
             ends = np.minimum(first_by, FOREVER - self._window) + (self._window - 1)
         le = ends if self._waits else np.minimum(last_by, ends)
-        codes = [_codes(column) for column in (*of_key, *rows.fields[:-2], le)]
+        codes = [_codes(column) for column in (*of_key, *rows.fields[: self._shown], le)]
         order = np.lexsort(codes)
         new = np.zeros(len(order), np.bool_)
         new[0] = True
         for code in codes:
             new[1:] |= code[order[1:]] != code[order[:-1]]
         places = order[np.flatnonzero(new)]
-        shown = [_items(column, places) for column in rows.fields[:-2]]
+        shown = [_items(column, places) for column in rows.fields[: self._shown]]
         keys = [_items(column, places) for column in of_key]
         payloads = list(zip(*shown)) if shown else [()] * len(places)
         of = list(zip(*keys)) if keys else [None] * len(places)
@@ -319,18 +322,18 @@ def _keys(rows: Logged) -> tuple[Any, Sequence[Any]]:
 
 
 def _codes(column: Any) -> Any:
-    """Return numbers, equal where a column's values are."""
-    if isinstance(column, KeyColumn) and column.kind in (int, bool) and column.present is None:
-        column = column.values.astype(np.int64)
+    """Return numbers, equal where a column's values are equal as keys of a dictionary."""
+    if isinstance(column, KeyColumn) and column.present is None and column.kind is not None:
+        column = column.values.dictionary_encode().indices.to_numpy() if column.kind is str else column.values
     if isinstance(column, np.ndarray):
-        return column.view(np.int64) if column.dtype == np.float64 else column  # which has one zero and one NaN
+        return np.where(column == column, column + 0.0, np.nan).view(np.int64) if column.dtype == np.float64 else column
     numbers: dict[Hashable, int] = {}
     items = column.tolist() if isinstance(column, KeyColumn) else column
-    return np.array([numbers.setdefault(_named(item), len(numbers)) for item in items], np.int64)
+    return np.array([numbers.setdefault(_NAN if item != item else item, len(numbers)) for item in items], np.int64)
 
 
-def _named(item: Any) -> Hashable:
-    return "NaN" if item != item else (type(item), item)
+_NAN = object()
+"""In the place of NaN, which equals nothing."""
 
 
 def _items(column: Any, places: Any) -> list[Any]:

@@ -203,7 +203,8 @@ class Worlds:
         )  # fmt: skip
         window = self._core.window
         assert window is not None
-        self._found = Confidences(worlds, least_of(said["threshold"], worlds), window, said["window"] is not None, self._waits)
+        least, fields = least_of(said["threshold"], worlds), given.match_schema.fields
+        self._found = Confidences(worlds, least, window, said["window"] is not None, self._waits, len(fields))
         self._events, self._left_out = KnownEvents(), LeftOut({arc.name: arc for arc in given.arcs if arc.name is not None})
         for member in (self._found, self._events, self._left_out):
             self._core.calls.join(member)
@@ -427,7 +428,7 @@ class Worlds:
         for arc in come:
             found._left_out.know(arc)
         try:
-            found._found.load(matches, found._bounded.given.register_schema, len(self._reading.keys))
+            found._found.load(matches, found._bounded.given.match_schema, len(self._reading.keys))
             found._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
             found._left_out.rows = tuple([found._reading.loaded(data) for data in left_out])
         except (SnapshotError, MemoryError):

@@ -90,6 +90,28 @@ def test_a_late_competitor_lowers_a_confidence() -> None:
     assert len(back) == 3
 
 
+def test_matches_that_show_the_same_are_one() -> None:
+    """What a register has beside what is shown tells no matches apart; nor does the sign of zero."""
+
+    class Hidden(NamedTuple):
+        n: float = 0.0
+        by: int = 0
+
+    class Shown(NamedTuple):
+        n: float = 0.0
+
+    arcs = [
+        Arc("0", "1", "kind == 'A'", "Hidden(0.0 if id == 1 else -0.0, id)"),
+        Arc("1", "1", "True"),
+        Arc("1", "2", "kind == 'B'", "Hidden(r.n, 0)"),
+    ]
+    given = Automaton(start="0", final={"2"}, event=E, register=Hidden(), shown=Shown, arcs=arcs)
+    op = Worlds(given, worlds=20, window=100)
+    (found,) = op.push_many([insert(E("A", 1), 0), insert(E("A", 2), 1), insert(E("B", 3), between(2, 4))])
+    assert (found.payload, found.le, found.re) == ((0.0, 1.0, 0, 4), 4, 101)
+    assert op.resumed(op.snapshot()).snapshot() == op.snapshot()
+
+
 # -- clocks ------------------------------------------------------------------------------------------------------------------------
 
 
