@@ -88,7 +88,7 @@ class Drawing:
         if int(lengths[longest]) >= window:
             self._said = True
             LOGGER.warning(
-                "an event may have happened within [%d, %d], which is longer than the window of %d ticks: its matches are unlikely",
+                "an event may have happened within [%d, %d], which is longer than the window of %d ticks; that is taken as it is",
                 rows.lower[longest],
                 rows.upper[longest],
                 window,
