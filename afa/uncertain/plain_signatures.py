@@ -226,7 +226,7 @@ class PlainSearch:
         kept = [at[there] for at in places]
         if there.any():
             widths = [wide(int((of.high - of.low + 1).max())) for of in events]
-            pairs = list(zip(itertools.count(1), kept, kept[1:], [1, *widths[1:]]))
+            pairs = list(zip(itertools.count(1), kept, kept[1:], widths))
             tables = [self._tables(number, one, to, times, False)[:2] for number, one, to, times in pairs]
             own = [of.at(there) for of in events]
             found[there] = confidences(self._kinds, own, kept, self._window, tables, low[0, there], high[0, there])

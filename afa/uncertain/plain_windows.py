@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from afa.uncertain.instant_tables import Events, Kinds, added_up, expanded, wide
-from afa.uncertain.plain_confidence import Behind
+from afa.uncertain.plain_confidence import Behind, carried
 
 AT_ONCE = 1 << 13
 """How many pairs of a signature and a time of its first event are worked on at once."""
@@ -86,8 +86,10 @@ def confidences(
     if not n:
         return np.zeros(0)
     mass = kinds.mass(wide(int((first.high - first.low + 1).max())))
+    free = np.maximum(events[-1].high - window + 1, low)  # from then on the window cuts nothing off
+    found = _uncut(mass[first.kind] * (np.arange(mass.shape[1]) >= (free - first.low)[:, None]), first, places, tables)
+    high = np.minimum(high, free - 1)
     sums = np.cumsum(tables[-1][0].table, axis=1)
-    found = np.zeros(n)
     step = max(1, AT_ONCE // mass.shape[1])
     for chunk in range(0, n, step):
         rows = slice(chunk, chunk + step)
@@ -110,5 +112,15 @@ def confidences(
                 more += total[:, k, None] * behind.table[row[:, k]]
             total = np.where(np.arange(more.shape[1]) <= left[:, None], more, 0.0)
         value = total[:, 0] if total.shape[1] == 1 else added_up(total)
-        found[rows] = np.bincount(of, weights=value, minlength=len(found[rows]))
+        found[rows] += np.bincount(of, weights=value, minlength=len(found[rows]))
     return found
+
+
+def _uncut(mass: Any, first: Events, places: Sequence[Any], tables: Sequence[tuple[Behind, Any]]) -> Any:
+    """Return the probability of signatures with a mass of their first events, where no window cuts them off."""
+    times = int((first.high - first.low + 1).max())
+    for number, (behind, base) in enumerate(tables, 1):
+        behind = behind if number < len(tables) else behind._replace(table=added_up(behind.table))
+        mass = carried(mass, np.arange(len(mass)), base, places[number], behind, times)
+        times = mass.shape[-1]
+    return mass
