@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from afa.uncertain import signatures
+from afa.uncertain.chain_confidence import Growing
 
-TIMED = ("begin", "extend", "confidence")
+TIMED: tuple[tuple[Any, str], ...] = (
+    *((signatures, name) for name in ("begin", "extend", "confidence")),
+    *((Growing, name) for name in ("of", "with_more", "mass")),
+)
 
 
 class Spent:
@@ -33,11 +37,13 @@ class Spent:
 @contextlib.contextmanager
 def confidence_time() -> Iterator[Spent]:
     """Time confidences of lists of events within the block."""
-    spent, before = Spent(), {name: getattr(signatures, name) for name in TIMED}
+    spent, before = Spent(), [(owner, name, vars(owner)[name]) for owner, name in TIMED]
     try:
-        for name, function in before.items():
-            setattr(signatures, name, spent.timed(function))
+        for owner, name, function in before:
+            of_class = isinstance(function, classmethod)
+            timed = spent.timed(function.__func__ if of_class else function)
+            setattr(owner, name, classmethod(timed) if of_class else timed)
         yield spent
     finally:
-        for name, function in before.items():
-            setattr(signatures, name, function)
+        for owner, name, function in before:
+            setattr(owner, name, function)

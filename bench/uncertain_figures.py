@@ -1,6 +1,6 @@
 """Figure 4 of PVLDB 2010 and Figure 6 of SIGMOD 2014: `Sequence` beside the ways of the papers, answers compared.
 
-The ways of the papers get fewer events of the same stream, and of a stream of rare events those alone that fit.
+The ways of the papers get fewer events of the same stream. Of Figure 6 all get the events alone that fit.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ RARER_LAST = {
 """The shares of the components: more events fit the first one, fewer the last."""
 POINTS = 1e9
 """No more instants than these are gone through for one row."""
+EXACT = 1e-9
 THRESHOLDS = (0.0, 0.7, 0.9, 0.99, 0.999)
 
 Answer = dict[Any, float]
@@ -143,7 +144,7 @@ def _same(answer: Answer, truth: Answer, what: str) -> None:
     assert truth, f"expected matches but got none: {what}"
     assert answer.keys() == truth.keys(), f"expected the same signatures but got others: {what}"
     worst = max(abs(answer[name] - truth[name]) for name in truth)
-    assert worst < 1e-9, f"expected the same confidences but got others, by {worst}: {what}"
+    assert worst < EXACT, f"expected the same confidences but got others, by {worst}: {what}"
 
 
 # -- Kleene closures ---------------------------------------------------------------------------------------------------------------
@@ -156,9 +157,11 @@ class Closures(NamedTuple):
     windows: dict[int, int]
 
 
+LONGEST = 50_000
+"""The longest window of closures in which any order counts: their lists take time by the ticks between events."""
 STREAMS = (
     Closures(25, {25: 4_000, 50: 4_000, 75: 2_000, 100: 1_000, 150: 500}),
-    Closures(20_000, {10_000: 1_000_000, 50_000: 1_000_000, 100_000: 500_000, 200_000: 500_000}),
+    Closures(20_000, {10_000: 2_000_000, 50_000: 1_000_000, 100_000: 1_000_000, 200_000: 500_000}),
 )
 
 
@@ -168,12 +171,14 @@ def kleene_figures(o: Options) -> Iterator[Row]:
     for closures in streams:
         for chain in (True, False):
             for window, n in closures.windows.items():
+                if not chain and window > LONGEST:
+                    continue
                 yield from _figure_6(closures.gap, window, n, chain, o)
 
 
 def _figure_6(gap: int, window: int, n: int, chain: bool, o: Options) -> Iterator[Row]:
     of, closure = clusters.rare(n, gap), "a chain" if chain else "any order"
-    table, truth = of.table(0, n), Answer()
+    table, truth = of.table(), Answer()
     row: Row = {"figure": "6", "closure": closure, "mean gap": gap, "window": window, "b's in a window": window / gap}
     for threshold in THRESHOLDS:
         op = clusters.closure(window, chain, threshold=threshold)
@@ -183,8 +188,8 @@ def _figure_6(gap: int, window: int, n: int, chain: bool, o: Options) -> Iterato
             took = time.process_time() - begin
         found = _closures(out)
         truth = truth or found
-        wanted = {signature for signature, confidence in truth.items() if confidence > threshold}
-        assert found.keys() == wanted, f"expected the matches above {threshold} but got others"
+        above, about = ({name for name, p in truth.items() if p > threshold + more} for more in (EXACT, -EXACT))
+        assert above <= found.keys() <= about, f"expected the matches above {threshold} but got others"
         yield row | _cost(f"DP {threshold:g}", n, len(found), took, spent.seconds)
     if not chain:
         op = clusters.closure(window, chain, collapsed=True)

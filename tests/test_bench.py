@@ -231,7 +231,7 @@ def test_evaluations_over_intervals_give_the_answer_of_a_sequence(strategy: str,
 def test_runs_of_closures_give_the_answer_of_a_sequence() -> None:
     of = clusters.rare(200, 14)
     for chain in (True, False):
-        out = clusters.closure(20, chain).push_many(of.table(0, 200))
+        out = clusters.closure(20, chain).push_many(of.table())
         exact = {(int(a), tuple(b), int(c)): p for a, b, c, p in zip(*(out[name] for name in ("a", "b", "c", "confidence")))}
         assert closure_runs.run(of.known(), 20, chain).answer == {name: pytest.approx(p, abs=1e-9) for name, p in exact.items()}
         assert len(exact) > 10
