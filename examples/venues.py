@@ -5,11 +5,11 @@ that the truth is known; `python -m examples.venues trades_day1.csv.gz` takes st
 
 It prints:
 
-    move 0: C by recorded times; confidences A 0.34, B 0.13, C 0.53
+    move 0: C by recorded times; confidences A 0.34, B 0.11, C 0.55
     move 1: B by recorded times; confidences A 0.00, B 1.00, C 0.00
-    move 2: A by recorded times; confidences A 0.79, B 0.00, C 0.21
-    1,000 moves; the leader by recorded times has a confidence below 0.9 in 522
-    told wrongly: 180 (by the confidences 171), 11 of them above that
+    move 2: A by recorded times; confidences A 0.80, B 0.00, C 0.20
+    1,000 moves; the leader by recorded times has a confidence below 0.9 in 523
+    told wrongly: 180 (by the confidences 170), 11 of them above that
 """
 
 from __future__ import annotations
