@@ -118,7 +118,10 @@ def _rate_of_worlds(worlds: int, half: int, o: Options) -> Row:
 
 
 def _drawn(of: made.Stream, worlds: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Return events in all worlds, as columns. Of one instant those of later components come first: they are in no order."""
+    """Return events in all worlds, as columns. Of one instant those of later components come first: they are in no order.
+
+    All intervals are of one length.
+    """
     n = len(of.kind)
     kind = np.tile(of.kind, worlds)
     return {
@@ -126,7 +129,7 @@ def _drawn(of: made.Stream, worlds: int, rng: np.random.Generator) -> dict[str, 
         "kind": kind,
         "id": np.tile(of.id, worlds),
         "rank": -kind,
-        "le": rng.integers(of.lower, of.upper + 1, (worlds, n)).ravel(),
+        "le": (of.lower + rng.integers(0, of.upper[0] - of.lower[0] + 1, (worlds, n))).ravel(),
     }
 
 
