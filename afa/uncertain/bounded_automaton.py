@@ -1,7 +1,7 @@
 """An automaton that carries along when its match may happen at the latest, in any world: two fields more of events and registers.
 
     event     .. latest                          the upper end of its interval
-    register  .. first_by, last_by               the least `latest` of the events that it took; that of the last one
+    register  .. first_by, last_by               that of the first event that it took; that of the last one
     match     in every world LE <= min(last_by, first_by + window - 1), first time <= first_by
 
 Two changes make ties what they are in a world, where no event of an instant is before another one: an ignorable arc passes over an
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from afa.errors import AfaError
 from afa.expression.arc_functions import KINDS, Known, expression_of
 from afa.expression.kinds import Kind, Unreadable
-from afa.expression.nodes import Call, Expr, Field, Make
+from afa.expression.nodes import Compare, Const, Expr, Field, If, Make
 from afa.model.arc import CONSUME, SKIP, Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
@@ -136,7 +136,7 @@ def _with_bounds(expr: Expr, kind: Kind, register: Schema, taken: bool = True) -
     """Return a transfer that also keeps the bounds; ``taken``: of an arc that takes its event."""
     assert isinstance(expr, Make)
     first, latest = Field("r", FIRST_BY), Field("e", LATEST)
-    bounds = (Call("min", (first, latest)), latest) if taken else (first, Field("r", LAST_BY))
+    bounds = (If(Compare("==", first, Const(FOREVER)), latest, first), latest) if taken else (first, Field("r", LAST_BY))
     return Known(Make((*expr.items, *bounds)), kind, register)
 
 
@@ -151,7 +151,7 @@ def _called(arc: Arc, function: Callable[..., Any], kind: Kind, given: Automaton
         found = function(events(*e[:n]), registers(*r[:m]))
         if kind.role != "transfer":
             return found
-        bounds = (min(r[m], e[n]), e[n]) if taken else r[m:]
+        bounds = (e[n] if r[m] == FOREVER else r[m], e[n]) if taken else r[m:]
         return type(r)(*found, *bounds)
 
     def of_register(r: Any) -> Any:

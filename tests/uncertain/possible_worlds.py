@@ -182,9 +182,9 @@ def _pairs(events: list[Event], drawn: list[list[int]], window: int) -> dict[tup
             for b, bt in zip(events, row):
                 between_ = [x.payload.v < 3 for x, xt in zip(events, row) if x.key == a.key and at < xt < bt]
                 if (a.payload.kind, b.payload.kind) == (0, 1) and a.key == b.key and at < bt < at + window and all(between_):
-                    name = a.key, min(b.upper, min(a.upper, b.upper) + window - 1)
+                    name = a.key, min(b.upper, a.upper + window - 1)
                     found.setdefault(name, set()).add(world)
-                    ends[name] = max(ends.get(name, 0), min(a.upper, b.upper) + window)
+                    ends[name] = max(ends.get(name, 0), a.upper + window)
     return {(key, le, max(ends[key, le], le + 1)): len(worlds) for (key, le), worlds in found.items()}
 
 
