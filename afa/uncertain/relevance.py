@@ -91,16 +91,16 @@ class LeftOut(Member):
     """The events that were left out, and may still change or be asked for; and the user's arcs with names, as they came last."""
 
     def __init__(self, named: Mapping[str, Arc]) -> None:
-        self.rows: tuple[Rows, ...] = ()
+        self.rows: list[Rows] = []  # in a call only appended to, or replaced
         self.named = dict(named)
 
     def take(self, rows: Rows) -> None:
         if len(rows.lower):
-            self.rows = (*self.rows, rows)
+            self.rows.append(rows)
 
     def all(self) -> Iterator[Rows]:
         """Yield them all, which are left out no more."""
-        found, self.rows = self.rows, ()
+        found, self.rows = self.rows, []
         yield from found
 
     def know(self, arc: Arc) -> None:
@@ -111,15 +111,16 @@ class LeftOut(Member):
     def settle(self, t: int) -> None:
         """Forget those that lie below a promise: no arc can take them any more."""
         if self.rows and t > BEGINNING:
-            self.rows = tuple([each for each in self.rows if int(each.upper.max()) >= t])
+            self.rows = [each for each in self.rows if int(each.upper.max()) >= t]
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
-        return self.rows, self.named
+        return self.rows, len(self.rows), self.named
 
     def call_failed(self, before: Any) -> None:
-        self.rows, self.named = before
+        self.rows, n, self.named = before
+        del self.rows[n:]
 
     def call_worked(self) -> None:
         pass

@@ -337,13 +337,15 @@ class Worlds:
     def _run(self, parts: Iterable[Any]) -> tuple[Difference, int | None]:
         """Carry out one call. Returns what changes by it, and what it promises of the output."""
         core = self._core
+        before = core.progress.events
         found = carry_out(core, self._drawing.steps(parts), True)
         difference = self._found.take(found.rows)
         promised = max((t for _, t in found.promises), default=None)
         if promised is not None:
             self._found.settle(promised)
-        self._events.settle(core.progress.events)
-        self._left_out.settle(core.progress.events)
+        if core.progress.events > before:
+            self._events.settle(core.progress.events)
+            self._left_out.settle(core.progress.events)
         return difference, promised
 
     def _changes(self, difference: Difference) -> Iterator[Change]:
@@ -430,7 +432,7 @@ class Worlds:
         try:
             found._found.load(matches, found._bounded.given.match_schema, len(self._reading.keys))
             found._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
-            found._left_out.rows = tuple([found._reading.loaded(data) for data in left_out])
+            found._left_out.rows = [found._reading.loaded(data) for data in left_out]
         except (SnapshotError, MemoryError):
             raise
         except Exception as error:  # what is none of ours may be wrong in any way
