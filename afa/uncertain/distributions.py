@@ -152,7 +152,7 @@ def triangular(peak: float = 0.5) -> Shape:
 def normal(spread: float = 0.25) -> Shape:
     """Make a normal distribution around the middle, cut off at the ends; its standard deviation is a share of the interval.
 
-    By 4,096 straight pieces: 1e-7 from the curve where ``spread`` is above 0.05.
+    By 4,096 straight pieces.
     """
     found = _number("spread", spread, 0.0, math.inf)
     if not 0.01 <= found <= 100:

@@ -406,7 +406,7 @@ class Sequence(Member):
 
     def _forget(self) -> None:
         t = self._promised
-        if t == BEGINNING:
+        if t == self._settled:  # nothing below it can come any more
             return
         for entry, copies in list(self._events.vain(t)):
             change = Change(entry.payload, Between(*entry[3:]), None, copies)  # type: ignore[arg-type]
