@@ -69,6 +69,7 @@ from afa.change import Change, insert, retract
 from afa.errors import (
     AfaError,
     AutomatonError,
+    BudgetError,
     ChangeError,
     ClosureError,
     ExpressionError,
@@ -107,6 +108,7 @@ __all__ = [
     "ArcLog",
     "Automaton",
     "AutomatonError",
+    "BudgetError",
     "Chain",
     "Change",
     "ChangeError",

@@ -10,6 +10,7 @@ from punctuation.base_errors import AfaError, LateEventError
 __all__ = [
     "AfaError",
     "AutomatonError",
+    "BudgetError",
     "ChangeError",
     "ClosureError",
     "ExpressionError",
@@ -40,6 +41,10 @@ class ChangeError(AfaError):
 
 class ClosureError(AfaError):
     """A closure over epsilon arcs does not end."""
+
+
+class BudgetError(AfaError):
+    """A call would cost more than it may: partial matches of a key at one step, bytes of state, steps to decide a match."""
 
 
 class Int64Error(AfaError, OverflowError):

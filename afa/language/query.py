@@ -145,7 +145,7 @@ class Query:
             (`explain` names them). True: or the query is refused. False: the automaton carries them, which takes a partial match
             for each choice of events under skip till any match. None: they wait, where that saves this and no option speaks against
             it. What a match means is the same. A match that can't be decided in 1,000,000 steps makes the call fail
-            (`afa.lineage.BudgetError`).
+            (`afa.BudgetError`).
         options
             As of `Operator`, or `Keyed`; the window, the key and the sequence are the query's.
 

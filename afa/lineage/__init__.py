@@ -26,7 +26,8 @@ whose event can't lead to q while it rests are jumped over. A node is a step and
 computations have the same picks, they are walked together, so that a path comes once.
 """
 
-from afa.lineage.having import BudgetError, Having
+from afa.errors import BudgetError
+from afa.lineage.having import Having
 from afa.lineage.lineage import Lineage
 
 __all__ = ["BudgetError", "Having", "Lineage"]

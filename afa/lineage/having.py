@@ -30,7 +30,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from afa.change import Change
-from afa.errors import AfaError
+from afa.errors import AfaError, BudgetError
 from afa.lineage.aggregates import counts_of, reader
 from afa.lineage.graph import BEGUN, Graph, Node
 from afa.schema import Schema
@@ -42,10 +42,6 @@ MIRRORED = {gt: lt, ge: le, lt: gt, le: ge, eq: eq, ne: ne}
 KEPT, CUT = "kept", "cut"
 Sums = tuple[Any, ...]
 """A sum so far for each comparison; None: it is satisfied by whatever comes."""
-
-
-class BudgetError(AfaError):
-    """A condition on paths could not be decided within its budget of steps."""
 
 
 class Term(NamedTuple):

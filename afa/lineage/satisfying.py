@@ -19,8 +19,8 @@ from operator import gt, lt
 from typing import Any, Protocol
 
 from afa.change import Change
+from afa.errors import BudgetError
 from afa.lineage.graph import BEGUN, Graph, Node
-from afa.lineage.having import BudgetError
 
 KEPT, CUT = "kept", "cut"
 Value = Any

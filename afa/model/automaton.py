@@ -40,7 +40,7 @@ class Automaton:
     having : callable, or (callable, int), optional
         Of the matches only those are in force of which a path satisfies ``having(path)``; a path is a tuple of ``(component,
         event)`` in order, the event as a `Change`. Paths are tried one by one, at most so many steps a match, 1,000,000 or the
-        number given, or the call is refused (`afa.lineage.BudgetError`). An operator then keeps what lineages need. Conditions of
+        number given, or the call is refused (`afa.BudgetError`). An operator then keeps what lineages need. Conditions of
         a query that wait for the match stand here (`Query.operator`).
 
     Raises

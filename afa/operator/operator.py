@@ -409,7 +409,7 @@ class Operator(Matching):
         Of the matches only those are told of which a path satisfies this condition, as of `Lineage.having`:
         ``"sum(b.price) > 100 and count(b) > 2"``. So a query need not carry sums in its registers, which under *any* take as many
         values as there are choices of events. Each match is decided within a budget of steps, 1,000,000 or the one that is given,
-        or the call is refused (`afa.lineage.BudgetError`). Implies ``lineage``; refused beside ``members``, ``tell``, ``collapse``
+        or the call is refused (`afa.BudgetError`). Implies ``lineage``; refused beside ``members``, ``tell``, ``collapse``
         and ``longest``.
     lineage : bool
         Whether `lineage` answers for every match in force, also one that began before the last promise, and for those that the
