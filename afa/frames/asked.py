@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.model.arc import CONSUME, EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
@@ -30,6 +31,8 @@ class Options(NamedTuple):
     members: str | bool | None = None
     collapse: str | bool | None = None
     having: str | tuple[str, int] | None = None
+    partial_matches: int | None = PARTIAL_MATCHES
+    max_bytes: int | None = None
 
 
 class Asked(NamedTuple):
@@ -131,7 +134,10 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
     said = options._asdict()
     if options.key is not None and own is not None and _names(options.key) == _names(own):
         said["key"] = None
+    bound = said.pop("partial_matches")
     said = {name: value for name, value in said.items() if value is not None and value is not False}
+    if bound != PARTIAL_MATCHES:
+        said["partial_matches"] = bound
     if by is not None:
         said.pop("key", None)
         return _of(lambda: pattern.operator_by(by, **said))

@@ -81,6 +81,13 @@ def store_nodes(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
 
 
 @kernel
+def over(w: Any, le: int, count: int, rows: int, lasting: bool) -> int:
+    """Return OVER, and note why: ``count`` rows would stand at the step; where (NOWHERE: in columns or parts), in m or in w."""
+    w[W_OVER], w[W_OVER + 1], w[W_OVER + 2], w[W_OVER + 3] = le, count, rows, lasting
+    return OVER
+
+
+@kernel
 def may_match(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
     """Return whether a step has matches, or will have. *Requires* `seek` to its LE."""
     if p[P_TIMEOUT] or m[b + HEAD + MT * m[b + H_CAP] + i]:
