@@ -285,8 +285,8 @@ class Algorithm:
         """Take note of ``n`` more partial matches; now and then the engine looks at how many bytes all of them are."""
         self.made += n
         if self.made >= LOOK:
+            self.look()  # where it refuses, the next partial match is looked at, too
             self.made = 0
-            self.look()
 
     def _differs(self, here: Mapping[PMatch, Any], there: Mapping[PMatch, Any]) -> list[PMatch]:
         """Return what stands here and not there; also what waits for a time-out, as it waits since another instant."""

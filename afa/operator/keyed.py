@@ -180,9 +180,9 @@ class Keyed(Matching):
             found: Keyed = automaton.restore(blob, key=key, arcs=arcs, late=late, engine=engine, **said)
             return found
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
-        said: dict[str, Any] = {"repeated": repeated, "on_gap": on_gap, "tick": tick, "threads": threads}
-        bounds = partial_matches, max_bytes
-        core = snapshot.load(automaton, blobs, arcs, late, engine, keyed=True, **said, bounds=bounds)
+        core = snapshot.load(
+            automaton, blobs, arcs, late, engine, True, None, None, repeated, on_gap, tick, threads, (partial_matches, max_bytes)
+        )
         return cls._of(core, key)
 
     @classmethod
