@@ -76,9 +76,10 @@ class Budget:
 
         ``arcs``: those in force; ``states``: how many there are in each state, as far as is known.
         """
+        where = "" if key is None else f" of key {key!r}"
         return BudgetError(
             f"expected at most {self.most:,} partial matches of one key at one step (partial_matches={self.partial_matches}) "
-            f"but got {count:,} at le={le}{'' if key is None else f' of key {key!r}'}{_held(states)}{_overlap(list(arcs), states)}; let "
+            f"but got {count:,} at le={le}{where}{_held(states)}{_overlap(list(arcs), states)}; let "
             "conditions exclude each other, choose a strategy that skips less, shorten the window, or say another partial_matches="
         )
 
