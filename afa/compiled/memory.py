@@ -39,7 +39,7 @@ APART = 584
 """Words between them: if each began at a multiple of a large power of two, they would fight for the same places in the cache."""
 LASTING = {"undo": 1 << 19, "log": 1 << 19}
 """How much of them stays when a large call has ended."""
-UNASKED, STEP, PART = 1 << 23, 1 << 20, 16
+UNASKED, STEP, PART = 1 << 25, 1 << 20, 16
 """Words of the heap for which no budget is asked; the fewest that are claimed at once, but of a budget of max_bytes a part."""
 SOONER = 8
 """By what factor they grow in place: each time the work begins anew. By 2 the first 20,000 events, of 42 matches each, took 1.5
