@@ -52,6 +52,7 @@ REPORT = (
     "Write the run as a page, which needs no network: events by when they happened and arrived, partial matches, matches, what was "
     "withdrawn, and why. Rows are taken one by one, unless --batch says how many come at once."
 )
+FORCE = "Write over a file that is there and of another kind; never over one that is read."
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."

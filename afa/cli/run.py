@@ -25,7 +25,7 @@ from afa.cli.output_times import with_times
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
-from afa.cli.write import check_output, writing
+from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
@@ -46,7 +46,7 @@ def run(job: Job) -> None:
         _run_situations(automaton, job)
         return
     if not isinstance(automaton, Automaton):
-        check_output(job.output, job.file, job.pattern)
+        check_output(job.output, None, reads(job), job.force)
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
@@ -68,7 +68,7 @@ def run(job: Job) -> None:
     if automaton.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     _check_threads(job, bool(job.keys))
-    check_output(job.output, job.file, job.pattern)
+    check_output(job.output, None, reads(job), job.force)
     source = open_source(job.file, job.form)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
     try:
@@ -80,7 +80,7 @@ def run(job: Job) -> None:
 
 def _run_situations(pattern: TemporalPattern, job: Job) -> None:
     """Take readings through the operator of a temporal pattern."""
-    check_output(job.output, job.file, job.pattern)
+    check_output(job.output, None, reads(job), job.force)
     source = open_source(job.file, job.form)
     job = job_of(job, pattern, source.kinds())
     try:

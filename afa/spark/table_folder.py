@@ -5,9 +5,9 @@
     v=<n>                             a link to a table, for readers other than Spark: that with the largest number
     _afa_drafts/<n>-<batch>-<run>     where it is written
 
-``spark.read.parquet(folder)`` finds the last list, and by it one table, which stays while the next ones are written. Nothing else is
-deleted: of tables of older versions, without ``.afa``, only those of a query's id or of nobody; a list or a link only if it names
-such a table.
+``spark.read.parquet(folder)`` finds the last list, and by it one table, which stays while the next ones are written. Nothing else
+is deleted: of tables of older versions, without ``.afa``, only those of a query's id or of nobody; a list or a link only if it
+names such a table.
 """
 
 from __future__ import annotations
@@ -221,9 +221,10 @@ def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Ca
     Parameters
     ----------
     path : str or Path
-        A folder of a mounted file system, of one query at a time; what else is in it stays. ``spark.read.parquet(path)`` is the table after the last batch,
-        one whole table also while the next is written. For readers other than Spark, ``path/v=<number>`` with the largest number
-        is the same: the batch's number, or a larger one in a folder that was used before.
+        A folder of a mounted file system, of one query at a time; what else is in it stays. ``spark.read.parquet(path)`` is the
+        table after the last batch, one whole table also while the next is written. For readers other than Spark,
+        ``path/v=<number>`` with the largest number is the same: the batch's number, or a larger one in a folder that was used
+        before.
     keep : int
         How many of the last tables stay, for readers that have not finished.
     run : str, optional

@@ -89,8 +89,21 @@ def test_random_runs_in_one_folder(seed: int, tmp_path: Path, monkeypatch: pytes
 
 
 STRANGE = (
-    *("2024-01-15.parquet", "1-1-mine.parquet", "2-2-mine.afa.parquet.bak", "x-2-mine.afa.parquet", "1-1-a b.afa.parquet", "data.csv"),
-    *("_afa_drafts/notes.txt", "_afa_drafts/2024-01-15/part-0.parquet", "_drafts/1-1-mine.afa/x", "v=1/part-0.parquet", "v=2/_SUCCESS"),
+    *(
+        "2024-01-15.parquet",
+        "1-1-mine.parquet",
+        "2-2-mine.afa.parquet.bak",
+        "x-2-mine.afa.parquet",
+        "1-1-a b.afa.parquet",
+        "data.csv",
+    ),
+    *(
+        "_afa_drafts/notes.txt",
+        "_afa_drafts/2024-01-15/part-0.parquet",
+        "_drafts/1-1-mine.afa/x",
+        "v=1/part-0.parquet",
+        "v=2/_SUCCESS",
+    ),
     *("v=3/part-0.parquet", "v=3/_SUCCESS", "v=3/notes.txt", "_spark_metadata/0", "_spark_metadata/1.compact", "_spark_metadata/x"),
     *("5-5-x.afa.parquet/part-0.parquet", "v=x/y"),
 )
