@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -123,7 +124,7 @@ def duration(least: int) -> Callable[[str | None], Any]:
     """Return what reads a duration: a number of ticks, at least so many, or text with units, which waits for the tick."""
 
     def read(text: str | None) -> int | str | None:
-        if text is None or not text.strip().removeprefix("-").isdigit():
+        if text is None or not re.fullmatch(r"\s*-?[0-9]{1,30}\s*", text):
             if text is not None:
                 _check_duration(text)
             return text

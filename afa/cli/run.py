@@ -11,7 +11,6 @@ from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.because_output import BecauseColumn
-from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
@@ -22,7 +21,7 @@ from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import job_of, options_of
 from afa.cli.members_column import MembersColumn
 from afa.cli.output_times import with_times
-from afa.cli.read import Source, open_source
+from afa.cli.read import Source, comes_once, open_source
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import check_output, reads, writing
@@ -106,7 +105,7 @@ def _run(
     if advice is not None:
         advice.finish()
     if not job.quiet and not summary.inserted and job.cancel is None:
-        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns)
+        again = [batches_in.first] if comes_once(job.file) else Input(job, open_source(job.file, job.form), columns)
         tell_why(operator, again, job)
 
 

@@ -116,7 +116,7 @@ def _version(java: str) -> int:
         return 0
     words = said.split('"')
     number = words[1].split(".")[0] if len(words) > 1 else ""
-    return int(number) if number.isdigit() else 0
+    return int(number) if number.isdecimal() else 0
 
 
 def passed_on(to: int) -> int:
@@ -220,7 +220,7 @@ def _count(cores: int | str) -> int:
     """Return how many cores ``local[cores]`` has."""
     number = str(cores).split(",")[0]
     if number != "*":
-        return max(1, int(number)) if number.isdigit() else 1
+        return max(1, int(number)) if number.isdecimal() else 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
