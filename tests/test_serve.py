@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +24,7 @@ import pytest
 import afa
 from afa import AfaError, Arc, ArcLog, Automaton, Keyed, QueryError
 from afa.cli.pace import MOST, Pace
-from afa.serve import live_operator
+from afa.serve import connections, live_operator
 from afa.serve.board import CHANGES, SAMPLES, Board
 from afa.serve.gate import LONGEST, Gate
 from afa.serve.live_operator import LiveOperator
@@ -245,6 +248,9 @@ def test_sigma_moves_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert page.change({"do": "sigma", "value": " "}) == "sigma: no bound"
     with pytest.raises(AfaError, match="sigma"):
         page.change({"do": "sigma", "value": "-5"})
+    for odd in ("\u00b2", "\u0663x", "9" * 5_000):
+        with pytest.raises(AfaError, match="expected"):
+            page.change({"do": "sigma", "value": odd})
 
 
 def test_a_board_is_bounded_and_tells_what_is_new() -> None:
@@ -354,6 +360,83 @@ def test_what_is_sent_is_small_and_json(site: Site) -> None:
     assert ask(site, "POST", "/change", {"do": "swap", "name": "turn", "fence": "chang > 0"}, **told)[1]["error"].startswith(
         "expected"
     )
+
+
+@pytest.mark.parametrize("since", ["%C2%B2", "%D9%A3", "x", "", "-1", "9" * 5_000, "1e3"])
+def test_what_is_no_number_counts_as_none(site: Site, since: str) -> None:
+    status, found = ask(site, path=f"/state?since={since}")
+    assert status == 200
+    assert "about" in found
+
+
+def half(site: Site, sent: bytes = b"") -> socket.socket:
+    found = socket.create_connection(("127.0.0.1", site.port), timeout=10)
+    found.sendall(sent)
+    return found
+
+
+def test_idle_connections_do_not_lock_anyone_out(site: Site) -> None:
+    idle = [half(site, b"GET /state HTTP/1.1\r\nHost: 127" if n % 2 else b"") for n in range(200)]
+    for _ in range(3):
+        assert ask(site)[0] == 200
+    ended = [one for one in idle if is_over(one)]
+    assert len(ended) >= 200 - connections.EACH
+    for one in idle:
+        one.close()
+    assert ask(site)[0] == 200
+
+
+def is_over(one: socket.socket) -> bool:
+    one.settimeout(0)
+    try:
+        return one.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(connections, "HEAD", 0.4)
+    with Site(live(Keyed(FALLS, key="key", window=30), tmp_path, Net())) as site:
+        idle, half_way, trickling = half(site), half(site, b"GET /st"), half(site, b"GET /")
+        asking = half(site, f"GET /state HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\n\r\n".encode())
+        assert asking.recv(15) == b"HTTP/1.1 200 OK"
+        begin = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() < begin + 5 and not is_over(trickling):
+                trickling.settimeout(1)
+                trickling.sendall(b"x")
+                time.sleep(0.05)
+        assert time.monotonic() < begin + 4
+        time.sleep(0.3)
+        assert is_over(idle)
+        assert is_over(half_way)
+        assert ask(site)[0] == 200
+        for one in (idle, half_way, trickling, asking):
+            one.close()
+
+
+def test_those_that_are_in_a_request_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(connections, "EACH", 2)
+    monkeypatch.setattr(connections, "HEAD", 0.3)
+    told = threading.Event()
+    page = live(Keyed(FALLS, key="key", window=30), tmp_path, Net())
+    monkeypatch.setattr(page, "change", lambda data: str(told.wait(10)))
+    with Site(page) as site:
+        answers: list[int] = []
+        to = {"Authorization": f"Bearer {site.token}"}
+        asking = [threading.Thread(target=lambda: answers.append(ask(site, "POST", "/change", SWAP, **to)[0])) for _ in range(2)]
+        for thread in asking:
+            thread.start()
+        time.sleep(0.8)
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            ask(site)
+        told.set()
+        for thread in asking:
+            thread.join()
+        assert answers == [200, 200]
+        assert ask(site)[0] == 200
 
 
 def test_a_page_on_loopback_is_read_without_the_token(site: Site) -> None:

@@ -51,14 +51,14 @@ class File:
 class Stdin:
     """Standard input: a look at its beginning, then all of it, once. It is read as it comes, so that one sees when it pauses."""
 
-    name = STREAM
     again = packed = False
     total = 0
     needed = 1
     """How many lines a look must have before a pause ends it."""
 
-    def __init__(self, raw: Any = None) -> None:
-        self._raw = raw or sys.stdin.buffer
+    def __init__(self, raw: Any = None, name: str = STREAM) -> None:
+        self.name = name
+        self._raw = raw or (sys.stdin.buffer if name == STREAM else open(name, "rb"))  # noqa: SIM115  (for as long as it is read)
         self._head: bytes | None = None
         self._ended = False
 
@@ -101,6 +101,8 @@ class Stdin:
         else:
             found = os.read(number, most)
         self._ended = not found
+        if self._ended and self.name != STREAM:
+            self._raw.close()
         return found
 
     def done(self) -> int:
@@ -116,8 +118,7 @@ class Growing(Stdin):
     """A file that others append to: read as it comes, and waited for at its end."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path.open("rb"))
-        self.name = str(path)
+        super().__init__(path.open("rb"), str(path))
 
     def _more(self, most: int) -> bytes | None:
         found: bytes = self._raw.read(most)

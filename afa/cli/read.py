@@ -64,7 +64,16 @@ def open_source(file: str, form: str | None, grows: bool = False) -> Source:
     if grows and (form == "parquet" or path.suffix.lower() in CODECS):
         raise CommandError(f"{file}: expected CSV or JSON lines, not compressed, to follow as it grows")
     with readable(file):
-        return FORMS[form](Stdin() if file == STREAM else Growing(path) if grows else File(path))
+        once = comes_once(file)
+        if once and path.suffix.lower() in CODECS:
+            raise CommandError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
+        return FORMS[form](Growing(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
+
+
+def comes_once(file: str) -> bool:
+    """Return whether an input is read as it comes, and no second time: standard input, a named pipe, a device."""
+    path = Path(file)
+    return file == STREAM or path.is_fifo() or path.is_char_device()
 
 
 @contextlib.contextmanager
@@ -332,7 +341,7 @@ class JsonLines:
 
     def _object(self, line: bytes, row: int) -> dict[str, Any]:
         found = None
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(line)
         if not isinstance(found, dict):
             raise CommandError(f"{self._file.name}: row {row}: expected a JSON object a line but got {_cut(line)}")

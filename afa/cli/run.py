@@ -11,7 +11,6 @@ from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.because_output import BecauseColumn
-from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
@@ -22,10 +21,10 @@ from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import job_of, options_of
 from afa.cli.members_column import MembersColumn
 from afa.cli.output_times import with_times
-from afa.cli.read import Source, open_source
+from afa.cli.read import Source, comes_once, open_source
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
-from afa.cli.write import check_output, writing
+from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
@@ -46,7 +45,7 @@ def run(job: Job) -> None:
         _run_situations(automaton, job)
         return
     if not isinstance(automaton, Automaton):
-        check_output(job.output, job.file, job.pattern)
+        check_output(job.output, None, reads(job), job.force)
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
@@ -68,7 +67,7 @@ def run(job: Job) -> None:
     if automaton.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     _check_threads(job, bool(job.keys))
-    check_output(job.output, job.file, job.pattern)
+    check_output(job.output, None, reads(job), job.force)
     source = open_source(job.file, job.form)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
     try:
@@ -80,7 +79,7 @@ def run(job: Job) -> None:
 
 def _run_situations(pattern: TemporalPattern, job: Job) -> None:
     """Take readings through the operator of a temporal pattern."""
-    check_output(job.output, job.file, job.pattern)
+    check_output(job.output, None, reads(job), job.force)
     source = open_source(job.file, job.form)
     job = job_of(job, pattern, source.kinds())
     try:
@@ -106,7 +105,7 @@ def _run(
     if advice is not None:
         advice.finish()
     if not job.quiet and not summary.inserted and job.cancel is None:
-        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns)
+        again = [batches_in.first] if comes_once(job.file) else Input(job, open_source(job.file, job.form), columns)
         tell_why(operator, again, job)
 
 

@@ -37,7 +37,7 @@ from afa.schema import Schema
 from afa.serve.live_operator import LiveOperator
 from afa.serve.query_text import text_of
 from afa.serve.site import Site
-from afa.serve.steering import Steering
+from afa.serve.steering import Steering, ticks_or_text
 from punctuation.sources import BoundedDisorder
 from speculation.cleanse import Cleanse
 
@@ -198,8 +198,7 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
             if how.sigma is not None:
                 raise CommandError("expected --lateness beside --sigma: what waits for a promise would wait for ever without one")
         else:
-            sigma = int(how.sigma) if how.sigma is not None and how.sigma.isdigit() else how.sigma
-            stage = Cleanse(sigma, tick=job.tick)
+            stage = Cleanse(ticks_or_text(how.sigma), tick=job.tick)
             operator = stage.after(operator)
     except CommandError:
         raise

@@ -14,7 +14,7 @@ from afa.errors import AfaError
 from afa.operator.statistics import statistics_of
 from afa.serve.board import Board, said_of
 from afa.serve.picture import Picture, Pictures
-from afa.serve.steering import Steering, instant_of
+from afa.serve.steering import Steering, instant_of, ticks_or_text
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING
 
@@ -224,7 +224,7 @@ class LiveOperator:
                 f"expected a job with a sigma but got one without: {self._told.get('hints', {}).get('sigma', 'no stage')}"
             )
         text = value.strip() if isinstance(value, str) else value
-        self._stage.sigma = None if text in ("", None) else int(text) if isinstance(text, str) and text.isdigit() else text
+        self._stage.sigma = None if text in ("", None) else ticks_or_text(text)
         sigma = self._stage.sigma
         return "sigma: no bound" if sigma is None else f"sigma: {sigma} ticks, from the next promise on"
 

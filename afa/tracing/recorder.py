@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from afa.change import Change
+from afa.draw.whole_file import check_kind, write_text
 from afa.errors import AfaError
 from afa.operator.call import Output
 from afa.operator.tables import Item
@@ -80,10 +81,16 @@ class Trace(Reasons):
         path : path, optional
         title : str
             The pattern's name, as the page has it in its head.
+
+        Raises
+        ------
+        AfaError
+            The file is there, and is no HTML page.
         """
         text = page_text(page_data(self, title), self.draw())
         if path is not None:
-            _write(os.fspath(path), text)
+            check_kind(path, "html")
+            write_text(path, text)
         return text
 
     def _repr_html_(self) -> str:
@@ -176,15 +183,3 @@ class Trace(Reasons):
 
 def _name(change: Change) -> Any:
     return any_payload(change.payload), change.le, change.re, change.key
-
-
-def _write(path: str, text: str) -> None:
-    """Write a file, as a whole or not at all."""
-    draft = f"{path}.{os.getpid()}.part"
-    try:
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(draft, path)
-    finally:
-        if os.path.exists(draft):
-            os.unlink(draft)
