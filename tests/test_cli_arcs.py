@@ -297,7 +297,7 @@ def test_a_job_that_reads_standard_input_takes_swaps_between_its_rows(form: str)
 
 
 def test_a_stream_that_pauses_is_cut_where_rows_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("afa.cli.bytes.PAUSE", 0.05)
+    monkeypatch.setattr("afa.cli.bytes.AGE", 0.05)
     reader, writer = os.pipe()
     with open(reader, "rb") as raw:
         stdin = Stdin(raw)
@@ -336,7 +336,7 @@ def more(pieces: list[bytes]) -> Any:
     """What standard input brings, with a pause after each piece."""
     coming: list[bytes | None] = [each for piece in pieces for each in (piece, None)]
 
-    def next_piece(self: Stdin, most: int) -> bytes | None:
+    def next_piece(self: Stdin, most: int, wait: float) -> bytes | None:
         found = coming.pop(0) if coming else b""
         self._ended = found == b""
         return found

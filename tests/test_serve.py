@@ -407,12 +407,12 @@ fall = Automaton(start="a", final={"c"}, event=Tick, arcs=[
 class Served:
     """`afa serve`, as a process."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, stdin: bool = False) -> None:
         (folder / "fall.py").write_text(PATTERN)
         command = [sys.executable, "-m", "afa.cli", "serve", "fall.py", *options]
         self._process = subprocess.Popen(
             command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE if stdin else None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
@@ -443,6 +443,11 @@ class Served:
 
     def change(self, **data: Any) -> Any:
         return ask(self, "POST", "/change", data, Authorization=f"Bearer {self.token}")  # type: ignore[arg-type]
+
+    def say(self, text: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(text)
+        self._process.stdin.flush()
 
     def end(self, how: int = signal.SIGINT) -> tuple[int, str]:
         self._process.send_signal(how)
@@ -476,6 +481,31 @@ def test_a_file_plays_and_grows_and_is_steered(tmp_path: Path) -> None:
         served.until(lambda told: told["samples"][-1]["matches"] > matches)
         code, said = served.end()
         assert (code, "ended; 50 events" in said, "Traceback" in said) == (0, True, False)
+
+
+def test_the_address_is_there_before_the_first_row(tmp_path: Path) -> None:
+    """And what others write meanwhile is taken with the first row."""
+    with Served(tmp_path, "-", "--format", "csv", "--arcs", "rules", "--window", "5", "--speed", "max", stdin=True) as served:
+        found = served.state()
+        assert (found["status"], found["about"]["controls"], found["notes"]) == ("waiting", [], [])
+        assert "down" in found["picture"]["svg"]
+        refused = served.change(do="end", name="up")
+        assert (refused[0], "before its first rows have come" in refused[1]["error"]) == (422, True)
+        ArcLog(tmp_path / "rules", _fall()).retract("up")
+        served.say("le,change\n" + lines(1, 6))
+        found = served.until(lambda told: told["samples"] and told["samples"][-1]["rows"] == 6)
+        assert (found["status"], found["samples"][-1]["matches"]) == ("playing", 0)
+        assert "swap" in found["about"]["controls"]
+        assert served.end()[0] == 0
+
+
+def test_it_ends_before_the_first_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def waits(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "fall.py").write_text(PATTERN)
+    monkeypatch.setattr("afa.cli.serve_run.open_source", waits)
+    assert call("serve", str(tmp_path / "fall.py"), "-", "--format", "csv").stdout.startswith("http://127.0.0.1:")
 
 
 def _fall() -> Automaton:

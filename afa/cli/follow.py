@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -11,6 +12,22 @@ from afa.arclog.arc_log import ArcLog, Poll
 from afa.arclog.log_folder import place_of
 from afa.cli.fault import CommandError
 from afa.model.automaton import Automaton
+
+
+def make_log(folder: str, pattern: Any, tick: str | None) -> None:
+    """Make the folder before the first row has come, so that others can list and write its lines.
+
+    It says what the arcs are, too, if ``pattern`` is an automaton or a query; one in a file has none before its columns are known.
+    """
+    automaton = getattr(pattern, "automaton", pattern)
+    if not Path(folder).is_dir():
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"{folder}: {error.strerror}") from error
+        _tell(f"{folder}: an empty arc log was made there")
+    if isinstance(automaton, Automaton):
+        put_about(Path(folder), automaton, tick)
 
 
 class Follow:

@@ -15,7 +15,7 @@ from afa.cli.bytes import STREAM
 from afa.cli.diagnosis import tell_why
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
-from afa.cli.follow import Follow
+from afa.cli.follow import Follow, make_log
 from afa.cli.input_columns import TYPES, choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
@@ -47,7 +47,7 @@ def run(job: Job) -> None:
         return
     if not isinstance(automaton, Automaton):
         check_output(job.output, job.file, job.pattern)
-        source = open_source(job.file, job.form)
+        source = _opened(job, automaton)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
         names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
@@ -69,13 +69,20 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     _check_threads(job, bool(job.keys))
     check_output(job.output, job.file, job.pattern)
-    source = open_source(job.file, job.form)
+    source = _opened(job, automaton)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
     try:
         operator = explaining(operator_of(automaton, job), job)
     except AfaError as error:
         raise CommandError(on_the_line(error)) from error
     _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
+
+
+def _opened(job: Job, pattern: Any) -> Source:
+    """Open the input. A stream may have its first row late: the arc log is there before it."""
+    if job.arcs is not None and job.file == STREAM:
+        make_log(job.arcs, pattern, job.tick)
+    return open_source(job.file, job.form)
 
 
 def _run_situations(pattern: TemporalPattern, job: Job) -> None:
