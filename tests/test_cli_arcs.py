@@ -50,7 +50,7 @@ def pay(there: Path) -> None:
 
 
 def files() -> list[str]:
-    return sorted(name for name in os.listdir("rules") if name != ".about.json")
+    return sorted(name for name in os.listdir("rules") if not name.startswith("."))
 
 
 def lines() -> list[dict[str, Any]]:
@@ -78,6 +78,24 @@ def test_a_swap_is_listed_and_followed() -> None:
         ["small", "the beginning", "forever", "a -> a", "amount < 10"],
     ]
     assert followed() == [f"+ [{le}, {le + 10}) total={total}" for total, le in ((400, 1), (600, 2), (400, 3), (600, 4))]
+
+
+def test_what_a_job_took_and_refused_is_listed_so() -> None:
+    call("arcs", "rules", "swap", "above 500", "--fence", "amount > 300", *LARGE)
+    call("arcs", "rules", "swap", "small", "--fence", "amount < 5", "--at", "7", *LARGE)
+    assert [row[1] for row in listed(*LARGE)[1:]] == ["when it is read", "the beginning", "the beginning", "7"]
+    Path("rules/z.json").write_text('{"op": "retract", "arc": {"name": "smal"}, "at": 1}\n')
+    assert len(followed("--lateness", "0", "--batch", "1")) == 4
+    assert [row[:3] for row in listed(*LARGE)[1:]] == [
+        ["above 500", "the beginning", "forever"],
+        ["in vain", "the beginning", "forever"],
+        ["small", "the beginning", "7"],
+        ["small", "7", "forever"],
+    ]
+    assert call("arcs", "rules", "list", *LARGE).stderr.splitlines() == [
+        "afa: rules: expected an arc in force but got 'smal'; in force: above 500, in vain, small (z.json, line 1)",
+        "afa: rules: no job runs that follows it; so it was for the last one, afa run pay.py:large pay.jsonl",
+    ]
 
 
 def test_a_job_says_what_its_arcs_are() -> None:

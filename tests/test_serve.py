@@ -221,10 +221,37 @@ def test_what_others_write_is_read_and_told(tmp_path: Path) -> None:
     page.poll()
     assert page.picture().version != first.version
     assert page.picture().arcs[-1]["fence"] == "e.change > 7"
-    assert "expected" in page.board.since(0)["notes"][0]["text"]
+    said = page.board.since(0)
+    assert [note["kind"] for note in said["notes"]] == ["fault", "note"]
+    assert "expected" in said["notes"][0]["text"]
+    assert said["notes"][1]["text"] == "1 line of the arc log stood there at the beginning"
     assert page.change({"do": "swap", "name": "turn", "fence": "change > 8"}).startswith(
         "swapped 'turn'"
     )  # the fault is not its own
+
+
+def test_changes_from_outside_are_told_as_those_of_the_page(tmp_path: Path) -> None:
+    """A dashed line stands in the charts for each note of kind "done"."""
+    page = live(Keyed(FALLS, key="key", window=30, late="drop"), tmp_path, Net(), times=lambda at: f"t{at}")
+    page.poll()
+    for table in rows(1, 40):
+        page.push([table], 5)
+    page.push([afa.Punctuation(20)])
+    now = page._operator._core.progress.now
+    other = ArcLog(tmp_path, FALLS)
+    other.swap("turn", fence="change > 7")
+    page.push([NONE])
+    other.retract("begin", at=25)
+    other.insert(Arc("start", "falling", "change < -1", name="deep"), at=5)  # behind the promise
+    page.poll()
+    page.poll()
+    page.change({"do": "swap", "name": "turn", "fence": "change > 8"})
+    said = [(note["kind"], note["text"]) for note in page.board.since(0)["notes"]]
+    assert said[0] == ("done", f"swapped 'turn'; from t{now} on (written by another process)")
+    assert said[1][0] == "fault"
+    assert "expected at >= the promise but got at=5 for 'deep'" in said[1][1]
+    assert said[2] == ("done", "ended 'begin'; from t25 on (written by another process)")
+    assert said[3:] == [("done", f"swapped 'turn'; from t{now} on")], "once, and not as another's"
 
 
 def test_sigma_moves_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,10 +33,10 @@ def make_log(folder: str, pattern: Any, tick: str | None) -> None:
 class Follow:
     """The folder of ``--arcs``, which is made if it is not there."""
 
-    def __init__(self, folder: str, automaton: Automaton, tick: str | None) -> None:
+    def __init__(self, folder: str, automaton: Automaton, tick: str | None, job: str) -> None:
         there = Path(folder).is_dir()
         try:
-            self._log = ArcLog(folder, automaton)
+            self._log = ArcLog(folder, automaton, job=job)
             put_about(self._log.path, automaton, tick)
         except OSError as error:
             raise CommandError(f"{folder}: {error.strerror}") from error
@@ -51,7 +51,8 @@ class Follow:
         return self._last
 
     def tell(self) -> None:
-        """Say what the last poll has told."""
+        """Write back what has become of the lines of the last poll, and say what it has told."""
+        self._log.answer(self._last)
         for told in self._last.told:
             _tell(f"{self._folder}: {told}")
 

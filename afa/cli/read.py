@@ -393,7 +393,7 @@ class Parquet:
     first_row = 1
     sparse = False
 
-    stream = None
+    stream: Stdin | None = None
 
     def __init__(self, file: File | Stdin) -> None:
         self._bytes = file.whole()

@@ -219,7 +219,7 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
 
     operator, stage, hints = opened.operator, None, {}
     try:
-        log = ArcLog(folder, opened.automaton, tick=job.tick)
+        log = ArcLog(folder, opened.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
         if job.lateness is None:
             hints["sigma"] = NO_SIGMA
             if how.sigma is not None:

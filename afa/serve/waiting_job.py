@@ -40,7 +40,7 @@ class WaitingJob:
     def about(self) -> dict[str, Any]:
         if self._job is not None:
             return self._job.about()
-        none = {"query": None, "controls": [], "at": None, "unit": "ticks", "sigma": None, "speed": None}
+        none: dict[str, Any] = {"query": None, "controls": [], "at": None, "unit": "ticks", "sigma": None, "speed": None}
         return {
             **none,
             **self._told,
