@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import typer
 
 from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.because_output import BecauseColumn
 from afa.cli.bytes import STREAM
-from afa.cli.diagnosis import tell_why
+from afa.cli.diagnosis import why_none
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import Follow, make_log
@@ -109,12 +110,15 @@ def _run(
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
-    write_report(operator, job)
+    why = ""
+    if not summary.inserted and job.cancel is None and not (job.quiet and job.report is None):
+        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns)
+        why = why_none(operator, again, job)
+    write_report(operator, job, why)
     if advice is not None:
         advice.finish()
-    if not job.quiet and not summary.inserted and job.cancel is None:
-        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns)
-        tell_why(operator, again, job)
+    if why and not job.quiet:
+        typer.echo(f"afa: no match: {why}", err=True)
 
 
 def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
