@@ -237,6 +237,7 @@ def test_what_has_ended_is_not_swapped() -> None:
         "expected one arc named 'small' from now on but got none; the last: arc 'small': a -> a in [the"
     )
     call(*swap, "--at", "2", *LARGE)
+    assert "in [1970-01-01T00:00:00.002, 1970-01-01T00:00:00.005)" in fails(*swap, "--at", "1", "--tick", "ms", *LARGE)
     assert "from 1 on but got arc 'small': a -> a in [the beginning, 2), arc 'small': a -> a in [2, 5)" in fails(
         *swap, "--at", "1", *LARGE
     )

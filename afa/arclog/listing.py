@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from afa.arclog.answers import Answered, digest_of
-from afa.arclog.lines import NOW, digest, instant, read_lines
+from afa.arclog.lines import ISO, NOW, as_iso, digest, instant, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.versions import INSERT, Line, Version, Versions
 from afa.errors import AfaError, ChangeError, did_you_mean
@@ -101,7 +101,7 @@ class Listing(NamedTuple):
         if len(lasting) == 1 and (at is None or lasting[0].le <= t):
             arc: Arc = lasting[0].line.arc
             return arc
-        there = ", ".join(f"{v.line.arc!r} in [{_said(v.le)}, {_said(v.re)})" for v in lasting or found[-1:])
+        there = ", ".join(f"{v.line.arc!r} in [{_said(v.le, self.tick)}, {_said(v.re, self.tick)})" for v in lasting or found[-1:])
         when = "from now on" if at is None else f"from {at} on"
         raise ChangeError(f"expected one arc named {name!r} {when} but got {there if lasting else f'none; the last: {there}'}")
 
@@ -116,8 +116,8 @@ class Listing(NamedTuple):
         return arc
 
 
-def _said(t: int) -> str:
-    return {BEGINNING: "the beginning", FOREVER: "forever"}.get(t, str(t))
+def _said(t: int, tick: str | None) -> str:
+    return {BEGINNING: "the beginning", FOREVER: "forever"}.get(t) or (as_iso(t, tick) if tick in ISO else str(t))
 
 
 def _own(automaton: Automaton) -> Iterable[Line]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from typing import NamedTuple
 
 import pytest
 
-from afa import Instant, Query, insert, query
+from afa import Instant, Keyed, Query, insert, query
 
 
 class Event(NamedTuple):
@@ -81,6 +82,14 @@ def test_a_negation_with_a_condition_on_the_match() -> None:
     )
     cause, text = why(asked, "declined", "verified", "large")
     assert (cause, text.split(":")[0]) == ("between", "`~(verified v)`")
+
+
+def test_a_copy_of_an_automaton_knows_its_negations() -> None:
+    automaton = pickle.loads(pickle.dumps(of(CARDS).automaton))
+    operator = Keyed(automaton, key="card", window="1 hour", tick="ms")
+    for n, name in enumerate(["declined", "declined", "declined", "verified", "large"]):
+        operator.push(insert(Event(name, "c4", n), T0 + n))
+    assert operator.funnel().why.startswith("`~(verified v3)`: ")
 
 
 PATTERNS = [
