@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from afa.arclog.answers import Answered, digest_of
+from afa.arclog.answers import Answered
 from afa.arclog.lines import ISO, NOW, as_iso, digest, instant, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.versions import INSERT, Line, Version, Versions
@@ -55,12 +55,12 @@ class Listing(NamedTuple):
         faults, lines, present, unread = list[tuple[Raw, str]](), list[Line](), BEGINNING, set[bytes]()
         reading = LogFolder(path).read({})
         for raw in sorted(reading.lines, key=_sequence):
-            answers = [answer for job in jobs if (answer := job.of(raw.text)) is not None]
-            if answers and len(answers) == len(jobs) and all(answer.since is None for answer in answers):
-                faults.append((raw, answers[0].refused))
+            answers = [(job, answer) for job in jobs if (answer := job.of(raw.text)) is not None]
+            if answers and len(answers) == len(jobs) and all(answer.since is None for _, answer in answers):
+                faults.append((raw, answers[0][1].refused))
                 continue
-            took = [job.answers[digest_of(raw.text)].since for job in jobs if job.tick == tick and job.of(raw.text) is not None]
-            since = next((since for since in took if since is not None), present)
+            took = (answer.since for job, answer in answers if answer.since is not None and job.tick == tick)
+            since = next(took, present)
             try:
                 found = read_lines(raw.text, tick or "us", since)
                 for line in found:
