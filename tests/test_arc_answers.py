@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,17 @@ def test_operators_of_one_log_and_jobs_of_one_name(folder: Path) -> None:
     another = ArcLog("arcs", PAYMENTS, job="job")
     another.poll(Operator(PAYMENTS))
     assert sum(job.job == "job" for job in answered(folder)[0]) == 2
+
+
+def test_a_copy_of_a_log_answers_for_itself(folder: Path) -> None:
+    log, op = begun()
+    log.poll(op)
+    write(folder, "a", swapped(300, 5))
+    for make in (copy.deepcopy, lambda log: pickle.loads(pickle.dumps(log))):
+        other = make(log)
+        other.poll(Operator(PAYMENTS))
+        assert sorted(map(len, [job.answers for job in answered(folder)[0] if job.runs])) == [0, 1]
+        del other
 
 
 def test_a_restart_answers_anew_and_one_that_is_restored_goes_on(folder: Path) -> None:

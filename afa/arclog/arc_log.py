@@ -138,6 +138,9 @@ class ArcLog(LogWriter):
             log.warning("%s", told)
         return out
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_files": {}}  # a copy answers in files of its own
+
     def answer(self, poll: Poll) -> None:
         """Write back what has become of the lines of a poll, once it is taken. Where that can't be, ``told`` says so, once."""
         try:
