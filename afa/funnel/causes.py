@@ -322,7 +322,7 @@ class _Frontier:
             return None
         cuts = [cut for cut in self.counting.cuts.values() if cut.state == self.state]
         if cuts:
-            cut = max(cuts, key=lambda cut: (cut.count, cut.negation))
+            cut = max(cuts, key=lambda cut: (cut.ended, cut.negation))
             said = cut_in_words(cut, self.counting, self.facts.keys, self.facts.when)
             return Cause("between", f"{self.said(self.ahead[0])}: {said}")
         text = f"{self.said(self.ahead[0])}: {self.all(ended.by_no_arc)} ended by an event"

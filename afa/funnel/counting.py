@@ -254,7 +254,8 @@ class Counting(Tally):
                 self.over(dropped, le, went, False)
                 barred = None if went or dropped.marks else self._barred.get((state, register), self._barred.get((state, None)))
                 if barred is not None:
-                    self.cut(state, *barred, le)
+                    negation, payload = barred
+                    self.cut(state, negation, payload, le)
         for (state, register), members in come.items():
             for start, m in members:
                 self._stand(standing, PMatch(start, m, state, register), le)

@@ -32,11 +32,11 @@ def but_for(counting: Counting, again: Callable[[ArcTable], Counting], keys: str
     when : callable
         Makes the text of an LE.
     """
-    cuts = sorted(counting.cuts.values(), key=lambda cut: (counting.far.get(cut.state, 1 << 30), -cut.count, cut.negation))
+    cuts = sorted(counting.cuts.values(), key=lambda cut: (counting.far.get(cut.state, 1 << 30), -cut.ended, cut.negation))
     together = list(dict.fromkeys(cut.negation for cut in cuts))
     for negation in together[:TRIED]:
-        if found := again(_without(counting, [negation])).matches:
-            return _in_words([negation], [cut for cut in cuts if cut.negation == negation], found, counting, keys, when)
+        if matches := again(_without(counting, [negation])).matches:
+            return _in_words([negation], [cut for cut in cuts if cut.negation == negation], matches, counting, keys, when)
     while True:  # what goes on without them may be ended by others
         found = again(_without(counting, together))
         more = [negation for _, negation in found.cuts if negation not in together]
@@ -52,7 +52,7 @@ def cut_in_words(cut: Cut, counting: Counting, keys: str, when: Callable[[int], 
     at_end = any(asked.arc.kind == TIMEOUT and asked.arc.src == cut.state for asked in counting.asked.values())
     came = f"{event_in_words(cut.payload, when)} at {when(cut.le)} came {'before the end' if at_end else 'between'}{of}"
     total = counting.ended[cut.state].entered + counting.ended[cut.state].before
-    ended = f"ended {cut.count:,} of {total:,} partial matches" if total > 1 else "ended the one partial match"
+    ended = f"ended {cut.ended:,} of {total:,} partial matches" if total > 1 else "ended the one partial match"
     return f"{came}; `{cut.negation}` {ended} in `{cut.state}`"
 
 

@@ -44,7 +44,7 @@ class Cut(NamedTuple):
 
     state: str
     negation: str
-    count: int
+    ended: int
     le: int
     key: Hashable
     payload: Any
@@ -193,7 +193,7 @@ class Tally:
         before = self.cuts.get((state, negation))
         new = Cut(state, negation, 1, le, self.transitions.key, payload)
         if before is not None:
-            new = (min(before, new, key=lambda cut: (cut.le, repr(cut.payload))))._replace(count=before.count + 1)
+            new = (min(before, new, key=lambda cut: (cut.le, repr(cut.payload))))._replace(ended=before.ended + 1)
         self.cuts[state, negation] = new
 
     def _next(self, gone: Gone, side: Any, le: int) -> int | None:
