@@ -48,12 +48,12 @@ def how_pushed(job: Job) -> dict[str, bool]:
     return {"net": False} if (job.reasons or job.report is not None) and job.batch is None else {}
 
 
-def write_report(operator: Any, job: Job) -> None:
-    """Write the page of a run."""
+def write_report(operator: Any, job: Job, why: str = "") -> None:
+    """Write the page of a run; ``why``: why nothing has matched."""
     if job.report is None:
         return
     try:
-        write_text(job.report, operator.html(title=f"{job.pattern} {job.file}"))
+        write_text(job.report, operator.html(title=f"{job.pattern} {job.file}", why=why))
     except OSError as error:
         raise CommandError(f"can't write {job.report}: {os.strerror(error.errno) if error.errno else error}") from error
     if not job.quiet:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import typer
 
 from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.because_output import BecauseColumn
-from afa.cli.diagnosis import tell_why
+from afa.cli.diagnosis import why_none
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
-from afa.cli.follow import Follow
+from afa.cli.follow import Follow, make_log
 from afa.cli.input_columns import TYPES, choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
@@ -46,7 +47,7 @@ def run(job: Job) -> None:
         return
     if not isinstance(automaton, Automaton):
         check_output(job.output, None, reads(job), job.force)
-        source = open_source(job.file, job.form)
+        source = _opened(job, automaton)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
         names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
@@ -68,13 +69,20 @@ def run(job: Job) -> None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     _check_threads(job, bool(job.keys))
     check_output(job.output, None, reads(job), job.force)
-    source = open_source(job.file, job.form)
+    source = _opened(job, automaton)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
     try:
         operator = explaining(operator_of(automaton, job), job)
     except AfaError as error:
         raise CommandError(on_the_line(error)) from error
     _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
+
+
+def _opened(job: Job, pattern: Any) -> Source:
+    """Open the input. A stream may have its first row late: the arc log is there before it."""
+    if job.arcs is not None and comes_once(job.file):
+        make_log(job.arcs, pattern, job.tick)
+    return open_source(job.file, job.form)
 
 
 def _run_situations(pattern: TemporalPattern, job: Job) -> None:
@@ -101,12 +109,15 @@ def _run(
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
-    write_report(operator, job)
+    why = ""
+    if not summary.inserted and job.cancel is None and not (job.quiet and job.report is None):
+        again = [batches_in.first] if comes_once(job.file) else Input(job, open_source(job.file, job.form), columns)
+        why = why_none(operator, again, job)
+    write_report(operator, job, why)
     if advice is not None:
         advice.finish()
-    if not job.quiet and not summary.inserted and job.cancel is None:
-        again = [batches_in.first] if comes_once(job.file) else Input(job, open_source(job.file, job.form), columns)
-        tell_why(operator, again, job)
+    if why and not job.quiet:
+        typer.echo(f"afa: no match: {why}", err=True)
 
 
 def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
@@ -146,7 +157,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     schema = schema_of(shown, job.keys, table)
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons))
-    follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick)
+    follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
     because = BecauseColumn(isinstance(operator, Reasons), job.reasons, batches_in.kind, job.tick or "ms")
     told_as_times(operator, batches_in.kind)

@@ -31,6 +31,7 @@ class Counting(Tally):
         self.misses.number = self.keys
         self.look(steps)
         self._told: dict[int, set[Any]] = {}
+        self._tied: list[Any] = []  # the events of a step with several, while it is derived
         standing, before = Standing(), None
         for y in steps:
             if self.enough:
@@ -46,6 +47,7 @@ class Counting(Tally):
             for gone in standing.expired(y.le):
                 self.over(gone, y.le, False, True)
             (self._derive if y.events else self._given)(standing, y)
+            self._tied = []
             self._forget(before)
             if y.events:
                 self._match(standing, y.le)
@@ -67,9 +69,17 @@ class Counting(Tally):
         """Let a partial match stand, and count it where it did not."""
         if standing.add(p):
             self.ended[p.state].entered += 1
+            self.ties += bool(self._tied) and self.could_go_on(p, self._tied)
             for asked in self.in_force(TIMEOUT, p.state, le):
                 at = self.transitions.instant(asked.arc, p.register, le)
                 asked.past += p.re <= max(at, le) < FOREVER
+
+    def _bar(self, asked: Asked, outcome: int, events: Sequence[Any], state: str, register: Any) -> None:
+        """Note the event that a negation does not let pass; ``register`` None: whatever it is."""
+        if outcome in asked.bars:
+            ask = asked.leading if outcome < asked.lead else lambda payload: asked.outcome(payload, register)
+            found = next((payload for payload, _ in events if ask(payload) == outcome), events[0][0])
+            self._barred[state, register if outcome >= asked.lead else None] = asked.bars[outcome], found
 
     def _given(self, standing: Standing, y: Step) -> None:
         """Take the list of a step that has no events any more as it is."""
@@ -97,6 +107,8 @@ class Counting(Tally):
         gone: list[tuple[str, Any, bool]] = []
         events = list(y.events)
         self._leads: dict[int, list[int]] = {}
+        self._barred: dict[tuple[str, Any], tuple[str, Any]] = {}
+        self._tied = [payload for payload, _ in events] if len(events) > 1 else []
         for state in [state for state, n in standing.count.items() if n]:
             self._carry(standing, state, y, events, come, gone)
         self._begin(y, events, come)
@@ -131,6 +143,7 @@ class Counting(Tally):
         skips = []
         for asked in self.in_force(SKIP, state, le):
             first = _first_of(self._lead(asked, events))
+            self._bar(asked, first, events, state, None)
             if first == TRUE and not (asked.whole and asked.arc.transfer is None):
                 skips.append(asked)
                 continue
@@ -178,6 +191,7 @@ class Counting(Tally):
         for asked in skips:
             state = asked.arc.src
             outcome, after = self._passed(asked, y, register)
+            self._bar(asked, outcome, list(y.events), state, register)
             asked.count(outcome, n, le)
             if outcome == TRUE:
                 found += [(q.state, q.register, None) for q in self._closed(state, after, le)]
@@ -238,6 +252,10 @@ class Counting(Tally):
                 dropped = standing.drop(state, register, start, m)
                 assert dropped is not None
                 self.over(dropped, le, went, False)
+                barred = None if went or dropped.marks else self._barred.get((state, register), self._barred.get((state, None)))
+                if barred is not None:
+                    negation, payload = barred
+                    self.cut(state, negation, payload, le)
         for (state, register), members in come.items():
             for start, m in members:
                 self._stand(standing, PMatch(start, m, state, register), le)

@@ -73,7 +73,7 @@ class Trace(Reasons):
 
     # -- the page --------------------------------------------------------------------------------------------------------------
 
-    def html(self, path: str | os.PathLike[str] | None = None, *, title: str = "") -> str:
+    def html(self, path: str | os.PathLike[str] | None = None, *, title: str = "", why: str = "") -> str:
         """Return the page, and write it to a file if one is named: a single file that loads nothing.
 
         Parameters
@@ -81,13 +81,15 @@ class Trace(Reasons):
         path : path, optional
         title : str
             The pattern's name, as the page has it in its head.
+        why : str
+            What the page says where nothing has matched: the sentence of `funnel`, say.
 
         Raises
         ------
         AfaError
             The file is there, and is no HTML page.
         """
-        text = page_text(page_data(self, title), self.draw())
+        text = page_text(page_data(self, title, why), self.draw())
         if path is not None:
             check_kind(path, "html")
             write_text(path, text)
