@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from afa.errors import AfaError, SnapshotError
+from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
 from afa.language.all_rows import AllRows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
@@ -399,6 +399,19 @@ def query(
     from afa.language.sase_reader import read_sase
 
     return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order), tick=tick))
+
+
+def check_order(pattern: Any, time: str) -> None:
+    """Refuse a column of times that is not the one of ORDER BY. Where the event has an `afa.Instant`, ORDER BY names that.
+
+    Raises
+    ------
+    QueryError
+        A query in SQL orders its rows by another column.
+    """
+    ordered = getattr(getattr(pattern, "tree", None), "ordered", None)
+    if ordered not in (None, "le", time.lower()) and time != "le" and Schema.of(pattern.tree.event, "event").instant is None:
+        raise QueryError(f"expected time={ordered!r}, the column of ORDER BY, but got time={time!r}")
 
 
 def sql(text: str, *, event: type, tick: str | None = None, order: str | None = None) -> Query:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
 from afa.language.builder import Builder
-from afa.language.query import Query
+from afa.language.query import Query, check_order
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
@@ -177,6 +177,7 @@ def match(
             longest=longest,
             members=members,
         )
+    check_order(automaton, time)
     automaton, key, window, sequence, asked, _ = said_of(automaton, key, window, sequence)
 
     def plan(events: DataFrame) -> DataFrame:
