@@ -184,10 +184,10 @@ class Reader:
         return Unary("-", inner)
 
     def _and(self, node: Any) -> Expr:
-        return conjunction([self.condition(each) for each in (node.this, node.expression)])
+        return conjunction([self.condition(each) for each in node.flatten(unnest=False)])
 
     def _or(self, node: Any) -> Expr:
-        return disjunction([self.condition(each) for each in (node.this, node.expression)])
+        return disjunction([self.condition(each) for each in node.flatten(unnest=False)])
 
     def _not(self, node: Any) -> Expr:
         return Not(self.condition(node.this))

@@ -53,6 +53,7 @@ WAYS = {
     r"`\w*$": 'put names in double quotes, "name", not in backticks',
     r"RUNNING\s+\w+$|FINAL\s+\w+$": "RUNNING and FINAL stand before FIRST, LAST, SUM, AVG, MIN, MAX and COUNT",
     r"\bMATCH_RECOGNIZE\b.*\bMATCH_RECOGNIZE$": "write one MATCH_RECOGNIZE",
+    r"\bDEFINE\b.*$": "a condition is v AS .., of comparisons, AND, OR, NOT",
     r"MEASURES\b.*\b(PATTERN\s*\(|(ONE|ALL)\s+ROWS?|DEFINE)$": "give each value of MEASURES a name, AS name",
 }
 """Where the text before what can't be read, and that word, end so: the way out."""
@@ -211,7 +212,7 @@ class _Text:
 
         try:
             trees = [each for each in sqlglot.parse(self._text.cut, dialect=DIALECT) if each is not None]
-        except (SqlglotError, ValueError, LookupError, TypeError, AttributeError) as error:  # as it is lost
+        except (SqlglotError, ValueError) as error:  # of an empty PATTERN it makes a ValueError
             raise self._unread((getattr(error, "errors", None) or [{}])[0]) from None
         if len(trees) != 1 or not isinstance(trees[0], exp.Select):
             raise RefusedError("expected one SELECT .. FROM .. MATCH_RECOGNIZE (..) but got another statement", 0)
@@ -314,8 +315,8 @@ class _Text:
         in_sql = written if written.startswith('"') else f'"{written.upper()}"'  # what a quoted name is compared with
         if self._quoted.setdefault(name.lower(), in_sql) != in_sql:
             raise RefusedError(
-                f"expected variables that differ by more than case but got {self._names[name.lower()]} and {written}, two in SQL; quote "
-                f"it everywhere or nowhere",
+                f"expected variables that differ by more than case but got {self._names[name.lower()]} and {written}, two in SQL; "
+                f"quote it everywhere or nowhere",
                 0,
             )
         return self._names.setdefault(name.lower(), name)

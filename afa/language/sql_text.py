@@ -46,6 +46,7 @@ class SqlText:
             raise RefusedError("expected SQL but got a text, a name or a comment that does not end", len(text)) from None
         self.text = text
         self.words = [(token.start, token.end + 1, token.token_type.name) for token in tokens]
+        self._upper = [text[begin:end].upper() for begin, end, _ in self.words]
         self._begins = {begin: i for i, (begin, _, _) in enumerate(self.words)}
         self._ends = {end: i for i, (_, end, _) in enumerate(self.words)}
         cut, bare = ["\n" if c == "\n" else " " for c in text], ["\n" if c == "\n" else " " for c in text]
@@ -122,18 +123,15 @@ class SqlText:
     def _closed(self, begin: int, end: int, trailers: set[str]) -> int:
         """Return the token with which what is open between two of them is closed."""
         while end + 1 < len(self.words):
-            said = [self._word(i) for i in range(begin, end + 1)]
-            if (
-                said.count("(") <= said.count(")")
-                and said.count("CASE") <= said.count("END")
-                and self._word(end + 1) not in trailers
-            ):
+            said = self._upper[begin : end + 1]
+            closed = said.count("(") <= said.count(")") and said.count("CASE") <= said.count("END")
+            if closed and self._word(end + 1) not in trailers:
                 break
             end += 1
         return end
 
     def _word(self, i: int) -> str:
-        return self.text[slice(*self.words[i][:2])].upper() if i >= 0 else ""
+        return self._upper[i] if 0 <= i < len(self._upper) else ""
 
 
 def _one_name(word: str, blanks: str, name: str, opens: str) -> str:
