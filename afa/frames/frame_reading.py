@@ -32,7 +32,7 @@ class Reading(NamedTuple):
 
     def asked(self, pattern: Any, frame: Frame, options: Options) -> Asked:
         """Bind a pattern to the tick of the times. Raises `QueryError` where it orders rows by another column."""
-        check_order(pattern, self.time)
+        check_order(pattern, self.time, frame.names)
         tick = options.tick or tick_of(pattern) or unit_of_times(frame.times(self.time), self.time)
         return asked(pattern, options._replace(tick=tick))
 

@@ -401,16 +401,18 @@ def query(
     return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order), tick=tick))
 
 
-def check_order(pattern: Any, time: str) -> None:
-    """Refuse a column of times that is not the one of ORDER BY. Where the event has an `afa.Instant`, ORDER BY names that.
+def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
+    """Refuse a column of times where a query in SQL orders rows by another field or column. An `afa.Instant` is what the times are.
 
     Raises
     ------
     QueryError
-        A query in SQL orders its rows by another column.
     """
-    ordered = getattr(getattr(pattern, "tree", None), "ordered", None)
-    if ordered not in (None, "le", time.lower()) and time != "le" and Schema.of(pattern.tree.event, "event").instant is None:
+    tree = getattr(pattern, "tree", None)
+    ordered = getattr(tree, "ordered", None)
+    if tree is None or ordered in (None, "le", time.lower()) or time == "le" or Schema.of(tree.event, "event").instant is not None:
+        return
+    if ordered in {name.lower() for name in (*tree.event._fields, *columns)}:
         raise QueryError(f"expected time={ordered!r}, the column of ORDER BY, but got time={time!r}")
 
 

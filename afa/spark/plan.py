@@ -177,11 +177,11 @@ def match(
             longest=longest,
             members=members,
         )
-    check_order(automaton, time)
-    automaton, key, window, sequence, asked, _ = said_of(automaton, key, window, sequence)
+    automaton, key, window, sequence, asked, query = said_of(automaton, key, window, sequence)
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
+        check_order(query, time, events.columns)
         if arcs is not None and asked.readings is not None:
             raise AfaError("expected no arcs= beside a temporal pattern, whose arcs follow from where=, but got some")
         if arcs is None and isinstance(automaton, Automaton):
