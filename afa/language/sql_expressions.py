@@ -30,7 +30,7 @@ from afa.expression.nodes import (
 )  # fmt: skip
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_kinds import CALLED, NULL, Kind, alike, is_number, kind_of
-from afa.language.sql_nodes import FUNCTIONS, running
+from afa.language.sql_nodes import FUNCTIONS, ROWS, running
 from afa.language.sql_text import SqlText
 from afa.language.terms import Aggregate, Classifier, Final, Ref
 from punctuation.durations import ticks
@@ -105,6 +105,8 @@ class Reader:
     def value(self, node: Any) -> Expr:
         """Return the expression of a node that `check` has let through. Raises `RefusedError`."""
         kind = type(node).__name__
+        if kind in ROWS and node.this is None:
+            raise self._refused(node, f"expected one column in {kind.upper()} but got {self._said(node)}")
         found = getattr(self, f"_{kind.lower()}", None)
         if found is not None:
             result: Expr = found(node)
@@ -329,8 +331,8 @@ class Reader:
         name = str(node.this).upper()
         if name == "PREV" and self._scope.defines is not None:
             return self._previous(node)
-        if name.startswith("FINAL_"):
-            return self._finally(node, name.removeprefix("FINAL_"))
+        if (plain := running(node)) is not None:
+            return self._finally(node, plain)
         if name == "CLASSIFIER" and not node.expressions:
             return Classifier() if self._scope.defines is None else Const(self._scope.defines)
         why = {
@@ -340,13 +342,11 @@ class Reader:
         }.get(name, FUNCTIONS)
         raise self._refused(node, f"expected an expression over rows but got {self._said(node)}; {why}")
 
-    def _finally(self, node: Any, name: str) -> Expr:
+    def _finally(self, node: Any, plain: Any) -> Expr:
         """Return a value as it is at the end of the match: in one row per match all are."""
         if self._scope.defines is not None:
             raise self._refused(node, f"expected what is known when a row comes in DEFINE but got {self._said(node)}")
-        if not node.expressions:
-            raise self._refused(node, f"expected one column in {name} but got {self._said(node)}")
-        found = self.value(running(node))
+        found = self.value(plain)
         return Final(found) if self._scope.every and not isinstance(found, Const) else found
 
     def _previous(self, node: Any) -> Expr:
@@ -370,8 +370,6 @@ class Reader:
         return Ref("", "last", field, back - 1)
 
     def _aggregate(self, node: Any, function: str) -> Expr:
-        if node.this is None:
-            raise self._refused(node, f"expected * or a column in {function.upper()} but got {self._said(node)}")
         if type(node.this).__name__ == "Star" and function == "count":
             return Aggregate("", "count", None, self._scope.defines is not None)
         if type(node.this.this).__name__ == "Star":

@@ -14,6 +14,7 @@ from afa.language.sase_grammar import RefusedError
 from afa.language.sql_text import SqlText
 
 FUNCTIONS = "functions: SUM AVG MIN MAX COUNT FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST"
+ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
 TWO = "this:value expression:value"
 READ = {
     "statement": {"Select": "expressions:list from_:from match:clauses order:output"},
@@ -66,7 +67,7 @@ WANTED = {
 ALONE = {
     "Select": "SELECT .. FROM name MATCH_RECOGNIZE (..)", "Star": "*", "Table": "the name of a table", "TableAlias": "a name",
     "Ordered": "a column, ascending,",
-    **{kind: f"one column in {kind.upper()}" for kind in ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")},
+    **{kind: f"one column in {kind.upper()}" for kind in ROWS},
 }  # fmt: skip
 CALLED = {
     "joins": "JOIN", "group": "GROUP BY", "except_": "EXCLUDE", "sample": "TABLESAMPLE", "when": "AT", "pivots": "PIVOT",
@@ -105,10 +106,15 @@ def check(node: Any, text: SqlText, place: str = "statement") -> None:
 
 
 def running(node: Any) -> Any:
-    """Return ``LAST(..)`` for ``FINAL LAST(..)``, which `SqlText` has made one name."""
+    """Return ``LAST(..)`` for ``FINAL LAST(..)``, which `SqlText` has made one name; None: the node is something else."""
     from sqlglot import exp
 
-    name, (this, *more) = str(node.this).upper().removeprefix("FINAL_").title(), node.expressions
+    if type(node).__name__ != "Anonymous":
+        return None
+    final, _, name = str(node.this).title().partition("_")
+    if final != "Final" or name not in ROWS:
+        return None
+    this, *more = node.expressions or [None]
     rest: dict[str, Any] = {"expression": more[0]} if name in ("First", "Last") and len(more) == 1 else {"expressions": more}
     found = getattr(exp, name)(this=this, **rest)
     found.meta.update(node.meta)
@@ -117,8 +123,7 @@ def running(node: Any) -> Any:
 
 def _below(node: Any, place: str, text: SqlText) -> Iterator[tuple[Any, str]]:
     """Return what stands in a node, each with its place."""
-    if type(node).__name__ == "Anonymous" and str(node.this).upper().startswith("FINAL_") and node.expressions:
-        node = running(node)
+    node = running(node) or node
     kind = type(node).__name__
     known = read_of(place).get(kind)
     if known is None:

@@ -264,10 +264,12 @@ class _Text:
             return self._order
         return self._of_table(columns[1].this)
 
-    def _of_input(self, column: Any) -> None:
+    def _of_input(self, column: Any, where: str = "") -> None:
         """Refuse a column of another table."""
-        if column.table and column.table.lower() not in self._tables:
-            raise self._refused(column, f"expected a column of {' or '.join(sorted(self._tables))} but got {self._said(column)}")
+        if type(column).__name__ == "Column" and column.table and column.table.lower() not in self._tables:
+            raise self._refused(
+                column, f"expected a column of {' or '.join(sorted(self._tables))}{where} but got {self._said(column)}"
+            )
 
     def _of_table(self, column: Any) -> str:
         """Return the field that a column of the table means."""
@@ -408,16 +410,13 @@ class _Text:
     def _returns(self, select: Any, measures: dict[str, Expr], key: tuple[str, ...], every: bool) -> tuple[tuple[str, Expr], ...]:
         """Return what is shown; where it is each row, the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
         first, rest = self._columns(key) if every else ({}, {})
+        self._tables |= {select.args["match"].alias_or_name.lower()} - {""}
         found = {**first, **measures, **rest}
         shown: list[tuple[str, Expr]] = []
         lower = {name.lower(): name for name in found}
-        own = {*self._tables, select.args["match"].alias_or_name.lower()}
         for each in select.expressions:
             column = each.this if type(each).__name__ == "Alias" else each
-            if type(column).__name__ == "Column" and column.table and column.table.lower() not in own:
-                raise self._refused(
-                    each, f"expected a column of {' or '.join(sorted(own - {''}))} in SELECT but got {self._said(each)}"
-                )
+            self._of_input(column, " in SELECT")
             if column.is_star:
                 shown += found.items()
                 continue
@@ -448,6 +447,7 @@ class _Text:
             return ()
         columns = {name.lower() for name in known}
         for each in order.expressions:
+            self._of_input(each.this, " in ORDER BY")
             if type(each.this).__name__ == "Column" and each.this.name.lower() not in columns:
                 raise self._refused(each, f"expected a column of the answer in ORDER BY but got {self._said(each)}")
         LOGGER.warning(SORTED)

@@ -117,7 +117,7 @@ class SqlText:
         if isinstance(node, Func) and not isinstance(node, Connector):
             if self._word(begin - 1) == "(" and not opener and not node.meta:
                 begin -= 2
-            end += self._word(end + 1) == "(" and begin == end
+            end += self._word(end + 1) == "(" and self.words[end][1] == node.meta.get("end", -2) + 1  # nothing is in it
         return begin, self._closed(begin, end, TRAILERS.get(kind, set()))
 
     def _closed(self, begin: int, end: int, trailers: set[str]) -> int:

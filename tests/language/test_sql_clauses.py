@@ -85,8 +85,10 @@ REFUSED = {
     "max": (sql("b AS MAX(p, 9) > 1"), "one column in MAX but got 'MAX(p, 9)'"),
     "min": (sql(measures="MIN(p, 9) AS x"), "one column in MIN but got 'MIN(p, 9)'"),
     "count": (sql(measures="COUNT(a.p, b.p) AS x"), "one column in COUNT but got 'COUNT(a.p, b.p)'"),
-    "count of nothing": (sql(measures="COUNT() AS x"), "* or a column in COUNT but got 'COUNT()'"),
+    "count of nothing": (sql(measures="COUNT() AS x"), "one column in COUNT but got 'COUNT()'"),
     "final max": (sql(measures="FINAL MAX(p, 9) AS x"), "one column in MAX but got 'FINAL MAX(p, 9)'"),
+    "final of nothing": (sql(measures="FINAL MAX() AS x"), "one column in MAX but got 'FINAL MAX()'"),
+    "a name like that": (sql(measures="final_price(p) AS x"), "an expression over rows but got 'final_price(p)'; functions"),
     "symmetric": (
         sql("b AS p BETWEEN SYMMETRIC 3 AND 2"),
         "BETWEEN alone but got SYMMETRIC beside it: 'p BETWEEN SYMMETRIC 3 AND 2'",
@@ -175,6 +177,7 @@ REFUSED = {
     "never ends": (sql("b AS s = 'x"), "SQL but got a text, a name or a comment that does not end"),
     "window of words": (sql(rest="WITHIN 10 SECONDS"), "WITHIN INTERVAL 'n' UNIT or WITHIN n but got 'WITHIN 10 SECONDS'"),
     "outer order": (sql(tail="ORDER BY nosuch", measures="a.p AS x"), "a column of the answer in ORDER BY but got 'nosuch'"),
+    "outer order of another": (sql(tail="m ORDER BY z.x", measures="a.p AS x"), "a column of m or t in ORDER BY but got 'z.x'"),
     "outer order of a value": (sql(tail="ORDER BY x + 1", measures="a.p AS x"), "columns in ORDER BY but got 'x + 1'"),
 }
 
