@@ -144,7 +144,7 @@ def _below(node: Any, place: str, text: SqlText) -> Iterator[tuple[Any, str]]:
 def _unread(node: Any, place: str, text: SqlText) -> RefusedError:
     from sqlglot import exp
 
-    wanted = WANTED.get(place, f"what is read as {place}")
+    wanted = WANTED.get(place, f"a {place}")
     hint = HINTS.get(type(node).__name__ if place != "from" else "", HINTS.get(place, ""))
     if node.find(exp.MatchRecognize) and place == "from":
         hint = "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers"

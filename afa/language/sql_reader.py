@@ -12,6 +12,7 @@ Untrusted text: its length is bounded, nothing in it is evaluated. Source: ISO/I
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 from typing import Any
@@ -450,7 +451,7 @@ class _Text:
             self._of_input(each.this, " in ORDER BY")
             if type(each.this).__name__ == "Column" and each.this.name.lower() not in columns:
                 raise self._refused(each, f"expected a column of the answer in ORDER BY but got {self._said(each)}")
-        LOGGER.warning(SORTED)
+        _tell(self._text.text, SORTED)
         return (SORTED,)
 
     def _columns(self, key: tuple[str, ...]) -> tuple[dict[str, Expr], dict[str, Expr]]:
@@ -482,6 +483,12 @@ class _Text:
                 place,
             )
         return f"to {which} {name}"
+
+
+@functools.lru_cache(64)
+def _tell(text: str, note: str) -> None:
+    """Log a note on a query: once, though `afa run` reads it more than once."""
+    LOGGER.warning(note)
 
 
 def plain(written: str) -> str:
