@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from afa.errors import AfaError, ChangeError
 from afa.frames.asked import Asked, Options, asked, instant_of, tick_of
 from afa.frames.decoded import Frame, unit_of_times
+from afa.language.query import check_order
 
 End = Literal["latest", "forever"]
 
@@ -30,7 +31,8 @@ class Reading(NamedTuple):
         return cls(time or _time_of(frame, pattern), until, diff, end)
 
     def asked(self, pattern: Any, frame: Frame, options: Options) -> Asked:
-        """Bind a pattern to the tick of the times."""
+        """Bind a pattern to the tick of the times. Raises `QueryError` where it orders rows by another column."""
+        check_order(pattern, self.time, frame.names)
         tick = options.tick or tick_of(pattern) or unit_of_times(frame.times(self.time), self.time)
         return asked(pattern, options._replace(tick=tick))
 

@@ -160,7 +160,7 @@ def _text(lowered: Lowered, expr: Expr) -> str:
 
 def _warnings(lowered: Lowered) -> list[str]:
     repeats = any(step.src == step.dst for step in lowered.steps.steps)
-    found = []
+    found = [*lowered.tree.notes]
     if lowered.tree.order is None and lowered.tree.ties and repeats:
         found.append(
             "events of one instant are alternatives, of which a match takes one: a repetition over many of them has as many "

@@ -107,6 +107,10 @@ class Tree:
         The field that holds the LE of an event, if one does.
     tick : str or None
         What one tick is, where a notation was told. It does not count where trees are compared.
+    ordered : str or None
+        The column that ORDER BY names, in small letters. It does not count where trees are compared.
+    notes : tuple of str
+        What `explain` says of the text, beside. It does not count where trees are compared.
     ties : bool
         False: two events of one instant of a key (and of one ``order``) are refused. It does not count where trees are compared.
     skip : str or None
@@ -133,6 +137,8 @@ class Tree:
     rows: tuple[int, ...] | None = None
     tick: str | None = field(default=None, compare=False)
     ties: bool = field(default=True, compare=False)
+    ordered: str | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
 
 def components_of(pattern: Pattern) -> list[Component]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from afa.errors import AfaError, SnapshotError
+from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
 from afa.language.all_rows import AllRows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
@@ -399,6 +399,21 @@ def query(
     from afa.language.sase_reader import read_sase
 
     return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order), tick=tick))
+
+
+def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
+    """Refuse a column of times where a query in SQL orders rows by another field or column. An `afa.Instant` is what the times are.
+
+    Raises
+    ------
+    QueryError
+    """
+    tree = getattr(pattern, "tree", None)
+    ordered = getattr(tree, "ordered", None)
+    if tree is None or ordered in (None, "le", time.lower()) or time == "le" or Schema.of(tree.event, "event").instant is not None:
+        return
+    if ordered in {name.lower() for name in (*tree.event._fields, *columns)}:
+        raise QueryError(f"expected time={ordered!r}, the column of ORDER BY, but got time={time!r}")
 
 
 def sql(text: str, *, event: type, tick: str | None = None, order: str | None = None) -> Query:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pyspark.cloudpickle
 import pytest
 
+import afa
 from afa import AfaError, Arc, Automaton, Keyed
 from tests.spark.streams import SECOND, when
 from tests.spark.test_stream import Files, read
@@ -228,6 +229,16 @@ def test_a_worker_says_in_a_line_what_it_lacks(own: Any, tmp_path: Path, hidden:
     assert "\n" not in said
     with pytest.raises(ImportError, match=message):
         raise ImportError(said)
+
+
+def test_times_are_of_the_column_that_order_by_names(spark: Any) -> None:
+    table = spark.createDataFrame([("a", 1, when(1), when(2))], "who string, sort int, at timestamp, seen timestamp")
+    text = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sort ORDER BY seen MEASURES COUNT(*) AS n PATTERN (a) WITHIN 9)"
+    query = afa.sql(text, event=Signal, tick="us")
+    assert table.transform(afa_spark.match(query, time="seen")).columns
+    for door in (afa_spark.match, afa_spark.replay):
+        with pytest.raises(AfaError, match="expected time='seen', the column of ORDER BY, but got time='at'"):
+            table.transform(door(query, time="at"))
 
 
 def test_that_an_arc_runs_in_python_is_told_once_and_not_on_workers(
