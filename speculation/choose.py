@@ -238,7 +238,7 @@ class Choose(Stage):
             raise self.too_many(match.payload, match.key, match.le)
         return values
 
-    def too_many(self, payload: Any, key: Any, le: int) -> BudgetError:
+    def too_many(self, payload: Any, key: Any, le: int | None) -> BudgetError:
         """Return the error for a match whose choices do not fit into its bits."""
         whose = "" if key is None else f" of key {key!r}"
         return BudgetError(

@@ -141,6 +141,20 @@ def test_a_match_of_too_many_choices_is_refused(pattern: str, rows: str, said: s
     assert op.statistics.events == taken + 1 - len(gone)
 
 
+def test_one_choice_among_more_ways_than_an_int_has_bits(engine: str) -> None:
+    """Ones would not say it: numbers do. Not so among a few less, twice."""
+    op = many_choices("(PERMUTE(a?, b?, c?, d?) a)", "ALL ROWS").operator(engine=engine)
+    for k, (letters, counts) in enumerate({"a": [1], "ba": [1, 2], "dbca": [1, 2, 3, 4], "adcba": [1, 1, 2, 3, 4]}.items()):
+        found = op.push_many([insert(Letter(kind, k), le) for le, kind in enumerate(letters)])
+        assert [c.payload.n for c in found] == counts
+    choices = f"({' | '.join(['a b'] * 34)})"
+    op = many_choices(f"({choices} {choices})").operator(engine=engine)
+    with pytest.raises(
+        BudgetError, match=r"expected a match of at most 62 choices .*: a stands at 68 places, b stands at 68 places"
+    ):
+        op.push_many([insert(Letter(kind, 0), le) for le, kind in enumerate("abab")])
+
+
 def test_explain_says_what_runs_cost() -> None:
     def said(pattern: str) -> str:
         return str(many_choices(pattern).explain())
