@@ -129,6 +129,8 @@ class Steps:
         bits = self._preference.bits(step.src.position, step.to)
         if step.dst is None:
             bits += self._preference.bits(step.to, END)
+        if len(bits) > CHOICES:
+            return Const(0)
         if step.src.position < 0:
             return Const(int("1" + bits, 2))
         if not bits:
