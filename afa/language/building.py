@@ -78,6 +78,7 @@ def read_tree(said: Said) -> Tree:
         returns=shown[1],
         payload=shown[0],
         tick=said.tick,
+        bare=any(unit is None for _, unit in said.duration),
     )
 
 

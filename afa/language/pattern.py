@@ -107,6 +107,8 @@ class Tree:
         The field that holds the LE of an event, if one does.
     tick : str or None
         What one tick is, where a notation was told. It does not count where trees are compared.
+    bare : bool
+        Whether the window was written as a bare number of ticks, without a unit. It does not count where trees are compared.
     ties : bool
         False: two events of one instant of a key (and of one ``order``) are refused. It does not count where trees are compared.
     skip : str or None
@@ -132,6 +134,7 @@ class Tree:
     skip: str | None = None
     rows: tuple[int, ...] | None = None
     tick: str | None = field(default=None, compare=False)
+    bare: bool = field(default=True, compare=False)
     ties: bool = field(default=True, compare=False)
 
 

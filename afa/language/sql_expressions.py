@@ -24,6 +24,7 @@ from afa.expression.nodes import (
     IsNone,
     Not,
     Text,
+    Ticks,
     Unary,
     conjunction,
     disjunction,
@@ -254,7 +255,7 @@ class Reader:
             number, unit = parts
         if unit is None:
             raise self._refused(node, f"expected INTERVAL 'n' UNIT but got {node.sql()!r}")
-        return Const(ticks([(number, unit)], self._scope.tick, QueryError))
+        return Ticks(ticks([(number, unit)], self._scope.tick, QueryError))
 
     # -- rows ------------------------------------------------------------------------------------------------------------------
 

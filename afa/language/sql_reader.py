@@ -83,6 +83,7 @@ class _Text:
         self._required = frozenset(field.name for field in schema.fields if not field.optional)
         self._cut = with_finals(text)
         self._window: int | None = None
+        self._bare = True
         self._subsets: list[tuple[str, int, list[tuple[str, int]]]] = []
         self._le = ""
         self._time: str | None = None
@@ -118,6 +119,7 @@ class _Text:
             time=self._time,
             skip=skip,
             rows=tuple(hidden) if every else None,
+            bare=self._bare,
             ties=False,
         )
 
@@ -140,7 +142,7 @@ class _Text:
         """Read WITHIN and SUBSET, which sqlglot does not know, and put blanks in their place."""
         within = re.search(r"\bWITHIN\b\s*(INTERVAL\s*'([^']*)'\s*([A-Za-z]+)?|(\d+))", self._cut, re.IGNORECASE)
         if within:
-            self._window = self._duration(within)
+            self._window, self._bare = self._duration(within), bool(within[4])
             self._blank(within.start(), within.end())
         subset = re.search(r"\bSUBSET\b((?:\s*\w+\s*=\s*\([^()]*\)\s*,?)+)(?=\s*(?:DEFINE\b|\)))", self._cut, re.IGNORECASE)
         if subset:
