@@ -13,7 +13,9 @@ the order in which they are written.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from afa.expression.nodes import Expr
 
@@ -146,3 +148,17 @@ def components_of(pattern: Pattern) -> list[Component]:
         case Repeat(item):
             return components_of(item)
     return [found for item in pattern.items for found in components_of(item)]
+
+
+def named_in(part: Pattern | Gap | tuple[Any, ...]) -> Iterator[Component]:
+    """Yield the components of a part of a query, the absent ones too, from left to right."""
+    match part:
+        case Component():
+            yield part
+        case Repeat(item, _, _, gap):
+            yield from named_in((item, gap))
+        case Seq(items, gaps):
+            yield from named_in((items[0], *(each for pair in zip(gaps, items[1:]) for each in pair)))
+        case Gap(_, parts) | Either(parts) | (*parts,):
+            for each in parts:
+                yield from named_in(each)

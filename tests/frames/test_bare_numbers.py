@@ -1,4 +1,4 @@
-"""A bare number that stands for time, over timestamps: refused on every way in, in every notation; with a tick or a unit it goes."""
+"""A bare number that stands for time, over timestamps: refused on each way in, in every notation; with a tick or a unit it goes."""
 
 from __future__ import annotations
 
