@@ -129,7 +129,7 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
         return _of(_of_automaton(pattern, options if by is None else options._replace(key=by)))
     if hasattr(type(pattern), "again"):  # an operator that makes another one like itself
         _check_key(by or options.key)
-        return _of(lambda: pattern.again(by or options.key))
+        return _of(lambda: pattern.again(by or options.key, options.tick))
     if not hasattr(pattern, "operator") or isinstance(pattern, Around):
         raise AfaError(f"expected an automaton or a query but got {pattern!r}; afa.query reads text, afa.sql SQL")
     own = getattr(pattern, "key", None)

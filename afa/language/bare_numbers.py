@@ -28,8 +28,8 @@ def check_units(pattern: Any, tick: str | None, times: Collection[str] | None, w
 
     Parameters
     ----------
-    pattern : Query
-        Anything else is let through: the ``window=`` of an automaton is in ticks.
+    pattern : Query, or what has ``bare_durations``: `Derive`
+        Anything else is let through: ``window=`` of an automaton, ``within=`` of a temporal pattern are in ticks.
     tick : str or None
         What the user said that a tick is: to the query, or to the call. Not the unit of a column.
     times : collection of str, or None
@@ -41,12 +41,9 @@ def check_units(pattern: Any, tick: str | None, times: Collection[str] | None, w
     ------
     QueryError
     """
-    tree = getattr(pattern, "tree", None)
-    if tick is not None or times is None or not isinstance(tree, Tree):
+    if tick is not None or times is None:
         return
-    schema = Schema.of(tree.event, "event")
-    named = {field.name for field in schema.fields if field.type is int and field.name in times} | {schema.instant, tree.time}
-    found = next(_bare(tree, frozenset(name for name in named if name is not None)), None)
+    found = next(_of_query(pattern, times) if isinstance(getattr(pattern, "tree", None), Tree) else _of_situations(pattern), None)
     if found is None:
         return
     said, instead = found
@@ -56,8 +53,15 @@ def check_units(pattern: Any, tick: str | None, times: Collection[str] | None, w
     )
 
 
-def _bare(tree: Tree, times: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _of_situations(pattern: Any) -> Iterator[tuple[str, str]]:
+    yield from ((said, 'it with a unit, "10 minutes"') for said in getattr(pattern, "bare_durations", ()))
+
+
+def _of_query(query: Any, columns: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield what is a bare number, as it is written, and what to write instead."""
+    tree, schema = query.tree, Schema.of(query.tree.event, "event")
+    named = {field.name for field in schema.fields if field.type is int and field.name in columns} | {schema.instant, tree.time}
+    times = frozenset(name for name in named if name is not None)
     if tree.window is not None and tree.bare:
         yield (
             f"WITHIN {tree.window}",

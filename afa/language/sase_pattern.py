@@ -21,8 +21,8 @@ SIGNS = {"PLUS": (1, None), "STAR": (0, None), "QUESTION": (0, 1)}
 
 
 class Types(NamedTuple):
-    """What type names mean: values of a column, if there is one; but ``_``, and the event class's name where the pattern names no other
-    type, mean any event."""
+    """What type names mean: values of a column, if there is one; but ``_``, and the event class's name where the pattern names no
+    other type, mean any event."""
 
     event: str
     column: str | None

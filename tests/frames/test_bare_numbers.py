@@ -15,6 +15,7 @@ import pytest
 import afa
 from afa.language import one
 from afa.replay import amend, replay, sweep
+from afa.situations import Derive, Situation
 
 try:
     import duckdb
@@ -193,3 +194,40 @@ def test_int_fields_over_timestamps() -> None:
 
 def test_a_tick_of_the_builder_is_its_own() -> None:
     assert _found(afa.find(built(60, tick="s"), pd.DataFrame(ROWS), time="at")) == 1  # 60 nanoseconds before
+
+
+class Level(NamedTuple):
+    glucose: float
+
+
+LEVELS = pd.DataFrame(
+    {"glucose": [60.0, 50.0, 90.0, 60.0], "at": pd.to_datetime([f"2020-01-01 00:{m}" for m in ("00", "05", "20", "30")])}
+)
+
+
+@pytest.mark.parametrize(("own", "said"), [("s", None), (None, None), (None, "s"), ("s", "s")])
+def test_derive_takes_a_tick(own: str | None, said: str | None) -> None:
+    found = afa.find(Derive(Level, tick=own, low=Situation("glucose < 70")), LEVELS, time="at", tick=said)
+    assert found["ts"].tolist() == LEVELS["at"][[0, 3]].tolist()
+    assert (
+        len(
+            afa.find(Derive(Level, tick=own, low=Situation("glucose < 70")), LEVELS.assign(at=[0, 5, 20, 30]), time="at", tick=said)
+        )
+        == 2
+    )
+
+
+def test_derive_has_one_tick() -> None:
+    with pytest.raises(afa.QueryError, match="expected its own tick='ms' but got tick='s'"):
+        afa.find(Derive(Level, tick="ms", low=Situation("glucose < 70")), LEVELS, time="at", tick="s")
+
+
+def test_durations_of_situations() -> None:
+    def made(tick: str | None) -> Any:
+        return Derive(Level, low=Situation("glucose < 70", at_least=600), tick=tick)
+
+    with pytest.raises(afa.QueryError, match=f"{BARE} at_least=600 of low; write it with a unit, .10 minutes., or say tick="):
+        afa.find(made(None), LEVELS, time="at")
+    for found in (afa.find(made("s"), LEVELS, time="at"), afa.find(made(None), LEVELS, time="at", tick="s")):
+        assert found["ts"].tolist() == LEVELS["at"][[0]].tolist()
+    assert len(afa.find(made(None), LEVELS.assign(at=[0, 5, 2000, 3000]), time="at")) == 1
