@@ -102,7 +102,7 @@ class Derive(Situated):
         return bare_durations(self._said[5])
 
     def again(self, key: Any = None, tick: str | None = None) -> Derive:
-        """Make another one with the same definitions, which has taken nothing: ``key`` in place of its own, ``tick`` if it has none.
+        """Make another one of the same definitions, which has taken nothing: ``key`` in place of its own, ``tick`` if it has none.
 
         Raises
         ------
