@@ -47,7 +47,7 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
     tick = tick_of(pattern)
     if isinstance(pattern, Builder):
         pattern = pattern.query(tick=tick or "us")
-    check_units(pattern, tick, ())
+    check_units(pattern, tick, (), 'tick="us"')
     asked, query = NONE, pattern if isinstance(pattern, Query) else None
     if isinstance(pattern, Query):
         asked = _asked(pattern)

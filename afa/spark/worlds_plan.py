@@ -59,7 +59,7 @@ def match_worlds(
     AfaError
         An option is none of Worlds on Spark.
     """
-    check_units(worlds.query, worlds.options["tick"], ())
+    check_units(worlds.query, worlds.options["tick"], (), 'tick="us"')
     said = {name: rest.pop(name) for name in ("key", "window", "sequence", "late", "on_fault")}
     for option, why in WHY_NOT.items():
         value = rest[option]
