@@ -99,15 +99,20 @@ class Asked(NamedTuple):
 
 def tick_of(pattern: Any) -> str | None:
     """Return the tick that a pattern says itself."""
-    found: str | None = getattr(getattr(pattern, "tree", pattern), "tick", None)
+    found: str | None = getattr(_said_by(pattern), "tick", None)
     return found
 
 
 def instant_of(pattern: Any) -> str | None:
     """Return the event's field that holds its LE."""
-    event = getattr(getattr(pattern, "tree", pattern), "event", None)
+    event = getattr(_said_by(pattern), "event", None)
     schema = Schema.of(event, "event") if isinstance(event, type) else getattr(pattern, "event_schema", None)
     return None if schema is None else schema.instant
+
+
+def _said_by(pattern: Any) -> Any:
+    """Return what holds what a pattern says: the tree of a query, the pattern itself otherwise, so of the words that build one."""
+    return pattern if hasattr(pattern, "query") else getattr(pattern, "tree", pattern)
 
 
 def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
@@ -127,7 +132,7 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
         return _of(_of_automaton(pattern, options if by is None else options._replace(key=by)))
     if hasattr(type(pattern), "again"):  # an operator that makes another one like itself
         _check_key(by or options.key)
-        return _of(lambda: pattern.again(by or options.key))
+        return _of(lambda: pattern.again(by or options.key, options.tick))
     if not hasattr(pattern, "operator") or isinstance(pattern, Around):
         raise AfaError(f"expected an automaton or a query but got {pattern!r}; afa.query reads text, afa.sql SQL")
     own = getattr(pattern, "key", None)

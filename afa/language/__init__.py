@@ -15,6 +15,7 @@ lowering         tree to automaton
 postponed        which conditions wait for the match, so that no register carries sums; path_conditions: how they are asked of paths
 query            `Query`, `afa.query`; explain_query: what became of it; changes: from one to another, while it runs
 conjuncts        conditions over several components: which one they are asked of, and when
+bare_numbers     numbers that stand for time and count ticks: refused over timestamps, where nobody says what a tick is
 return_names     names of what RETURN shows, where none is given
 sase_reader      SASE+ text -> tree. sase_grammar: its frame; sase_pattern: PATTERN; sase_code,
                  sase_expressions: conditions; sase_returns: items of RETURN

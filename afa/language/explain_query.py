@@ -19,7 +19,7 @@ from afa.expression.text import text_of_expr
 from afa.language.items import Item, items_of, replaced
 from afa.language.lowering import Lowered
 from afa.language.match_states import END, WAITS, State
-from afa.language.pattern import ANY, Component, Pattern, Repeat
+from afa.language.pattern import ANY, Component, Pattern, Repeat, Tree, named_in
 from afa.language.postponed import Served
 
 FLAT, BY_VALUE, EXPONENTIAL = "flat", "by value", "exponential"
@@ -80,12 +80,16 @@ class QueryExplanation(NamedTuple):
     warnings: tuple[str, ...]
     back: str | None = None
     waits: str | None = None
+    types: str | None = None
 
     def __str__(self) -> str:
         warnings = [f"warning: {warning}" for warning in self.warnings]
         back = [] if self.back is None else [f"before the first event: {self.back}"]
         waits = [] if self.waits is None else [f"waits for the match: {self.waits}"]
-        return "\n".join([*back, *map(str, self.states), *map(str, self.register), *map(str, self.costs), *waits, *warnings])
+        types = [] if self.types is None else [f"types: {self.types}"]
+        return "\n".join(
+            [*back, *map(str, self.states), *map(str, self.register), *types, *map(str, self.costs), *waits, *warnings]
+        )
 
 
 def explained(made: Served) -> QueryExplanation:
@@ -103,7 +107,17 @@ def explained(made: Served) -> QueryExplanation:
     said = None if back is None else f"the stage LastBefore says in {back.field} when last: {back.condition}"
     held = made.waiting
     waits = None if held is None else f"{held.text}; asked of the paths of each match, within {held.budget:,} steps"
-    return QueryExplanation(tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said, waits)
+    return QueryExplanation(
+        tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said, waits, _types(lowered.tree)
+    )
+
+
+def _types(tree: Tree) -> str | None:
+    """Return of which type each component is; None: events have no type."""
+    if tree.type_column is None:
+        return None
+    said = [(each.name, each.type) for each in named_in((*tree.before, tree.pattern, *tree.after))]
+    return ", ".join(f"{name} is any event" if kind is None else f"{name} is {kind!r}" for name, kind in said)
 
 
 def _state(lowered: Lowered, state: State) -> StateExplanation:

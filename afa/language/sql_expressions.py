@@ -24,6 +24,7 @@ from afa.expression.nodes import (
     IsNone,
     Not,
     Text,
+    Ticks,
     Unary,
     conjunction,
     disjunction,
@@ -286,7 +287,7 @@ class Reader:
             number, unit = parts
         if unit is None:
             raise self._refused(node, f"expected INTERVAL 'n' UNIT but got {self._said(node)}")
-        return Const(ticks([(number, unit)], self._scope.tick, QueryError))
+        return Ticks(ticks([(number, unit)], self._scope.tick, QueryError))
 
     # -- rows ------------------------------------------------------------------------------------------------------------------
 

@@ -109,6 +109,7 @@ class _Text:
         self._kinds = {field.name: field.type for field in schema.fields}
         self._required = frozenset(field.name for field in schema.fields if not field.optional)
         self._window: int | None = None
+        self._bare = True
         self._subsets: list[tuple[str, int, list[tuple[str, int]]]] = []
         self._skipping = ("AFTER MATCH SKIP PAST LAST ROW", 0)
         self._tables: set[str] = set()
@@ -147,6 +148,7 @@ class _Text:
             time=self._time,
             skip=self._skip(),
             rows=tuple(hidden) if every else None,
+            bare=self._bare,
             ties=False,
             ordered=self._le,
             notes=notes,
@@ -191,7 +193,8 @@ class _Text:
             self._subsets.append((each[1], base + each.start(1), members))
 
     def _within(self, found: re.Match[str]) -> None:
-        self._window = self._duration(WITHIN.match(self._text.cut, found.start()) or found)
+        said = WITHIN.match(self._text.cut, found.start()) or found
+        self._window, self._bare = self._duration(said), bool(said[4])
 
     def _duration(self, within: re.Match[str]) -> int:
         try:

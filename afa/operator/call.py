@@ -90,7 +90,12 @@ class Core(Member):
         budget: Budget | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
-            raise AfaError(f"expected an Automaton but got {automaton!r}")
+            hint = "; its method operator(..) makes one" if callable(getattr(automaton, "operator", None)) else ""
+            raise AfaError(f"expected an Automaton but got {automaton!r}{hint}")
+        yes_or_no = {"lineage": lineage, "longest": longest, "retractions": retractions, "keep_payloads": keep_payloads}
+        for name, value in yes_or_no.items():
+            if type(value) is not bool:
+                raise AfaError(f"expected {name}=True or False but got {name}={value!r}")
         tick = None if tick is None else unit_of(tick, AfaError, "tick=")
         automaton = automaton.bound(tick)
         if not keep_payloads:
@@ -100,13 +105,12 @@ class Core(Member):
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         if type(threads) is not int or threads < 1:
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
-        if type(lineage) is not bool:
-            raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
+        members, collapse = (None if said is False else said for said in (members, collapse))
         lineage = lineage or asks(automaton, members, tell, collapse, having)  # of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads
-        self.longest = bool(longest)
+        self.longest = longest
         self.gapless = gapless
         self.automaton = automaton
         self.binder = Binder(tick, automaton)

@@ -208,7 +208,8 @@ def load(
         The argument is no automaton, or one that the engine can't serve.
     """
     if not isinstance(automaton, Automaton):
-        raise AfaError(f"expected an Automaton but got {automaton!r}")
+        hint = "; its method restore(..) makes the operator" if callable(getattr(automaton, "operator", None)) else ""
+        raise AfaError(f"expected an Automaton but got {automaton!r}{hint}")
     given = list(arcs)
     for arc in given:
         automaton.check_arc(arc)

@@ -159,6 +159,7 @@ class Worlds:
         threads: int = 1,
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "automaton")}
+        self.query = automaton if isinstance(automaton, Query) else None
         if isinstance(automaton, Query):
             automaton, more = of_query(automaton, said)
             said |= more
@@ -421,6 +422,7 @@ class Worlds:
         if spoken != self._spoken():
             raise SnapshotError(f"expected the snapshot of Worlds with {self._spoken()!r} but got {spoken!r}")
         found = Worlds.__new__(Worlds)
+        found.query = self.query
         found._said, found._given, found._bounded = self._said, self._given, bounded(self._given, self._said["tick"])
         said, come = self._said, list(arcs)
         options = {name: said[name] for name in ("engine", "late", "tick", "threads")}
