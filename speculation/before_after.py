@@ -53,7 +53,13 @@ class Around(Twins, Matching):
         """Stand at an operator; `_hold` says with which stage."""
         nested = isinstance(operator, Around) and isinstance(self, After)
         if not nested and not isinstance(operator, (Operator, Keyed)):
-            raise AfaError(f"expected {self._operators} but got {operator!r}")
+            early = isinstance(operator, Around) and operator._core.taken != operator._core.automaton.event_schema
+            hint = (
+                "; no stage stands before situations, or before another stage yet: let rows be what it makes of them"
+                if early
+                else ""
+            )
+            raise AfaError(f"expected {self._operators} but got {operator!r}{hint}")
         self.operator = operator
         self._core: Core = operator._core
         self._key: Keys | None = self._core.keys

@@ -100,14 +100,15 @@ def _in_arrow(pattern: SequencePattern, column: Sequence[Any], several: bool, na
     """Return what tells the events of a component apart as an Arrow array: a struct of its fields, a list of them of a closure."""
     import pyarrow as pa
 
-    fields = [field for field in pattern.schema.fields if field.name in pattern.identity]
+    names = pattern.identity or tuple(field.name for field in pattern.schema.fields)
+    fields = [field for field in pattern.schema.fields if field.name in names]
     if any(field.type is None for field in fields):
         raise ChangeError(f"expected an identity of int, float, bool and str for the column {name!r} but got other fields")
     if pattern.single_identity:
         kind, shown = arrow_type(fields[0].type), _same
     else:
         kind = pa.struct([(field.name, arrow_type(field.type)) for field in fields])
-        shown = functools.partial(_named, pattern.identity)
+        shown = functools.partial(_named, names)
     values = [list(map(shown, each)) if several else shown(each) for each in column]
     return as_arrow(values, pa.list_(kind) if several else kind, name)
 
