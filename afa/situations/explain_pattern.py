@@ -89,7 +89,7 @@ def explained(plan: Plan, constraints: Sequence[Constraint], within: Any) -> Pat
 
 
 def _apart(plan: Plan) -> tuple[str, ...]:
-    """Return what to say of definitions that read different fields, each of which may be missing, as rows of two sources have them."""
+    """Return what to say of definitions that read different fields which may be missing, as in rows of two sources."""
     found = []
     for each, other in itertools.combinations(plan.definitions, 2):
         read = [one.condition.fields for one in (each, other)]
