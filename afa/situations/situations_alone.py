@@ -114,6 +114,23 @@ class Derive(Situated):
             raise QueryError(f"expected its own tick={said!r} but got tick={tick!r}")
         return Derive(event, key=key or own, returns=returns, sequence=sequence, tick=said or tick, **definitions)
 
+    @classmethod
+    def restore(cls, blob: bytes, event: Any, *, late: Policy | None = None, engine: EngineName = "auto", **said: Any) -> Derive:  # type: ignore[override]
+        """Make the operator that ``snapshot`` has saved: ``Derive.restore(blob, Car, key="id", speeding=Situation("speed > 70"))``.
+
+        Parameters
+        ----------
+        blob : bytes
+        event, said
+            As of `Derive`, all but ``late`` and ``engine`` as they were.
+
+        Raises
+        ------
+        SnapshotError
+            As `resumed`.
+        """
+        return cls(event, **said).resumed(blob, late=late, engine=engine)
+
     def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
         """Make the operator that ``snapshot`` of one with these definitions has saved; this one stays as it is.
 

@@ -121,6 +121,9 @@ class Trace(Reasons):
                 known.gone_at = known.gone_because = None
         self._open = {_name(known.change): known for known in self.announcements if known.gone_at is None}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AfaError("expected an Operator or a Keyed to be pickled but got a Trace: its notes stay in this process")
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
         with self._core.calls.lock:
             other = memo[id(self)] = Trace(copy.deepcopy(self.operator, memo), most=self.most, matches=self.most_matches)

@@ -20,6 +20,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.named_swap import named_swap
 from afa.operator.operator import EngineName
 from afa.operator.tables import carry_out
+from afa.operator.twins import Twins
 from afa.schema import Schema, as_ticks
 from afa.state.sound import wanted
 from afa.uncertain.bounded_automaton import bounded
@@ -71,7 +72,7 @@ class WorldsStatistics(NamedTuple):
     operator: Any
 
 
-class Worlds:
+class Worlds(Twins):
     """Match an automaton where times are uncertain, in so many possible worlds; each match with its confidence.
 
     A world gives each event one time of its interval, by its distribution: a pure function of ``seed``, the world and the event's
