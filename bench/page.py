@@ -1,4 +1,4 @@
-"""``python -m bench.page [FOLDER]``: all results of a folder as one page, ``index.html``; needs ``pip install "afa[bench]"``."""
+"""``python -m bench.page [FOLDER]``: all results of a folder as one page, ``index.html``; needs ``pip install ".[bench]"``."""
 
 from __future__ import annotations
 

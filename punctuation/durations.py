@@ -44,6 +44,21 @@ _PART = re.compile(r"\s*(?:and\s+|,\s*)?([0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)\s*
 _CLOCK = re.compile(r"\s*,?\s*([0-9]+):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]*)?))?\s*$")
 
 
+def in_units(ticks: Any, tick: str | None) -> str:
+    """Return a duration in words: in the largest unit that it is a whole number of; without a tick, and of text, as it is.
+
+    Examples
+    --------
+    >>> in_units(600_000, "ms"), in_units(86_400, "s"), in_units(1_500, "ms"), in_units(60, None), in_units("1h 30m", None)
+    ('10 minutes', '1 day', '1500 milliseconds', '60', '1h 30m')
+    """
+    if tick is None or type(ticks) is not int or ticks < 1:
+        return str(ticks)
+    length = ticks * NANOSECONDS[tick]
+    many, unit = next((length // NANOSECONDS[unit], unit) for unit in reversed(_NAMES) if length % NANOSECONDS[unit] == 0)
+    return f"{many} {_NAMES[unit].split()[0]}{'' if many == 1 else 's'}"
+
+
 def unit_of(name: Any, error: type[AfaError] = AfaError, what: str = "") -> str:
     """Return the short name of a unit; ``error`` is raised for what is none, ``what`` names its place.
 

@@ -255,6 +255,8 @@ def test_an_output_that_is_a_link_stays_one(there: Path) -> None:
             ["run", "p.py:every", "ticks.csv", "--output", "o.txt"],
             "expected a name that ends in .parquet, .pq, .jsonl, .ndjson but got 'o.txt'",
         ),
+        (["run", "p.py:every", "ticks.csv", "--output", "o.csv"], "but got 'o.csv'; CSV is read, and not written yet"),
+        (["run", "p.py:every", "ticks.csv", "--output", "o.csv.gz"], "but got 'o.csv.gz'; CSV is read, and not written yet"),
         (["run", "there_is_none.py", "ticks.csv"], "expected file.py:name, file.sase or file.sql but got 'there_is_none.py'"),
         (["show", "p.py:"], "expected file.py:name, file.sase or file.sql but got 'p.py:'"),
         (["run", "p.py:every", "ticks.csv", "--window", "0"], "--window"),

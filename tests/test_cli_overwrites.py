@@ -16,7 +16,7 @@ import afa
 from afa import AfaError
 from afa.cli.main import app
 from afa.draw.whole_file import HEAD, KINDS, check_kind
-from tests.cli import call, fails
+from tests.cli import call, fails, process
 from tests.cli import there as there  # the fixture of all tests here
 
 RUN = ("run", "p.py:every", "in.parquet", "--window", "9")
@@ -126,6 +126,8 @@ def test_pictures_of_one_name_are_refused() -> None:
 
 def test_a_picture_may_go_to_a_device_or_a_pipe() -> None:
     call("show", "p.py:two_vees", "--svg", os.devnull)
+    shown, _ = process("show", "p.py:two_vees", "--svg", "/dev/stdout").communicate()
+    assert shown.startswith("<svg")
     assert not os.path.isfile(os.devnull)
     assert fails("show", "p.py:two_vees", "--svg", ".") == "can't write .: a directory"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
@@ -236,6 +238,61 @@ def test_the_time_is_that_of_order_by() -> None:
               AFTER MATCH SKIP PAST LAST ROW PATTERN (a b) DEFINE b AS b.price < a.price)"""
     found = matches(write("fall.sql", text), csv("symbol,price,at"))
     assert [line.rpartition(" ")[2] for line in found] == ["took=16000", "took=4000"]
+
+
+NAMED = "PATTERN SEQ(E a, E b) WHERE skip_till_next_match(a, b) { a.COLUMN > 1 } WITHIN 10 seconds RETURN b.kind"
+
+
+@pytest.mark.parametrize("text", [NAMED, NAMED.replace("a.COLUMN > 1", "[COLUMN]"), NAMED.replace("b.kind", "b.COLUMN")])
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("amount", "column 'amount' is decimal128(10, 2), which no query reads: cast it to double"),
+        ("due", "column 'due' is date32[day]: of times a query reads one column, which --le names; store others as integers"),
+        ("seen", "column 'seen' is timestamp[us]: of times a query reads one column, which --le names; store others as integers"),
+        ("parts", "column 'parts' is list<element: int64>, which no query reads: a field is an int, a float, a bool or a text"),
+    ],
+)
+def test_a_column_that_no_query_reads_is_told_with_its_type(column: str, said: str, text: str) -> None:
+    table = pa.table(
+        {
+            "at": pa.array([datetime(2026, 1, 1)]),
+            "amount": pa.array([Decimal("1.50")], pa.decimal128(10, 2)),
+            "due": pa.array([date(2026, 1, 2)]),
+            "seen": pa.array([datetime(2026, 1, 1)], pa.timestamp("us")),
+            "kind": ["a"],
+            "parts": [[1]],
+        }
+    )
+    pyarrow.parquet.write_table(table, "x.parquet")
+    wrong = fails("run", write("q.sase", text.replace("COLUMN", column)), "x.parquet", "--le", "at")
+    assert wrong.endswith(f"; {said}")
+
+
+def test_show_says_key_and_window_and_the_page_has_the_text() -> None:
+    query, ticks = write("rise.sase", SASE), csv()
+    assert [line for line in call("show", query, ticks).stdout.splitlines() if line.startswith(("key ", "window "))] == [
+        "key       symbol",
+        "window    10 seconds",
+    ]
+    assert "window    10000" in call("show", query, ticks, "--tick", "ms").stdout.replace("10 seconds", "10000")
+    call("show", query, ticks, "--html", "rise.html")
+    page = Path("rise.html").read_text("utf-8")
+    assert "<div><b>key</b> symbol</div><div><b>window</b> 10 seconds</div>" in page
+    assert "<pre>PATTERN SEQ(Stock+ a[], Stock b)&#10;" in page
+    assert "its transfer then makes the register" in page
+    write(
+        "made.py",
+        "import afa\nfrom typing import NamedTuple\nfrom afa.language import one\n\n"
+        "class Pay(NamedTuple):\n    card: str\n    n: int\n\n"
+        "keyed = afa.query(one('a').next(one('b')).by('card').within('90 minutes'), event=Pay, tick='s')\n"
+        "plain = afa.query(one('a').next(one('b')), event=Pay)\n",
+    )
+    shown = call("show", "made.py:keyed").stdout.splitlines()
+    assert shown[3:5] == ["key       card", "window    90 minutes"]
+    assert call("show", "made.py:plain").stdout.splitlines()[3:5] == ["key       none: all events together", "window    no end"]
+    call("show", "made.py:keyed", "--html", "made.html")
+    assert "<pre>PATTERN SEQ(" in Path("made.html").read_text("utf-8")
 
 
 def test_a_column_that_can_be_no_field() -> None:

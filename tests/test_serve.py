@@ -498,7 +498,7 @@ def test_nobody_can_listen_there(site: Site) -> None:
 
 def test_without_its_packages_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(AfaError, match=re.escape('pip install "afa[serve]"')):
+    with pytest.raises(AfaError, match=re.escape('pip install ".[serve]" in the folder of afa')):
         Site(None)  # type: ignore[arg-type]
 
 

@@ -178,7 +178,7 @@ def _parsed(array: pa.Array, column: Column, place: Place) -> pa.Array:
         return parsed
     before = None
     for i, value in enumerate(array.to_pylist()):
-        if value is None or value.removeprefix("-").isdigit():  # a column of ints with one slip: name the slip
+        if value is None or value.removeprefix("-").isdecimal():  # a column of ints with one slip: name the slip
             continue
         one = _timestamps(array.slice(i, 1))
         zone = None if one is None else "with" if one.type.tz else "without"

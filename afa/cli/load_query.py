@@ -163,6 +163,14 @@ def _is_field(column: str) -> bool:
 
 def _unnamed(kinds: dict[str, Any], said: str) -> str:
     """Return why a column that an error names is no field."""
-    return next(
-        (f"; rename column {name!r}: it is no name of a field" for name in kinds if not _is_field(name) and repr(name) in said), ""
-    )
+    for name, kind in kinds.items():
+        if not re.search(rf"got '?{re.escape(name)}\b", said):
+            continue
+        if not _is_field(name):
+            return f"; rename column {name!r}: it is no name of a field"
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+            return f"; column {name!r} is {kind}: of times a query reads one column, which --le names; store others as integers"
+        if scalar_of(kind) is None:
+            cast = "cast it to double" if pa.types.is_decimal(kind) else "a field is an int, a float, a bool or a text"
+            return f"; column {name!r} is {kind}, which no query reads: {cast}"
+    return ""

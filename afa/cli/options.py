@@ -110,7 +110,8 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
 
 def output_file(file: Path | None) -> Path | None:
     if file is not None and str(file) != "-" and file.suffix.lower() not in OUTPUTS:
-        raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}")
+        csv = "; CSV is read, and not written yet" if ".csv" in (suffix.lower() for suffix in file.suffixes) else ""
+        raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}{csv}")
     return file
 
 

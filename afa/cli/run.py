@@ -156,7 +156,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     none, scalar = table.slice(0, 0), shown.scalar
     schema = schema_of(shown, job.keys, table)
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
-    summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons))
+    summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
     because = BecauseColumn(isinstance(operator, Reasons), job.reasons, batches_in.kind, job.tick or "ms")

@@ -29,10 +29,15 @@ STYLES = {"+": "green", "-": "red"}
 
 
 class Summary:
-    """The numbers of a run. ``rated``: whether it took batches, so that it says something how many events a second it took."""
+    """The numbers of a run. ``rated``: whether it took batches, so that it says something how many events a second it took.
 
-    def __init__(self, *, keyed: bool, rated: bool = True) -> None:
+    ``batch``: how many rows they had, by which changes are net; None: not said.
+    """
+
+    def __init__(self, *, keyed: bool, rated: bool = True, batch: int | None = None) -> None:
         self.keyed, self._rated = keyed, rated
+        rows = "10,000 rows, then of 131,072" if batch is None else "1 row" if batch == 1 else f"{batch:,} rows"
+        self._net = f"net of batches of {rows}"
         self.began = time.perf_counter()
         self.events = self.inserted = self.withdrawn = self.late = self.state = self.keys = self.pending = 0
         self.not_final = 0
@@ -90,7 +95,7 @@ class Summary:
             *keys,
             ("state", self.state, "most held at once: events, partial matches, matches"),
             ("matches inserted", self.inserted, ""),
-            ("matches withdrawn", self.withdrawn, ""),
+            ("matches withdrawn", self.withdrawn, self._net if self._rated and self.events > 1 else ""),
             ("matches final", self.inserted - self.withdrawn - self.not_final, ""),
             *(line for line in more if line[1] or (line[0] == "time-outs open" and self.open is not None)),
         ]

@@ -15,7 +15,9 @@ from afa.draw.whole_file import write_text
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.serve.query_text import text_of
 from afa.situations.temporal_pattern import TemporalPattern
+from punctuation.durations import in_units
 
 
 def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -> tuple[Automaton, Query | TemporalPattern | None]:
@@ -50,7 +52,14 @@ def facts(automaton: Automaton, query: Query | TemporalPattern | None) -> list[t
     events = [("event", schema.describe() if schema else "any hashable payload")]
     if isinstance(query, TemporalPattern):
         events = [("reading", query.event_schema.describe()), ("instant", events[0][1])]
-    return [*events, ("register", repr(automaton.register))]
+    if isinstance(query, TemporalPattern):
+        key, within = query.key, in_units(query.window, query.tick)
+    elif query is not None:
+        key, within = query.tree.key, "no end" if query.window is None else in_units(query.window, query.tree.tick)
+    else:
+        return [*events, ("register", repr(automaton.register))]
+    named = ", ".join([key] if isinstance(key, str) else key or ()) or "none: all events together"
+    return [*events, ("register", repr(automaton.register)), ("key", named), ("window", within)]
 
 
 def check_pictures(pattern: str, file: str | None, files: dict[str, Path], force: bool) -> None:
@@ -91,4 +100,7 @@ def write_pictures(
 def _page(pattern: str, automaton: Automaton, query: Query | TemporalPattern | None, labels: str) -> str:
     from afa.draw.page import page
 
-    return page(automaton, pattern, facts(automaton, query), "" if query is None else str(query.explain()), labels)
+    text = Path(pattern).read_text(encoding="utf-8") if is_query(pattern) else None
+    if isinstance(query, Query) and text is None:
+        text = text_of(query)
+    return page(automaton, pattern, facts(automaton, query), "" if query is None else str(query.explain()), labels, text or "")

@@ -24,8 +24,21 @@ pre{white-space:pre-wrap}
 """
 
 
-def page(automaton: Automaton, title: str, facts: Iterable[tuple[str, str]] = (), text: str = "", labels: str = "code") -> str:
-    """Return an HTML page with a title, facts, the drawing, a table of the arcs, and some text.
+WORDS = (
+    "An arc is taken by an event of which its fence is true; its transfer then makes the register, what a partial match carries on "
+    "to its next state. A match is a register that has come to a final state."
+)
+
+
+def page(
+    automaton: Automaton,
+    title: str,
+    facts: Iterable[tuple[str, str]] = (),
+    text: str = "",
+    labels: str = "code",
+    query: str = "",
+) -> str:
+    """Return an HTML page with a title, the text of a query, facts, the drawing, a table of the arcs, and some text.
 
     Examples
     --------
@@ -46,8 +59,10 @@ def page(automaton: Automaton, title: str, facts: Iterable[tuple[str, str]] = ()
         "<!DOCTYPE html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{escaped(title)}</title>',
         f"<style>{STYLE}</style></head><body><h1>{escaped(title)}</h1>",
+        f"<pre>{escaped(query.strip())}</pre>" if query else "",
         f'<div class="picture">{svg(automaton, labels)}</div>',
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>",
+        f"<p>{WORDS}</p>",
         "".join(f"<div><b>{escaped(name)}</b> {escaped(fact)}</div>" for name, fact in facts),
         f"<pre>{escaped(text)}</pre>" if text else "",
         "</body></html>",

@@ -62,10 +62,10 @@ def drafted(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     A failure leaves what was there before. What is no file, such as /dev/stdout, is written as it is.
     """
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():
-        yield place
+    if os.path.exists(path) and not os.path.isfile(path):
+        yield Path(path)
         return
+    place = Path(os.path.realpath(path))
     draft = place.with_name(f".{place.name}.{secrets.token_hex(6)}.part")
     try:
         yield draft

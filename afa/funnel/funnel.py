@@ -291,7 +291,7 @@ def _fields(value: Any) -> Any:
 def _aligned(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
     numbers = [
-        i > 0 and all(row[i].replace(",", "").lstrip("-").isdigit() or not row[i] for row in rows) for i in range(len(columns))
+        i > 0 and all(row[i].replace(",", "").lstrip("-").isdecimal() or not row[i] for row in rows) for i in range(len(columns))
     ]
     return "\n".join(
         "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, numbers)).rstrip()

@@ -27,6 +27,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.operator import EngineName, Operator
 from afa.operator.snapshot import belongs
 from afa.schema import Schema
+from punctuation.durations import in_units
 from punctuation.late import Policy
 from speculation.before_after import After
 from speculation.choose import Choose
@@ -296,7 +297,8 @@ class Query:
     def _repr_html_(self) -> str:
         """Return what the query asks for, and its automaton, for notebooks."""
         returns = ", ".join(field.name for field in self.shown.fields)
-        rows = [("components", ", ".join(self.components)), ("by", ", ".join(self.tree.key)), ("within", self.window)]
+        within = self.window and in_units(self.window, self.tree.tick)
+        rows = [("components", ", ".join(self.components)), ("by", ", ".join(self.tree.key)), ("within", within)]
         known = [(name, value) for name, value in [*rows, ("returns", returns)] if value]
         return titled("Query", pairs(known), self.draw())
 

@@ -40,6 +40,8 @@ COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">
 ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*"}
 OF_ITS_OWN = "give the row before it a variable of its own"
 OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count"}
+MOST_DIGITS = 400
+"""The most characters of a number: no float, and no int64, has more before its point."""
 FLOATS = ("FLOAT", "DOUBLE", "REAL")
 INTS = ("INT", "BIGINT", "SMALLINT", "TINYINT")
 
@@ -172,7 +174,9 @@ class Reader:
         if node.is_string:
             return Const(node.this)
         text = str(node.this)
-        return Const(int(text)) if text.isdigit() else Const(float(text))
+        if len(text) > MOST_DIGITS:
+            raise self._refused(node, f"expected a number of at most {MOST_DIGITS} characters but got one of {len(text)}")
+        return Const(int(text)) if text.isdecimal() else Const(float(text))
 
     def _null(self, node: Any) -> Expr:
         return Const(None)
@@ -395,7 +399,7 @@ class Reader:
         return node.this, 0 if offset is None else self._offset(offset)
 
     def _offset(self, node: Any) -> int:
-        if type(node).__name__ != "Literal" or not str(node.this).isdigit() or int(node.this) > 64:
+        if type(node).__name__ != "Literal" or not re.fullmatch("[0-9]{1,9}", str(node.this)) or int(node.this) > 64:
             raise self._refused(node, f"expected an offset from 0 to 64 but got {self._said(node)}")
         return int(node.this)
 

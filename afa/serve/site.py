@@ -88,7 +88,9 @@ def _uvicorn() -> Any:
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise AfaError(f'expected the packages of the live page but got none ({error}); pip install "afa[serve]"') from error
+        raise AfaError(
+            f'expected the packages of the live page but got none ({error}); pip install ".[serve]" in the folder of afa'
+        ) from error
     return uvicorn
 
 

@@ -116,7 +116,8 @@ def instant_of(data: dict[str, Any]) -> int | str | None:
         return at
     if not isinstance(at, str):
         raise AfaError(f"expected a timestamp, a number of ticks or ISO 8601 text, but got at={at!r}")
-    return ticks_or_text(at.strip())
+    found: int | str = ticks_or_text(at.strip())
+    return found
 
 
 def ticks_or_text(text: Any) -> Any:

@@ -25,7 +25,7 @@ from afa.situations.situated import Situated
 from afa.situations.situation import Definition, definition_of
 from afa.situations.situation_aggregates import Aggregate, aggregates_of
 from afa.situations.where_text import Constraint, constraints_of
-from punctuation.durations import Duration, has_unit, ticks_of_duration
+from punctuation.durations import Duration, has_unit, in_units, ticks_of_duration
 from punctuation.late import Policy
 
 
@@ -313,7 +313,7 @@ class TemporalPattern:
     def _repr_html_(self) -> str:
         """Return what the pattern asks for, and its automaton, for notebooks."""
         rows = [(each.name, _definition_text(each)) for each in self.definitions]
-        rows += [("where", " and ".join(map(str, self.constraints))), ("within", str(self.window))]
+        rows += [("where", " and ".join(map(str, self.constraints))), ("within", in_units(self.window, self.tick))]
         rows += [(name, str(aggregate)) for name, aggregate in self._parts.returns]
         return titled("TemporalPattern", pairs([row for row in rows if row[1]]), self.draw(labels="names"))
 

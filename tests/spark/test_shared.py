@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -101,6 +102,35 @@ def test_nothing_is_deleted_that_is_not_ours(tmp_path: Path, monkeypatch: pytest
     time.sleep(1.5)  # the watcher ends
     assert set(tmp_path.rglob("*")) - {java} == kept | {outside}
     assert {path.read_text() for path in kept if path.is_file()} == {"not ours"}
+
+
+def test_what_is_not_ours_outlasts_ended_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside, here = tmp_path / "outside", shared.process(os.getpid())
+    outside.mkdir()
+    monkeypatch.setenv("AFA_SHARED_DIR", str(tmp_path))
+    assert here is not None
+    place = tmp_path / f"afa-{os.getuid()}" / here.name
+    ended, running = (place / f"{n * 8}-0000-4000-8000-000000000000" for n in "cd")
+    kept = set()
+    for folder in (ended, running):
+        folder.mkdir(parents=True, mode=0o700)
+        (folder / f"ab{ENDING}").write_text("ours")
+        kept |= strangers(folder, outside)
+    place.parent.chmod(0o700)
+    kept |= {*strangers(place, outside), ended, running, running / f"ab{ENDING}"}
+    for path in (place / name for name in FOLDERS):
+        os.utime(path, (0, 0))
+    os.utime(ended, (0, 0))
+    os.utime(running, (0, 0))
+    session = MagicMock()
+    session._jvm.java.lang.ProcessHandle.current().pid.return_value = os.getpid()
+    session._jsparkSession.sharedState().activeStreamingQueries().keySet.return_value = [running.name]
+    shared.forget_ended(session)
+    assert not (ended / f"ab{ENDING}").exists()
+    assert kept <= set(tmp_path.rglob("*"))
+    for name in [*STRANGE, *FOLDERS]:
+        for path in (ended / name, ended / name / f"ab{ENDING}"):
+            assert not path.is_file() or path.read_text() == "not ours"
 
 
 def test_a_process_that_is_not_there_has_no_name() -> None:
