@@ -80,8 +80,9 @@ def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon:
     """Write to W_READY what time-outs make of a partial match, from ``since`` until ``horizon``; its last event was at ``le``.
 
     Each row has its instant in place of ``end``: ``T = at(r) <= horizon`` and ``T < m``; epsilon arcs and further time-outs from
-    there are in it. What fires at ``le`` stands in the list (`close`): ``since`` lies behind it. Returns how many rows, the first of which is the partial match itself, or NEED_ROWS, FAULT,
-    ENDLESS. Where they go on for ever, Python says whether none is to fire. Moves the cursor of arcs.
+    there are in it. What fires at ``le`` stands in the list (`close`): ``since`` lies behind it. Returns how many rows, the first
+    of which is the partial match itself, or NEED_ROWS, FAULT, ENDLESS. Where they go on for ever, Python says whether none is to
+    fire. Moves the cursor of arcs.
     """
     if p[p[P_WAITS] + a[row + N_STATE]] < 0:
         return 0
