@@ -27,9 +27,9 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int, waits: boo
 
     *Requires* `seek` to ``t``.
     """
-    if p[P_EPSILON] == 0 and (not waits or p[P_TIMEOUT] == 0):
-        return n
     s = N_REG + m[C_R]
+    if p[P_EPSILON] == 0 and (not waits or p[P_TIMEOUT] == 0 or p[p[P_WAITS] + w[rows + at * s + N_STATE]] < 0):
+        return n
     todo, steps = at, 0
     new_set(w)
     add_to_set(w, w, rows + at * s, s, 0)
