@@ -158,7 +158,7 @@ PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] 
     "a match ends at one step only": (76, derivation.Derivation, "__init__", last_end),
     "a wrong component": (0, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.src),
     "an ignorable arc takes": (2, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.dst),
-    "no time-out fires on the way": (2, steps_taken, "Rest", lambda right: SimpleNamespace(behind=lambda le: right(le, FOREVER))),
+    "no time-out fires on the way": (5, steps_taken, "Rest", lambda right: SimpleNamespace(behind=lambda le: right(le, FOREVER))),
     "alternatives as they came": (2, derivation, "in_order", lambda right: lambda pick: 0),
     "a partial match is not read": (0, compiled_engine, "held_steps", of_steps(lambda y: y._replace(partial=y.partial[1:]))),
     "an edge is lost": (82, compiled_engine, "match_ways", of_ways(earlier)),
