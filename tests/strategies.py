@@ -185,10 +185,10 @@ def chain(choose: Choices) -> dict[str, Any]:
 
 
 def waiter(choose: Choices) -> dict[str, Any]:
-    """The spec of an automaton that waits beside skips: what is passed, and taken note of, before time-outs fire and behind them.
+    """The spec of an automaton that waits beside skips: what is passed, and noted, before time-outs fire and behind them.
 
-    An instant of a time-out may lie before the event that leads to it, or behind what is skipped; ignorable arcs, which consume, and
-    epsilon arcs into waits stand beside the skips.
+    An instant of a time-out may lie before the event that leads to it, or behind what is skipped; ignorable arcs, which consume,
+    and epsilon arcs into waits stand beside the skips.
     """
     width = choose.one([0, 1, 1, 2])
     states = STATES[: choose.one([2, 3, 3, 4])]
@@ -206,7 +206,7 @@ def waiter(choose: Choices) -> dict[str, Any]:
             arcs.append({"src": state, "dst": choose.one([state, dst]), "fence": letter(choose, width)})
         if choose.chance(25):
             still = {"fence": still_fence(choose, width, False), "transfer": still_transfer(choose, width, False)}
-            arcs.append({"src": state, "dst": dst, "kind": "epsilon", **(still if width else {"fence": "e.kind > 0", "kind": None})})
+            arcs.append({"src": state, "dst": dst, "kind": "epsilon", **still} if width else {"src": state, "dst": dst})
     arcs = [{**thin(spec), "name": f"own{i}"} for i, spec in enumerate(arcs)]
     register = [None, "R1(0)", "R2(0, 1)"][width]
     return {"start": "a", "final": final, "arcs": arcs, "register": register, "event": "E"}

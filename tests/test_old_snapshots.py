@@ -9,13 +9,16 @@ import base64
 import json
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from afa import Keyed, Punctuation, insert, retract
+from afa import Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa.operator import snapshot
 from afa.operator.snapshot import VERSION
+from punctuation import sealed
 from tests.automata import Tick, two_vees
+from tests.text import E
 
 FILE = Path(__file__).parent / "old_snapshots.json"
 SAVED: dict[str, dict[str, list[str]]] = json.loads(FILE.read_text(encoding="ascii"))
@@ -55,6 +58,62 @@ def test_a_snapshot_of_an_earlier_version_is_what_was_saved(version: str, kind: 
     then = Keyed.restore(two_vees, blobs, key=lambda e: e, engine=engine)
     assert sorted(map(repr, then.keys)) == sorted(map(repr, now.keys))
     assert then.snapshot() == now.snapshot()
+
+
+class Seen(NamedTuple):
+    """What is waited for."""
+
+    at: int = 0
+
+
+def waiting(fence: str = "kind != 1", made: bool = False) -> Automaton:
+    """A wait beside a skip; ``made``: an epsilon arc leads into it."""
+    arcs = [Arc("a", "b", "kind == 0", "(e.seq,)"), Arc.skip("b", fence), Arc.timeout("b", "c", "r.at + 10", name="late")]
+    if made:
+        arcs += [Arc.epsilon("b", "w"), Arc.timeout("w", "c", "r.at + 10", name="other")]
+        del arcs[2]
+    return Automaton(start="a", final={"c"}, register=Seen(), event=E, arcs=arcs)
+
+
+def as_version(blob: bytes, version: int) -> bytes:
+    """The same state as a blob of an earlier version, of the same format."""
+    return sealed.seal(snapshot.MAGIC, version, snapshot.plain(snapshot.unseal(snapshot.MAGIC, VERSION, blob)))
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_matches_of_time_outs_that_fired_again_are_not_left_behind(engine: str, made: bool) -> None:
+    """Up to version 8 the time-out told a match at 20 too, which a restored operator would never withdraw."""
+    automaton = waiting(made=made)
+    op = Keyed(automaton, key="seq", window=100, engine=engine)
+    op.push_many([insert(E(0, 0), 0), insert(E(2, 0), 20)])
+    with pytest.raises(SnapshotError, match=r"fired again at each event that a skip passed, .* of key 0 at le=20, which would"):
+        Keyed.restore(automaton, as_version(op.snapshot(), 8), key="seq", engine=engine)
+    op.push(Punctuation(40))  # what has been told is final
+    again = Keyed.restore(automaton, as_version(op.snapshot(), 8), key="seq", engine=engine)
+    assert again.push(insert(E(2, 0), 50)) == op.push(insert(E(2, 0), 50)) == []
+    again._check()
+
+
+def test_waits_of_earlier_versions_that_fired_once_go_on(engine: str) -> None:
+    for automaton, les in ((waiting(), [5]), (waiting("kind != 1 and seq < 9"), [5, 20])):
+        op = Operator(automaton, window=100, engine=engine)
+        op.push_many([insert(E(0, 0), 0), *(insert(E(2, 2 * (le % 10)), le) for le in les)])
+        again = Operator.restore(automaton, as_version(op.snapshot(), 8), engine=engine)
+        assert again.push_many([insert(E(2, 9), 30), Punctuation(60)]) == op.push_many([insert(E(2, 9), 30), Punctuation(60)])
+        later = op.snapshot(), as_version(op.snapshot(), 8)
+        assert Operator.restore(automaton, later[0], engine=engine).snapshot() == op.snapshot()
+
+
+def test_waits_that_came_behind_an_earlier_version_are_those_of_this_one(engine: str) -> None:
+    """Of a snapshot and an incremental one behind it only the first is of an earlier version."""
+    automaton = waiting()
+    op = Keyed(automaton, key="seq", window=100, engine=engine)
+    op.push(insert(E(0, 0), 0))
+    then = as_version(op.snapshot(), 8)
+    op = Keyed.restore(automaton, then, key="seq", engine=engine)
+    op.push(insert(E(2, 0), 20))
+    again = Keyed.restore(automaton, [then, op.snapshot(incremental=True)], key="seq", engine=engine)
+    assert [(match.le, match.diff) for match in again.push(insert(E(1, 0), 9))] == [(10, -1)]
 
 
 if __name__ == "__main__":

@@ -84,3 +84,24 @@ def test_time_outs_without_end_are_told(engine: Any) -> None:
     with pytest.raises(ClosureError, match="a closure of at most 10000 steps"):
         _ = op.open_timeouts
     op._check()
+
+
+def test_the_clock_is_that_of_the_key_and_what_has_fired_is_open_no_more(engine: Any) -> None:
+    """Behind what is skipped no wait is left; the events of another key bring none to its end, a promise does all."""
+    waits = Automaton(
+        start="a",
+        final={"c"},
+        register=R1(),
+        event=E,
+        arcs=[Arc("a", "b", "kind == 0", "(seq,)"), Arc.skip("b", "kind != 1"), Arc.timeout("b", "c", at="r.x + 10")],
+    )
+    op = Keyed(waits, key="seq", window=100, engine=engine)
+    assert op.push_many([insert(E(0, 1), 1), insert(E(0, 2), 2), insert(E(2, 2), 11)]) == []
+    assert op.open_timeouts == 2
+    assert [(match.key, match.le) for match in op.push(insert(E(2, 2), 30))] == [(2, 12)]
+    assert op.open_timeouts == 1
+    assert [(match.key, match.le) for match in op.push_many([insert(E(2, 2), 40), Punctuation(35)])[:-1]] == [(1, 11)]
+    assert op.open_timeouts == 0
+    assert op.push_many([insert(E(2, 1), 50), insert(E(2, 2), 50)]) == []
+    op._check()
+    assert op.open_timeouts == 0

@@ -343,8 +343,8 @@ def test_blobs_that_are_none_are_refused() -> None:
         Ordered.restore(automaton, Operator(automaton).snapshot())
     with pytest.raises(SnapshotError, match="the checksum"):
         Ordered.restore(automaton, blob[:-1] + b"x")
-    with pytest.raises(SnapshotError, match=f"of version {snapshot.VERSION} but got version 9"):
-        Ordered.restore(automaton, blob[:4] + b"\x09" + blob[5:])
+    with pytest.raises(SnapshotError, match=f"of version {snapshot.VERSION} but got version 10"):
+        Ordered.restore(automaton, blob[:4] + b"\x0a" + blob[5:])
     with pytest.raises(SnapshotError, match="automaton with other states"):
         Ordered.restore(falls(Arc("c", "d", "kind == 0")), blob, repeated="drop")
     with pytest.raises(SnapshotError, match="use Operator"):

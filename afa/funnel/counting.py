@@ -341,7 +341,7 @@ class Counting(Tally):
                 self._accept(standing, q, t)
 
     def _ask_timeouts(self, p: PMatch, since: int, horizon: int, anew: bool) -> bool:
-        """Ask the time-outs of what waits since an instant, where they fire at once if it rests ``anew``; whether one led away so."""
+        """Ask the time-outs of what waits since an instant; if it rests ``anew``, they may fire at it. Whether one led away so."""
         led = False
         for asked in self._by_state.get((TIMEOUT, p.state), ()):
             t = max(since, self.transitions.instant(asked.arc, p.register, since))

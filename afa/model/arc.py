@@ -131,8 +131,8 @@ class Arc:
 
         The arc fires at ``T = max(at(r), LE of the last event consumed)`` unless an event with an earlier LE ends the wait; a match
         by it has the lifetime ``[T, m)``. A self-loop in ``src`` lets the wait go on. A self-loop that also takes events past
-        ``at(r)`` makes longer runs, each of which fires at its own last event: if you don't want these, let the loop's fence end
-        at the deadline.
+        ``at(r)`` makes longer runs, each of which fires at its own last event: if you don't want these, say `Arc.skip`,
+        which takes none, or let the loop's fence end at the deadline.
         """
         arc = cls.__new__(cls)
         arc._fill(TIMEOUT, src, dst, None, None, at, name, final)

@@ -114,7 +114,7 @@ class Transitions:
     def closure(self, p: PMatch, t: int, timeouts: ByState = NO_ARCS) -> list[PMatch]:
         """Return ``p`` and all partial matches that epsilon arcs in force at ``t`` make of it, each once.
 
-        With ``timeouts`` also by those of them that have waited long enough: ``at(r) <= t``. `ClosureError`: more than 10,000 steps.
+        With ``timeouts`` also by those that need not wait: ``at(r) <= t``. `ClosureError`: more than 10,000 steps.
         """
         if p.state not in self.table.epsilon and p.state not in timeouts:
             return [p]
@@ -147,8 +147,8 @@ class Transitions:
     def fired(self, p: PMatch, rest: Rest, horizon: int) -> list[tuple[int, PMatch]]:
         """Return what time-outs make of ``p`` from ``rest.since`` until ``horizon`` ([AFA10] App. E).
 
-        Each instant ``T = at(r) <= horizon``, ``T < m``, comes with the partial match reached at it. Included are those that epsilon
-        arcs and further time-outs reach from there. What fires at ``rest.le`` stands in the list: see `closure`.
+        Each instant ``T = at(r) <= horizon``, ``T < m``, comes with the partial match reached at it. Included are those that
+        epsilon arcs and further time-outs reach from there. What fires at ``rest.le`` stands in the list: see `closure`.
         """
         reached: dict[tuple[int, PMatch], None] = {}
         todo = [(rest.le, p)]

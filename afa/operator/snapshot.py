@@ -1,6 +1,6 @@
 """Snapshots: an operator's state as bytes. Versioned, checked, plain data only; reading one runs no code of the blob.
 
-Format, version 8
+Format, version 9
 -----------------
     a blob of `punctuation.sealed` with the magic b"AFAS": a list
         [ keyed, automaton, options, marks, arcs, pending arcs, counters, follows, states ]
@@ -49,6 +49,7 @@ from afa.model.copies import as_plain, as_total
 from afa.model.raised import Faults
 from afa.operator.call import Core
 from afa.operator.gapless import Gapless, OnGap, Repeated
+from afa.operator.old_waits import FIRES_AGAIN, check_waits
 from afa.operator.postponed_output import is_postponed
 from afa.operator.saved_arcs import arc_at, arc_in, references
 from afa.rewrite.reduction import Reduction
@@ -63,8 +64,8 @@ from punctuation.progress import Marks
 from punctuation.sealed import seal
 from punctuation.time import as_time
 
-MAGIC, VERSION, TUPLE = b"AFAS", 8, 1
-OLD = (7,)
+MAGIC, VERSION, TUPLE = b"AFAS", 9, 1
+OLD = (7, 8)
 """Versions that are read, too."""
 BITS = 7
 """Where the bits stand in the options."""
@@ -232,6 +233,8 @@ def load(
             if core.named is not None:
                 core.named.load(_events_of(part, held), core.progress.events)
         core.call_worked()
+        old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
+        check_waits(core.held(), old)
         saved = _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None).get("partial_matches", PARTIAL_MATCHES)
         core.bound(Budget(saved if bounds[0] == SAVED else bounds[0], bounds[1]))
     except (SnapshotError, MemoryError):

@@ -6,6 +6,7 @@ The long runs: ``python -m tests.lineage.worlds``, ``python -m tests.lineage.que
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -154,10 +155,10 @@ PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] 
     "an ignorable arc that takes is passed over": (17, asked_steps, "component_of", lambda right: lambda arc: None),
     "a way is dropped": (2, graph.Graph, "ways", then(lambda found: found[:-1] if len(found) > 1 else found)),
     "one pick leads from one place only": (3, derivation.Derivation, "_note", one_each),
-    "a match ends at one step only": (50, derivation.Derivation, "__init__", last_end),
+    "a match ends at one step only": (76, derivation.Derivation, "__init__", last_end),
     "a wrong component": (0, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.src),
     "an ignorable arc takes": (2, steps_taken, "component_of", lambda right: lambda arc: arc.select or arc.dst),
-    "no time-out fires on the way": (2, steps_taken, "Rest", lambda right: lambda le, since: right(le, FOREVER)),
+    "no time-out fires on the way": (5, steps_taken, "Rest", lambda right: SimpleNamespace(behind=lambda le: right(le, FOREVER))),
     "alternatives as they came": (2, derivation, "in_order", lambda right: lambda pick: 0),
     "a partial match is not read": (0, compiled_engine, "held_steps", of_steps(lambda y: y._replace(partial=y.partial[1:]))),
     "an edge is lost": (82, compiled_engine, "match_ways", of_ways(earlier)),

@@ -27,9 +27,9 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int, waits: boo
 
     *Requires* `seek` to ``t``.
     """
-    if p[P_EPSILON] == 0 and (not waits or p[P_TIMEOUT] == 0):
-        return n
     s = N_REG + m[C_R]
+    if p[P_EPSILON] == 0 and (not waits or p[P_TIMEOUT] == 0 or p[p[P_WAITS] + w[rows + at * s + N_STATE]] < 0):
+        return n
     todo, steps = at, 0
     new_set(w)
     add_to_set(w, w, rows + at * s, s, 0)
@@ -80,8 +80,9 @@ def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon:
     """Write to W_READY what time-outs make of a partial match, from ``since`` until ``horizon``; its last event was at ``le``.
 
     Each row has its instant in place of ``end``: ``T = at(r) <= horizon`` and ``T < m``; epsilon arcs and further time-outs from
-    there are in it. What fires at ``le`` stands in the list (`close`): ``since`` lies behind it. Returns how many rows, the first of which is the partial match itself, or NEED_ROWS, FAULT,
-    ENDLESS. Where they go on for ever, Python says whether none is to fire. Moves the cursor of arcs.
+    there are in it. What fires at ``le`` stands in the list (`close`): ``since`` lies behind it. Returns how many rows, the first
+    of which is the partial match itself, or NEED_ROWS, FAULT, ENDLESS. Where they go on for ever, Python says whether none is to
+    fire. Moves the cursor of arcs.
     """
     if p[p[P_WAITS] + a[row + N_STATE]] < 0:
         return 0
