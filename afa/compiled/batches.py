@@ -23,7 +23,7 @@ from afa.model.arc import TIMEOUT
 KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
 COLD = 1 << 11
-"""And while the loops are not compiled, so that they are as soon as it pays."""
+"""And where lists are long while the loops are not compiled: so they are as soon as it pays."""
 SPARSE = 16
 """Rows are counted by key where the numbers of keys are below so many times the rows: there is a count for each number."""
 SPREAD = 16
@@ -197,9 +197,11 @@ class Batches:
         return end + 1 if frees else high
 
     def _size(self, chunks: int = 1) -> int:
-        """Return how many records to carry out at once: fewer where each leaves long lists, or that may call for the loops."""
+        """Return how many records to carry out at once: fewer where each leaves long lists, or the loops may be due."""
         arcs = self._store.arcs
-        most = COLD if arcs.is_cold and not arcs.program.loops else KEYED_CHUNK
+        most = KEYED_CHUNK
+        if arcs.is_cold and not arcs.program.loops:
+            most = COLD if arcs.is_warming else CHUNK
         if self._store.keyed:
             return most
         memory = self._store.memory

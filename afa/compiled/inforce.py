@@ -169,6 +169,11 @@ class InForce:
         return not self._looped and self._slots is not None
 
     @property
+    def is_warming(self) -> bool:
+        """Whether so many partial matches were looked at that it will not be long."""
+        return int(self._memory.m[k.C_LOOKS]) * 16 >= LONG * LOOKS
+
+    @property
     def _much(self) -> bool:
         return self._rows + int(self._memory.m[k.C_LOOKS]) // LOOKS >= LONG
 
