@@ -12,7 +12,7 @@
 
 The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`),
 of which there is one for whole lists and one for runs; here is what they leave: punctuations, changes of arcs, matches of which
-two may be the same.
+two may be the same. Where blocks keep runs, what the loops write is joined (`afa.compiled.kernel.join`).
 
 The runs that a block has at the beginning may be nodes of several steps. They are read into W_SOURCE and can only stay (X_MOST 0);
 the first event that changes them (`first_step`) writes a list of one slice, with which the loop goes on. A list of many rows stands
@@ -43,7 +43,8 @@ APART = 16
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Return whether `forward` serves this program and this block."""
-    return bool(p[P_STEP] != 0 and loop_of(m, p, b) != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
+    loop = loop_of(m, p, b)
+    return bool(p[P_STEP] != 0 and loop != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
 
 
 @kernel
@@ -176,7 +177,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             le = peek(c[0, F_LE] + 8 * row_of(c, record))
             status = finish_step(m, w, p, b, i, place, event_top, le, top, w[x + X_MADE])
         elif code == -2 and runs and limit < m[b + H_NODE_CAP]:
-            if top == begun_top or (latest < m[C_THEN] and w[x + X_N] < w[W_MANY]):  # one list is as long, or what there is goes soon
+            if top == begun_top or (latest < m[C_THEN] and w[x + X_N] < w[W_MANY]):  # one list is as long, or all goes soon
                 limit = m[b + H_NODE_CAP]
                 continue
             written, top = top - begun_top, join_lists(m, w, b, begun, place, top, n if whole else 0)

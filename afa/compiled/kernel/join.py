@@ -102,7 +102,7 @@ def any_stays(m: Any, b: int, first: int, last: int) -> bool:
 
 @kernel
 def nodes_before(m: Any, w: Any, b: int, place: int, at: int) -> int:
-    """Write the number of each node of the list before a place, and LE of its step, to ``w[at:]``. Returns how many, or NEED_ROWS."""
+    """Write the number of each node of the list before a place, and LE of its step, at ``at``. Returns how many, or a status."""
     if place == m[b + H_FIRST]:
         return 0
     s, rows, n = N_REG + m[C_R], w[W_SOURCE], load_list(m, w, b, place - 1, w[W_SOURCE])

@@ -15,10 +15,9 @@ goes on, three lists are at hand in row buffers, with the number of its node in 
 
 An event that leaves all of them as they are, which the automaton's ``unchanged`` function sees, costs O(1): nothing is derived.
 
-Why a block may also keep whole lists, each step its own (`walk_lists`), and `form_fits` chooses: `python -m bench --only ignorable`
-has both. With runs everywhere, Q1 with ignorable arcs takes in events that are not ignored at 0.87 to 0.98 of the rate (0.9 in the
-median of six orders and patterns), and at 0.9 still where 20 % are ignored and half of all are late; the words held are the same.
-With whole lists everywhere it holds 6 times the words where 90 % are ignored, at 0.78 to 0.96 of the rate.
+Rows in order go through the loop for runs, or through that for whole lists where most events change most of a list, as `runs_fit`
+says (`python -m bench --only ignorable` has both): by the loop for runs alone, Q1 with ignorable arcs takes in events that are not
+ignored at 0.87 to 0.98 of the rate. What is held is the same: `afa.compiled.kernel.join` makes runs of what either has written.
 """
 
 from __future__ import annotations
@@ -343,6 +342,6 @@ def runs_fit(m: Any, b: int, n: int) -> bool:
     apart = min(held, max(n, held >> 3)) // sample
     for k in range(sample):
         place = last - 1 - k * apart
-        far = m[order + max(place - FAR_BACK, m[b + H_FIRST])]
-        same += m[slices + m[order + place]] & COUNT == 0 or m[b + HEAD + REACH * cap + m[order + place]] <= m[b + HEAD + LE * cap + far]
+        i, far = m[order + place], m[order + max(place - FAR_BACK, m[b + H_FIRST])]
+        same += m[slices + i] & COUNT == 0 or m[b + HEAD + REACH * cap + i] <= m[b + HEAD + LE * cap + far]
     return same * 4 >= sample * (2 if m[b + H_RUNS] else 3)
