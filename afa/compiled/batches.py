@@ -201,7 +201,7 @@ class Batches:
         arcs = self._store.arcs
         most = KEYED_CHUNK
         if arcs.is_cold and not arcs.program.loops:
-            most = COLD if arcs.is_warming else CHUNK
+            most = min(most, COLD if arcs.is_warming else CHUNK)
         if self._store.keyed:
             return most
         memory = self._store.memory

@@ -75,7 +75,7 @@ def read_parts(m: Any, w: Any, b: int, place: int) -> int:
     while at < place:
         i = m[order + at]
         rows = m[b + HEAD + ND * cap + i]
-        if at + 1 == place and rows & COUNT and all_alone(m, b, rows):
+        if at + 1 == place and rows & COUNT and (rows >> 24) + (rows & COUNT) == m[b + H_NODE_TOP] and all_alone(m, b, rows):
             w[W_FRESH], w[w[W_LOOP] + X_OPEN] = rows >> 24, 0
         status = read_part(m, w, b, rows, m[times + i], le if at + 1 < place else BEGINNING)
         if status < 0:
