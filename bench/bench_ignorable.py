@@ -1,7 +1,7 @@
 """What do ignorable runs save ([AFA10] App. D, Figures 16, 17)? Q1, k = 1, drop 0, W = 500, over quotes that do not move.
 
 The same automaton twice: with ignorable arcs, and with self-loops whose transfer returns the register; in order and 5 % shifted.
-"Runs everywhere": the same automaton, whose blocks never change to whole lists where runs do not pay (`form_fits` of
+"Runs everywhere": the same automaton, whose rows never go through the loop for whole lists where that is faster (`runs_fit` of
 `afa.compiled.kernel.walk_runs`).
 Memory is the most words of partial matches held, looked at every 50 events. Records are counted as if events came one by one.
 """
@@ -22,7 +22,7 @@ from bench.workloads import punctuated, shifted, take, ticks
 SHARES = (0.0, 0.20, 0.50, 0.70, 0.80, 0.90, 0.95, 0.99)
 BATCH = 100_000
 NEVER = 1 << 40
-"""Steps after which the form of a block's lists is looked at."""
+"""Steps after which it is looked at which loop is faster."""
 
 
 def measure(o: Options) -> list[Row]:
@@ -58,6 +58,6 @@ def measure(o: Options) -> list[Row]:
 
 
 def with_runs(make: Callable[[], Any]) -> Any:
-    """An operator whose blocks keep runs, whether they pay or not."""
+    """An operator whose rows go through the loop for runs, whether that pays or not."""
     with mock.patch.object(memory, "SAMPLE", NEVER):
         return make()

@@ -22,6 +22,8 @@ from afa.model.arc import TIMEOUT
 
 KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
+COLD = 1 << 11
+"""And where lists are long while the loops are not compiled: so they are as soon as it pays."""
 SPARSE = 16
 """Rows are counted by key where the numbers of keys are below so many times the rows: there is a count for each number."""
 SPREAD = 16
@@ -40,6 +42,7 @@ class Batches:
         self._coming = 0  # rows at work and after them, as far as nothing is dropped
         self._final = k.BEGINNING  # nothing of the call is before it: state may be dropped as if it were promised
         self._bounds: Any = None  # of the batch at work, see `_bounds_of`
+        self._then = k.BEGINNING  # all before is dropped by the end of the call
         self._spread = SPREAD * CHUNK  # how many rows to bring into order at once
         self._late = False  # whether the rows before were out of order
         self._tells_later = False  # whether the operator is told what rows in order promise when it has to know: it takes 12 us
@@ -64,7 +67,7 @@ class Batches:
         straight = self._straight(batch)
         lags, early = store.progress.lags, self._may_drop_early(batch)
         ends, bounds = _ends(batch, lags), self._bounds_of(batch, early and not lags)
-        self._bounds = bounds
+        self._bounds, self._then = bounds, _then(batch) if early and not lags else k.BEGINNING
         moves = bounds[0] < bounds[-1]  # then rows make room for others
         self._tells_later, self._told = bool(moves or (lags and early)), None  # then a promise drops nothing when it comes
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves and batch.key.max() < SPARSE * n
@@ -99,9 +102,11 @@ class Batches:
                 if low > begun:
                     continue
             self._tell(host)
-            high = min(low + self._size(), n)
             if store.ahead:
                 follow(store, host)
+            if store.arcs.warm_up():
+                continue
+            high = min(low + self._size(), n)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
             self._run_part(words, batch, low, host)
@@ -147,12 +152,7 @@ class Batches:
         timed = bool(store.arcs.table.timeouts) or any(arc.kind == TIMEOUT for arc in batch.arcs)
         own = batch.mixed is not None and batch.mixed.own_lifetimes
         waits = timed or own or not store.automaton.ties
-        return not (waits or self._then(batch) <= progress.final or progress.some > k.BEGINNING or progress.arc_punctuation)
-
-    @staticmethod
-    def _then(batch: Encoded) -> int:
-        """Return what is promised by the end of a batch."""
-        return batch.then if batch.mixed is None else int(batch.mixed.promises[:, k.O_VALUE].max(initial=batch.then))
+        return not (waits or _then(batch) <= progress.final or progress.some > k.BEGINNING or progress.arc_punctuation)
 
     def _bounds_of(self, batch: Encoded, early: bool) -> Any:
         """Before which LE nothing changes from every CHUNK-th row of a batch on: no row is earlier, and the call promises it.
@@ -163,7 +163,7 @@ class Batches:
         n = len(batch.le)
         if not early:
             return np.full(n // CHUNK + 1, k.BEGINNING)
-        then = self._then(batch)
+        then = _then(batch)
         begins = np.arange(0, n + 1, CHUNK)
         if batch.mixed is not None:
             return np.minimum(batch.mixed.ahead(begins), then)
@@ -197,12 +197,16 @@ class Batches:
         return end + 1 if frees else high
 
     def _size(self, chunks: int = 1) -> int:
-        """Return how many records to carry out at once: fewer where each leaves long lists."""
+        """Return how many records to carry out at once: fewer where each leaves long lists, or the loops may be due."""
+        arcs = self._store.arcs
+        most = KEYED_CHUNK
+        if arcs.is_cold and not arcs.program.loops:
+            most = min(most, COLD if arcs.is_warming else CHUNK)
         if self._store.keyed:
-            return KEYED_CHUNK
+            return most
         memory = self._store.memory
         words = max(1, memory.row * int(memory.m[k.C_RATE + 1]) >> 6)
-        return min(chunks * CHUNK, max(ROOM // words, LEAST))
+        return min(chunks * CHUNK, max(ROOM // words, LEAST), most)
 
     def _words(self, n: int) -> Batch:
         """Return an array for ``n`` records; kept: memory that is new costs more than what is written to it."""
@@ -216,7 +220,7 @@ class Batches:
         m, progress = self._store.memory.m, self._store.progress
         m[k.C_NOW] = progress.now
         m[k.C_STALE] = m[k.C_CHANGES] = 0
-        m[k.C_ARCS], m[k.C_COMING] = 0, self._coming
+        m[k.C_ARCS], m[k.C_COMING], m[k.C_THEN] = 0, self._coming, self._then
         self._store.call(k.FORWARD, low, high, straight, self._final)
         m = self._store.memory.m
         if m[k.C_ARCS]:
@@ -277,6 +281,7 @@ class Batches:
             self._grouping = Batch(np.empty((2, max(high - low, straight.n)), np.int64))
         columns, m = self._grouping, store.memory.m
         columns.words[0, : straight.n] = straight.words[0]
+        m[k.C_THEN] = self._then
         m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT], m[k.C_FROM], m[k.C_LEFT], m[k.C_SHORT] = progress.now, 0, 0, 0, 0, 0
         stopped = store.call(k.GROUPS, low, high, columns, self._final)
         m = store.memory.m
@@ -355,6 +360,11 @@ class Batches:
     def _change(self, words: Batch, place: int) -> Change:
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
         return Change(self._store.payloads.record(payload), le, re, diff, self._store.key_of(key))
+
+
+def _then(batch: Encoded) -> int:
+    """Return what is promised by the end of a batch."""
+    return batch.then if batch.mixed is None else int(batch.mixed.promises[:, k.O_VALUE].max(initial=batch.then))
 
 
 def _ends(batch: Encoded, lags: bool) -> Any:

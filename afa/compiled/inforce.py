@@ -30,6 +30,8 @@ ROOM, LITTLE = 2 * CHUNK, 64
 """For how many changes of arcs a program has room where they come in batches; and else at least."""
 LONG = 200_000
 """After so many rows of batches, its loops are compiled too, which takes three times as long."""
+LOOKS = 64
+"""So many partial matches that were looked at count as a row: without the loops, either takes about 1 us."""
 
 
 class Form(NamedTuple):
@@ -152,8 +154,28 @@ class InForce:
         if self.lacking and max(n, coming) + int(self._memory.m[k.C_GENERAL]) >= wanted:
             self._compile_step()
         self._rows = 0 if self._looped else self._rows + coming
-        if self._rows >= LONG and not self._looped and self._slots is not None:
-            self._compile_step()
+        self.warm_up()
+
+    def warm_up(self) -> bool:
+        """Compile the loops if enough was done without them, in whatever calls. Returns whether it has."""
+        if not self.is_cold or not self._much:
+            return False
+        self._compile_step()
+        return True
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether loops could be compiled, and were not."""
+        return not self._looped and self._slots is not None
+
+    @property
+    def is_warming(self) -> bool:
+        """Whether so many partial matches were looked at that it will not be long."""
+        return int(self._memory.m[k.C_LOOKS]) * 16 >= LONG * LOOKS
+
+    @property
+    def _much(self) -> bool:
+        return self._rows + int(self._memory.m[k.C_LOOKS]) // LOOKS >= LONG
 
     @property
     def native(self) -> bool:
@@ -269,7 +291,7 @@ class InForce:
     def _compile_step(self) -> None:
         unchanged = self._with_runs and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
-        loops = self._rows >= LONG
+        loops = self._much
         longest = bool(self._memory.m[k.C_LONGEST])
         form = tuple(self.states), self._with_runs, unchanged, loops, longest
         known = {} if self._shared is None else self._shared.slots
@@ -291,5 +313,5 @@ class InForce:
             self._too_long = self._wanted()
         self._looped = loops
         self._rows = 0
-        self._memory.m[k.C_GENERAL] = 0
+        self._memory.m[k.C_GENERAL] = self._memory.m[k.C_LOOKS] = 0
         self._make_program()

@@ -7,6 +7,7 @@ defined, are those of the row at hand.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 

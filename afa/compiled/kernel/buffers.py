@@ -43,6 +43,7 @@ def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
         if n < 0:
             return n
         at += 1
+    m[C_LOOKS] += n
     return sorted_rows(w, rows, n, s)
 
 

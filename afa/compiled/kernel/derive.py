@@ -62,6 +62,7 @@ def derive(
     """
     if n == 0 and not begins:
         return 0
+    m[C_LOOKS] += n
     count = take_event(m, p, b, base, rows, n, begins, le, events, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
     if count >= 0:
         return int(distinct(m, w, w, w[W_NEW], count, N_REG + m[C_R]))
@@ -80,6 +81,7 @@ def derive_nodes(
     """
     if n == 0 and not begins:
         return 0
+    m[C_LOOKS] += n
     s, top = N_REG + m[C_R], m[b + H_NODE_TOP]
     out, room = b + m[b + H_NODES] + top * s, m[b + H_NODE_CAP] - top
     count = take_event(m, p, b, m[C_M], rows, n, begins, le, events, m[C_M] + 8 * out, room)

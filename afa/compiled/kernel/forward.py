@@ -12,7 +12,7 @@
 
 The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`),
 of which there is one for whole lists and one for runs; here is what they leave: punctuations, changes of arcs, matches of which
-two may be the same.
+two may be the same. Where blocks keep runs, what the loops write is joined (`afa.compiled.kernel.join`).
 
 The runs that a block has at the beginning may be nodes of several steps. They are read into W_SOURCE and can only stay (X_MOST 0);
 the first event that changes them (`first_step`) writes a list of one slice, with which the loop goes on. A list of many rows stands
@@ -25,6 +25,7 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.buffers import load_list
+from afa.compiled.kernel.join import join_lists
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
 from afa.compiled.kernel.one_step import ASK, STAYS, finish_step, first_step, put_event, row_of
@@ -33,6 +34,8 @@ from afa.compiled.kernel.parts import UNFIT, give_up, is_worth_it, may_part, rea
 from afa.compiled.kernel.walk_runs import summarize
 
 LEAVE, READY = 0, 1
+JOINED = 1 << 12
+"""After so many nodes lists are joined: what was written of them is in the cache still."""
 APART = 16
 """So many rows apart, rows stand in lines of cache that nothing fetches by itself."""
 
@@ -40,8 +43,14 @@ APART = 16
 @kernel
 def may_go_forward(m: Any, p: Any, b: int) -> bool:
     """Return whether `forward` serves this program and this block."""
-    loop = p[P_LOOP_RUNS] if m[C_RUNS] else p[P_LOOP]
+    loop = loop_of(m, p, b)
     return bool(p[P_STEP] != 0 and loop != 0 and p[P_TIMEOUT] == 0 and p[P_COUNTED] < BY_TIMEOUTS and m[b + H_PENDING_TOP] == 0)
+
+
+@kernel
+def loop_of(m: Any, p: Any, b: int) -> int:
+    """Return the address of the loop for this block: where most events change most of a list, the one for whole lists is faster."""
+    return int(p[P_LOOP_RUNS] if m[C_RUNS] and m[b + H_RUNS] else p[P_LOOP])
 
 
 @kernel
@@ -114,14 +123,15 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
     cap, order, nodes = m[b + H_CAP], b + HEAD, b + m[b + H_NODES]
     times, s, runs = order + LE * cap, N_REG + m[C_R], m[C_RUNS]
     i, place, event_top, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP]
-    first, loop = i, p[P_LOOP_RUNS] if runs else p[P_LOOP]
+    first, loop, whole = i, loop_of(m, p, b), runs == 0 or m[b + H_RUNS] == 0
+    begun, begun_top, limit = place, top, top + JOINED  # from where on lists are not joined, and when they are to be
     x = set_columns(m, w, p, c, b)
     w[W_OWN], w[x + X_PARTED] = top, 0
     far = row_of(c, high - 1) - row_of(c, low) >= APART * (high - low)
     w[x + X_AHEAD] = FAR if far else MIXED if c[0, F_INDEX] != 0 and m[C_KEYED] == 0 else 0
     p[p[P_BEGIN] + N_M] = FOREVER
     latest = m[times + m[order + place - 1]] if place > m[b + H_FIRST] else BEGINNING
-    n = first_runs(m, w, p, b, x) if runs else first_list(m, w, b, x)
+    n = first_list(m, w, b, x) if whole else first_runs(m, w, p, b, x)
     if n < 0:
         return n
     record, status, others = low, DONE, first_other(c, low)
@@ -151,9 +161,11 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         if w[x + X_MOST] == 0:
             bound = bound if w[x + X_PARTED] else min(bound, w[W_SOONEST])
         else:
-            w[x + X_MOST] = w[W_MANY] if may_part(m, w, p, FOREVER) else FOREVER
+            w[x + X_MOST] = w[W_MANY] if not whole and may_part(m, w, p, FOREVER) else FOREVER
         left = set_position(m, w, b, record, min(until, other), i, place, event_top, latest, bound)
         w[x + X_OUT], w[x + X_TOP] = m[C_M] + 8 * (nodes + top * s), top
+        if runs:
+            w[x + X_LAST] = m[C_M] + 8 * (nodes + min(limit, m[b + H_NODE_CAP]) * s)
         code = call1(loop, m[C_W] + 8 * x)
         taken = w[x + X_RECORD] - record
         w[W_WAIT] = max(w[W_WAIT] - taken, 0)
@@ -165,6 +177,21 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         if code == LOOP_LOOK:
             le = peek(c[0, F_LE] + 8 * row_of(c, record))
             status = finish_step(m, w, p, b, i, place, event_top, le, top, w[x + X_MADE])
+        elif code == -2 and runs and limit < m[b + H_NODE_CAP]:
+            if top == begun_top or (latest < m[C_THEN] and w[x + X_N] < w[W_MANY]):  # one list is as long, or all goes soon
+                limit = m[b + H_NODE_CAP]
+                continue
+            written, top = top - begun_top, join_lists(m, w, b, begun, place, top, n if whole else 0)
+            m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
+            if whole and p[P_LOOP_RUNS] and (2 * (top - begun_top) < written or w[x + X_N] >= w[W_MANY]):
+                m[b + H_RUNS], whole, loop = 1, False, p[P_LOOP_RUNS]
+            n = top
+            if n >= 0:
+                n = first_list(m, w, b, x) if whole else first_runs(m, w, p, b, x)
+            if n < 0:
+                return n
+            begun, begun_top, limit = place, top, top + JOINED
+            continue
         elif code < 0 or record >= high:
             status = NEED_NODES if code == -2 else DONE
             break
@@ -179,6 +206,12 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
                 break
             if w[x + X_MOST] > w[x + X_N]:  # other arcs
                 continue
+            if w[x + X_PARTED] or w[x + X_MOST] or may_part(m, w, p, w[x + X_ROWS]):
+                if w[x + X_PARTED] == 0:
+                    top = join_lists(m, w, b, begun, place, top, 0)
+                    if top < 0:
+                        return top
+                begun, begun_top, limit = place, top, top + JOINED
             m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
             status = change_list(m, w, p, c, b, record)
             if status == STAYS:
@@ -190,9 +223,13 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
         latest = m[times + i]
         if w[x + X_PARTED] == 0:
             w[x + X_SRC], w[x + X_N] = m[C_M] + 8 * (nodes + top * s), status
-            if runs:
+            if not whole:
                 summarize_nodes(m, w, p, x, nodes + top * s, status, latest)
         i, place, event_top, record, top = i + 1, place + 1, event_top + 1, record + 1, top + status
+    if runs and w[x + X_PARTED] == 0:
+        top = join_lists(m, w, b, begun, place, top, n if whole else 0)
+        if top < 0:
+            return top
     m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP], m[b + H_NODE_TOP] = i, place, event_top, top
     if m[C_ORDERED]:
         write_sequence(m, b, first, i)
@@ -218,13 +255,17 @@ def next_gap(m: Any, c: Any, record: int, high: int, number: int) -> Any:
 
 @kernel
 def first_list(m: Any, w: Any, b: int, x: int) -> int:
-    """Tell the loop for whole lists the list of the block's last step. Returns how many rows it has."""
+    """Tell the loop for whole lists the list of the block's last step. Returns how many rows it has, or NEED_ROWS."""
     place, source = m[b + H_LAST] - 1, 0
+    w[x + X_MOST] = FOREVER
+    if m[C_RUNS] and place >= m[b + H_FIRST]:
+        n = load_list(m, w, b, place, w[W_SOURCE])
+        w[x + X_SRC], w[x + X_N] = m[C_W] + 8 * w[W_SOURCE], max(n, 0)
+        return n
     if place >= m[b + H_FIRST]:
         source = m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + place]]
     w[x + X_SRC] = m[C_M] + 8 * (b + m[b + H_NODES] + (source >> 24) * (N_REG + m[C_R]))
     w[x + X_N] = source & COUNT
-    w[x + X_MOST] = FOREVER
     return int(source & COUNT)
 
 

@@ -31,7 +31,7 @@ from afa.compiled.kernel.order import arrange, find_place
 from afa.compiled.kernel.step import mark
 from afa.compiled.kernel.swap import forget_arcs
 from afa.compiled.kernel.walk import walk
-from afa.compiled.kernel.walk_runs import form_fits, write_lists
+from afa.compiled.kernel.walk_runs import runs_fit
 
 LARGE = 1 << 13
 """How many words a block must have to be worth leaving."""
@@ -94,30 +94,6 @@ def is_short(m: Any, b: int, n: int) -> bool:
 
 
 @kernel
-def to_whole_lists(m: Any, w: Any, key: int, b: int) -> int:
-    """Move a key's state, which stands in block ``b``, to a block in which each step has its whole list.
-
-    Returns the block, or NEED_UNDO, NEED_ROWS, NEED_HEAP.
-    """
-    if not room(w, SWAPPED):
-        return NEED_UNDO
-    steps, events, nodes, matches = measure(m, b, m[b + H_FIRST])
-    more = write_lists(m, w, b, 0)
-    if more < 0:
-        return more
-    spare = max(steps // 2, m[b + H_CAP] - m[b + H_STEPS]) + 3
-    share = 2 + spare // max(steps, 1)
-    pending = m[b + H_PENDING_CAP]
-    to = make(m, steps + spare, events + spare, nodes + share * more + 2, matches * share + 1, pending)
-    if to < 0:
-        return to
-    move(m, b, to, m[b + H_FIRST])
-    write_lists(m, w, b, to)
-    replace(m, w, key, to)
-    return to
-
-
-@kernel
 def learn_rates(m: Any, b: int) -> None:
     """Set C_RATE to what steps of this block take: no less than here, or with many keys about what most take."""
     steps = m[b + H_STEPS]
@@ -174,9 +150,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
         restore_counters(m, w, p, begun)
         if b == m[C_DESK]:
             opened(m, key)
-        if status == NEED_LISTS:
-            b = to_whole_lists(m, w, key, b)
-        elif status == NEED_BLOCK or NEED_MATCHES <= status <= NEED_EVENTS:
+        if status == NEED_BLOCK or NEED_MATCHES <= status <= NEED_EVENTS:
             b = grow(m, w, key, b, n, status if again else DONE)
             again = True
         else:
@@ -241,7 +215,7 @@ def restore_counters(m: Any, w: Any, p: Any, old: Any) -> None:
 
 @kernel
 def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: int, low: int, high: int) -> int:
-    """Do the work of `serve` in the block as it is. Returns a status; NEED_BLOCK, NEED_LISTS and the like ask for another block."""
+    """Do the work of `serve` in the block as it is. Returns a status; NEED_BLOCK and the like ask for another block."""
     w[W_MADE] = m[b + H_STEPS]
     w[W_EPOCH] += 1
     w[W_FROM] = FOREVER
@@ -249,9 +223,9 @@ def attempt(m: Any, w: Any, p: Any, c: Any, b: int, n: int, simple: bool, what: 
     w[W_WHOLE] = low if what == SWAP else FOREVER
     if m[b + H_CAP] > w[W_PLACES]:
         return NEED_PLACES
-    if p[P_IGNORABLE] and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE] and not form_fits(m, b, n):
-        return NEED_LISTS
-    m[C_RUNS] = p[P_IGNORABLE] and m[b + H_RUNS]
+    m[C_RUNS] = p[P_IGNORABLE]
+    if m[C_RUNS] and m[C_LONGEST] == 0 and n >= m[C_SAMPLE] and m[b + H_LAST] - m[b + H_FIRST] > m[C_SAMPLE]:
+        m[b + H_RUNS] = runs_fit(m, b, n)
     if what == EXPIRE:
         return expire(m, w, b, low)
     if m[C_GAPLESS]:

@@ -62,7 +62,7 @@ def give_up(w: Any) -> None:
 
 @kernel
 def read_parts(m: Any, w: Any, b: int, place: int) -> int:
-    """Make parts of the list before a place; its nodes are OPEN from now on. O(steps back to ``reach`` + rows).
+    """Make parts of the list before a place; its nodes are OPEN from now on, but fresh ones. O(steps back to ``reach`` + rows).
 
     Returns how many rows it has, or UNFIT, NEED_ROWS, NEED_UNDO.
     """
@@ -75,11 +75,24 @@ def read_parts(m: Any, w: Any, b: int, place: int) -> int:
     at = place - 1 if reach >= le else max(find_place(m, b, reach, 0), m[b + H_FIRST])
     while at < place:
         i = m[order + at]
-        status = read_part(m, w, b, m[b + HEAD + ND * cap + i], m[times + i], le if at + 1 < place else BEGINNING)
+        rows = m[b + HEAD + ND * cap + i]
+        if at + 1 == place and rows & COUNT and (rows >> 24) + (rows & COUNT) == m[b + H_NODE_TOP] and all_alone(m, b, rows):
+            w[W_FRESH], w[w[W_LOOP] + X_OPEN] = rows >> 24, 0
+        status = read_part(m, w, b, rows, m[times + i], le if at + 1 < place else BEGINNING)
         if status < 0:
             return int(status)
         at += 1
     return int(w[W_STANDING])
+
+
+@kernel
+def all_alone(m: Any, b: int, rows: int) -> bool:
+    """Return whether the nodes of a slice are all ALONE."""
+    s, nodes = N_REG + m[C_R], b + m[b + H_NODES]
+    for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
+        if m[nodes + k * s + N_END] != ALONE:
+            return False
+    return True
 
 
 @kernel
@@ -96,7 +109,8 @@ def read_part(m: Any, w: Any, b: int, rows: int, since: int, until: int) -> int:
             return NEED_ROWS
         if not room(w, 8):
             return NEED_UNDO
-        set_end(m, w, node, k, OPEN)
+        if k < w[W_FRESH] or until != BEGINNING:
+            set_end(m, w, node, k, OPEN)
         stands_already(m, w, nodes, k, k)
         add_to_part(m, w, node, k, since)
     return DONE
@@ -244,7 +258,7 @@ def open_fresh(m: Any, w: Any, b: int, chain: int) -> None:
         return
     for k in range(w[part + PART_FIRST], w[part + PART_END]):
         if stands(m, w, part, nodes + k * s, k):
-            m[nodes + k * s + N_END] = OPEN
+            set_end(m, w, nodes + k * s, k, OPEN)
 
 
 @kernel

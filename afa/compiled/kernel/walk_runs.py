@@ -15,10 +15,9 @@ goes on, three lists are at hand in row buffers, with the number of its node in 
 
 An event that leaves all of them as they are, which the automaton's ``unchanged`` function sees, costs O(1): nothing is derived.
 
-Why a block may also keep whole lists, each step its own (`walk_lists`), and `form_fits` chooses: `python -m bench --only ignorable`
-has both. With runs everywhere, Q1 with ignorable arcs takes in events that are not ignored at 0.87 to 0.98 of the rate (0.9 in the
-median of six orders and patterns), and at 0.9 still where 20 % are ignored and half of all are late; the words held are the same.
-With whole lists everywhere it holds 6 times the words where 90 % are ignored, at 0.78 to 0.96 of the rate.
+Rows in order go through the loop for runs, or through that for whole lists where most events change most of a list, as `runs_fit`
+says (`python -m bench --only ignorable` has both): by the loop for runs alone, Q1 with ignorable arcs takes in events that are not
+ignored at 0.87 to 0.98 of the rate. What is held is the same: `afa.compiled.kernel.join` makes runs of what either has written.
 """
 
 from __future__ import annotations
@@ -332,54 +331,19 @@ def take_over_ends(m: Any, w: Any, b: int, place: int, n: int, before: int) -> i
 
 
 @kernel
-def form_fits(m: Any, b: int, n: int) -> bool:
-    """Return whether the form of a block's lists, runs or whole ones, fits its last steps; ``n`` records are to come.
+def runs_fit(m: Any, b: int, n: int) -> bool:
+    """Return whether rows in order, ``n`` of which are to come, are best taken by the loop for runs, or that for whole lists.
 
-    Looked at are C_SAMPLE steps all over the last ``n``, or an eighth of all: what holds of a few side by side may soon be over,
-    and a change takes as long as there are steps. A switch to runs happens here; a switch to whole lists is the caller's work
-    (`to_whole_lists`). Runs save time and room where most events leave the list as it is, and cost both where most do not: see the
-    head of this file.
+    Looked at are C_SAMPLE steps all over the last ``n``, or an eighth of all: what holds of a few side by side may soon be over. It
+    is about time alone: what is held is the same (`afa.compiled.kernel.join`).
     """
-    s, cap, last = N_REG + m[C_R], m[b + H_CAP], m[b + H_LAST]
-    order, slices, nodes = b + HEAD, b + HEAD + ND * cap, b + m[b + H_NODES]
-    if m[C_LONGEST]:  # a list holds as many rows as there are registers, of which an event changes few
-        return True
+    cap, last = m[b + H_CAP], m[b + H_LAST]
+    order, slices = b + HEAD, b + HEAD + ND * cap
     same, sample = 0, m[C_SAMPLE]
     held = last - m[b + H_FIRST] - 1
     apart = min(held, max(n, held >> 3)) // sample
     for k in range(sample):
         place = last - 1 - k * apart
-        here, before = m[slices + m[order + place]], m[slices + m[order + place - 1]]
-        if m[b + H_RUNS]:
-            far = m[order + max(place - FAR_BACK, m[b + H_FIRST])]
-            same += here & COUNT == 0 or m[b + HEAD + REACH * cap + m[order + place]] <= m[b + HEAD + LE * cap + far]
-        else:
-            same += same_list(m, nodes + (here >> 24) * s, here & COUNT, m, nodes + (before >> 24) * s, before & COUNT, s)
-    if m[b + H_RUNS] == 0 and same * 4 >= sample * 3:
-        m[b + H_RUNS] = 1
-    return m[b + H_RUNS] == 0 or same * 2 >= sample
-
-
-@kernel
-def write_lists(m: Any, w: Any, b: int, to: int) -> int:
-    """Write the whole list of each step of ``b`` into ``to``, its copy (0: nowhere). Returns how many rows, or NEED_ROWS."""
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    n = total = 0
-    for place in range(m[b + H_FIRST], m[b + H_LAST]):
-        i = m[b + HEAD + place]
-        le = m[b + HEAD + LE * cap + i]
-        n = advance_old(m, w, b, i, le, n)
-        if n < 0:
-            return n
-        total += n
-        if to:
-            j, top, new = place - m[b + H_FIRST], m[to + H_NODE_TOP], m[to + H_CAP]
-            out = to + m[to + H_NODES] + top * s
-            copy(w, w[W_OLD], m, out, n * s)
-            for k in range(n):
-                m[out + k * s + N_END] = ALONE
-            m[to + HEAD + ND * new + j], m[to + HEAD + REACH * new + j] = top << 24 | n if n else 0, le
-            m[to + H_NODE_TOP] = top + n
-    if to:
-        m[to + H_RUNS] = 0
-    return total
+        i, far = m[order + place], m[order + max(place - FAR_BACK, m[b + H_FIRST])]
+        same += m[slices + i] & COUNT == 0 or m[b + HEAD + REACH * cap + i] <= m[b + HEAD + LE * cap + far]
+    return same * 4 >= sample * (2 if m[b + H_RUNS] else 3)
