@@ -75,6 +75,11 @@ REVIEWED: dict[str, dict[str, str]] = {
         "put_about: os.replace": ".about.json of an arc log; one that no job has written stays",
         "put_about: hidden.unlink": DRAFT,
     },
+    "afa/arclog/answers.py": {
+        "__init__: os.open": "a new file, its name is random",
+        "__init__: os.replace": ".answers-<digest>.jsonl of an arc log, of a job of this name that has ended",
+        "__init__: hidden.unlink": DRAFT,
+    },
     "afa/arclog/log_writer.py": {
         "_put: hidden.write_text": DRAFT,
         "_put: os.replace": "a new name: an instant and a random number",
