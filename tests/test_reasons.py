@@ -164,6 +164,11 @@ def check(change: Change, item: Any, before: set[Any]) -> None:
         assert because.kind != "passed" or item.le <= change.le
 
 
+def passed_on(step: list[oracle.Event], alive: set[Any], arcs: list[oracle.ArcEvent]) -> set[Any]:
+    """What computations become by a step behind the first one of their run."""
+    return oracle.consume(step, alive, arcs).union(*oracle.skip(step, alive, arcs))
+
+
 def check_way(automaton: Automaton, match: Change, items: list[Any]) -> bool:
     """Check what is said of the partial matches of a match at an event, by all computations that led to it; whether it is said."""
     ways = re.search(r"In state '(\w+)' (?:(no arc)|the partial match takes it, and goes on in '(\w+)')", match.because.text)
@@ -177,12 +182,12 @@ def check_way(automaton: Automaton, match: Change, items: list[Any]) -> bool:
         for n, step in enumerate(steps[i:]):
             if here is None and step[0].le > event.le:
                 here = alive if n else set()
-            alive = oracle.consume(step, alive, arcs, skip=n > 0)
+            alive = passed_on(step, alive, arcs) if n else oracle.consume(step, alive, arcs)
             ends |= {(c.register, step[0].le, c.m) for c in alive if oracle.is_final(c.state, step[0].le, automaton, arcs)}
         if name(match) in ends:
             found |= {c for c in here or () if c.m >= match.re}  # type: ignore[operator]
     assert found
-    led = {c: oracle.consume([oracle.Event(event.payload, event.le, event.re)], {c}, arcs, skip=True) for c in found}
+    led = {c: passed_on([oracle.Event(event.payload, event.le, event.re)], {c}, arcs) for c in found}
     if ways is None:
         return False
     state, none, then = ways.groups()
