@@ -61,6 +61,7 @@ Change(payload=Falls(total=-3.0), le=4, re=61, diff=-1, key=None)
 Change(payload=Falls(total=-3.0), le=3, re=61, diff=1, key=None)
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import afa.explain  # noqa: F401  (it gives Automaton its method `explain`)
@@ -150,11 +151,13 @@ Automaton._drawn = staticmethod(_drawn)
 
 
 def __getattr__(name: str) -> Any:
-    """Load what stands on `speculation`, which imports this package, when asked for: queries, `Reasons`, `Chain`, `find` ..."""
+    """Load what stands on `speculation`, which imports this package, when asked for, and packages above: `find`, `afa.spark` .."""
     if name in ("Query", "query", "sql"):
         from afa.language import query as found
 
         return getattr(found, name)
+    if name in ("language", "replay", "situations", "spark", "uncertain"):
+        return importlib.import_module(f"afa.{name}")
     if name == "Chain":
         from afa.chained import Chain
 

@@ -21,6 +21,7 @@ from afa.operator.call import Core, Output
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.tables import Come, Found, answer, assemble, brought, found_of, items_of, opened, shape_of
+from afa.operator.twins import Twins
 from afa.state.sound import short
 from punctuation import sealed
 from punctuation.door import Table
@@ -41,7 +42,7 @@ class _Within:
         return work(*args)
 
 
-class Chain:
+class Chain(Twins):
     """Operators one after another.
 
     Parameters

@@ -105,7 +105,11 @@ class Schema(NamedTuple):
             value = self.record(value) if is_record(value) else value
             foreign = hasattr(value, "_fields") and not isinstance(value, self.cls)
             if not isinstance(value, tuple) or len(value) != len(self.fields) or foreign:
-                raise ChangeError(f"expected {self.describe()} but got {value!r}")
+                other = foreign and type(value).__name__ == self.cls.__name__
+                hint = (
+                    ", of another class of the same name: make it of the one that the automaton was given (event=)" if other else ""
+                )
+                raise ChangeError(f"expected {self.describe()} but got {value!r}{hint}")
             value = self.cls(*value)
         changed = None
         for i, (item, field) in enumerate(zip(value, self.fields)):

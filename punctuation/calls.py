@@ -229,7 +229,15 @@ def whole(work: F) -> F:
 
     @functools.wraps(work)
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        return self._calls.call(work, self, *args, **options)
+        try:
+            calls = self._calls
+        except AttributeError:
+            name, got = work.__qualname__, repr(self)[:40]
+            raise AfaError(
+                f"expected {name} of an object but got it of the class, with {got}: make one first, with the options of the one "
+                f"that was saved, and call its {work.__name__}(..)"
+            ) from None
+        return calls.call(work, self, *args, **options)
 
     return cast(F, method)
 

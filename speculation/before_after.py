@@ -24,7 +24,7 @@ from afa.operator.operator import Matching, Operator
 from afa.operator.postponed_output import Having
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps
-from afa.operator.twins import twin
+from afa.operator.twins import Twins
 from afa.schema import as_ticks, taker
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -37,8 +37,10 @@ A = TypeVar("A", bound="Around")
 _MISSING: Any = object()
 
 
-class Around(Matching):
+class Around(Twins, Matching):
     """The base of `Before` and `After`. What it does not say itself is the operator's."""
+
+    _called = "one with a stage"
 
     stage: Any
     operator: Any
@@ -51,7 +53,13 @@ class Around(Matching):
         """Stand at an operator; `_hold` says with which stage."""
         nested = isinstance(operator, Around) and isinstance(self, After)
         if not nested and not isinstance(operator, (Operator, Keyed)):
-            raise AfaError(f"expected {self._operators} but got {operator!r}")
+            early = isinstance(operator, Around) and operator._core.taken != operator._core.automaton.event_schema
+            hint = (
+                "; no stage stands before situations, or before another stage yet: let rows be what it makes of them"
+                if early
+                else ""
+            )
+            raise AfaError(f"expected {self._operators} but got {operator!r}{hint}")
         self.operator = operator
         self._core: Core = operator._core
         self._key: Keys | None = self._core.keys
@@ -176,15 +184,6 @@ class Around(Matching):
         if cls._place == "before":
             found._name_events()
         return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise AfaError("expected an Operator or a Keyed to be pickled but got one with a stage: use snapshot() and restore()")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return twin(self, memo)
-
-    def __copy__(self) -> Any:
-        return twin(self, {})
 
     def _name_events(self, anew: bool = False) -> None:
         """Let the operator know the events in the stage by their ids (``cancel=``); ``anew``: these are all."""

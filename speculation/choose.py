@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.errors import AfaError, BudgetError, ChangeError, SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.operator.tables import Found
 from afa.schema import Schema, as_ticks, taker
@@ -144,6 +144,7 @@ class Choose(Stage):
         self._drawn = 0
         self._promised = BEGINNING
         self._waiting = _Matches(self)  # type: ignore[assignment]
+        self.choices_of = "a group in it repeats, or a variable stands at several places"  # words, of whoever makes the stage
 
     def after(self, operator: Any) -> After:
         """Put this stage at the output of an operator."""
@@ -234,12 +235,17 @@ class Choose(Stage):
         except AttributeError as error:
             raise ChangeError(f"expected a match with the fields that Choose names but got {match.payload!r}: {error}") from None
         if any(how == ":" and not values[i] for i, how in self.preferred):
-            raise self.too_many(match.payload)
+            raise self.too_many(match.payload, match.key, match.le)
         return values
 
-    def too_many(self, payload: Any) -> ChangeError:
+    def too_many(self, payload: Any, key: Any, le: int | None) -> BudgetError:
         """Return the error for a match whose choices do not fit into its bits."""
-        return ChangeError(f"expected a match of at most 62 choices of its pattern, as a group in it repeats, but got {payload!r}")
+        whose = "" if key is None else f" of key {key!r}"
+        return BudgetError(
+            f"expected a match of at most 62 choices of its pattern but got one of more, {payload!r} at le={le}{whose}: "
+            f"{self.choices_of}. Write one variable in place of a group, or a variable less in it, or a shorter window; long runs "
+            f"are told by a Derive"
+        )
 
     def start(self, match: Change, values: tuple[Any, ...]) -> Point:
         """Return where a match starts."""

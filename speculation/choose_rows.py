@@ -158,7 +158,9 @@ class RowWay(RowHeld):
             if missing is not None:
                 wrong = wrong | (rows[:, missing] > 0)
             if wrong.any():
-                raise stage.too_many(self._words.records(rows[wrong])[0])
+                (row,) = rows[wrong][:1]
+                key = self.names[int(row[k.R_KEY])] if self._keyed else None
+                raise stage.too_many(self._words.records(rows[wrong])[0], key, int(row[k.R_LE]))
         if self._put(rows) == k.FAULT:
             row = memory.r[[memory.m[k.W_FAULT]]]
             (payload,) = self._words.records(row)

@@ -73,7 +73,11 @@ def matches(
         for last in range(first, len(steps)):
             le = steps[last][0].le
             later = steps[last + 1][0].le if last + 1 < len(steps) else max(le, punctuation)
-            resting = closure({(c, le) for c in consume(steps[last], alive, arcs, skip=last > first)}, arcs, latest=later)
+            resting = closure({(c, le) for c in consume(steps[last], alive, arcs)}, arcs, latest=later)
+            if last > first:
+                changed, kept = skip(steps[last], alive, arcs)
+                resting |= closure({(c, le) for c in changed}, arcs, latest=later)
+                resting |= closure({(c, le) for c in kept}, arcs, latest=later, asked_until=le)
             found |= {(c.register, t, c.m) for c, t in resting if is_final(c.state, t, automaton, arcs)}
             alive = {c for c, _ in resting}
     return found
@@ -103,8 +107,8 @@ def steps_of(events: list[Event], sequence: str | None) -> list[list[Event]]:
     return [groups[place] for place in sorted(groups)]
 
 
-def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent], skip: bool) -> set[Computation]:
-    """Every way in which a computation takes one event of the step along one arc in force, or passes all of them by a skip."""
+def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent]) -> set[Computation]:
+    """Every way in which a computation takes one event of the step along one arc in force."""
     out = set()
     for c in alive:
         for payload, le, re in step:
@@ -112,15 +116,32 @@ def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent], sk
                 if arc.kind == "consume" and arc.src == c.state and begin <= le < end and arc.fence(payload, c.register):
                     register = c.register if arc.transfer is None else arc.transfer(payload, c.register)
                     out.add(Computation(arc.dst, one_nan(register), min(c.m, re)))
-        for arc, begin, end in arcs if skip else []:
-            serves = arc.kind == "skip" and arc.src == c.state and begin <= step[0].le < end
-            if serves and all(arc.fence(payload, c.register) for payload, _, _ in step):
-                out.add(c)
     return {c for c in out if step[0].le < c.m}
 
 
-def closure(start: set[tuple[Computation, int]], arcs: list[ArcEvent], latest: int | None) -> set[tuple[Computation, int]]:
-    """All (computation, instant) that epsilon arcs and, up to ``latest``, time-outs lead to; None: before the first event."""
+def skip(step: list[Event], alive: set[Computation], arcs: list[ArcEvent]) -> tuple[set[Computation], set[Computation]]:
+    """Every way in which a computation passes all events of the step: those whose register the skip changes, and the others."""
+    changed, kept = set(), set()
+    for c in alive:
+        for arc, begin, end in arcs:
+            serves = arc.kind == "skip" and arc.src == c.state and begin <= step[0].le < end
+            if not serves or step[0].le >= c.m or not all(arc.fence(payload, c.register) for payload, _, _ in step):
+                continue
+            register = c.register
+            for payload, _, _ in step:
+                register = register if arc.transfer is None else arc.transfer(payload, register)
+            passed = Computation(c.state, one_nan(register), c.m)
+            (kept if passed == c else changed).add(passed)
+    return changed, kept
+
+
+def closure(
+    start: set[tuple[Computation, int]], arcs: list[ArcEvent], latest: int | None, asked_until: int = BEGINNING - 1
+) -> set[tuple[Computation, int]]:
+    """All (computation, instant) that epsilon arcs and time-outs lead to.
+
+    Time-outs fire at an instant behind ``asked_until``, up to ``latest``; None: before the first event none does.
+    """
     done, todo = set(), set(start)
     while todo:
         c, t = todo.pop()
@@ -133,7 +154,7 @@ def closure(start: set[tuple[Computation, int]], arcs: list[ArcEvent], latest: i
                 todo.add((Computation(arc.dst, one_nan(register), c.m), t))
             elif arc.kind == "timeout" and latest is not None:
                 instant = max(arc.at(c.register), t)
-                if instant < c.m and begin <= instant < end and instant <= latest:
+                if instant < c.m and begin <= instant < end and asked_until < instant <= latest:
                     todo.add((Computation(arc.dst, c.register, c.m), instant))
         todo -= done
     return done

@@ -174,11 +174,41 @@ def chain(choose: Choices) -> dict[str, Any]:
     arcs += [arc(choose, width, states, None, final=choose.chance(20)) for _ in range(others)]
     if choose.chance(25):
         arcs.append(waiting(choose, width, states))
+        if choose.chance(60):
+            arcs.append({"src": arcs[-1]["src"], "dst": arcs[-1]["src"], "kind": "skip", "fence": letter(choose, width)})
     for i, spec in enumerate(arcs):
         spec["name"] = f"own{i}"
     register = [None, "R1(0)", "R2(0, 1)"][width]
     final = sorted({states[-1], choose.one([states[-1], states[-1], choose.one(states)])})
     arcs = [as_skip(choose, thin(spec), width) for spec in arcs]
+    return {"start": "a", "final": final, "arcs": arcs, "register": register, "event": "E"}
+
+
+def waiter(choose: Choices) -> dict[str, Any]:
+    """The spec of an automaton that waits beside skips: what is passed, and taken note of, before time-outs fire and behind them.
+
+    An instant of a time-out may lie before the event that leads to it, or behind what is skipped; ignorable arcs, which consume, and
+    epsilon arcs into waits stand beside the skips.
+    """
+    width = choose.one([0, 1, 1, 2])
+    states = STATES[: choose.one([2, 3, 3, 4])]
+    final = sorted({states[-1], choose.one(states[1:])})
+    arcs: list[dict[str, Any]] = [{"src": "a", "dst": "b", "fence": letter(choose, width), "transfer": transfer(choose, width)}]
+    for state in states[1:]:
+        dst = choose.one([other for other in states[1:] if other != state] or ["a"])
+        if choose.chance(85):
+            at = [str(choose.number(0, HORIZON)), str(choose.number(0, HORIZON // 2)), "r.x + 3", "4 * r.x", "2 * r.x + 3"]
+            arcs.append({"src": state, "dst": dst, "kind": "timeout", "at": choose.one(at if width else at[:2])})
+        if choose.chance(75):
+            skip = {"src": state, "dst": state, "kind": "skip", "fence": choose.one(["True", "e.kind != 1", "e.kind == 2"])}
+            arcs.append(skip | ({"transfer": note(choose, width)} if width and choose.chance(30) else {}))
+        if choose.chance(25):
+            arcs.append({"src": state, "dst": choose.one([state, dst]), "fence": letter(choose, width)})
+        if choose.chance(25):
+            still = {"fence": still_fence(choose, width, False), "transfer": still_transfer(choose, width, False)}
+            arcs.append({"src": state, "dst": dst, "kind": "epsilon", **(still if width else {"fence": "e.kind > 0", "kind": None})})
+    arcs = [{**thin(spec), "name": f"own{i}"} for i, spec in enumerate(arcs)]
+    register = [None, "R1(0)", "R2(0, 1)"][width]
     return {"start": "a", "final": final, "arcs": arcs, "register": register, "event": "E"}
 
 

@@ -29,7 +29,7 @@ def slowly(kind: str, events: list[Change]) -> Counter[str]:
         new = []
         for p in rows:
             assert before is not None
-            came, stays = transitions.derive(p, Rest(before, before), le, alternatives)
+            came, stays = transitions.derive(p, Rest.behind(before), le, alternatives)
             new += came + [p] * stays
         new += transitions.begin(le, le, alternatives)
         rows, before = list(dict.fromkeys(new)), le

@@ -50,7 +50,7 @@ def pay(there: Path) -> None:
 
 
 def files() -> list[str]:
-    return sorted(name for name in os.listdir("rules") if name != ".about.json")
+    return sorted(name for name in os.listdir("rules") if not name.startswith("."))
 
 
 def lines() -> list[dict[str, Any]]:
@@ -78,6 +78,24 @@ def test_a_swap_is_listed_and_followed() -> None:
         ["small", "the beginning", "forever", "a -> a", "amount < 10"],
     ]
     assert followed() == [f"+ [{le}, {le + 10}) total={total}" for total, le in ((400, 1), (600, 2), (400, 3), (600, 4))]
+
+
+def test_what_a_job_took_and_refused_is_listed_so() -> None:
+    call("arcs", "rules", "swap", "above 500", "--fence", "amount > 300", *LARGE)
+    call("arcs", "rules", "swap", "small", "--fence", "amount < 5", "--at", "7", *LARGE)
+    assert [row[1] for row in listed(*LARGE)[1:]] == ["when it is read", "the beginning", "the beginning", "7"]
+    Path("rules/z.json").write_text('{"op": "retract", "arc": {"name": "smal"}, "at": 1}\n')
+    assert len(followed("--lateness", "0", "--batch", "1")) == 4
+    assert [row[:3] for row in listed(*LARGE)[1:]] == [
+        ["above 500", "the beginning", "forever"],
+        ["in vain", "the beginning", "forever"],
+        ["small", "the beginning", "7"],
+        ["small", "7", "forever"],
+    ]
+    assert call("arcs", "rules", "list", *LARGE).stderr.splitlines() == [
+        "afa: rules: expected an arc in force but got 'smal'; in force: above 500, in vain, small (z.json, line 1)",
+        "afa: rules: no job runs that follows it; so it was for the last one, afa run pay.py:large pay.jsonl",
+    ]
 
 
 def test_a_job_says_what_its_arcs_are() -> None:
@@ -219,6 +237,7 @@ def test_what_has_ended_is_not_swapped() -> None:
         "expected one arc named 'small' from now on but got none; the last: arc 'small': a -> a in [the"
     )
     call(*swap, "--at", "2", *LARGE)
+    assert "in [1970-01-01T00:00:00.002, 1970-01-01T00:00:00.005)" in fails(*swap, "--at", "1", "--tick", "ms", *LARGE)
     assert "from 1 on but got arc 'small': a -> a in [the beginning, 2), arc 'small': a -> a in [2, 5)" in fails(
         *swap, "--at", "1", *LARGE
     )
@@ -297,7 +316,7 @@ def test_a_job_that_reads_standard_input_takes_swaps_between_its_rows(form: str)
 
 
 def test_a_stream_that_pauses_is_cut_where_rows_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("afa.cli.bytes.PAUSE", 0.05)
+    monkeypatch.setattr("afa.cli.bytes.AGE", 0.05)
     reader, writer = os.pipe()
     with open(reader, "rb") as raw:
         stdin = Stdin(raw)
@@ -336,7 +355,7 @@ def more(pieces: list[bytes]) -> Any:
     """What standard input brings, with a pause after each piece."""
     coming: list[bytes | None] = [each for piece in pieces for each in (piece, None)]
 
-    def next_piece(self: Stdin, most: int) -> bytes | None:
+    def next_piece(self: Stdin, most: int, wait: float) -> bytes | None:
         found = coming.pop(0) if coming else b""
         self._ended = found == b""
         return found

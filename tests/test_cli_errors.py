@@ -201,7 +201,7 @@ def test_a_failed_run_leaves_what_was_there() -> None:
     write("o.jsonl", "before")
     bad = write("z.csv", "le,price,change\n1,1,1\n2,0,1\n")
     for output in ("o.parquet", "o.jsonl"):
-        fails("run", "p.py:divides", bad, "--batch", "1", "--output", output)
+        fails("run", "p.py:divides", bad, "--batch", "1", "--output", output, "--force")
         assert Path(output).read_text() == "before"
     assert sorted(os.listdir()) == ["o.jsonl", "o.parquet", "p.py", "ticks.csv", "z.csv"]
 

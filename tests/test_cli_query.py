@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
+import pytest
 
 import afa
 from tests.cli import call, fails, write
@@ -256,3 +257,28 @@ def test_columns_of_parquet_that_are_full_are_never_none() -> None:
     assert "price: int | None" in call("show", query, "holes.parquet").stdout
     assert matches(query, "full.parquet") == ["+ [2, 10000) A low=1 n=2 price=1", "+ [2, 10001) A low=2 n=1 price=1"]
     assert matches(query, "holes.parquet") == []
+
+
+@pytest.mark.parametrize("name", ["q.sase", "q.sql", "q.py:q"])
+def test_a_bare_number_that_stands_for_time(name: str) -> None:
+    texts = {
+        "q.sase": "PATTERN SEQ(Any a, Any b) WHERE { a.v = 1 and b.v = 2 } WITHIN %s RETURN b.v AS v",
+        "q.sql": "SELECT v FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES b.v AS v PATTERN (a b) WITHIN %s "
+        "DEFINE a AS v = 1, b AS v = 2)",
+        "q.py:q": "from afa.language import one\nb = one('b', lambda e: e.v == 2)\n"
+        "q = one('a', lambda e: e.v == 1).next(b).within(%s).returns(v=lambda m: m.b.v)",
+    }
+    unit = {"q.sase": "1 minute", "q.sql": "INTERVAL '1' MINUTE", "q.py:q": "'1 minute'"}[name]
+    file = name.partition(":")[0]
+    rows = write("rows.csv", "at,v\n2026-01-01T12:00:00,1\n2026-01-01T12:00:20,2\n")
+    ints = write("ints.csv", "at,v\n0,1\n20,2\n")
+    write(file, texts[name] % 60)
+    for command in ("run", "why", "serve"):
+        said = fails(command, name, rows, "--le", "at")
+        assert "expected durations with units, as times are timestamps" in said
+        assert "got WITHIN 60; write WITHIN 60 seconds" in said
+        assert "or say --tick" in said
+    assert "v=2" in call("run", name, rows, "--le", "at", "--tick", "s").output
+    assert "v=2" in call("run", name, ints, "--le", "at").output
+    write(file, texts[name] % unit)
+    assert "v=2" in call("run", name, rows, "--le", "at").output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,41 @@ def test_standard_input_of_a_process_to_standard_output() -> None:
     assert [json.loads(line) for line in out.splitlines()] == [{"balance": 0, "patterns": 2, "le": 7, "re": 8, "diff": 1}]
     assert "matches final" in err
     assert "-" not in os.listdir()
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("pattern", ["p.py:every", "p.py:patient"])  # the second has no match: why it is so is told of what came
+def test_a_named_pipe_is_read_as_standard_input_is(form: str, pattern: str) -> None:
+    os.mkfifo(f"in.{form}")
+    Path(f"plain.{form}").write_bytes(as_bytes(form))
+    writer = threading.Thread(target=lambda: Path(f"in.{form}").write_bytes(as_bytes(form)), daemon=True)
+    writer.start()
+    found = call("run", pattern, f"in.{form}", *OPTIONS)
+    writer.join()
+    assert found.stdout == call("run", pattern, f"plain.{form}", *OPTIONS).stdout
+    assert ("`e.price % 4 == 0` is true of no event" in found.stderr) is (pattern == "p.py:patient")
+
+
+def test_a_named_pipe_of_what_is_packed() -> None:
+    os.mkfifo("in.csv.gz")
+    assert fails("run", "p.py:every", "in.csv.gz", *OPTIONS) == (
+        "in.csv.gz: expected a pipe whose bytes are not compressed; decompress them on the way"
+    )
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "-"])
+@pytest.mark.parametrize(("row", "deep"), [(1, 5_000), (2, 5_000), (1, 200_000), (2_000, 5_000), (2_000, 200_000)])
+def test_a_row_of_deeply_nested_objects(row: int, deep: int, name: str) -> None:
+    """In a column that nothing reads: a line that can't be read is said, as any other; far behind the look it is not even read."""
+    lines = ['{"le": 1, "price": 1, "change": 1}'] * (row - 1)
+    lines += ['{"le": 1, "price": 1, "change": 1, "x": ' + '{"a": ' * deep + "1" + "}" * deep + "}"]
+    write("a.jsonl", "\n".join(lines))
+    options = ["run", "p.py:every", name, *OPTIONS, "--format", "jsonl"]
+    result = CliRunner().invoke(app, options, input=Path("a.jsonl").read_bytes(), prog_name="afa")
+    assert result.exit_code == (row < 2_000)
+    if row < 2_000:
+        got = """'{"le": 1, "price": 1, "change": 1, "x...'"""
+        assert result.stderr == f"afa: {name}: row {row}: expected a JSON object a line but got {got}\n"
 
 
 def test_standard_input_has_no_extension() -> None:

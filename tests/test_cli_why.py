@@ -183,3 +183,24 @@ def test_shares_are_of_keys_and_the_same_in_any_order() -> None:
     assert sum(len(part) for part in forward.tables) == 20 * len(kept[0])
     assert len(set(hashes(table, ["card", "n"]).tolist())) == 350
     assert len(set(hashes(table.set_column(0, "card", table["card"].dictionary_encode()), ["card"]).tolist())) == 50
+
+
+def test_a_negation_of_a_query_is_named_and_the_report_says_it_too() -> None:
+    write("q.sase", "PATTERN SEQ(declined d, ~(verified v), large a) WHERE skip_till_next_match(d, a) { [card] } WITHIN 1 hour")
+    rows = [("declined", 0), ("verified", 20), ("large", 40)]
+    lines = [{"type": name, "card": "c4", "id": 7 + at, "ts": f"2026-03-01T05:12:{at:02}"} for name, at in rows]
+    write("cards.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+    sentence = (
+        "`~(verified v)`: Event(type='verified', card='c4', id=27, ts=2026-03-01 05:12:20) at 2026-03-01 05:12:20 came between "
+        "(key 'c4'); `~(verified v)` ended the one partial match in `d`, without it there would be 1 match"
+    )
+    found = call("why", "q.sase", "cards.jsonl", "--le", "ts").stdout.splitlines()
+    assert found[0] == sentence
+    assert all("=177" not in line for line in found), "times are told as times"
+    result = call("run", "q.sase", "cards.jsonl", "--le", "ts", "--report", "r.html")
+    assert f"afa: no match: {sentence}; `afa why` with" in result.stderr
+    page = Path("r.html").read_text(encoding="utf-8")
+    data = json.loads(page.split('id="data"', 1)[1].split(">", 1)[1].split("</script>", 1)[0])
+    assert data["why"].startswith(sentence)
+    call("run", "q.sase", "cards.jsonl", "--le", "ts", "--report", "q.html", "-q")
+    assert "without it there would be 1 match" in Path("q.html").read_text(encoding="utf-8")

@@ -57,7 +57,7 @@ def slowly(kind: str, events: Iterable[Change]) -> tuple[int, int, int]:
         new = []
         for p in rows:
             assert before is not None
-            found, stays = transitions.derive(p, Rest(before, before), le, alternatives)
+            found, stays = transitions.derive(p, Rest.behind(before), le, alternatives)
             new += found + [p] * stays
         new += transitions.begin(le, le, alternatives)
         going = {p.start for p in new}

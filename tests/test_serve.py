@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +24,7 @@ import pytest
 import afa
 from afa import AfaError, Arc, ArcLog, Automaton, Keyed, QueryError
 from afa.cli.pace import MOST, Pace
-from afa.serve import live_operator
+from afa.serve import connections, live_operator
 from afa.serve.board import CHANGES, SAMPLES, Board
 from afa.serve.gate import LONGEST, Gate
 from afa.serve.live_operator import LiveOperator
@@ -221,10 +224,37 @@ def test_what_others_write_is_read_and_told(tmp_path: Path) -> None:
     page.poll()
     assert page.picture().version != first.version
     assert page.picture().arcs[-1]["fence"] == "e.change > 7"
-    assert "expected" in page.board.since(0)["notes"][0]["text"]
+    said = page.board.since(0)
+    assert [note["kind"] for note in said["notes"]] == ["fault", "note"]
+    assert "expected" in said["notes"][0]["text"]
+    assert said["notes"][1]["text"] == "1 line of the arc log stood there at the beginning"
     assert page.change({"do": "swap", "name": "turn", "fence": "change > 8"}).startswith(
         "swapped 'turn'"
     )  # the fault is not its own
+
+
+def test_changes_from_outside_are_told_as_those_of_the_page(tmp_path: Path) -> None:
+    """A dashed line stands in the charts for each note of kind "done"."""
+    page = live(Keyed(FALLS, key="key", window=30, late="drop"), tmp_path, Net(), times=lambda at: f"t{at}")
+    page.poll()
+    for table in rows(1, 40):
+        page.push([table], 5)
+    page.push([afa.Punctuation(20)])
+    now = page._operator._core.progress.now
+    other = ArcLog(tmp_path, FALLS)
+    other.swap("turn", fence="change > 7")
+    page.push([NONE])
+    other.retract("begin", at=25)
+    other.insert(Arc("start", "falling", "change < -1", name="deep"), at=5)  # behind the promise
+    page.poll()
+    page.poll()
+    page.change({"do": "swap", "name": "turn", "fence": "change > 8"})
+    said = [(note["kind"], note["text"]) for note in page.board.since(0)["notes"]]
+    assert said[0] == ("done", f"swapped 'turn'; from t{now} on (written by another process)")
+    assert said[1][0] == "fault"
+    assert "expected at >= the promise but got at=5 for 'deep'" in said[1][1]
+    assert said[2] == ("done", "ended 'begin'; from t25 on (written by another process)")
+    assert said[3:] == [("done", f"swapped 'turn'; from t{now} on")], "once, and not as another's"
 
 
 def test_sigma_moves_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +275,9 @@ def test_sigma_moves_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert page.change({"do": "sigma", "value": " "}) == "sigma: no bound"
     with pytest.raises(AfaError, match="sigma"):
         page.change({"do": "sigma", "value": "-5"})
+    for odd in ("\u00b2", "\u0663x", "9" * 5_000):
+        with pytest.raises(AfaError, match="expected"):
+            page.change({"do": "sigma", "value": odd})
 
 
 def test_a_board_is_bounded_and_tells_what_is_new() -> None:
@@ -356,6 +389,83 @@ def test_what_is_sent_is_small_and_json(site: Site) -> None:
     )
 
 
+@pytest.mark.parametrize("since", ["%C2%B2", "%D9%A3", "x", "", "-1", "9" * 5_000, "1e3"])
+def test_what_is_no_number_counts_as_none(site: Site, since: str) -> None:
+    status, found = ask(site, path=f"/state?since={since}")
+    assert status == 200
+    assert "about" in found
+
+
+def half(site: Site, sent: bytes = b"") -> socket.socket:
+    found = socket.create_connection(("127.0.0.1", site.port), timeout=10)
+    found.sendall(sent)
+    return found
+
+
+def test_idle_connections_do_not_lock_anyone_out(site: Site) -> None:
+    idle = [half(site, b"GET /state HTTP/1.1\r\nHost: 127" if n % 2 else b"") for n in range(200)]
+    for _ in range(3):
+        assert ask(site)[0] == 200
+    ended = [one for one in idle if is_over(one)]
+    assert len(ended) >= 200 - connections.EACH
+    for one in idle:
+        one.close()
+    assert ask(site)[0] == 200
+
+
+def is_over(one: socket.socket) -> bool:
+    one.settimeout(0)
+    try:
+        return one.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_a_head_has_to_come_in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(connections, "HEAD", 0.4)
+    with Site(live(Keyed(FALLS, key="key", window=30), tmp_path, Net())) as site:
+        idle, half_way, trickling = half(site), half(site, b"GET /st"), half(site, b"GET /")
+        asking = half(site, f"GET /state HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\n\r\n".encode())
+        assert asking.recv(15) == b"HTTP/1.1 200 OK"
+        begin = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() < begin + 5 and not is_over(trickling):
+                trickling.settimeout(1)
+                trickling.sendall(b"x")
+                time.sleep(0.05)
+        assert time.monotonic() < begin + 4
+        time.sleep(0.3)
+        assert is_over(idle)
+        assert is_over(half_way)
+        assert ask(site)[0] == 200
+        for one in (idle, half_way, trickling, asking):
+            one.close()
+
+
+def test_those_that_are_in_a_request_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(connections, "EACH", 2)
+    monkeypatch.setattr(connections, "HEAD", 0.3)
+    told = threading.Event()
+    page = live(Keyed(FALLS, key="key", window=30), tmp_path, Net())
+    monkeypatch.setattr(page, "change", lambda data: str(told.wait(10)))
+    with Site(page) as site:
+        answers: list[int] = []
+        to = {"Authorization": f"Bearer {site.token}"}
+        asking = [threading.Thread(target=lambda: answers.append(ask(site, "POST", "/change", SWAP, **to)[0])) for _ in range(2)]
+        for thread in asking:
+            thread.start()
+        time.sleep(0.8)
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            ask(site)
+        told.set()
+        for thread in asking:
+            thread.join()
+        assert answers == [200, 200]
+        assert ask(site)[0] == 200
+
+
 def test_a_page_on_loopback_is_read_without_the_token(site: Site) -> None:
     status, found = ask(site)
     assert (status, found["about"]["controls"]) == (200, ["swap", "insert", "end"])
@@ -407,12 +517,12 @@ fall = Automaton(start="a", final={"c"}, event=Tick, arcs=[
 class Served:
     """`afa serve`, as a process."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, stdin: bool = False) -> None:
         (folder / "fall.py").write_text(PATTERN)
         command = [sys.executable, "-m", "afa.cli", "serve", "fall.py", *options]
         self._process = subprocess.Popen(
             command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE if stdin else None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
@@ -443,6 +553,11 @@ class Served:
 
     def change(self, **data: Any) -> Any:
         return ask(self, "POST", "/change", data, Authorization=f"Bearer {self.token}")  # type: ignore[arg-type]
+
+    def say(self, text: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(text)
+        self._process.stdin.flush()
 
     def end(self, how: int = signal.SIGINT) -> tuple[int, str]:
         self._process.send_signal(how)
@@ -476,6 +591,31 @@ def test_a_file_plays_and_grows_and_is_steered(tmp_path: Path) -> None:
         served.until(lambda told: told["samples"][-1]["matches"] > matches)
         code, said = served.end()
         assert (code, "ended; 50 events" in said, "Traceback" in said) == (0, True, False)
+
+
+def test_the_address_is_there_before_the_first_row(tmp_path: Path) -> None:
+    """And what others write meanwhile is taken with the first row."""
+    with Served(tmp_path, "-", "--format", "csv", "--arcs", "rules", "--window", "5", "--speed", "max", stdin=True) as served:
+        found = served.state()
+        assert (found["status"], found["about"]["controls"], found["notes"]) == ("waiting", [], [])
+        assert "down" in found["picture"]["svg"]
+        refused = served.change(do="end", name="up")
+        assert (refused[0], "before its first rows have come" in refused[1]["error"]) == (422, True)
+        ArcLog(tmp_path / "rules", _fall()).retract("up")
+        served.say("le,change\n" + lines(1, 6))
+        found = served.until(lambda told: told["samples"] and told["samples"][-1]["rows"] == 6)
+        assert (found["status"], found["samples"][-1]["matches"]) == ("playing", 0)
+        assert "swap" in found["about"]["controls"]
+        assert served.end()[0] == 0
+
+
+def test_it_ends_before_the_first_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def waits(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "fall.py").write_text(PATTERN)
+    monkeypatch.setattr("afa.cli.serve_run.open_source", waits)
+    assert call("serve", str(tmp_path / "fall.py"), "-", "--format", "csv").stdout.startswith("http://127.0.0.1:")
 
 
 def _fall() -> Automaton:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
 from afa.compiled import inforce
 from afa.draw.mermaid import mermaid
-from tests import oracle, strategies
+from tests import strategies
 from tests.strategies import Seeded
 from tests.stress.mixes import mix
 from tests.stress.run import Seen, run
@@ -158,28 +157,11 @@ def test_payload_free_operators_refuse_to_take_note() -> None:
         Operator(automaton, keep_payloads=False, retractions=False)
 
 
-def noting(step: list[Any], alive: set[Any], arcs: list[Any], skip: bool) -> set[Any]:
-    """The oracle's `consume`, with what a skip's transfer makes of the register."""
-    plain = [arc for arc in arcs if arc.arc.kind != "skip" or arc.arc.transfer is None]
-    out = CONSUME(step, alive, plain, skip)
-    for c in alive if skip else ():
-        for arc, begin, end in arcs:
-            if arc.kind != "skip" or arc.transfer is None or arc.src != c.state or not begin <= step[0].le < end:
-                continue
-            if all(arc.fence(payload, c.register) for payload, _, _ in step) and step[0].le < c.m:
-                out.add(c._replace(register=reduce(lambda r, event: arc.transfer(event[0], r), step, c.register)))
-    return out
-
-
-CONSUME = oracle.consume
-
-
 @pytest.fixture(params=[0, 60], ids=["plain", "notes"])
 def skips(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Many skips; of them so many percent take note."""
     monkeypatch.setattr(strategies, "SKIPS", 60)
     monkeypatch.setattr(strategies, "NOTES", request.param)
-    monkeypatch.setattr(oracle, "consume", noting)
     return int(request.param)
 
 

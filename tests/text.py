@@ -78,9 +78,9 @@ def arc_of(spec: dict[str, Any]) -> Arc:
     if kind == "timeout":
         return Arc.timeout(src, dst, function(head + spec["at"]), **names)
     fence = function(head + spec.get("fence", "True"))
-    if kind == "skip":
-        return Arc.skip(src, fence, name=spec.get("name"))
     transfer = function(head + spec["transfer"]) if spec.get("transfer") else None
+    if kind == "skip":
+        return Arc.skip(src, fence, transfer, name=spec.get("name"))
     if kind == "consume":
         return Arc(src, dst, fence, transfer, **names, select=spec.get("select"))
     return Arc.epsilon(src, dst, fence, transfer, **names)

@@ -41,7 +41,7 @@ class About(NamedTuple):
 
 def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
     """Write what others may know of a job. Nothing is written without an event schema, if one has more fields
-    than `about` reads, or if the folder can't be written."""
+    than `about` reads, if the folder can't be written, or has a file of this name that no job has written."""
     if automaton.event_schema is None or max(len(automaton.event_schema.fields), len(automaton.register_schema.fields)) > FIELDS:
         return
     arcs, code = [], []
@@ -52,6 +52,8 @@ def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
             code += [] if arc.name is None else [arc.name]
     event, register = _fields(automaton.event_schema), _fields(automaton.register_schema)
     data = {"start": automaton.start, "final": sorted(automaton.final), "event": event, "register": register, "arcs": arcs}
+    if (folder / FILE).exists() and not _is_ours(folder / FILE):
+        return
     hidden = folder / f".{uuid.uuid4().hex}"
     try:
         hidden.write_text(json.dumps({**data, "code": code, "tick": tick}), encoding="utf-8")
@@ -81,6 +83,14 @@ def about(folder: Path) -> About | None:
         return _about(data)
     except Exception as error:  # what is none of ours may be wrong in any way
         raise AfaError(f"expected what a job says of itself but got something else in {path}: {error}") from None
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether a job of some version has written a file; one that gets its name when it is whole."""
+    try:
+        return {"start", "final", "event", "arcs"} <= set(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
 
 
 def _about(data: Any) -> About:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from afa.arclog.log_folder import LogFolder
+from afa.arclog.answers import Answer, AnswerFile, before_restart
+from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.log_state import Told
 from afa.arclog.log_writer import LogWriter
 from afa.errors import AfaError
@@ -14,6 +18,17 @@ from afa.model.automaton import Automaton
 from punctuation.durations import unit_of
 
 log = logging.getLogger("afa.arclog")
+OPERATORS = 8
+"""For so many operators of one `ArcLog` answers are written at a time."""
+
+
+class Reached(NamedTuple):
+    """An operator that a poll has come to: by what it is known, its tick, whether it had read lines before, and its answers."""
+
+    place: int
+    tick: str | None
+    before: bool
+    answers: Sequence[tuple[Raw, Answer]]
 
 
 class Poll:
@@ -23,6 +38,7 @@ class Poll:
         self.log = arcs
         self.told: list[Told] = []
         self.reading: Any = None
+        self.reached: list[Reached] = []
 
 
 class ArcLog(LogWriter):
@@ -43,6 +59,9 @@ class ArcLog(LogWriter):
     on_fault : "report" or "raise"
         What becomes of a line that is none, that ends nothing, or that is late. ``"report"``: it stands in ``told`` and in the log
         "afa.arclog"; all others are taken. ``"raise"``: the poll is refused, and so are the next ones while the line is there.
+    job : str, optional
+        How ``afa arcs FOLDER list`` calls this program, which writes back into the folder since when each line holds, or why it was
+        refused. None: by the program's name.
 
     Attributes
     ----------
@@ -69,7 +88,15 @@ class ArcLog(LogWriter):
     1
     """
 
-    def __init__(self, path: str | Path, automaton: Automaton, *, tick: str | None = None, on_fault: str = "report") -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        automaton: Automaton,
+        *,
+        tick: str | None = None,
+        on_fault: str = "report",
+        job: str | None = None,
+    ) -> None:
         if on_fault not in ("report", "raise"):
             raise AfaError(f'expected on_fault="report" or "raise" but got on_fault={on_fault!r}')
         self._unit = None if tick is None else unit_of(tick, AfaError, "tick=")
@@ -77,6 +104,9 @@ class ArcLog(LogWriter):
         self.folder = LogFolder(self.path)
         self.on_fault = on_fault
         self.told: list[Told] = []
+        self.job = os.path.basename(sys.argv[0]) or "python" if job is None else job
+        self._files: dict[int, tuple[int, AnswerFile]] = {}  # by operator, each with the number of its name
+        self._mute = False  # whether answers can't be written
 
     def poll(self, operator: Any) -> list[Any]:
         """Take what the folder has brought since the operator's last poll, as one call: all of it or nothing.
@@ -102,7 +132,32 @@ class ArcLog(LogWriter):
             raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
         poll = Poll(self)
         out: list[Any] = operator._arc_input(poll)
+        self.answer(poll)
         self.told = poll.told
         for told in poll.told:
             log.warning("%s", told)
         return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_files": {}}  # a copy answers in files of its own
+
+    def answer(self, poll: Poll) -> None:
+        """Write back what has become of the lines of a poll, once it is taken. Where that can't be, ``told`` says so, once."""
+        try:
+            for reached in poll.reached if not self._mute else ():
+                self._file_of(reached).put(reached.answers)
+        except OSError as error:
+            self._mute = True
+            why = f"since when each line holds can't be written into {self.path}: {error.strerror}"
+            poll.told.append(Told("note", f"{why}; `afa arcs {self.path.name} list` does not tell it"))
+
+    def _file_of(self, reached: Reached) -> AnswerFile:
+        found = self._files.get(reached.place)
+        if found is None:
+            if len(self._files) == OPERATORS:
+                self._files.pop(next(iter(self._files)))
+            n = next(n for n in range(OPERATORS) if all(n != other for other, _ in self._files.values()))
+            name = f"{self.job} ({n + 1})" if n else self.job
+            before = before_restart(self.path, name) if reached.before else {}
+            found = self._files[reached.place] = n, AnswerFile(self.path, name, reached.tick, before)
+        return found[1]

@@ -27,17 +27,21 @@ from datetime import datetime, timezone
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from afa.arclog.versions import INSERT, RETRACT, Line
 from afa.errors import AfaError, AutomatonError
 from afa.expression.wire import LONGEST_JSON
 from afa.model.arc import Arc
 from punctuation.durations import NANOSECONDS, unit_of
-from punctuation.time import FOREVER, as_time
+from punctuation.time import BEGINNING, FOREVER, as_time
 
 OPS = ("insert", "retract", "swap")
 KEYS = ("op", "name", "arc", "at", "until", "tick", "sequence", "id")
 NOW = "now"
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+ISO = ("s", "ms", "us", "ns")
+"""The ticks that numpy's times have, too."""
 _BEYOND = re.compile(r"[.,][0-9]{6}([0-9]+)")
 """What a second has beyond microseconds, which `datetime.fromisoformat` drops."""
 LONGEST = 2 * LONGEST_JSON
@@ -203,6 +207,23 @@ def instant(value: Any, what: str, tick: str | None = "us", unit: str | None = N
         raise
     except AfaError as error:
         raise AutomatonError(str(error)) from None
+
+
+def in_words(at: int, tick: str | None) -> str:
+    """Return an instant in ticks, with the time that it is.
+
+    Examples
+    --------
+    >>> in_words(1_372_636_800_500, "ms"), in_words(7, None)
+    ('1372636800500 (2013-07-01T00:00:00.5)', '7')
+    """
+    return f"{at} ({as_iso(at, tick)})" if tick in ISO and BEGINNING < at < FOREVER else str(at)
+
+
+def as_iso(at: int, tick: str) -> str:
+    """Return an instant in ticks since 1970 as a time, UTC."""
+    text = str(np.array(at).view(f"M8[{tick}]"))
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _beyond(text: str, said: str) -> int:

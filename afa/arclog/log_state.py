@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from afa.arclog.lines import NOW, digest, read_lines
+from afa.arclog.answers import Answer
+from afa.arclog.lines import NOW, digest, in_words, read_lines
 from afa.arclog.log_folder import Mark, Raw, Reading
 from afa.arclog.outcome import ONE_ID, Step, event_of, not_in_force, step_of
 from afa.arclog.versions import INSERT, Line, Version, Versions
@@ -110,13 +111,14 @@ class Followed(NamedTuple):
     gone: list[ArcEvent]
     come: list[ArcEvent]
     told: list[Told]
+    answers: list[tuple[Raw, Answer]]  # what became of each line
 
 
 def followed(state: LogState, reading: Reading, here: Here) -> Followed:
     """Take what a folder has brought."""
     told: list[Told] = [Told("fault", reason, name) for name, reason in reading.faults]
-    marks = dict(reading.marks)
-    lines = _read(reading.lines, marks, here, told)
+    marks, answers = dict(reading.marks), list[tuple[Raw, Answer]]()
+    lines = _read(reading.lines, marks, here, told, answers)
     versions = state.versions()
     idle = versions.promise(max(here.promised, state.promised))
     versions = _with_arcs_in_force(versions, {line.name for line in lines}, here.table)
@@ -129,16 +131,22 @@ def followed(state: LogState, reading: Reading, here: Here) -> Followed:
             f"the snapshot and can't be written as text; insert it by a line of its own"
         )
     table = _changed(here.table, step, here.final)
-    told += _told(step)
+    answers += [(_raw(line), Answer(line.at)) for line in lines]
+    for kind, reason, line in _refused(step, here.tick):
+        told.append(Told(kind, reason, line.source.file, line.source.number, line.at))
+        answers.append((_raw(line), Answer(None, reason)))
+    told = list(dict.fromkeys([*told, *(Told("note", text) for text in step.notes)]))  # of a swap both lines tell the same
     waits = versions.waits
     begun, left = tuple(versions.begun()), tuple(versions.lines())
     kept, there = {id(line.arc) for line in (*(v.line for v in begun), *left)}, {id(event.arc) for event in table.events}
     over = (line for line in state.insertions if line.source is not None and id(line.arc) in there and id(line.arc) not in kept)
     found = LogState(versions.promised, begun, left, tuple(over), marks, FOREVER if waits is None else waits)
-    return Followed(found, table, step.gone, step.come, told)
+    return Followed(found, table, step.gone, step.come, told, answers)
 
 
-def _read(raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[Told]) -> list[Line]:
+def _read(
+    raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[Told], answers: list[tuple[Raw, Answer]]
+) -> list[Line]:
     """Return lines that can be taken; one that holds from when it is read, and was read before, is left out."""
     found: list[Line] = []
     known = {identity for mark in marks.values() for identity in mark.nows}
@@ -147,6 +155,7 @@ def _read(raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[To
             lines = fitting_lines(raw.text, here.tick, here.now, here.fitting)
         except AfaError as error:
             told.append(Told("fault", str(error)[:2000], raw.file, raw.number))
+            answers.append((raw, Answer(None, str(error))))
             continue
         if json.loads(raw.text)["at"] == NOW:
             identity = lines[-1].identity
@@ -198,16 +207,23 @@ def _changed(table: ArcTable, step: Step, final: int) -> ArcTable:
     return table.cleaned(final)
 
 
-def _told(step: Step) -> list[Told]:
-    idle = [_of_line("fault", not_in_force(line, step.names), line) for line in step.idle]
-    clashes = [_of_line("fault", ONE_ID, line) for line in step.clashes]
-    late = [_of_line("late", f"expected at >= the promise but got at={line.at} for {line.name!r}", line) for line in step.late]
-    return [*idle, *clashes, *late, *(Told("note", text) for text in step.notes)]
+def _refused(step: Step, tick: str | None) -> list[tuple[str, str, Line]]:
+    """Return the lines that are not carried out, each with the kind of its fault and the reason."""
+    idle = [("fault", not_in_force(line, step.names), line) for line in step.idle]
+    clashes = [("fault", ONE_ID, line) for line in step.clashes]
+    return [
+        *idle,
+        *clashes,
+        *(("late", f"{LATE} but got at={in_words(line.at, tick)} for {line.name!r}", line) for line in step.late),
+    ]
 
 
-def _of_line(kind: str, reason: str, line: Line) -> Told:
+LATE = "expected at >= the promise"
+
+
+def _raw(line: Line) -> Raw:
     said: Said = line.source
-    return Told(kind, reason, said.file, said.number, line.at)
+    return Raw(said.text.encode(), said.file, said.number)
 
 
 # -- as plain data --

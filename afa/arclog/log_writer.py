@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from afa.arclog.answers import answered
 from afa.arclog.lines import NOW, instant, read_lines
 from afa.arclog.listing import Listing
 from afa.change import Change
@@ -130,8 +131,9 @@ class LogWriter:
             self._put("\n".join(text for text, _ in lines), lines[-1][1])
 
     def listing(self) -> Listing:
-        """Return what the lines of the folder come to, the automaton's own arcs among them."""
-        return Listing.of(self.path, self._automaton, self._unit)
+        """Return what the lines of the folder come to, the automaton's own arcs among them, but what all jobs that run refused."""
+        jobs = [job for job in answered(self.path)[0] if job.runs]
+        return Listing.of(self.path, self._automaton, self._unit, jobs)
 
     def append(self, line: str | Mapping[str, Any]) -> None:
         """Write a line as it is, once it is read and its arc fits the automaton."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from afa.arclog.about import About, about
+from afa.arclog.answers import Answered, answered
 from afa.arclog.arc_log import ArcLog
-from afa.arclog.lines import NOW
-from afa.arclog.listing import Listed, Listing
+from afa.arclog.lines import ISO, NOW, as_iso
+from afa.arclog.listing import Listing
 from afa.cli.fault import CommandError, Terminal
 from afa.cli.input_columns import TICKS
 from afa.cli.load import load
@@ -59,42 +60,66 @@ def write_end(folder: Path, name: str, pattern: str | None, at: str | None, tick
 
 
 def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
-    """Show the arcs, from when until when each is in force; on standard error what is wrong with lines."""
+    """Show the arcs, from when until when each is in force: as the jobs that run have it, else the one that ended last.
+
+    Jobs that differ have a table each. On standard error: what is wrong with lines, and what was refused.
+    """
     if not folder.is_dir():
         raise CommandError(f"{folder}: no such folder")
     known = _known(folder, pattern, tick)
-    unit = _unit(tick) if known is None else known.tick
-    found = Listing.of(folder, None if known is None else known.automaton, unit)
+    unit, automaton = (_unit(tick), None) if known is None else (known.tick, known.automaton)
+    jobs, wrong = answered(folder)
+    running = [job for job in jobs if job.runs]
+    tables = dict[Any, tuple[Listing, list[Answered]]]()
+    for job in running or sorted(jobs, key=lambda job: job.last)[-1:]:
+        found = Listing.of(folder, automaton, job.tick or unit, [job])
+        tables.setdefault((_rows(found), tuple(found.faults)), (found, []))[1].append(job)
+    if not tables:
+        tables[None] = Listing.of(folder, automaton, unit), []
     console = Terminal(highlight=False)
     if not console.is_terminal:
         console.width = WIDE
-    console.print(_table(found.all(), unit))
-    for raw, reason in found.faults:
-        place = f"{raw.file}, line {raw.number}" if raw.number else raw.file
-        typer.echo(f"afa: {folder}: {reason} ({place})", err=True)
+    for found, which in tables.values():
+        if len(tables) > 1:
+            console.print(Text(f"{', '.join(job.job for job in which)}:", style="bold"))
+        console.print(_table(_rows(found)))
+        for raw, reason in found.faults:
+            place = f"{raw.file}, line {raw.number}" if raw.number else raw.file
+            typer.echo(f"afa: {folder}: {reason} ({place})", err=True)
+    for name, reason in wrong:
+        typer.echo(f"afa: {folder}: {reason} ({name})", err=True)
+    if jobs and not running:
+        typer.echo(f"afa: {folder}: no job runs that follows it; so it was for the last one, {which[0].job}", err=True)
 
 
-def _table(listed: list[Listed], tick: str | None) -> Table:
+Row = tuple[str, ...]
+
+
+def _rows(found: Listing) -> tuple[Row, ...]:
+    """Return what is listed, as text."""
+    rows = []
+    for each in found.all():
+        arc = each.arc
+        begin = "when it is read" if each.now else f"{_time(each.le, found.tick)}{' (not read yet)' * each.unread}"
+        ways = f"{arc.src} -> {arc.dst}" if arc.kind == CONSUME else f"{arc.src} -> {arc.dst} ({kind_of(arc)})"
+        transfer = "" if arc.transfer is None else function_text(arc.transfer)
+        rows.append((str(arc.name), begin, _time(each.re, found.tick), ways, fence_of(arc), transfer))
+    return tuple(rows)
+
+
+def _table(rows: tuple[Row, ...]) -> Table:
     shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("name", "from", "until", "arc", "fence", "transfer"):
         shown.add_column(column, overflow="fold")
-    for each in listed:
-        arc = each.arc
-        begin = "when it is read" if each.now else _time(each.le, tick)
-        ways = f"{arc.src} -> {arc.dst}" if arc.kind == CONSUME else f"{arc.src} -> {arc.dst} ({kind_of(arc)})"
-        transfer = "" if arc.transfer is None else function_text(arc.transfer)
-        cells = [str(arc.name), begin, _time(each.re, tick), ways, fence_of(arc), transfer]
-        shown.add_row(*map(Text, cells))  # Text: no markup inside
+    for row in rows:
+        shown.add_row(*map(Text, row))  # Text: no markup inside
     return shown
 
 
 def _time(ticks: int, tick: str | None) -> str:
     if ticks in (BEGINNING, FOREVER):
         return "the beginning" if ticks == BEGINNING else "forever"
-    if tick is None:
-        return str(ticks)
-    text = str(np.array(ticks).view(f"M8[{tick}]"))
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return as_iso(ticks, tick) if tick in ISO else str(ticks)
 
 
 class _Log(ArcLog):

@@ -17,9 +17,13 @@ STREAM = "-"
 """The name of standard input and output on the command line."""
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 HEAD, CHUNK = 1 << 20, 1 << 18
-"""How many bytes of a stream are looked at, and are read at a time."""
+"""How many bytes of a stream are looked at at most, and are read at a time."""
+AGE = 0.2
+"""What has come of a stream is looked at, and handed on, when it is so many seconds old, whether more comes or not."""
 PAUSE = 0.5
-"""After so many seconds without a byte a stream pauses: what has come is taken as it is."""
+"""Where nothing comes, the reader is told so each time that so many seconds have passed: it looks at other things, then."""
+STEP = 0.02
+"""So many seconds lie between two looks at the end of a file that grows."""
 
 
 class File:
@@ -49,18 +53,20 @@ class File:
 
 
 class Stdin:
-    """Standard input: a look at its beginning, then all of it, once. It is read as it comes, so that one sees when it pauses."""
+    """Standard input: a look at its beginning, then all of it, once. What has come is handed on when it is `AGE` old."""
 
-    name = STREAM
     again = packed = False
     total = 0
     needed = 1
-    """How many lines a look must have before a pause ends it."""
+    """How many lines a look must have before its age ends it."""
 
-    def __init__(self, raw: Any = None) -> None:
-        self._raw = raw or sys.stdin.buffer
+    def __init__(self, raw: Any = None, name: str = STREAM) -> None:
+        self.name = name
+        self._raw = raw or (sys.stdin.buffer if name == STREAM else open(name, "rb"))  # noqa: SIM115  (for as long as it is read)
         self._head: bytes | None = None
         self._ended = False
+        self._since: float | None = None  # when the oldest came of what is not handed on yet
+        self._last = 0.0  # when the latest came
 
     def open(self, look: bool = False) -> Any:
         """Return the bytes: of a look, as far as whole lines go."""
@@ -71,36 +77,55 @@ class Stdin:
         return pa.PythonFile(_Chained(self.chunks()), mode="r")
 
     def chunks(self) -> Iterator[bytes | None]:
-        """Yield the bytes as they come, from the beginning; None: there are no more just now."""
+        """Yield the bytes as they come, from the beginning; None: what has come is `AGE` old, or nothing comes: hand it on."""
         head, self._head = self._look(), b""
         yield head
         while not self._ended:
-            found = self._more(CHUNK)
+            found = self._next(CHUNK)
+            if found is None:
+                self._since = None
             if found != b"":
                 yield found
 
+    def renew(self) -> None:
+        """Let the age begin with what came last: all before it was handed on, as there was enough of it."""
+        self._since = None if self._since is None else self._last
+
     def _look(self) -> bytes:
-        """Return the beginning: as many lines as are needed, then as much as there is, up to `HEAD`."""
+        """Return the beginning: as many lines as are needed, then what comes until it is `AGE` old, up to `HEAD`."""
         head = b"" if self._head is None else self._head
         while self._head is None and not self._ended and len(head) < HEAD:
-            found = self._more(HEAD - len(head))
-            if found is None and head.count(b"\n") >= self.needed:
-                break
+            found = self._next(HEAD - len(head))
+            if found is None:
+                if head.count(b"\n") >= self.needed:
+                    break
+                self._since = None  # there is no row yet: it is waited for
             head += found or b""
         self._head = head
         return head
 
-    def _more(self, most: int) -> bytes | None:
-        """Return what has come; b"": it is at its end; None: nothing has come for a while."""
+    def _next(self, most: int) -> bytes | None:
+        """Return what has come; b"": it is at its end; None: the oldest is `AGE` old, or nothing has come for a while."""
+        left = PAUSE if self._since is None else self._since + AGE - time.monotonic()
+        found = self._more(most, left) if left > 0 else None
+        if found:
+            self._last = time.monotonic()
+            self._since = self._last if self._since is None else self._since
+        return found
+
+    def _more(self, most: int, wait: float) -> bytes | None:
+        """Return what has come; b"": it is at its end; None: nothing has, in so many seconds."""
         number = _file_number(self._raw)
         if number is None:
             raw: Any = self._raw
             found: bytes = raw.read1(most)
-        elif not select.select([number], [], [], PAUSE)[0]:
+        elif not select.select([number], [], [], wait)[0]:
             return None
         else:
             found = os.read(number, most)
         self._ended = not found
+        if self._ended and self.name != STREAM:
+            self._raw.close()
         return found
 
     def done(self) -> int:
@@ -116,14 +141,16 @@ class Growing(Stdin):
     """A file that others append to: read as it comes, and waited for at its end."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path.open("rb"))
-        self.name = str(path)
+        super().__init__(path.open("rb"), str(path))
 
-    def _more(self, most: int) -> bytes | None:
-        found: bytes = self._raw.read(most)
-        if not found:
-            time.sleep(PAUSE)
-        return found or None
+    def _more(self, most: int, wait: float) -> bytes | None:
+        until = time.monotonic() + wait
+        while True:
+            found: bytes = self._raw.read(most)
+            left = until - time.monotonic()
+            if found or left <= 0:
+                return found or None
+            time.sleep(min(STEP, left))
 
 
 def _file_number(raw: Any) -> int | None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-import typer
 
 from afa.cli.kept_rows import KeptRows
 from afa.cli.request import Job
@@ -16,16 +15,15 @@ ROWS = 20_000
 """How many events are looked at: half a second."""
 
 
-def tell_why(operator: Any, tables: Iterable[pa.Table], job: Job) -> None:
-    """Say on standard error why a run without matches has none; nothing, where that can't be found out."""
+def why_none(operator: Any, tables: Iterable[pa.Table], job: Job) -> str:
+    """Return why a run without matches has none; empty where that can't be found out."""
     core: Any = getattr(operator, "_core", None)
     if core is None or core.taken is None or core.taken.cls is not core.automaton.event:  # a stage fills fields in
-        return
+        return ""
     try:
-        text = diagnose(core, tables, job)
+        return diagnose(core, tables, job)
     except Exception:
-        return
-    typer.echo(f"afa: no match: {text}", err=True)
+        return ""
 
 
 def diagnose(core: Any, tables: Iterable[pa.Table], job: Job) -> str:

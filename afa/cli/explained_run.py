@@ -9,7 +9,8 @@ import typer
 
 from afa.cli.fault import CommandError
 from afa.cli.request import Job
-from afa.cli.write import check_output
+from afa.cli.write import check_output, reads
+from afa.draw.whole_file import write_text
 from afa.reasons import Reasons
 from afa.tracing.recorder import Trace
 
@@ -35,7 +36,7 @@ def explaining(operator: Any, job: Job) -> Any:
             raise CommandError(f"expected no {name} beside {asked}: reasons are told of matches")
     if job.report is None:
         return Reasons(operator)
-    check_output(job.report, job.file, job.pattern)
+    check_output(job.report, "html", reads(job), job.force)
     folder = os.path.dirname(job.report)
     if folder and not os.path.isdir(folder):
         raise CommandError(f"can't write {job.report}: there is no folder {folder}")
@@ -47,12 +48,12 @@ def how_pushed(job: Job) -> dict[str, bool]:
     return {"net": False} if (job.reasons or job.report is not None) and job.batch is None else {}
 
 
-def write_report(operator: Any, job: Job) -> None:
-    """Write the page of a run."""
+def write_report(operator: Any, job: Job, why: str = "") -> None:
+    """Write the page of a run; ``why``: why nothing has matched."""
     if job.report is None:
         return
     try:
-        operator.html(job.report, title=f"{job.pattern} {job.file}")
+        write_text(job.report, operator.html(title=f"{job.pattern} {job.file}", why=why))
     except OSError as error:
         raise CommandError(f"can't write {job.report}: {os.strerror(error.errno) if error.errno else error}") from error
     if not job.quiet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -13,13 +14,29 @@ from afa.cli.fault import CommandError
 from afa.model.automaton import Automaton
 
 
+def make_log(folder: str, pattern: Any, tick: str | None) -> None:
+    """Make the folder before the first row has come, so that others can list and write its lines.
+
+    It says what the arcs are, too, if ``pattern`` is an automaton or a query; one in a file has none before its columns are known.
+    """
+    automaton = getattr(pattern, "automaton", pattern)
+    if not Path(folder).is_dir():
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"{folder}: {error.strerror}") from error
+        _tell(f"{folder}: an empty arc log was made there")
+    if isinstance(automaton, Automaton):
+        put_about(Path(folder), automaton, tick)
+
+
 class Follow:
     """The folder of ``--arcs``, which is made if it is not there."""
 
-    def __init__(self, folder: str, automaton: Automaton, tick: str | None) -> None:
+    def __init__(self, folder: str, automaton: Automaton, tick: str | None, job: str) -> None:
         there = Path(folder).is_dir()
         try:
-            self._log = ArcLog(folder, automaton)
+            self._log = ArcLog(folder, automaton, job=job)
             put_about(self._log.path, automaton, tick)
         except OSError as error:
             raise CommandError(f"{folder}: {error.strerror}") from error
@@ -34,7 +51,8 @@ class Follow:
         return self._last
 
     def tell(self) -> None:
-        """Say what the last poll has told."""
+        """Write back what has become of the lines of the last poll, and say what it has told."""
+        self._log.answer(self._last)
         for told in self._last.told:
             _tell(f"{self._folder}: {told}")
 

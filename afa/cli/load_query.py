@@ -19,6 +19,8 @@ from afa.cli.input_columns import TICKS
 from afa.cli.read import Csv, Source
 from afa.cli.request import Job
 from afa.errors import AfaError
+from afa.frames.asked import tick_of
+from afa.language.bare_numbers import check_units
 from afa.language.builder import Builder
 from afa.language.query import Query, query, sql
 from afa.schema import Instant
@@ -70,6 +72,12 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
     if tick not in TICKS and not whole:
         units = ", ".join(TICKS)
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
+    if not whole and not getattr(source, "blank", False):
+        times = {name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)}
+        try:
+            check_units(found, asked or tick_of(given), times, "--tick")
+        except AfaError as error:
+            raise CommandError(f"{job.pattern}: {on_the_line(error)}") from error
     job = job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)
     return found, job.in_ticks(kinds, found.tree.event)
 

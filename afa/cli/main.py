@@ -21,6 +21,7 @@ from afa.cli.options import (
     END,
     EXPLAIN,
     FILE,
+    FORCE,
     HAVING,
     HOST,
     INDEXED,
@@ -127,6 +128,7 @@ def run(
     having: Annotated[str | None, option(RESULT, HAVING, metavar="CONDITION")] = None,
     reasons: Annotated[bool, option(RESULT, REASONS, "--reasons")] = False,
     report: Annotated[Path | None, option(RESULT, REPORT, metavar="FILE.html", callback=page_file)] = None,
+    force: Annotated[bool, option(RESULT, FORCE, "--force")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
     arcs: Annotated[Path | None, option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
@@ -183,6 +185,7 @@ def run(
                 having=having,
                 reasons=reasons,
                 report=None if report is None else str(report),
+                force=force,
             )
         )
 
@@ -264,6 +267,7 @@ def show(
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the drawing into FILE.")] = None,
     dot: Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write it for Graphviz into FILE.")] = None,
     labels: Annotated[Labels, typer.Option("--labels", help="What stands beside an arc: its code, or its name.")] = Labels.code,
+    force: Annotated[bool, typer.Option("--force", help=FORCE)] = False,
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it); of a query also what became of it.
 
@@ -272,15 +276,16 @@ def show(
     [bold]afa show vees.py:two_vees[/]
     [bold]afa show theft.sase readings.csv --html theft.html --labels names[/]
     """
-    from afa.cli.show import facts, loaded, write_pictures
+    from afa.cli.show import check_pictures, facts, loaded, write_pictures
     from afa.draw.mermaid import mermaid as drawn
     from afa.draw.terminal import table
     from afa.draw.words import final_states
     from afa.model.reach import loose
 
     with plain_exit():
-        automaton, query = loaded(pattern, file, type_, tick.value if tick else None)
         files = {form: path for form, path in (("svg", svg), ("html", html), ("dot", dot)) if path is not None}
+        check_pictures(pattern, file, files, force)
+        automaton, query = loaded(pattern, file, type_, tick.value if tick else None)
         for path in write_pictures(pattern, automaton, query, files, labels.value):
             typer.echo(f"wrote {path}", err=True)
         if mermaid:
@@ -399,6 +404,7 @@ def replay(
     output: Annotated[Path | None, option(RESULT, MATCHES_OUT, metavar="FILE", callback=output_file)] = None,
     matches: Annotated[int, option(RESULT, "How many matches to print; -1: all.", metavar="N", min=-1)] = 20,
     longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
+    force: Annotated[bool, option(RESULT, FORCE, "--force")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no plan.", rich_help_panel=RESULT)] = False,
 ) -> None:
     """Find the matches of stored history, and read only where one can lie.
@@ -429,6 +435,7 @@ def replay(
             matches=matches,
             quiet=quiet,
             longest=longest,
+            force=force,
         )
         replay_job(job, Replaying(tuple(source), explain, require))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +53,7 @@ REPORT = (
     "Write the run as a page, which needs no network: events by when they happened and arrived, partial matches, matches, what was "
     "withdrawn, and why. Rows are taken one by one, unless --batch says how many come at once."
 )
+FORCE = "Write over a file that is there and of another kind; never over one that is read."
 OUTPUT = "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else."
 LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
@@ -122,7 +124,7 @@ def duration(least: int) -> Callable[[str | None], Any]:
     """Return what reads a duration: a number of ticks, at least so many, or text with units, which waits for the tick."""
 
     def read(text: str | None) -> int | str | None:
-        if text is None or not text.strip().removeprefix("-").isdigit():
+        if text is None or not re.fullmatch(r"\s*-?[0-9]{1,30}\s*", text):
             if text is not None:
                 _check_duration(text)
             return text

@@ -39,6 +39,9 @@ class Source(Protocol):
     first_row: int
     total: int
 
+    stream: Stdin | None
+    """Where the rows come from, as they come."""
+
     full: frozenset[str]
     """The columns that have a value in every row, as far as the file says it."""
 
@@ -54,6 +57,16 @@ class Source(Protocol):
 
 def open_source(file: str, form: str | None, grows: bool = False) -> Source:
     """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more."""
+    path, form = Path(file), form_of(file, form, grows)
+    with readable(file):
+        once = comes_once(file)
+        if once and path.suffix.lower() in CODECS:
+            raise CommandError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
+        return FORMS[form](Growing(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
+
+
+def form_of(file: str, form: str | None, grows: bool = False) -> str:
+    """Return the form of an input, without a look at it. A `CommandError` says what is wrong."""
     path = Path(file)
     if file == STREAM and form is None:
         raise CommandError("-: expected the form of standard input; say --format csv, jsonl or parquet")
@@ -63,8 +76,13 @@ def open_source(file: str, form: str | None, grows: bool = False) -> Source:
         raise CommandError(f"{file}: expected one of {', '.join(SUFFIXES)} (or these with .gz); say --format csv, jsonl or parquet")
     if grows and (form == "parquet" or path.suffix.lower() in CODECS):
         raise CommandError(f"{file}: expected CSV or JSON lines, not compressed, to follow as it grows")
-    with readable(file):
-        return FORMS[form](Stdin() if file == STREAM else Growing(path) if grows else File(path))
+    return form
+
+
+def comes_once(file: str) -> bool:
+    """Return whether an input is read as it comes, and no second time: standard input, a named pipe, a device."""
+    path = Path(file)
+    return file == STREAM or path.is_fifo() or path.is_char_device()
 
 
 @contextlib.contextmanager
@@ -88,8 +106,8 @@ def batches(
 ) -> Iterator[tuple[int, pa.Table]]:
     """Yield the rows of a source in tables of ``sizes`` (the last has fewer), each with the number of its first row.
 
-    A stream that pauses brings what there is, and nothing as a table without rows, once it has brought one. ``rows``: about how
-    many are read at once.
+    Of a stream what has come is handed on when it is old, and nothing as a table without rows, once there was one. ``rows``:
+    about how many are read at once.
     """
     row, held, count, size = source.first_row, list[pa.Table](), 0, next(sizes)
     tables = source.tables(columns, rows)
@@ -110,6 +128,8 @@ def batches(
             whole = pa.concat_tables(held)
             yield row, whole.slice(0, size)
             held, count, row, size = [whole.slice(size)], count - size, row + size, next(sizes)
+            if source.stream is not None:
+                source.stream.renew()
     if count or (held and row == source.first_row):
         yield row, pa.concat_tables(held)
 
@@ -133,8 +153,9 @@ class Csv:
         self._block = BLOCK if file.again else STREAMED
         self._blocks = 0
         self._passed = 0  # rows of a stream that were parsed before
-        if isinstance(file, Stdin):
-            file.needed = 2  # the header, and a row that shows types
+        self.stream = file if isinstance(file, Stdin) else None
+        if self.stream is not None:
+            self.stream.needed = 2  # the header, and a row that shows types
         self.total = file.total
         with self._open({}, None, (), look=True) as peeked:
             self.names: list[str] | None = list(peeked.schema.names)
@@ -155,8 +176,8 @@ class Csv:
 
     def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
         types = {column.source: self._type(column) for column in reversed(columns)}  # the first, an event's field, decides
-        if isinstance(self._file, Stdin):
-            yield from self._as_it_comes(self._file, types, columns)
+        if self.stream is not None:
+            yield from self._as_it_comes(self.stream, types, columns)
             return
         passed = 0
         while True:
@@ -170,7 +191,7 @@ class Csv:
                 self._block *= 2
 
     def _as_it_comes(self, file: Stdin, types: dict[str, Any], columns: Sequence[Column]) -> Iterator[pa.Table | None]:
-        """Yield the rows of standard input; what has come before a pause is parsed by itself, as far as rows are whole."""
+        """Yield the rows of a stream; what has come is parsed by itself when it is old, as far as rows are whole."""
         rest, header = b"", b""
         for chunk in itertools.chain(file.chunks(), [b""]):
             rest += chunk or b""
@@ -270,7 +291,7 @@ class JsonLines:
     full: frozenset[str] = frozenset()
 
     def __init__(self, file: File | Stdin) -> None:
-        self._file = file
+        self._file, self.stream = file, file if isinstance(file, Stdin) else None
         self.total = file.total
         seen: dict[str, Any] = {}
         with self._lines(look=True) as lines:
@@ -301,10 +322,10 @@ class JsonLines:
             row += len(block)
 
     def _blocks(self, rows: int) -> Iterator[list[bytes] | None]:
-        """Yield the lines by about so many; of a stream what has come before a pause, then None."""
-        if isinstance(self._file, Stdin):
+        """Yield the lines by about so many; of a stream what has come when it is old, then None."""
+        if self.stream is not None:
             block: list[bytes] = []
-            for line in lines_of(self._file.chunks()):
+            for line in lines_of(self.stream.chunks()):
                 if line is not None and line.strip():
                     block.append(line)
                 if block and (line is None or len(block) == rows):
@@ -332,7 +353,7 @@ class JsonLines:
 
     def _object(self, line: bytes, row: int) -> dict[str, Any]:
         found = None
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(line)
         if not isinstance(found, dict):
             raise CommandError(f"{self._file.name}: row {row}: expected a JSON object a line but got {_cut(line)}")
@@ -380,6 +401,8 @@ class Parquet:
 
     first_row = 1
     sparse = False
+
+    stream: Stdin | None = None
 
     def __init__(self, file: File | Stdin) -> None:
         self._bytes = file.whole()

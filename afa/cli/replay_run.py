@@ -41,8 +41,8 @@ def replay_job(job: Job, asked: Replaying) -> None:
     AfaError
         As `afa.replay.replay`; a `CommandError` for what is wrong with the command.
     """
-    check_output(job.output, job.pattern, *asked.source)
     stored = Stored(asked.source[0] if len(asked.source) == 1 else list(asked.source))
+    check_output(job.output, None, [job.pattern, *asked.source, *(file.path for file in stored.files)], job.force)
     pattern, job = _pattern(job, stored)
     said: dict[str, Any] = {"time": job.le, "until": job.re, "tick": job.tick}
     if isinstance(pattern, (Automaton, TemporalPattern)):

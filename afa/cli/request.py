@@ -49,6 +49,7 @@ class Job(NamedTuple):
     having: str | None = None
     reasons: bool = False
     report: str | None = None
+    force: bool = False
 
     def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> Job:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.

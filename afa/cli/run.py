@@ -6,26 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import typer
 
 from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.because_output import BecauseColumn
-from afa.cli.bytes import STREAM
-from afa.cli.diagnosis import tell_why
+from afa.cli.diagnosis import why_none
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
-from afa.cli.follow import Follow
+from afa.cli.follow import Follow, make_log
 from afa.cli.input_columns import TYPES, choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import job_of, options_of
 from afa.cli.members_column import MembersColumn
 from afa.cli.output_times import with_times
-from afa.cli.read import Source, open_source
+from afa.cli.read import Source, comes_once, open_source
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
-from afa.cli.write import check_output, writing
+from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
@@ -46,8 +46,8 @@ def run(job: Job) -> None:
         _run_situations(automaton, job)
         return
     if not isinstance(automaton, Automaton):
-        check_output(job.output, job.file, job.pattern)
-        source = open_source(job.file, job.form)
+        check_output(job.output, None, reads(job), job.force)
+        source = _opened(job, automaton)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
         names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
@@ -68,8 +68,8 @@ def run(job: Job) -> None:
     if automaton.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     _check_threads(job, bool(job.keys))
-    check_output(job.output, job.file, job.pattern)
-    source = open_source(job.file, job.form)
+    check_output(job.output, None, reads(job), job.force)
+    source = _opened(job, automaton)
     job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
     try:
         operator = explaining(operator_of(automaton, job), job)
@@ -78,9 +78,16 @@ def run(job: Job) -> None:
     _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
 
 
+def _opened(job: Job, pattern: Any) -> Source:
+    """Open the input. A stream may have its first row late: the arc log is there before it."""
+    if job.arcs is not None and comes_once(job.file):
+        make_log(job.arcs, pattern, job.tick)
+    return open_source(job.file, job.form)
+
+
 def _run_situations(pattern: TemporalPattern, job: Job) -> None:
     """Take readings through the operator of a temporal pattern."""
-    check_output(job.output, job.file, job.pattern)
+    check_output(job.output, None, reads(job), job.force)
     source = open_source(job.file, job.form)
     job = job_of(job, pattern, source.kinds())
     try:
@@ -102,12 +109,15 @@ def _run(
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
-    write_report(operator, job)
+    why = ""
+    if not summary.inserted and job.cancel is None and not (job.quiet and job.report is None):
+        again = [batches_in.first] if comes_once(job.file) else Input(job, open_source(job.file, job.form), columns)
+        why = why_none(operator, again, job)
+    write_report(operator, job, why)
     if advice is not None:
         advice.finish()
-    if not job.quiet and not summary.inserted and job.cancel is None:
-        again = [batches_in.first] if job.file == STREAM else Input(job, open_source(job.file, job.form), columns)
-        tell_why(operator, again, job)
+    if why and not job.quiet:
+        typer.echo(f"afa: no match: {why}", err=True)
 
 
 def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
@@ -147,7 +157,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     schema = schema_of(shown, job.keys, table)
     timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons))
-    follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick)
+    follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
     because = BecauseColumn(isinstance(operator, Reasons), job.reasons, batches_in.kind, job.tick or "ms")
     told_as_times(operator, batches_in.kind)

@@ -20,14 +20,16 @@ import typer
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
+from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, on_the_line, one_line
+from afa.cli.follow import make_log
 from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
 from afa.cli.output_times import in_text, with_times
 from afa.cli.pace import Pace
-from afa.cli.read import Source, open_source
+from afa.cli.read import Source, form_of, open_source, readable
 from afa.cli.request import Job
 from afa.cli.run import ENDS, operator_of, schema_of, typed_output
 from afa.errors import AfaError
@@ -37,7 +39,8 @@ from afa.schema import Schema
 from afa.serve.live_operator import LiveOperator
 from afa.serve.query_text import text_of
 from afa.serve.site import Site
-from afa.serve.steering import Steering
+from afa.serve.steering import Steering, ticks_or_text
+from afa.serve.waiting_job import WaitingJob
 from punctuation.sources import BoundedDisorder
 from speculation.cleanse import Cleanse
 
@@ -74,21 +77,48 @@ class Opened(NamedTuple):
 
 def serve(job: Job, how: Serving) -> None:
     """Carry out ``afa serve``, until it is interrupted. A `CommandError` is the one line that says what is wrong."""
-    source = open_source(job.file, job.form, how.follow)
-    try:
-        opened = _opened(job, source)
-        pace = Pace(how.speed, opened.job.tick)
-    except CommandError:
-        raise
-    except AfaError as error:
-        raise CommandError(on_the_line(error)) from error
-    with _folder(job.arcs) as folder, _ended_by_signals():
-        failed = _serve(opened, source, pace, folder, how)
+    with _folder(job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
+        try:
+            given = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
+            known = getattr(given, "automaton", given)
+            told = {"title": Path(job.pattern).name, "where": job.file, "log": str(Path(folder).resolve())}
+            page = WaitingJob(told, known if isinstance(known, Automaton) else None, job.tick)
+            if comes := job.file == STREAM or how.follow:  # its first row may be late: the page is there before it, and the log
+                form_of(job.file, job.form, how.follow)
+                if how.follow:
+                    with readable(job.file):
+                        Path(job.file).stat()
+                Pace(how.speed, job.tick or "ms")
+                make_log(folder, given, job.tick)
+                stack.enter_context(_shown(page, job, how))
+            source = open_source(job.file, job.form, how.follow)
+            opened = _opened(job, given, source)
+            pace = Pace(how.speed, opened.job.tick)
+        except CommandError:
+            raise
+        except AfaError as error:
+            raise CommandError(on_the_line(error)) from error
+        except KeyboardInterrupt:
+            return
+        failed = _serve(opened, source, pace, folder, how, page, stack if not comes else None)
     if failed:
         raise typer.Exit(1)
 
 
-def _serve(opened: Opened, source: Source, pace: Pace, folder: str, how: Serving) -> bool:
+@contextlib.contextmanager
+def _shown(page: WaitingJob, job: Job, how: Serving) -> Iterator[None]:
+    """Serve the page, and say where."""
+    with Site(page, host=how.host, port=how.port) as site:
+        typer.echo(f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)")
+        if how.browse:
+            webbrowser.open(site.url)
+        yield
+
+
+def _serve(
+    opened: Opened, source: Source, pace: Pace, folder: str, how: Serving, page: WaitingJob, stack: contextlib.ExitStack | None
+) -> bool:
+    """Play the input; ``stack``: where the page is to be served from then on, if it is not yet."""
     job, done = opened.job, threading.Event()
     named = {"le": job.le, "re": job.re, "diff": job.diff}
     batches_in = Input(job, source, choose(job.file, source.names, source.sparse, opened.events, named, job.keys))
@@ -96,21 +126,18 @@ def _serve(opened: Opened, source: Source, pace: Pace, folder: str, how: Serving
     try:
         first = next(tables)
         live = _live(opened, batches_in, first, pace, folder, how)
+        page.begin(live)
         live.poll()  # what no call can do is said before there is a page
-        with Site(live, host=how.host, port=how.port) as site:
-            typer.echo(
-                f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)"
-            )
-            if how.browse:
-                webbrowser.open(site.url)
-            looks = threading.Thread(target=_look, args=(live, done), daemon=True)
-            looks.start()
-            try:
-                return _play(live, first, tables, pace, job)
-            finally:
-                done.set()
-                looks.join(5)
-                typer.echo(f"afa: ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn", err=True)
+        if stack is not None:
+            stack.enter_context(_shown(page, job, how))
+        looks = threading.Thread(target=_look, args=(live, done), daemon=True)
+        looks.start()
+        try:
+            return _play(live, first, tables, pace, job)
+        finally:
+            done.set()
+            looks.join(5)
+            typer.echo(f"afa: ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn", err=True)
     except KeyboardInterrupt:
         return False
 
@@ -192,14 +219,13 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
 
     operator, stage, hints = opened.operator, None, {}
     try:
-        log = ArcLog(folder, opened.automaton, tick=job.tick)
+        log = ArcLog(folder, opened.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
         if job.lateness is None:
             hints["sigma"] = NO_SIGMA
             if how.sigma is not None:
                 raise CommandError("expected --lateness beside --sigma: what waits for a promise would wait for ever without one")
         else:
-            sigma = int(how.sigma) if how.sigma is not None and how.sigma.isdigit() else how.sigma
-            stage = Cleanse(sigma, tick=job.tick)
+            stage = Cleanse(ticks_or_text(how.sigma), tick=job.tick)
             operator = stage.after(operator)
     except CommandError:
         raise
@@ -223,8 +249,7 @@ def _time(time: Any) -> str:
     return "forever" if time is None or time == np.iinfo(np.int64).max else str(time)
 
 
-def _opened(job: Job, source: Source) -> Opened:
-    automaton = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
+def _opened(job: Job, automaton: Any, source: Source) -> Opened:
     if isinstance(automaton, Automaton):
         if automaton.event_schema is None:
             raise CommandError(f"{job.pattern} has no event schema; `afa serve` types the input by Automaton(..., event=...)")

@@ -10,6 +10,8 @@ from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.read import open_source
 from afa.cli.request import Job
+from afa.cli.write import check_output
+from afa.draw.whole_file import write_text
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
@@ -51,6 +53,22 @@ def facts(automaton: Automaton, query: Query | TemporalPattern | None) -> list[t
     return [*events, ("register", repr(automaton.register))]
 
 
+def check_pictures(pattern: str, file: str | None, files: dict[str, Path], force: bool) -> None:
+    """Refuse what `write_pictures` would write over what is read, over each other, or over files of another kind.
+
+    Raises
+    ------
+    CommandError
+        It names the file.
+    """
+    if len({path.resolve() for path in files.values()}) < len(files):
+        raise CommandError(
+            f"expected a file for each form but got {' and '.join(f'--{form} {path}' for form, path in files.items())}"
+        )
+    for form, path in files.items():
+        check_output(str(path), form, [pattern, *([] if file is None else [file])], force, special=True)
+
+
 def write_pictures(
     pattern: str, automaton: Automaton, query: Query | TemporalPattern | None, files: dict[str, Path], labels: str
 ) -> Iterator[Path]:
@@ -64,7 +82,7 @@ def write_pictures(
     for form, path in files.items():
         text = _page(pattern, automaton, query, labels) if form == "html" else automaton.draw(form, labels=labels)
         try:
-            path.write_text(text + "\n", encoding="utf-8")
+            write_text(path, text + "\n")
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from error
         yield path

@@ -22,7 +22,7 @@ from afa.cli.load_situations import job_of, options_of
 from afa.cli.output_times import with_times
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
-from afa.cli.write import check_output, writing
+from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.asked import Options
 from afa.frames.backtest import Backtest, swept
@@ -57,7 +57,7 @@ def sweep(job: Job) -> None:
     make = load_factory(job.pattern)
     labels = grid(job.vary)
     _check_names(make, labels, job.pattern)
-    check_output(job.output, job.file, job.pattern)
+    check_output(job.output, None, reads(job), job.force)
     points = [dict(zip(labels, values)) for values in zip(*labels.values())]
     source = open_source(job.file, job.form)
     patterns, events, job, options = _bound([_made(make, point) for point in points], source, job)

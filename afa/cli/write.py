@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +15,8 @@ import pyarrow.parquet
 from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError
 from afa.cli.json_texts import json_texts
+from afa.cli.request import Job
+from afa.draw.whole_file import check_kind, drafted
 
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Write = Callable[[pa.Table], None]
@@ -22,17 +24,32 @@ ROWS = 1 << 17
 """How many rows a row group of Parquet has."""
 
 
-def check_output(file: str | None, *inputs: str) -> None:
-    """Refuse an output that would take the place of an input (of a pattern: what stands before the colon), or is no file."""
-    if file is None or file == STREAM:
+def reads(job: Job) -> list[str]:
+    """Return the files that a job reads: its pattern, its input, and those of its arc log."""
+    log = [] if job.arcs is None or not os.path.isdir(job.arcs) else [entry.path for entry in os.scandir(job.arcs)]
+    return [job.file, job.pattern, *log]
+
+
+def check_output(file: str | None, form: str | None, inputs: Iterable[str], force: bool, special: bool = False) -> None:
+    """Refuse an output that would take the place of an input (of a pattern: what stands before the colon), or of another kind.
+
+    ``form``: what is written, None: as the name says. ``force``: over a file of any kind, but for those that are read.
+    ``special``: it may be what is no file, such as /dev/stdout.
+    """
+    if file is None or (file == STREAM and not special):
         return
     path = Path(file)
+    if not path.exists():
+        return
     for given in inputs:
         read = given if os.path.exists(given) else given.rpartition(":")[0]
-        if read and path.exists() and os.path.exists(read) and os.path.samefile(path, read):
+        if read and os.path.exists(read) and os.path.samefile(path, read):
             raise CommandError(f"can't write {file}: it is {read}, which is read")
-    if path.exists() and not path.is_file():
+    if path.is_dir() or not (path.is_file() or special):
         raise CommandError(f"can't write {file}: {'a directory' if path.is_dir() else 'no file'}")
+    if not force:
+        with _writable(file):
+            check_kind(path, form or FORMS[path.suffix.lower()], "name another file, or say --force")
 
 
 @contextlib.contextmanager
@@ -48,20 +65,14 @@ def writing(file: str | None, schema: pa.Schema) -> Iterator[Write]:
     if file == STREAM:
         yield lambda table: _print(table)
         return
-    path = Path(os.path.realpath(file))
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     open_writer = _parquet if FORMS[Path(file).suffix.lower()] == "parquet" else _json_lines
-    try:
-        with contextlib.ExitStack() as stack:
-            with _writable(file):
-                write = stack.enter_context(open_writer(draft, schema))
-            yield lambda table: _write(write, table, file)
-            with _writable(file):
-                stack.close()  # what is held back is written
+    with contextlib.ExitStack() as stack:
         with _writable(file):
-            os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+            draft = stack.enter_context(drafted(file))
+            write = stack.enter_context(open_writer(draft, schema))
+        yield lambda table: _write(write, table, file)
+        with _writable(file):
+            stack.close()  # what is held back is written, and the draft takes its place
 
 
 def _print(table: pa.Table) -> None:

@@ -25,7 +25,7 @@ from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Living, Logged, Picks, Setup, Sizes, Sought, Step, Totals, Ways
+from afa.engine import Budget, Ends, Host, Living, Logged, Picks, Setup, Sizes, Sought, Step, Totals, Ways
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -43,6 +43,7 @@ class CompiledEngine:
 
     alone = True
     bits: list[int | None] | None = None
+    budget: Budget | None = None
 
     def __init__(self, setup: Setup, strict: bool = False, store: Store | None = None) -> None:
         self.store = store = Store(setup, strict) if store is None else store
@@ -61,6 +62,10 @@ class CompiledEngine:
     @property
     def native(self) -> bool:
         return self.store.arcs.native
+
+    def bound(self, budget: Budget) -> None:
+        self.budget = budget
+        self.store.memory.bound(budget)
 
     # -- arcs --------------------------------------------------------------------------------------------------------------
 
@@ -258,6 +263,8 @@ class CompiledEngine:
         memo[id(self.numbers)] = other.numbers  # the operator refers to them too
         other.load(self.save())
         other.commit()
+        if self.budget is not None:
+            other.bound(copy.deepcopy(self.budget, memo))
         other.store.directory.follow(store.directory)
         return other
 

@@ -55,7 +55,7 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
     pruned, cleaned = block.head(k.H_PRUNED), max(final, block.head(k.H_CLEANED))
     before: list[PMatch] = []
     nodes = [block.nodes(step) for step in block.steps]
-    rest = Rest(0, 0)
+    rest = Rest.behind(0)
     matches: Counter[Any] = Counter()
     totals["keys"] += 1
     for place, (step, rows) in enumerate(zip(block.steps, block.lists())):
@@ -68,7 +68,7 @@ def _check_key(store: Store, transitions: Transitions, block: Block, totals: Cou
         reach = block.word(k.REACH, step)
         far = [times[at] for at in range(place) for node in nodes[at] if node[k.N_END] > le]
         assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
-        here = Rest(le, le if events or le >= cleaned else max(le, block.head(k.H_SINCE)))
+        here = Rest(le, le + 1 if events or le >= cleaned else max(le + 1, block.head(k.H_SINCE)))
         horizon = times[place + 1] if place + 1 < len(times) else max(le, store.progress.events)
         if place and not block.linked(place):
             before = []

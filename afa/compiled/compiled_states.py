@@ -260,7 +260,7 @@ def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered
     heads = np.cumsum(counts + 1) - counts - 1
     batch: Any = np.zeros((max(6, 4 + store.registers.layout.width), n + len(covered)), np.int64)
     covers = states.heads[COVER, covered]
-    batch[:4, heads] = codes[covered], covers, np.maximum(covers, states.final), counts
+    batch[:4, heads] = codes[covered], covers, np.maximum(covers + 1, states.final), counts
     batch[4:6, heads] = states.heads[[NUMBER, OVER]][:, covered]
     words = np.zeros((4 + store.registers.layout.width, n), np.int64)
     words[1], words[2], words[3] = states.rows[START], states.rows[M], numbers[states.rows[STATE]]

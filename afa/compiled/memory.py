@@ -13,6 +13,8 @@ import numpy as np
 from afa.compiled import reserve
 from afa.compiled.kernel import names as k
 from afa.compiled.mapped_heap import FileHeap
+from afa.engine.budget import Budget
+from afa.errors import BudgetError
 
 REST = k.MOST
 """The words that the record of a key at rest may have."""
@@ -37,6 +39,8 @@ APART = 584
 """Words between them: if each began at a multiple of a large power of two, they would fight for the same places in the cache."""
 LASTING = {"undo": 1 << 19, "log": 1 << 19}
 """How much of them stays when a large call has ended."""
+UNASKED, STEP, PART = 1 << 25, 1 << 20, 16
+"""Words of the heap for which no budget is asked; the fewest that are claimed at once, but of a budget of max_bytes a part."""
 SOONER = 8
 """By what factor they grow in place: each time the work begins anew. By 2 the first 20,000 events, of 42 matches each, took 1.5
 times as long. What nobody writes to is no memory yet."""
@@ -75,7 +79,9 @@ class Memory:
     sizes: dict[str, int]
     alone = False  # whether one thread alone knows the operator, so that others may run while kernels work
     grown = False  # whether a log may be larger than LASTING
+    budget: Budget | None = None  # what is claimed before it is used
     _rooms: dict[str, int]
+    _allowed: int = k.FOREVER  # so many words of the heap may be used, as far as they are claimed
 
     def __init__(self, payload: int, register: int, ordered: int, keyed: bool) -> None:
         self.payload, self.register = payload, register
@@ -103,6 +109,7 @@ class Memory:
                 found[f"{name}_at"], found[f"{name}_size"] = int(arrays[name].ctypes.data), len(arrays[name])
         if "m" in arrays:
             found["file"] = file
+            found["m_size"] = min(found["m_size"], self._allowed)
         vars(self).update(found)
 
     def aim(self, program: int) -> None:
@@ -123,15 +130,21 @@ class Memory:
 
     def adopt(self, words: Any, file: FileHeap, sizes: dict[str, int]) -> None:
         """Let the words of a file, all of them in use, be the heap; and scratch of these sizes."""
+        self._allowed = max(self._allowed, len(words))
         self._use(m=words, file=file, grown=True)
         self._new_scratch(sizes, self._rooms)
 
     def grow_heap(self) -> None:
-        """Give the heap more words, or raise MemoryError. Words that were never used stay untouched: they take none.
+        """Give the heap more words, or raise MemoryError or BudgetError. Words that were never used stay untouched: they take none.
 
         In a file, which takes its room at once, a sixteenth more: with a quarter a bucket's part of a batch of Q1 took a fifth
         longer. Or none where there is none: then the heap is in a file no longer.
         """
+        if self.budget is not None:
+            self._allowed = self.m_size + self._claimed(self.budget, self.m_size) // reserve.WORD
+            if self._allowed <= len(self.m):
+                self.m_size = self._allowed
+                return
         if self.file is not None:
             try:
                 self._use(m=self.file.mapped(_larger(len(self.m))), file=self.file)
@@ -144,6 +157,25 @@ class Memory:
         more[:top] = self.m[:top]
         self._use(m=more)
 
+    @staticmethod
+    def _claimed(budget: Budget, words: int) -> int:
+        """Claim as much as there is of the heap once more, or what is left. Returns how many bytes."""
+        least = STEP if budget.max_bytes is None else min(STEP, budget.max_bytes // reserve.WORD // PART)
+        return budget.claim(max(words, least) * reserve.WORD, least * reserve.WORD) if least else 0
+
+    def bound(self, budget: Budget) -> None:
+        """Let this be the budget from now on, of which is claimed what there is."""
+        free = UNASKED if budget.max_bytes is None else min(UNASKED, budget.max_bytes // reserve.WORD // PART)
+        self._allowed = max(int(self.m[k.C_TOP]), min(free, len(self.m)))
+        self.m_size = min(len(self.m), self._allowed)
+        self.budget = budget
+        self.w[k.W_BUDGET] = budget.most
+        budget.claimed += self.m_size * reserve.WORD * (budget.max_bytes is not None) + self._scratch(self.sizes)
+
+    def _scratch(self, sizes: dict[str, int]) -> int:
+        """Return how many bytes of scratch these sizes are."""
+        return _laid_out(sizes, self.row, self.payload)[1] * reserve.WORD
+
     def reach(self, keys: int) -> None:
         """Make room for so many keys, or raise MemoryError."""
         while keys > self.keys:
@@ -154,7 +186,7 @@ class Memory:
     def _grow_directory(self) -> None:
         begin = int(self.m[k.C_TOP])
         *places, top = directory_at(begin, 2 * self.keys)
-        while top > len(self.m):
+        while top > self.m_size:
             self.grow_heap()
         m = self.m
         m[begin : places[1]] = 0
@@ -181,7 +213,7 @@ class Memory:
     # -- scratch -------------------------------------------------------------------------------------------------------------
 
     def provide(self, status: int) -> bool:
-        """Provide what a status asks for, or raise MemoryError. Returns whether it asks for anything."""
+        """Provide what a status asks for, or raise MemoryError or BudgetError. Returns whether it asks for anything."""
         if status == k.NEED_HEAP:
             self.grow_heap()
             return True
@@ -192,13 +224,15 @@ class Memory:
         return True
 
     def grow(self, what: str, least: int = 0) -> None:
-        """Make one kind of scratch at least twice as large, or raise MemoryError. Undo log and output log stay."""
+        """Make one kind of scratch at least twice as large, or raise MemoryError or BudgetError. Undo log and output log stay."""
         sooner = SOONER * self.sizes[what]
         size = sooner if what in LASTING and sooner <= self._rooms[what] else 2 * self.sizes[what]
         while size < least:
             size *= 2
         if what == "rows" and size > k.COUNT:
-            raise MemoryError(f"expected at most {k.COUNT:,} partial matches of one key at an instant but got more")
+            raise BudgetError(f"expected at most {k.COUNT:,} partial matches of one key at one step but got more")
+        if self.budget is not None:
+            self.budget.claim(self._scratch({**self.sizes, what: size}) - self._scratch(self.sizes))
         self.grown = True
         if size > self._rooms[what]:
             self._new_scratch({**self.sizes, what: size}, {**self._rooms, what: AHEAD * size})
@@ -216,6 +250,8 @@ class Memory:
         for what, words, width in (("undo", k.W_UNDO, 1), ("log", k.W_LOG, self.row)):
             size = self.sizes[what]
             if size > LASTING[what]:
+                if self.budget is not None:
+                    self.budget.give_back((size - LASTING[what]) * width * reserve.WORD)
                 self._resize(self.w, what, LASTING[what])
                 self.sizes = {**self.sizes, what: LASTING[what]}
                 start = int(self.w[words])
@@ -229,7 +265,7 @@ class Memory:
         w = reserve.words(least, end)
         if len(w) < end:
             places, rooms = tight, sizes
-        w[k.W_MANY] = PARTS
+        w[k.W_MANY], w[k.W_BUDGET] = PARTS, k.FOREVER if self.budget is None else self.budget.most
         for word, place in places.items():
             w[word] = place
         for what, size in sizes.items():

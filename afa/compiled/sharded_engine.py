@@ -17,7 +17,7 @@ from afa.compiled.sharded_states import joined
 from afa.compiled.shards import Front
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Ends, Host, Living, Picks, Setup, Sizes, Sought, Step, Totals, Ways
+from afa.engine import Budget, Ends, Host, Living, Picks, Setup, Sizes, Sought, Step, Totals, Ways
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
@@ -50,6 +50,11 @@ class ShardedEngine(CompiledEngine):
         """Do something with each engine of one memory; see `Front.all`."""
         engines = self._engines
         return self.store.all(lambda shard: work(engines[shard.number]), len(self.store.directory) if size is None else size)
+
+    def bound(self, budget: Budget) -> None:
+        super().bound(budget)
+        for engine in self._engines:
+            engine.bound(budget)
 
     # -- arcs --------------------------------------------------------------------------------------------------------------
 
@@ -150,6 +155,8 @@ class ShardedEngine(CompiledEngine):
         other.load(self.save())
         other.commit()
         other.store.directory.follow(store.directory)
+        if self.budget is not None:
+            other.bound(copy.deepcopy(self.budget, memo))
         return other
 
     # -- what is held ------------------------------------------------------------------------------------------------------

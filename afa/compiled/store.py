@@ -30,7 +30,7 @@ from afa.compiled.record_words import Records, sortable
 from afa.compiled.way_table import WayTable
 from afa.cuts import Cuts
 from afa.engine import Setup
-from afa.errors import AfaError, ChangeError
+from afa.errors import AfaError, BudgetError, ChangeError, blame
 from afa.model.copies import crowded
 from afa.state.states import ascends
 
@@ -148,7 +148,15 @@ class Store:
                 continue
             if status == k.CROWDED:
                 raise self._crowded(batch)
-            if not self.memory.provide(status):
+            if status == k.OVER:
+                raise self._over()
+            try:
+                provided = self.memory.provide(status)
+            except BudgetError as error:
+                if self.keyed:
+                    blame(error, f"at work on key {self._key_at_work()!r}")
+                raise
+            if not provided:
                 raise AfaError(f"expected kernels and engine of one version but got the status {status}")
 
     def call_all(self, what: int, low: int = 0, high: int = 0) -> None:
@@ -206,6 +214,22 @@ class Store:
     def _crowded(self, batch: Batch) -> ChangeError:
         le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
         return crowded(self.payloads.record(payload), le, diff)
+
+    def _key_at_work(self) -> Hashable:
+        return self.key_of(int(self.memory.w[k.W_KEY])) if self.keyed else None
+
+    def _over(self) -> BudgetError:
+        """Return the error of a step with more partial matches than the budget allows, and how many are in which state."""
+        budget, memory = self.memory.budget, self.memory
+        assert budget is not None
+        le, count, at, lasting = memory.w[k.W_OVER : k.W_OVER + 4].tolist()
+        states: dict[str, int] = {}
+        if at >= 0:
+            rows = (memory.m if lasting else memory.w)[at : at + count * memory.row].reshape(count, memory.row)
+            numbers, counts = np.unique(rows[:, k.N_STATE], return_counts=True)
+            names = list(self.arcs.states)
+            states = {names[number]: n for number, n in zip(numbers.tolist(), counts.tolist())}
+        return budget.crowded([event.arc for event in self.arcs.table.events], self._key_at_work(), le, count, states)
 
 
 def _ordered(*columns: Any) -> Any:

@@ -15,11 +15,13 @@ was seen. The operator undoes what the engine has noted in the journal right bef
 
 engine_values   what an engine is made with, and what it tells of its state
 logged          output as columns
+budget          what an operator may hold at most
 host            what it may ask of the operator in the midst of a batch
 protocol        `Engine`
 by_rows         what follows for engines that take events one by one
 """
 
+from afa.engine.budget import Budget
 from afa.engine.by_rows import ByRows
 from afa.engine.engine_values import Ends, Living, Picks, Setup, Sizes, Sought, Step, Totals, Ways
 from afa.engine.host import Batch, Host
@@ -28,6 +30,7 @@ from afa.engine.protocol import Engine, Numbered
 
 __all__ = [
     "Batch",
+    "Budget",
     "ByRows",
     "Ends",
     "Engine",

@@ -9,6 +9,7 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.cuts import Cuts
+from afa.engine.budget import Budget
 from afa.engine.engine_values import Ends, Living, Picks, Sought, Step, Totals, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
@@ -37,6 +38,9 @@ class ByRows:
     @property
     def native(self) -> bool:
         return False
+
+    def bound(self, budget: Budget) -> None:
+        """Refuse nothing: an engine that can refuse says so itself."""
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         raise NotImplementedError

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.cuts import Cuts
+from afa.engine.budget import Budget
 from afa.engine.engine_values import Ends, Living, Picks, Sizes, Sought, Step, Totals, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
@@ -71,6 +72,9 @@ class Engine(Protocol):
     @property
     def native(self) -> bool:
         """Whether all arcs in force run without Python."""
+
+    def bound(self, budget: Budget) -> None:
+        """Refuse from now on what is beyond a budget (`BudgetError`); what is held already stays."""
 
     # -- events ------------------------------------------------------------------------------------------------------------
 

@@ -68,6 +68,21 @@ class Derived(str):
     __slots__ = ()
 
 
+class Barring(Derived):
+    """Text of a fence by which events are skipped; ``bars``: its conjuncts that negations have made, each with the negation."""
+
+    __slots__ = ("bars",)
+    bars: tuple[tuple[str, str], ...]
+
+    def __new__(cls, text: str, bars: tuple[tuple[str, str], ...]) -> Barring:
+        found = super().__new__(cls, text)
+        found.bars = bars
+        return found
+
+    def __getnewargs__(self) -> Any:
+        return str(self), self.bars
+
+
 def by_hand(function: Any) -> bool:
     """Return whether somebody has written a function where it stands: as Python or as text."""
     if isinstance(function, Written | Known):

@@ -1,6 +1,7 @@
 """Expressions: the one form of a fence or a transfer; a tree of these nodes, all frozen, compared by structure.
 
     Const(value)                 int, float, bool, str or None
+    Ticks(value)                 a Const that was written with a unit: a `Span` in ticks
     Span(nanoseconds)            a duration: a constant int once the tick is known (`afa.expression.spans`)
     Field("e" | "r", name)       a field of the event, or of the register
     Unary("-" | "+" | "~", x)    Not(x)
@@ -62,6 +63,15 @@ class Const(Expr):
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+class Ticks(Const):
+    """The constant that a duration with a unit stands for, equal to the bare number of as many ticks."""
+
+    __slots__ = ("value",)
+
+    def __repr__(self) -> str:
+        return f"Const(value={self.value!r})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,5 +248,5 @@ def minus(x: Expr) -> Expr:
     """Return ``-x``; for a number, the negative number if an int64 holds it."""
     value = x.value if isinstance(x, Const) else None
     if type(value) is float or (type(value) is int and value != BEGINNING):
-        return Const(-value)
+        return type(x)(-value)  # type: ignore[call-arg]
     return Unary("-", x)

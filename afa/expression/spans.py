@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Const, Expr, Span, Unary, minus
+from afa.expression.nodes import Expr, Span, Ticks, Unary, minus
 from punctuation.base_errors import AfaError
 from punctuation.durations import NANOSECONDS, nanoseconds_of, unit_of
 from punctuation.time import FOREVER
@@ -78,7 +78,7 @@ def in_ticks(expr: Expr, tick: str | None, where: str, error: type[AfaError] = A
     Const(value=3000)
     """
     if isinstance(expr, Span):
-        return Const(_ticks(expr, tick, where, error))
+        return Ticks(_ticks(expr, tick, where, error))
     changed = False
     values = []
     names: tuple[str, ...] = type(expr).__slots__

@@ -60,7 +60,11 @@ class Translator(Records):
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """Return the value of a call of something that is neither a builtin nor the register's class."""
-        raise Unreadable(f"{called.name}(...) is called", f"call only {', '.join(BUILTINS)} and helper functions in Python", node)
+        raise Unreadable(
+            f"{called.name}(...) is called",
+            f"call only {', '.join(BUILTINS)} and helper functions in Python that call no others",
+            node,
+        )
 
     # -- values --------------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.model.arc import CONSUME, EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
@@ -30,6 +31,8 @@ class Options(NamedTuple):
     members: str | bool | None = None
     collapse: str | bool | None = None
     having: str | tuple[str, int] | None = None
+    partial_matches: int | None = PARTIAL_MATCHES
+    max_bytes: int | None = None
 
 
 class Asked(NamedTuple):
@@ -96,15 +99,20 @@ class Asked(NamedTuple):
 
 def tick_of(pattern: Any) -> str | None:
     """Return the tick that a pattern says itself."""
-    found: str | None = getattr(getattr(pattern, "tree", pattern), "tick", None)
+    found: str | None = getattr(_said_by(pattern), "tick", None)
     return found
 
 
 def instant_of(pattern: Any) -> str | None:
     """Return the event's field that holds its LE."""
-    event = getattr(getattr(pattern, "tree", pattern), "event", None)
+    event = getattr(_said_by(pattern), "event", None)
     schema = Schema.of(event, "event") if isinstance(event, type) else getattr(pattern, "event_schema", None)
     return None if schema is None else schema.instant
+
+
+def _said_by(pattern: Any) -> Any:
+    """Return what holds what a pattern says: the tree of a query, the pattern itself otherwise, so of the words that build one."""
+    return pattern if hasattr(pattern, "query") else getattr(pattern, "tree", pattern)
 
 
 def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
@@ -124,14 +132,17 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
         return _of(_of_automaton(pattern, options if by is None else options._replace(key=by)))
     if hasattr(type(pattern), "again"):  # an operator that makes another one like itself
         _check_key(by or options.key)
-        return _of(lambda: pattern.again(by or options.key))
+        return _of(lambda: pattern.again(by or options.key, options.tick))
     if not hasattr(pattern, "operator") or isinstance(pattern, Around):
         raise AfaError(f"expected an automaton or a query but got {pattern!r}; afa.query reads text, afa.sql SQL")
     own = getattr(pattern, "key", None)
     said = options._asdict()
     if options.key is not None and own is not None and _names(options.key) == _names(own):
         said["key"] = None
+    bound = said.pop("partial_matches")
     said = {name: value for name, value in said.items() if value is not None and value is not False}
+    if bound != PARTIAL_MATCHES:
+        said["partial_matches"] = bound
     if by is not None:
         said.pop("key", None)
         return _of(lambda: pattern.operator_by(by, **said))

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError, ChangeError, blame
 from afa.frames.arrival import never, withdrawing
 from afa.frames.asked import Asked, Options
@@ -59,6 +60,8 @@ def backtest(
     longest: bool = False,
     collapse: str | bool | None = None,
     having: str | tuple[str, int] | None = None,
+    partial_matches: int | None = PARTIAL_MATCHES,
+    max_bytes: int | None = None,
 ) -> Backtest:
     """Find the matches of many patterns in one frame, and count what each would have withdrawn in a live run.
 
@@ -69,7 +72,7 @@ def backtest(
     ----------
     patterns : mapping
         Automata or queries by their names: ints, floats, bools or texts. Their matches show the same.
-    frame, key, time, window, until, diff, sequence, tick, end, engine, longest, collapse, having
+    frame, key, time, window, until, diff, sequence, tick, end, engine, longest, collapse, having, partial_matches, max_bytes
         As of `afa.find`. A Parquet file is read as a whole, as far as its columns are asked for.
     withdrawn : bool
         False: what is withdrawn is not counted, for a frame whose rows stand in no order of arrival. To count it takes longer than
@@ -114,7 +117,7 @@ def backtest(
     opened = whole(frame) if is_path(frame) else Frame(frame)
     labels = {"variant": list(patterns)}
     reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
-    options = Options(key, window, sequence, tick, engine, longest, None, collapse, having)
+    options = Options(key, window, sequence, tick, engine, longest, None, collapse, having, partial_matches, max_bytes)
     count = batch if withdrawn else False
     return swept(labels, list(patterns.values()), opened, reading, options, count, workers)
 

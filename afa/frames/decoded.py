@@ -59,6 +59,11 @@ class Frame:
         """Return the type of a column of timestamps or dates; None: it has ints."""
         return self._once(("times", name), lambda: times_of(self.raw(name, "time")))  # type: ignore[no-any-return]
 
+    @property
+    def columns_of_times(self) -> list[str]:
+        """The columns of timestamps or dates, but those of which there are several of one name."""
+        return [name for name in dict.fromkeys(self.names) if self.names.count(name) == 1 and self.times(name) is not None]
+
     def ticks(self, name: str, tick: str | None, what: str, optional: bool = False) -> Any:
         """Return a column of times as ticks, an array of int64; where some may be missing, and are, Arrow's int64."""
         return self._once(("ticks", name, tick, what), lambda: self._ticks(name, tick, what, optional))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.frames.asked import Options
 from afa.frames.decoded import Frame, is_path
 from afa.frames.found import joined, written
@@ -36,6 +37,8 @@ def find(
     members: str | bool | None = None,
     collapse: str | bool | None = None,
     having: str | tuple[str, int] | None = None,
+    partial_matches: int | None = PARTIAL_MATCHES,
+    max_bytes: int | None = None,
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
@@ -76,6 +79,8 @@ def find(
         columns tuples, and dicts of tuples.
     collapse, having
         As of `Operator`: records of all paths in place of matches; only the matches of which a path satisfies a condition.
+    partial_matches, max_bytes
+        As of `Operator`, of each of those that take parts of the frame: what they may hold, else a `BudgetError`.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having)
+    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having, partial_matches, max_bytes)
     if is_path(frame):
         return in_parts(pattern, frame, options, (time, until, diff, end))
     opened = Frame(frame)

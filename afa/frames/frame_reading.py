@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple
 from afa.errors import AfaError, ChangeError
 from afa.frames.asked import Asked, Options, asked, instant_of, tick_of
 from afa.frames.decoded import Frame, unit_of_times
+from afa.language.bare_numbers import check_units
+from afa.language.query import check_order
 
 End = Literal["latest", "forever"]
 
@@ -30,9 +32,13 @@ class Reading(NamedTuple):
         return cls(time or _time_of(frame, pattern), until, diff, end)
 
     def asked(self, pattern: Any, frame: Frame, options: Options) -> Asked:
-        """Bind a pattern to the tick of the times."""
-        tick = options.tick or tick_of(pattern) or unit_of_times(frame.times(self.time), self.time)
-        return asked(pattern, options._replace(tick=tick))
+        """Bind a pattern to the tick of the times. Raises `QueryError` where it orders rows by another column."""
+        check_order(pattern, self.time, frame.names)
+        said, unit = options.tick or tick_of(pattern), unit_of_times(frame.times(self.time), self.time)
+        if said is None and unit is not None:
+            pattern = pattern.query(tick=unit) if hasattr(pattern, "query") else pattern  # the words that build one
+            check_units(pattern, None, frame.columns_of_times)
+        return asked(pattern, options._replace(tick=said or unit))
 
     @property
     def columns(self) -> list[str]:
@@ -45,7 +51,7 @@ def _time_of(frame: Frame, pattern: Any) -> str:
     for name in ("le", instant):
         if name in frame.names:
             return str(name)
-    times = [name for name in dict.fromkeys(frame.names) if frame.names.count(name) == 1 and frame.times(name) is not None]
+    times = frame.columns_of_times
     if len(times) != 1:
         raise ChangeError(
             "expected time=, the column that says when each event happened, but got none; "

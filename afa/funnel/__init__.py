@@ -7,5 +7,6 @@ standing         the partial matches of a key, by state and register
 fence_parts      a fence as its conjuncts, each with its counts
 values_seen      the values of a field
 near_misses      the events that came closest, and those before them
+negations        whether there would be a match but for a negation
 causes           the sentence
 """

@@ -10,13 +10,14 @@ whatever else were put right comes first:
     waits, past          a time-out has not fired yet; it would fire past the window
     order                such events come, but never behind the ones before them
     window               they come when the window is over; unit: and the times are in another unit than the tick says
-    between              they come in time, but another event comes between, which no arc takes
+    between              they come in time, but another event comes between, which no arc takes, or which a negation forbids
     register             they were asked, and the comparison with what came before was false
 """
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.errors import did_you_mean
@@ -25,6 +26,7 @@ from afa.expression.nodes import Compare, Const, Expr, Field, In, IsNone, Not, w
 from afa.funnel.counting import Counting
 from afa.funnel.fence_parts import Asked
 from afa.funnel.labels import label_of
+from afa.funnel.negations import cut_in_words
 from afa.funnel.spans_in_words import in_words, ticks_in_words, unit_hint
 from afa.model.arc import TIMEOUT
 
@@ -59,6 +61,10 @@ class Facts(NamedTuple):
         How a promise is made that lets time-outs fire.
     dropped : bool
         Whether a promise may have dropped events.
+    negation : str
+        Which negation keeps the pattern from matching, in words; empty: none does.
+    when : callable
+        Makes the text of an LE.
     """
 
     counting: Counting
@@ -69,6 +75,8 @@ class Facts(NamedTuple):
     taken: int = 0
     promise: str = ""
     dropped: bool = False
+    negation: str = ""
+    when: Callable[[int], str] = str
 
 
 def cause_of(facts: Facts) -> Cause:
@@ -83,7 +91,11 @@ def cause_of(facts: Facts) -> Cause:
         return Cause("matched", _lost(facts))
     if counting.automaton.start not in counting.far:
         return Cause("apart", f"no arcs lead from `{counting.automaton.start}` to a final state")
-    return _Frontier(facts).cause()
+    found = Cause("between", facts.negation) if facts.negation else _Frontier(facts).cause()
+    if counting.ties:
+        tied = f"{counting.alike:,} events share key and time with another, and no `order=` is given"
+        found = found._replace(text=f"{found.text}; {tied}: of such events none comes behind the other")
+    return found
 
 
 def _lost(facts: Facts) -> str:
@@ -308,6 +320,11 @@ class _Frontier:
         ended = self.ended
         if not ended.could_later or not self.ahead:
             return None
+        cuts = [cut for cut in self.counting.cuts.values() if cut.state == self.state]
+        if cuts:
+            cut = max(cuts, key=lambda cut: (cut.ended, cut.negation))
+            said = cut_in_words(cut, self.counting, self.facts.keys, self.facts.when)
+            return Cause("between", f"{self.said(self.ahead[0])}: {said}")
         text = f"{self.said(self.ahead[0])}: {self.all(ended.by_no_arc)} ended by an event"
         those = "it" if ended.by_no_arc == 1 else f"{ended.could_later:,} of them"
         later = f"though for {those} one that it takes came later within the window"

@@ -13,7 +13,8 @@ from afa.funnel.fence_parts import Asked
 from afa.funnel.funnel import ArcCount, Funnel, Miss, PartCount, StateCount
 from afa.funnel.labels import label_of
 from afa.funnel.near_misses import KEPT, events_behind
-from afa.funnel.spans_in_words import is_dated
+from afa.funnel.negations import but_for
+from afa.funnel.spans_in_words import as_date, is_dated
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
@@ -84,14 +85,28 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
     -----
     O(events * arcs), where the event alone decides for what waits; else O(what stands at each step).
     """
-    counting = Counting(source.automaton, source.table, source.clock, source.since, source.longest, most)
     keys = sorted(source.engine.keys(), key=lambda key: (zlib.crc32(repr(key).encode()), repr(key)))
-    for key in keys:
-        if counting.enough:
-            break
-        counting.take(key, _steps(source.engine, key))
+
+    def counted(table: ArcTable) -> Counting:
+        counting = Counting(source.automaton, table, source.clock, source.since, source.longest, most)
+        for key in keys:
+            if counting.enough:
+                break
+            counting.take(key, _steps(source.engine, key))
+        return counting
+
+    counting, negation = counted(source.table), ""
+    dated = is_dated(counting.low, counting.high, source.tick)
+
+    def when(le: int) -> str:
+        return as_date(le, str(source.tick)) if dated else str(le)
+
+    if counting.cuts and not counting.matches:
+        negation = but_for(counting, counted, source.keys, when)
     late, dropped = source.late, max(source.since, source.some)
-    facts = Facts(counting, source.window, source.tick, source.keys, late, source.taken, source.promise, dropped > BEGINNING)
+    facts = Facts(
+        counting, source.window, source.tick, source.keys, late, source.taken, source.promise, dropped > BEGINNING, negation, when
+    )
     cause = cause_of(facts)
     return Funnel(
         why=cause.text,
@@ -116,7 +131,7 @@ def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
         until=counting.until,
         window=source.window,
         tick=source.tick,
-        dated=is_dated(counting.low, counting.high, source.tick),
+        dated=dated,
     )  # fmt: skip
 
 

@@ -15,8 +15,13 @@ from afa.funnel.fence_parts import RAISED, TRUE, Asked
 from afa.funnel.standing import ACCEPTED, LED, Standing
 from afa.funnel.tally import Tally
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT
+from afa.model.arctable import ByState
 from afa.model.pmatch import PMatch, Rest
+from afa.model.transitions import NO_ARCS
 from punctuation.time import FOREVER
+
+Targets = list[tuple[str, Any, int | None]]
+"""What partial matches become: state, register, and what their ``m`` is cut at."""
 
 
 class Counting(Tally):
@@ -31,6 +36,8 @@ class Counting(Tally):
         self.misses.number = self.keys
         self.look(steps)
         self._told: dict[int, set[Any]] = {}
+        self._tied: list[Any] = []  # the events of a step with several, while it is derived
+        self._anew: set[PMatch] = set()  # what waits for time-outs in the list of the step and has not rested before it
         standing, before = Standing(), None
         for y in steps:
             if self.enough:
@@ -46,6 +53,7 @@ class Counting(Tally):
             for gone in standing.expired(y.le):
                 self.over(gone, y.le, False, True)
             (self._derive if y.events else self._given)(standing, y)
+            self._tied = []
             self._forget(before)
             if y.events:
                 self._match(standing, y.le)
@@ -67,13 +75,22 @@ class Counting(Tally):
         """Let a partial match stand, and count it where it did not."""
         if standing.add(p):
             self.ended[p.state].entered += 1
+            self.ties += bool(self._tied) and self.could_go_on(p, self._tied)
             for asked in self.in_force(TIMEOUT, p.state, le):
                 at = self.transitions.instant(asked.arc, p.register, le)
                 asked.past += p.re <= max(at, le) < FOREVER
 
+    def _bar(self, asked: Asked, outcome: int, events: Sequence[Any], state: str, register: Any) -> None:
+        """Note the event that a negation does not let pass; ``register`` None: whatever it is."""
+        if outcome in asked.bars:
+            ask = asked.leading if outcome < asked.lead else lambda payload: asked.outcome(payload, register)
+            found = next((payload for payload, _ in events if ask(payload) == outcome), events[0][0])
+            self._barred[state, register if outcome >= asked.lead else None] = asked.bars[outcome], found
+
     def _given(self, standing: Standing, y: Step) -> None:
         """Take the list of a step that has no events any more as it is."""
         first = not standing.groups
+        self._anew = set()
         listed = set(y.partial)
         for p in [p for p in standing.all() if p not in listed]:
             gone = standing.drop(p.state, p.register, p.start, p.re)
@@ -97,6 +114,9 @@ class Counting(Tally):
         gone: list[tuple[str, Any, bool]] = []
         events = list(y.events)
         self._leads: dict[int, list[int]] = {}
+        self._barred: dict[tuple[str, Any], tuple[str, Any]] = {}
+        self._tied = [payload for payload, _ in events] if len(events) > 1 else []
+        self._anew = set()
         for state in [state for state, n in standing.count.items() if n]:
             self._carry(standing, state, y, events, come, gone)
         self._begin(y, events, come)
@@ -113,7 +133,7 @@ class Counting(Tally):
 
     def _carry(self, standing: Standing, state: str, y: Step, events: list[Any], come: Any, gone: list[Any]) -> None:
         """Ask the arcs out of one state: at once, as far as the event decides alone; what is left, of each register."""
-        n, le, stays = standing.count[state], y.le, False
+        n, le, stays, takes = standing.count[state], y.le, False, False
         left: list[tuple[Asked, list[Any]]] = []
         for asked in self.in_force(CONSUME, state, le):
             some = []
@@ -123,7 +143,7 @@ class Counting(Tally):
                     some.append(event)
                     continue
                 asked.count(lead, n, le)
-                stays = stays or stay
+                stays = takes = takes or stay
                 if lead >= 0:
                     self.misses.look(asked, lead, event[0], y, standing, state)
             if some:
@@ -131,20 +151,27 @@ class Counting(Tally):
         skips = []
         for asked in self.in_force(SKIP, state, le):
             first = _first_of(self._lead(asked, events))
+            self._bar(asked, first, events, state, None)
             if first == TRUE and not (asked.whole and asked.arc.transfer is None):
                 skips.append(asked)
                 continue
             asked.count(first, n, le)
             stays = stays or first == TRUE
-        if left or skips or (stays and state in self.epsilon):
+        leads_on = stays and (state in self.epsilon or (takes and state in self.table.timeouts))
+        if left or skips or leads_on:
             for register, members in standing.groups[state].items():
-                found = self._of_group(register, members, left, skips, y)
-                if stays and state in self.epsilon:
-                    found += [(q.state, q.register, None) for q in self._closed(state, register, le)]
+                anew, found = self._of_group(register, members, left, skips, y)
+                if leads_on:
+                    closed = self._closed(state, register, le, None if takes else NO_ARCS)
+                    (anew if takes else found).extend((q.state, q.register, None) for q in closed)
+                found += anew
                 for target in found:
                     into = come.setdefault(target[:2], {})
                     cap = target[2]
                     into.update(dict.fromkeys(members if cap is None else ((start, min(m, cap)) for start, m in members)))
+                for to, after, cap in anew if self.table.timeouts else ():
+                    if to in self.table.timeouts:
+                        self._anew |= {PMatch(start, m if cap is None else min(m, cap), to, after) for start, m in members}
                 if found:
                     self._led(standing, state, register, found)
                 if not stays:
@@ -161,10 +188,11 @@ class Counting(Tally):
             if others or any(cap < m for cap in caps):
                 standing.mark(PMatch(start, m, state, register), LED)
 
-    def _of_group(self, register: Any, members: Any, left: Any, skips: Any, y: Step) -> list[tuple[str, Any, int | None]]:
-        """Return what the partial matches of one register become: state, register, and what their ``m`` is cut at."""
+    def _of_group(self, register: Any, members: Any, left: Any, skips: Any, y: Step) -> tuple[Targets, Targets]:
+        """Return what the partial matches of one register become: what rests anew then, and what a skip leaves as it is."""
         le, n = y.le, len(members)
-        found: list[tuple[str, Any, int | None]] = []
+        anew: Targets = []
+        found: Targets = []
         state = ""
         for asked, events in left:
             state = asked.arc.src
@@ -172,16 +200,19 @@ class Counting(Tally):
                 outcome, after = self._taken(asked, payload, register)
                 asked.count(outcome, n, le)
                 if outcome == TRUE:
-                    found += [(q.state, q.register, re) for q in self._closed(asked.arc.dst, after, le)]
+                    anew += [(q.state, q.register, re) for q in self._closed(asked.arc.dst, after, le)]
                 elif outcome >= 0:
                     self.misses.look_at(asked, outcome, payload, y, (register, members))
         for asked in skips:
             state = asked.arc.src
             outcome, after = self._passed(asked, y, register)
+            self._bar(asked, outcome, list(y.events), state, register)
             asked.count(outcome, n, le)
             if outcome == TRUE:
-                found += [(q.state, q.register, None) for q in self._closed(state, after, le)]
-        return found
+                same = after == register
+                closed = self._closed(state, after, le, NO_ARCS if same else None)
+                (found if same else anew).extend((q.state, q.register, None) for q in closed)
+        return anew, found
 
     def _taken(self, asked: Asked, payload: Any, register: Any) -> tuple[int, Any]:
         self.cost += 1
@@ -204,8 +235,8 @@ class Counting(Tally):
                 return RAISED, None
         return first, after
 
-    def _closed(self, state: str, register: Any, le: int) -> list[PMatch]:
-        return self.transitions.closure(PMatch(0, 0, state, register), le)
+    def _closed(self, state: str, register: Any, le: int, timeouts: ByState | None = None) -> list[PMatch]:
+        return self.transitions.closure(PMatch(0, 0, state, register), le, self.table.timeouts if timeouts is None else timeouts)
 
     def _begin(self, y: Step, events: list[Any], come: dict[Any, Any]) -> None:
         """Begin what begins at a step."""
@@ -227,6 +258,8 @@ class Counting(Tally):
         self.began += bool(begun)
         for p in begun:
             come.setdefault((p.state, p.register), {})[p.start, p.re] = None
+        if self.table.timeouts:
+            self._anew |= begun.keys()
 
     def _settle(self, standing: Standing, le: int, come: dict[Any, Any], gone: list[Any]) -> None:
         """Let what has come stand, and count what does not any more."""
@@ -238,6 +271,10 @@ class Counting(Tally):
                 dropped = standing.drop(state, register, start, m)
                 assert dropped is not None
                 self.over(dropped, le, went, False)
+                barred = None if went or dropped.marks else self._barred.get((state, register), self._barred.get((state, None)))
+                if barred is not None:
+                    negation, payload = barred
+                    self.cut(state, negation, payload, le)
         for (state, register), members in come.items():
             for start, m in members:
                 self._stand(standing, PMatch(start, m, state, register), le)
@@ -281,7 +318,7 @@ class Counting(Tally):
         """Let the time-outs of all that stands fire up to an instant; a promise has let those below ``since`` fire before."""
         if not self.table.timeouts:
             return
-        least = max(since, self.since)
+        least = max(since + 1, self.since)
         waiting = [(since, p) for state in self.table.timeouts if standing.holds(state) for p in standing.in_state(state)]
         fired: dict[tuple[int, PMatch], None] = {}
         for _, p in waiting:
@@ -290,11 +327,12 @@ class Counting(Tally):
             fired |= dict.fromkeys(found)
             if any(q != p for _, q in found):
                 standing.mark(p, LED)
-        for t, q in dict.fromkeys([*waiting, *fired]):
-            self._ask_timeouts(q, t, horizon)
-        stood = {(t, q) for t, q in fired if t == since and standing.has(q)}  # asked at the step
+            if self._ask_timeouts(p, since, horizon, p in self._anew):
+                standing.mark(p, LED)
+        for t, q in fired:
+            self._ask_timeouts(q, t, horizon, True)
         for t, q in sorted(fired, key=lambda item: item[0]):
-            if q.state in self.epsilon and (t, q) not in stood:
+            if q.state in self.epsilon:
                 self._ask_epsilon(q.state, {q.register: (None,)}, t)
             self._stand(standing, q, t)
             if self.longest:
@@ -302,14 +340,18 @@ class Counting(Tally):
             if self.transitions.final(q.state, t):
                 self._accept(standing, q, t)
 
-    def _ask_timeouts(self, p: PMatch, since: int, horizon: int) -> None:
+    def _ask_timeouts(self, p: PMatch, since: int, horizon: int, anew: bool) -> bool:
+        """Ask the time-outs of what waits since an instant, where they fire at once if it rests ``anew``; whether one led away so."""
+        led = False
         for asked in self._by_state.get((TIMEOUT, p.state), ()):
             t = max(since, self.transitions.instant(asked.arc, p.register, since))
-            fires = max(since, self.since) <= t <= horizon and t < p.re and asked.serves(t)
+            fires = max(since, self.since) <= t <= horizon and t < p.re and asked.serves(t) and (anew or t > since)
             asked.asked += 1
             asked.true += fires
+            led = led or (fires and t == since and asked.arc.dst != p.state)
             if fires and (asked.last is None or t > asked.last):
                 asked.last = t
+        return led
 
     def _match(self, standing: Standing, le: int) -> None:
         """Count the matches at a step."""

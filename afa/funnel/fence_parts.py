@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
-from afa.expression.arc_functions import expression_of
+from afa.expression.arc_functions import Barring, expression_of
 from afa.expression.evaluation import callable_of
 from afa.expression.kinds import EPSILON_FENCE, FENCE, Unreadable
 from afa.expression.nodes import Const, Expr, sides
@@ -56,13 +56,16 @@ class Asked:
     """One arc, and what was counted of it."""
 
     __slots__ = (
-        "arc", "asked", "broke", "error", "ever", "far", "last", "lead", "lifetimes", "misses", "of_event", "parts", "past",
+        "arc", "asked", "bars", "broke", "error", "ever", "far", "last", "lead", "lifetimes", "misses", "of_event", "parts", "past",
         "raised", "stopped", "take", "true", "whole",
     )  # fmt: skip
 
     def __init__(self, arc: Arc, automaton: Automaton, far: bool) -> None:
         self.arc, self.far = arc, far  # far: it leads nearer to a final state
         self.parts = parts_of(arc, automaton)
+        text = getattr((arc.origin or arc).fence, "text", None)
+        bars = dict(text.bars) if isinstance(text, Barring) else {}
+        self.bars = {i: bars[part.text] for i, part in enumerate(self.parts) if part.text in bars}  # the negations behind conjuncts
         self.lead = next((i for i, part in enumerate(self.parts) if not part.of_event), len(self.parts))
         self.whole = self.lead == len(self.parts)  # the event decides alone
         self.of_event = [i for i, part in enumerate(self.parts) if part.of_event]
@@ -122,6 +125,13 @@ class Asked:
             self.ever[i] += true
             found = found and true
         return found
+
+    def could_alone(self, payload: Any) -> bool:
+        """Return whether an event satisfies all that a fence asks of it alone, without a count."""
+        try:
+            return all(self.parts[i].ask(payload, None) for i in self.of_event)
+        except Exception:
+            return False
 
     def after(self, payload: Any, register: Any) -> Any:
         """Return the register behind the arc; None: the transfer raised."""

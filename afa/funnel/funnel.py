@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from afa.funnel.labels import event_in_words
 from afa.funnel.spans_in_words import as_date, ticks_in_words
 
 
@@ -268,9 +269,9 @@ def _in_words(miss: Miss, when: Callable[[int], str]) -> str:
     of = "" if miss.key is None else f"key {miss.key!r}: "
     behind = ""
     if miss.events:
-        behind = f" behind {', '.join(f'{event!r} at {when(le)}' for event, le in miss.events[-3:])}"
+        behind = f" behind {', '.join(f'{event_in_words(event, when)} at {when(le)}' for event, le in miss.events[-3:])}"
         behind += f" ({len(miss.events) - 3} more before)" if len(miss.events) > 3 else ""
-    return f"{of}{miss.event!r} at {when(miss.le)}{behind} did not take `{miss.arc}`: `{miss.part}` was false"
+    return f"{of}{event_in_words(miss.event, when)} at {when(miss.le)}{behind} did not take `{miss.arc}`: `{miss.part}` was false"
 
 
 def _plain(miss: Miss) -> dict[str, Any]:

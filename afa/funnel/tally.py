@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from afa.engine import Step
 from afa.expression.nodes import Field, walk
@@ -17,6 +17,7 @@ from afa.funnel.values_seen import Values
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
+from afa.model.pmatch import PMatch
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
 from punctuation.time import BEGINNING, FOREVER
@@ -36,6 +37,17 @@ def distances(automaton: Automaton, table: ArcTable) -> dict[str, int]:
                 far[arc.src] = far[state] + 1
                 ahead.append(arc.src)
     return far
+
+
+class Cut(NamedTuple):
+    """What a negation has ended in a state: how many partial matches, and the first event that did."""
+
+    state: str
+    negation: str
+    ended: int
+    le: int
+    key: Hashable
+    payload: Any
 
 
 class Tally:
@@ -77,6 +89,9 @@ class Tally:
         for state in (*automaton.states, *table.states):
             self.ended[state]
         self.events = self.steps = self.keys = self.single = self.cost = self.began = self.matches = 0
+        self.ties = 0  # how often a partial match came to stand where another event of that very instant would have led it on
+        self.alike = 0  # events that share key and time with another
+        self.cuts: dict[tuple[str, str], Cut] = {}  # by state and negation
         self.until: int | None = None  # where the count ended within a key, as it had asked enough
         self.low, self.high = FOREVER, BEGINNING
         self.gaps: list[int] = []
@@ -120,6 +135,7 @@ class Tally:
         some = [asked for asked in self.asked.values() if id(asked) in self.could]
         for y in told:
             self.events += len(y.events)
+            self.alike += len(y.events) if len(y.events) > 1 else 0
             self.low, self.high = min(self.low, y.le), max(self.high, y.le)
             for name, values in self.values.items():
                 for payload, _ in y.events:
@@ -130,6 +146,16 @@ class Tally:
                     self.could[id(asked)] += len(found)
                     self._could[id(asked)] += [(y.le, payload) for payload in found]
         self.cost += len(told) * len(some)
+
+    def could_go_on(self, p: PMatch, events: Sequence[Any]) -> bool:
+        """Return whether another event of the instant at which a partial match came to stand would have led it on."""
+        into = [asked for asked in self.asked.values() if asked.arc.dst == p.state and asked.arc.reads_event]
+        for asked in self._ahead.get(p.state, ()):
+            found = [payload for payload in events if asked.would(payload, p.register)]
+            self.cost += len(events)
+            if len(found) > 1 or (found and not any(each.could_alone(found[0]) for each in into)):
+                return True
+        return False
 
     # -- what ends -----------------------------------------------------------------------------------------------
 
@@ -161,6 +187,14 @@ class Tally:
             ended.by_no_arc += 1
             found = self._next(gone, bisect_right, le)
             ended.could_later += found is not None and found < gone.m
+
+    def cut(self, state: str, negation: str, payload: Any, le: int) -> None:
+        """Count a partial match that an event has ended which a negation forbids."""
+        before = self.cuts.get((state, negation))
+        new = Cut(state, negation, 1, le, self.transitions.key, payload)
+        if before is not None:
+            new = (min(before, new, key=lambda cut: (cut.le, repr(cut.payload))))._replace(ended=before.ended + 1)
+        self.cuts[state, negation] = new
 
     def _next(self, gone: Gone, side: Any, le: int) -> int | None:
         """Return the next event from ``le`` on that an arc towards a final state would have taken, among the next few."""

@@ -20,15 +20,19 @@ Departs from the paper: a count in place of next pointers; removal evaluates fen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from afa.engine import Budget
 from afa.interpreted.state import Entry, State, by_start, joined
 from afa.model.pmatch import PMatch, Rest
 from afa.model.transitions import Transitions
 from punctuation.progress import Progress
 
 NOTHING: Mapping[PMatch, Any] = {}
+LOOK = 50_000
+"""After so many partial matches it is looked at how many bytes there are."""
 
 
 class Algorithm:
@@ -44,12 +48,15 @@ class Algorithm:
         Keys are numbered without gaps, and what becomes of gaps that can't close any more. None: they are not.
     """
 
-    __slots__ = ("gaps", "progress", "transitions")
+    __slots__ = ("budget", "gaps", "look", "made", "progress", "transitions")
 
     def __init__(self, transitions: Transitions, progress: Progress, gaps: str | None = None) -> None:
         self.transitions = transitions
         self.progress = progress
         self.gaps = gaps
+        self.budget: Budget | None = None  # what may stand at a step
+        self.look: Callable[[], None] = lambda: None  # at how many bytes there are
+        self.made = 0  # partial matches that were written to lists since
 
     # -- numbers (Sec. 5.3) -----------------------------------------------------------------------------------------------
 
@@ -133,6 +140,7 @@ class Algorithm:
         self.note_gap(s, y, z)
         self._set_runs(s, x, y, z, stays)
         target = joined(y.nodes, stays)
+        self._within(s, y, target)
         y.horizon = self.until(y, z)
         for p in target:
             self.emit(s, y, p, 1)
@@ -178,6 +186,7 @@ class Algorithm:
         s.keep(y)
         y.nodes, stays = self._make_transitions(self.source(s, x, y), (x or y).rest, y)
         self._set_runs(s, x, y, z, stays)
+        self._within(s, y, joined(y.nodes, stays))
 
     def kept(self, found: Mapping[PMatch, Any]) -> dict[PMatch, int]:
         """Return those of a list's partial matches that are held."""
@@ -256,8 +265,28 @@ class Algorithm:
                 self.emit(s, z, p, 1)
         if stored:
             z.nodes = dict(sorted(z.nodes.items(), key=lambda node: node[0].start))  # INVARIANT: Ordering
+        if new and self.budget is not None:
+            if len(z.nodes) + len(s.runs) + len(stays) > self.budget.most:
+                covered_now = [p for p in s.runs.at(z.key) if stays.get(p, 0) == 0]  # runs that change are written where they end
+                self._within(s, z, joined(z.nodes, [*covered_now, *(p for p, stay in stays.items() if stay > 0)]))
+            self._grown(len(new))
         new.sort(key=by_start)
         return gone, new
+
+    def _within(self, s: State, y: Entry, found: Mapping[PMatch, Any]) -> None:
+        """Refuse a list that is longer than the budget allows."""
+        if self.budget is not None:
+            if len(found) > self.budget.most:
+                arcs = [event.arc for event in self.transitions.table.events]
+                raise self.budget.crowded(arcs, s.key, y.le, len(found), Counter(p.state for p in found))
+            self._grown(len(y.nodes))
+
+    def _grown(self, n: int) -> None:
+        """Take note of ``n`` more partial matches; now and then the engine looks at how many bytes all of them are."""
+        self.made += n
+        if self.made >= LOOK:
+            self.look()  # where it refuses, the next partial match is looked at, too
+            self.made = 0
 
     def _differs(self, here: Mapping[PMatch, Any], there: Mapping[PMatch, Any]) -> list[PMatch]:
         """Return what stands here and not there; also what waits for a time-out, as it waits since another instant."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.conditions.promised import PACE, PromisesByKey, room
-from afa.engine import ByRows, Ends, Living, Numbered, Setup, Sizes, Step
+from afa.engine import Budget, ByRows, Ends, Living, Numbered, Setup, Sizes, Step
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import Algorithm
@@ -26,6 +26,9 @@ from afa.model.transitions import Transitions
 from afa.state.states import States
 from punctuation.deadlines import Deadlines
 from punctuation.time import FOREVER
+
+PARTIAL_MATCH, EVENT = 200, 700
+"""Bytes, about, of a partial match in its list, and of an event with its step."""
 
 
 class InterpretedEngine(ByRows):
@@ -61,6 +64,19 @@ class InterpretedEngine(ByRows):
         self._had_timeouts = bool(table.timeouts)
         self._settled = progress.events, progress.floor
         self._looked = 0  # changes taken when it was looked last for keys to prune
+
+    def bound(self, budget: Budget) -> None:
+        self._algorithm.budget, self._algorithm.look = budget, self._claim
+
+    def _claim(self) -> None:
+        """Claim what all that is held may take, by its number."""
+        budget, sizes = self._algorithm.budget, self.sizes()
+        wanted = PARTIAL_MATCH * sizes.partial_matches + EVENT * sizes.events
+        assert budget is not None
+        if wanted > budget.claimed:
+            budget.claim(wanted - budget.claimed)
+        else:
+            budget.give_back(budget.claimed - wanted)
 
     def state(self, key: Hashable) -> State:
         """Return the state of a key, made if there is none, and noted as touched."""

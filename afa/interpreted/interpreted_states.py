@@ -87,7 +87,7 @@ def load(automaton: Automaton, states: States) -> Iterator[tuple[Hashable, Any, 
     changes = list(zip(records(states.payloads, automaton.event_schema, len(les)), les, res, copies))
     row = change = 0
     for i, (key, count, length, le, number, over) in enumerate(zip(states.keys, *states.heads.tolist())):
-        cover = (le, max(le, states.final), rows[row : row + length], number, over) if length or over > le else None
+        cover = (le, max(le + 1, states.final), rows[row : row + length], number, over) if length or over > le else None
         yield key, cover, changes[change : change + count], pruned.get(i)
         row, change = row + length, change + count
 

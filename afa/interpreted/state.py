@@ -41,7 +41,7 @@ class Entry:
         self.le = le
         self.events: dict[tuple[Any, int], int] = {}
         self.nodes: dict[PMatch, int] = {}
-        self.rest = Rest(le, le)  # since when the partial matches of this list rest
+        self.rest = Rest.behind(le)  # since when the partial matches of this list rest
         self.horizon = le
         self.over = le  # of cover, where numbers are gapless: the RE that its event had
         self.kept = serial  # the call in which a copy was kept, or that made the entry

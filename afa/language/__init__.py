@@ -15,6 +15,7 @@ lowering         tree to automaton
 postponed        which conditions wait for the match, so that no register carries sums; path_conditions: how they are asked of paths
 query            `Query`, `afa.query`; explain_query: what became of it; changes: from one to another, while it runs
 conjuncts        conditions over several components: which one they are asked of, and when
+bare_numbers     numbers that stand for time and count ticks: refused over timestamps, where nobody says what a tick is
 return_names     names of what RETURN shows, where none is given
 sase_reader      SASE+ text -> tree. sase_grammar: its frame; sase_pattern: PATTERN; sase_code,
                  sase_expressions: conditions; sase_returns: items of RETURN
@@ -26,7 +27,8 @@ looking_back     negation at the start: what a match asks the stage LastBefore
 choosing         AFTER MATCH SKIP: what of a match the stage Choose asks
 chosen_events    the events of matches that Choose has chosen, told behind it: all_rows: as ALL ROWS PER MATCH; chosen_members: as
                  members; row_components: which component took each; row_values: what a row shows; rows_asked: of which queries
-sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES
+sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
+                 sql_text: its tokens, what is said of a place; sql_nodes: what of it is read; sql_kinds: types of values
 """
 
 from afa.language.builder import Builder, absent, either, many, one, optional, times

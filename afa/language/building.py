@@ -16,7 +16,7 @@ from afa.expression.spans import in_ticks
 from afa.language.conjuncts import Place, places
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
 from afa.language.later import Unordered, bound, names_later
-from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
 from afa.language.previous import with_known_previous
 from afa.language.return_names import named
 from afa.language.terms import Aggregate, Ref
@@ -78,6 +78,7 @@ def read_tree(said: Said) -> Tree:
         returns=shown[1],
         payload=shown[0],
         tick=said.tick,
+        bare=any(unit is None for _, unit in said.duration),
     )
 
 
@@ -88,6 +89,8 @@ class _Maker:
         assert said.pattern is not None
         self.said, self.event, self.type_column = said, event, type_column
         self.places = _places(said)
+        types = {component.type for component in named_in((*said.before, said.pattern, *said.pending))}
+        self.any_event = {None} if types - {None, event.cls.__name__} else {None, event.cls.__name__}
 
     def pattern(self, pattern: Any) -> Pattern:
         """Return a part of the pattern with its predicates read."""
@@ -171,7 +174,7 @@ class _Maker:
     def type(self, component: Component) -> str | None:
         """Return the type that is asked for; None: of events of any type."""
         name = self.event.cls.__name__
-        if component.type in (None, name):
+        if component.type in self.any_event:
             return None
         if self.type_column is None:
             hint = f"give .of({name}, type=..), or leave it out"
@@ -197,23 +200,7 @@ class _Maker:
 
 def _places(said: Said) -> Mapping[str, Place]:
     """Return where each component stands; no two have one name."""
-    names: list[str] = []
-
-    def visit(node: Any) -> None:
-        if isinstance(node, Component):
-            names.append(node.name)
-        elif isinstance(node, Seq | Either):
-            for item in (*node.items, *getattr(node, "gaps", ())):
-                visit(item)
-        elif isinstance(node, Repeat):
-            visit(node.item)
-            visit(node.gap)
-        elif isinstance(node, Gap):
-            for absent in node.absent:
-                visit(absent)
-
-    for node in (*said.before, said.pattern, *said.pending):
-        visit(node)
+    names = [component.name for component in named_in((*said.before, said.pattern, *said.pending))]
     for name in names:
         if names.count(name) > 1:
             raise QueryError(f"expected a name of its own for each component but got {name!r} twice")

@@ -70,6 +70,26 @@ def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
     return replace(tree, returns=(*returns, *values)), options
 
 
+def choices_of(pattern: Pattern) -> str:
+    """Return in words what of a pattern makes that a match carries its choices."""
+    names = _names(pattern)
+    found = [f"the group of {', '.join(dict.fromkeys(_names(item)))} repeats" for item in _repeated(pattern)]
+    found += [f"{name} stands at {names.count(name)} places" for name in dict.fromkeys(names) if names.count(name) > 1]
+    return ", ".join(found) or "an optional group of it may take nothing before it takes rows"
+
+
+def _repeated(pattern: Pattern) -> Iterator[Pattern]:
+    """Yield the groups of a pattern that may be there more than once."""
+    match pattern:
+        case Repeat(item, _, high):
+            if high != 1 and not isinstance(item, Component):
+                yield item
+            yield from _repeated(item)
+        case Seq(items) | Either(items):
+            for item in items:
+                yield from _repeated(item)
+
+
 def _choices(pattern: Pattern, tree: Tree) -> Iterator[Expr]:
     """Yield the choices from left to right, as numbers of which the smaller one is preferred."""
     match pattern:
@@ -87,6 +107,8 @@ def _choices(pattern: Pattern, tree: Tree) -> Iterator[Expr]:
                 _only_here(tree, [name])
                 yield Unary("-", Aggregate(name, "count")) if greedy else Aggregate(name, "count")
         case Repeat(item, low, high, _, greedy):
+            if high == 1 and greedy and not _empty_last(item):
+                raise _Untold
             if high == 1:
                 there = _taken(item, tree)
                 yield If(there, NONE, Const(1)) if greedy else If(there, Const(1), NONE)
@@ -99,6 +121,7 @@ def _alternative(items: Sequence[Pattern], tree: Tree) -> Expr:
     """Return the number of the alternative that was taken; where nothing was, of the first one that may be empty."""
     names = [_names(item) for item in items]
     if all(set(names[0]) == set(other) for other in names):
+        _only_here(tree, names[0], len(items))
         tests = [_in_order(item, tree) for item in items]
     else:
         tests = [_taken(item, tree) for item in items]
@@ -119,6 +142,19 @@ def _may_be_empty(pattern: Pattern) -> bool:
         case Seq(items):
             return all(_may_be_empty(item) for item in items)
     return any(_may_be_empty(item) for item in pattern.items)
+
+
+def _empty_last(pattern: Pattern) -> bool:
+    """Return whether a part that takes nothing is what its pattern prefers least, or can't be."""
+    match pattern:
+        case Component():
+            return True
+        case Seq(items):
+            return not _may_be_empty(pattern) or all(map(_empty_last, items))
+        case Repeat(item, low, _, _, greedy):
+            return (greedy or low > 0) and _empty_last(item)
+    empty = [item for item in pattern.items if _may_be_empty(item)]
+    return not empty or (empty[0] is pattern.items[-1] and _empty_last(empty[0]))
 
 
 def _taken(item: Pattern, tree: Tree) -> Expr:
@@ -149,11 +185,11 @@ def _before(a: str, b: str, tree: Tree) -> Expr:
     return Or((Compare("<", *times), And((Compare("==", *times), order))))
 
 
-def _only_here(tree: Tree, names: Sequence[str]) -> None:
-    """Refuse a component that stands elsewhere, too: then its count does not tell this choice."""
-    for name in names:
-        if _names(tree.pattern).count(name) > 1:
-            raise _Untold
+def _only_here(tree: Tree, names: Sequence[str], places: int = 1) -> None:
+    """Refuse a component that stands elsewhere, too: then what it has taken does not tell this choice."""
+    everywhere = _names(tree.pattern)
+    if any(everywhere.count(name) != places for name in names):
+        raise _Untold
 
 
 def _names(pattern: Pattern) -> list[str]:

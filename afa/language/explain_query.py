@@ -10,6 +10,7 @@ repetition costs as much as the values differ that it has to hold:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from afa.expression.nodes import Expr
@@ -18,7 +19,7 @@ from afa.expression.text import text_of_expr
 from afa.language.items import Item, items_of, replaced
 from afa.language.lowering import Lowered
 from afa.language.match_states import END, WAITS, State
-from afa.language.pattern import ANY
+from afa.language.pattern import ANY, Component, Pattern, Repeat, Tree, named_in
 from afa.language.postponed import Served
 
 FLAT, BY_VALUE, EXPONENTIAL = "flat", "by value", "exponential"
@@ -79,12 +80,16 @@ class QueryExplanation(NamedTuple):
     warnings: tuple[str, ...]
     back: str | None = None
     waits: str | None = None
+    types: str | None = None
 
     def __str__(self) -> str:
         warnings = [f"warning: {warning}" for warning in self.warnings]
         back = [] if self.back is None else [f"before the first event: {self.back}"]
         waits = [] if self.waits is None else [f"waits for the match: {self.waits}"]
-        return "\n".join([*back, *map(str, self.states), *map(str, self.register), *map(str, self.costs), *waits, *warnings])
+        types = [] if self.types is None else [f"types: {self.types}"]
+        return "\n".join(
+            [*back, *map(str, self.states), *map(str, self.register), *types, *map(str, self.costs), *waits, *warnings]
+        )
 
 
 def explained(made: Served) -> QueryExplanation:
@@ -102,7 +107,17 @@ def explained(made: Served) -> QueryExplanation:
     said = None if back is None else f"the stage LastBefore says in {back.field} when last: {back.condition}"
     held = made.waiting
     waits = None if held is None else f"{held.text}; asked of the paths of each match, within {held.budget:,} steps"
-    return QueryExplanation(tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said, waits)
+    return QueryExplanation(
+        tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said, waits, _types(lowered.tree)
+    )
+
+
+def _types(tree: Tree) -> str | None:
+    """Return of which type each component is; None: events have no type."""
+    if tree.type_column is None:
+        return None
+    said = [(each.name, each.type) for each in named_in((*tree.before, tree.pattern, *tree.after))]
+    return ", ".join(f"{name} is any event" if kind is None else f"{name} is {kind!r}" for name, kind in said)
 
 
 def _state(lowered: Lowered, state: State) -> StateExplanation:
@@ -158,9 +173,19 @@ def _text(lowered: Lowered, expr: Expr) -> str:
     return text_of_expr(replaced(expr, lambda item: Named("r", name(item))))
 
 
+def _most(pattern: Pattern) -> Iterator[int | None]:
+    """Yield how often the repetitions of a pattern go on at most."""
+    if isinstance(pattern, Repeat):
+        yield pattern.high
+        yield from _most(pattern.item)
+    elif not isinstance(pattern, Component):
+        for item in pattern.items:
+            yield from _most(item)
+
+
 def _warnings(lowered: Lowered) -> list[str]:
     repeats = any(step.src == step.dst for step in lowered.steps.steps)
-    found = []
+    found = [*lowered.tree.notes]
     if lowered.tree.order is None and lowered.tree.ties and repeats:
         found.append(
             "events of one instant are alternatives, of which a match takes one: a repetition over many of them has as many "
@@ -168,8 +193,15 @@ def _warnings(lowered: Lowered) -> list[str]:
         )
     if any(item.kind == "path" for item in lowered.registers.fields):
         found.append(
-            "a group repeats, or a name stands at several places: a match carries its choices, at most 62; each way to take the "
-            "same rows is a partial match of its own, so let their conditions exclude each other"
+            "a group repeats, or a name stands at several places: a match carries its choices, at most 62, and a call that makes "
+            "one of more is refused (afa.BudgetError); each way to take the same rows is a partial match of its own, so let their "
+            "conditions exclude each other"
+        )
+    if lowered.tree.skip is not None and None in _most(lowered.tree.pattern):
+        found.append(
+            "a repetition without a bound: where each of n rows of a run may begin a match, as in (a b*), n * (n + 1) / 2 partial "
+            "matches are made to show one, and held until they are final; runs, islands and sessions cost less as a Derive "
+            "(afa.situations)"
         )
     if lowered.tree.window is None:
         chosen = "" if lowered.tree.skip is None else ", and so are all matches, as what is chosen is never final"

@@ -314,7 +314,12 @@ def _scalar(found: Value, node: ast.AST | None) -> Expr:
 
 
 def _refused(of: str, error: Unreadable) -> QueryError:
-    return QueryError(f"expected {of} as a function of fields but {error.reason}; {error.hint}")
+    beyond = (
+        "; what else Python can only an arc of an automaton asks: Arc(src, dst, function)"
+        if error.reason.endswith("is called")
+        else ""
+    )
+    return QueryError(f"expected {of} as a function of fields but {error.reason}; {error.hint}{beyond}")
 
 
 def _parameters(function: Any, of: str) -> int:

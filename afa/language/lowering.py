@@ -12,9 +12,10 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 
 from afa.errors import AutomatonError
-from afa.expression.arc_functions import Derived
+from afa.expression.arc_functions import Barring, Derived
 from afa.expression.nodes import Binary, Const, Expr
 from afa.expression.nodes import Field as Named
+from afa.expression.splitting import clauses
 from afa.expression.text import text_of_expr
 from afa.language.items import Reader
 from afa.language.looking_back import LookingBack
@@ -135,7 +136,17 @@ class Lowered:
             if fence is not None and fence != FALSE:
                 noted = self.registers.noted(state)
                 transfer = None if noted is None else text_of_expr(noted, self.registers.schema)
-                yield skip_arc(self.names[state], text_of_expr(self.registers.written(fence)), transfer)
+                text = Barring(text_of_expr(self.registers.written(fence)), tuple(self._bars(state)))
+                yield skip_arc(self.names[state], text, transfer)
+
+    def _bars(self, state: State) -> Iterator[tuple[str, str]]:
+        """Yield what of the fence by which a state skips stands for a negation, with the negation as the query has it."""
+        found = self.tree.after if state.position == WAITS else self.conditions.ways(state)[0].gap.absent
+        absent = [each for each in found if each not in self.conditions.notes]
+        for each, expr in zip(absent, () if state.skip is None else state.skip.absent):
+            words = f"~({each.type or self.tree.event.__name__} {each.name})"
+            for clause in clauses(self.registers.written(self.steps.not_true(state, expr))):
+                yield text_of_expr(clause), words
 
     def _waits(self) -> Iterator[Arc]:
         """Yield the arcs by which a match that waits for its window's end gets there."""
@@ -160,7 +171,7 @@ def take_arc(src: str, dst: str, fence: str, transfer: str | None, component: st
 def skip_arc(state: str, fence: str, transfer: str | None = None) -> Arc:
     """Make the arc by which a state skips events, and takes note of them."""
     texts = (fence,) if transfer is None else (fence, transfer)
-    return Arc.skip(state, Derived(fence), transfer, name=_name(f"skip: {state}", *texts))
+    return Arc.skip(state, fence if isinstance(fence, Derived) else Derived(fence), transfer, name=_name(f"skip: {state}", *texts))
 
 
 def _name(what: str, *texts: str) -> str:

@@ -13,7 +13,9 @@ the order in which they are written.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from afa.expression.nodes import Expr
 
@@ -107,6 +109,12 @@ class Tree:
         The field that holds the LE of an event, if one does.
     tick : str or None
         What one tick is, where a notation was told. It does not count where trees are compared.
+    bare : bool
+        Whether the window was written as a bare number of ticks, without a unit. It does not count where trees are compared.
+    ordered : str or None
+        The column that ORDER BY names, in small letters. It does not count where trees are compared.
+    notes : tuple of str
+        What `explain` says of the text, beside. It does not count where trees are compared.
     ties : bool
         False: two events of one instant of a key (and of one ``order``) are refused. It does not count where trees are compared.
     skip : str or None
@@ -132,7 +140,10 @@ class Tree:
     skip: str | None = None
     rows: tuple[int, ...] | None = None
     tick: str | None = field(default=None, compare=False)
+    bare: bool = field(default=True, compare=False)
     ties: bool = field(default=True, compare=False)
+    ordered: str | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
 
 def components_of(pattern: Pattern) -> list[Component]:
@@ -143,3 +154,17 @@ def components_of(pattern: Pattern) -> list[Component]:
         case Repeat(item):
             return components_of(item)
     return [found for item in pattern.items for found in components_of(item)]
+
+
+def named_in(part: Pattern | Gap | tuple[Any, ...]) -> Iterator[Component]:
+    """Yield the components of a part of a query, the absent ones too, from left to right."""
+    match part:
+        case Component():
+            yield part
+        case Repeat(item, _, _, gap):
+            yield from named_in((item, gap))
+        case Seq(items, gaps):
+            yield from named_in((items[0], *(each for pair in zip(gaps, items[1:]) for each in pair)))
+        case Gap(_, parts) | Either(parts) | (*parts,):
+            for each in parts:
+                yield from named_in(each)

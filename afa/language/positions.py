@@ -123,7 +123,7 @@ class _Maker:
         for i in range(n - 1, 0, -1):
             left = copies[i - 1]
             self.edges += self.between(left, repeat.gap, found, single)
-            first = left.first + (found.first if left.empty else [])
+            first = left.first + (found.first if left.empty and i < repeat.low else [])  # else an empty iteration is the last one
             last = (left.last if found.empty else []) + found.last  # behind an iteration that is not, there is no gap
             found = _Part(first, last, (left.empty and found.empty) or i > repeat.low)
         return found

@@ -1,20 +1,38 @@
 """Which way of a pattern is preferred: at each position the ways on, in the order in which a matcher with backtracking tries them.
 
-One more iteration before none (reluctant: the reverse), the left alternative before the right one. Two ways of a pattern are
-compared where they part; so the choices of a match, from its first event to its end, say how it is preferred among those with one
-start.
+One more iteration before none (reluctant: the reverse), the left alternative before the right one. An iteration that takes nothing
+is the last one, unless more are demanded. Two ways of a pattern are compared where they part; so the choices of a match, from its
+first event to its end, say how it is preferred among those with one start.
 
     (a b)+ c     positions a0 b1 c2     behind b1: a0, then c2
 
-A choice among m ways is written as bits: the i-th as i ones, and a zero behind them if it is not the last. So no match's bits begin
-with those of another one, and as texts they are in the order of preference.
+A choice among m ways is written as bits: the i-th as i ones, and a zero behind them if it is not the last; among more than `ONES`
+as a number of one width. So no match's bits begin with those of another one, and as texts they are in the order of preference.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq
 
 END = -1
+ONES = 62
+"""Among how many ways a choice is written as ones."""
+
+
+class _Begin(NamedTuple):
+    """An iteration begins, in the code of a pattern."""
+
+
+class _End(NamedTuple):
+    """It is over: where it goes on, and where if it has taken nothing."""
+
+    begin: int
+    on: int
+    out: int
 
 
 class Preference:
@@ -32,35 +50,55 @@ class Preference:
     """
 
     def __init__(self, pattern: Pattern) -> None:
-        self._code: list[tuple[int, ...] | int] = []  # a position, or where it may go on, the preferred place first
+        self._code: list[Any] = []  # a position, where it may go on (the preferred place first), or an iteration's begin or end
         self._at: list[int] = []  # of each position, its place in the code
+        self._ways: dict[int, list[int]] = {}
         self._emit(pattern)
 
     def ways(self, position: int) -> list[int]:
         """Return the positions that may follow one (-1: the start), and END if the match may end; the preferred ones first."""
-        found: list[int] = []
-        seen: set[int] = set()
-        todo = [self._at[position] + 1 if position >= 0 else 0]
+        if position not in self._ways:
+            self._ways[position] = self._found(self._at[position] + 1 if position >= 0 else 0)
+        return self._ways[position]
+
+    def _found(self, place: int) -> list[int]:
+        """Return what is met from a place on. Looked for with the iterations that have begun since, and have taken nothing."""
+        found: dict[int, None] = {}
+        seen = set()
+        todo = [(place, frozenset[int]())]
         while todo:
-            place = todo.pop()
-            if place in seen:
+            here = place, empty = todo.pop()
+            if here in seen:
                 continue
-            seen.add(place)
-            if place == len(self._code):
-                found.append(END)
-                continue
-            code = self._code[place]
-            if isinstance(code, int):
-                found.append(code)
-            else:
-                todo.extend(reversed(code))
-        return found
+            seen.add(here)
+            code = END if place == len(self._code) else self._code[place]
+            match code:
+                case int():
+                    found[code] = None
+                case _Begin():
+                    todo.append((place + 1, empty | {place}))
+                case _End(begin, on, out):
+                    todo.append((out if begin in empty else on, empty - {begin}))
+                case _:
+                    todo.extend((to, empty) for to in reversed(code))
+        return list(found)
 
     def bits(self, position: int, to: int) -> str:
         """Return a choice as bits; nothing where there is one way only."""
         ways = self.ways(position)
         i = ways.index(to)
+        if len(ways) > ONES:
+            return f"{i:0{(len(ways) - 1).bit_length()}b}"
         return "1" * i + ("0" if i < len(ways) - 1 else "")
+
+    def chosen(self, position: int, bits: Iterator[str]) -> int:
+        """Return the choice that bits say, and take these."""
+        ways, i = self.ways(position), 0
+        if len(ways) > ONES:
+            return ways[int("".join(islice(bits, (len(ways) - 1).bit_length())), 2)]
+        while i < len(ways) - 1 and next(bits) == "1":
+            i += 1
+        return ways[i]
 
     def _emit(self, pattern: Pattern) -> None:
         code = self._code
@@ -87,17 +125,22 @@ class Preference:
     def _repeat(self, item: Pattern, low: int, high: int | None, greedy: bool) -> None:
         """Write the copies out, as `afa.language.positions` does."""
         code = self._code
-        forks = []
+        forks, ends = [], []
         for i in range(max(low, 1) if high is None else high):
             if i >= low:
                 forks.append(self._fork())
             begin = len(code)
+            code.append(_Begin())
             self._emit(item)
+            ends.append((begin, self._fork()))
+        again = self._fork() if high is None else 0
+        out = len(code)
+        for i, (begin, end) in enumerate(ends, 1):
+            code[end] = _End(begin, end + 1, out if i >= low else end + 1)
         if high is None:
-            again = self._fork()
-            code[again] = (begin, again + 1) if greedy else (again + 1, begin)
+            code[again] = (begin, out) if greedy else (out, begin)
         for fork in forks:
-            code[fork] = (fork + 1, len(code)) if greedy else (len(code), fork + 1)
+            code[fork] = (fork + 1, out) if greedy else (out, fork + 1)
 
     def _fork(self) -> int:
         self._code.append(())

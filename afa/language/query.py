@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from afa.errors import AfaError, SnapshotError
+from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
 from afa.language.all_rows import AllRows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
-from afa.language.choosing import choosing
+from afa.language.choosing import choices_of, choosing
 from afa.language.chosen_events import MatchRows
 from afa.language.chosen_members import TellsMembers
 from afa.language.explain_query import QueryExplanation, explained
@@ -195,10 +195,16 @@ class Query:
         if self._choose is None:
             return made
         if self._rows is not None:
-            return self.telling(Choose(**self._choose).after(made))
+            return self.telling(self._stage(None).after(made))
         if any(told.values()):
-            return TellsMembers(Choose(**self._choose).after(made), rows_of(self.tree, self._choose), self.shown.cls, **told)
-        return Choose(**self._choose, shown=self.shown.cls).after(made)
+            return TellsMembers(self._stage(None).after(made), rows_of(self.tree, self._choose), self.shown.cls, **told)
+        return self._stage(self.shown.cls).after(made)
+
+    def _stage(self, shown: type | None) -> Choose:
+        """Make the stage that chooses."""
+        made = Choose(**self._choose or {}, shown=shown)
+        made.choices_of = choices_of(self.tree.pattern)
+        return made
 
     def restore(
         self,
@@ -245,12 +251,14 @@ class Query:
         inner, told = TellsMembers.opened(blob) if self._rows is None else (AllRows.opened(blob, self._rows[1]), None)
         found = After.restore(inner, looking)
         whole = told is not None or self._rows is not None
-        wanted = Choose(**self._choose, shown=None if whole else self.shown.cls).numbers()[:-2]
+        like = self._stage(None if whole else self.shown.cls)
+        wanted = like.numbers()[:-2]
         if not isinstance(found.stage, Choose) or found.stage.numbers()[:-2] != wanted:
             raise SnapshotError(
                 f"expected a snapshot of a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {wanted}, but got one of "
                 f"{type(found.stage).__name__} by {found.stage.numbers()[:-2]}"
             )
+        found.stage.choices_of = like.choices_of
         if told is not None:
             return TellsMembers.restored(found, rows_of(self.tree, self._choose), self.shown.cls, told)
         return found if self._rows is None else self.telling(found)
@@ -399,6 +407,21 @@ def query(
     from afa.language.sase_reader import read_sase
 
     return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order), tick=tick))
+
+
+def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
+    """Refuse a column of times where a query in SQL orders rows by another field or column. An `afa.Instant` is what the times are.
+
+    Raises
+    ------
+    QueryError
+    """
+    tree = getattr(pattern, "tree", None)
+    ordered = getattr(tree, "ordered", None)
+    if tree is None or ordered in (None, "le", time.lower()) or time == "le" or Schema.of(tree.event, "event").instant is not None:
+        return
+    if ordered in {name.lower() for name in (*tree.event._fields, *columns)}:
+        raise QueryError(f"expected time={ordered!r}, the column of ORDER BY, but got time={time!r}")
 
 
 def sql(text: str, *, event: type, tick: str | None = None, order: str | None = None) -> Query:

@@ -46,19 +46,11 @@ def rows_by_bits(pattern: Pattern) -> Rows:
 
     def rows(values: Sequence[int]) -> list[int]:
         bits, at, found = iter(f"{values[0]:b}"[1:]), -1, []
-        while (at := _next(preference.ways(at), bits)) != END:
+        while (at := preference.chosen(at, bits)) != END:
             found.append(component[at])
         return found
 
     return rows
-
-
-def _next(ways: list[int], bits: Iterator[str]) -> int:
-    """Return the way that bits say: the i-th as i ones, and a zero behind them if it is not the last."""
-    i = 0
-    while i < len(ways) - 1 and next(bits) == "1":
-        i += 1
-    return ways[i]
 
 
 def _numbered(pattern: Pattern) -> Pattern:

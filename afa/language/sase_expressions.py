@@ -83,6 +83,14 @@ class Reader(Translator):
             elif isinstance(node, ast.Tuple):
                 raise RefusedError("expected conditions joined with and but got a comma; write and between them", code.of(node))
             else:
+                parts = [each for part in ast.walk(node) if isinstance(part, ast.BoolOp) for each in part.values]
+                fields = next((part for part in parts if isinstance(part, ast.List)), None)
+                if fields is not None:
+                    raise RefusedError(
+                        f"expected {ast.unparse(fields)} joined with and to all other conditions but got it within one of them; "
+                        f"put alternatives in parentheses: {ast.unparse(fields)} and (.. or ..)",
+                        code.of(fields),
+                    )
                 found.append(self.written(node, code, truth=True))
         return found
 

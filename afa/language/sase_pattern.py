@@ -15,14 +15,18 @@ DEEPEST, MOST, ITERATIONS = 30, 200, 1000
 """How deep groups may nest, how many components a pattern may have, and the largest number of a quantifier."""
 RESERVED = {"i", "inf", "nan", "and", "or", "not", "in", "is", "as", "within", "return", "where", *AGGREGATES, *BUILTINS}
 """What no component may be called: it means something else in conditions."""
+ANY_EVENT = "_"
+"""In place of a type: any event. In quotes it is a type like others."""
 SIGNS = {"PLUS": (1, None), "STAR": (0, None), "QUESTION": (0, 1)}
 
 
 class Types(NamedTuple):
-    """What type names mean: the event class's name means any event; others are values of a column, if there is one."""
+    """What type names mean: values of a column, if there is one; but ``_``, and the event class's name where the pattern names no
+    other type, mean any event."""
 
     event: str
     column: str | None
+    beside: bool = False  # whether the pattern names another type
 
 
 @dataclass
@@ -63,6 +67,8 @@ class PatternReader:
 
     def read(self, elements: list[Any]) -> tuple[Pattern, tuple[Component, ...], tuple[Component, ...]]:
         """Return the pattern, what is absent before it, and behind it."""
+        named = {_type(each.children[0]) for element in elements for each in element.find_data("type")}
+        self.types = self.types._replace(beside=bool(named - {None, self.types.event}))
         if len(elements) > 1:
             return Either(tuple(self.element(each, 1) for each in elements)), (), ()
         (only,) = elements
@@ -109,12 +115,10 @@ class PatternReader:
 
     def type_of(self, token: Any) -> str | None:
         """Return the type that a component asks for; None: any."""
-        text = str(token)
-        if token.type == "STRING":
-            text = text[1:-1]
-            if "\\" in text:
-                raise RefusedError(f"expected a type without \\ but got {token}; ask for it in WHERE", token.start_pos)
-        if text == self.types.event:
+        text = _type(token)
+        if "\\" in str(token):
+            raise RefusedError(f"expected a type without \\ but got {token}; ask for it in WHERE", token.start_pos)
+        if text is None or (text == self.types.event and not (self.types.beside and self.types.column)):
             return None
         if self.types.column is None:
             raise RefusedError(
@@ -239,6 +243,11 @@ def _is_choice(group: Any) -> bool:
 
 def _is_token(part: Any) -> bool:
     return hasattr(part, "type")
+
+
+def _type(token: Any) -> str | None:
+    """Return the type that a token names; None: any."""
+    return str(token)[1:-1] if token.type == "STRING" else None if token == ANY_EVENT else str(token)
 
 
 def _start(tree: Any) -> int:

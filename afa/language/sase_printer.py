@@ -11,8 +11,9 @@ from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, Field, If, Or, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import MisplacedError, Named, Over, Place, Placed, place, places
-from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
 from afa.language.return_names import default_name
+from afa.language.sase_pattern import ANY_EVENT
 from afa.language.sase_reader import read_sase
 from afa.language.terms import Aggregate, Classifier, Ref, changed
 
@@ -73,6 +74,7 @@ class _Printer:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.places = places(tree.pattern, tree.before, tree.after)
+        self.typed = any(each.type is not None for each in named_in((*tree.before, tree.pattern, *tree.after)))
         used = Counter(gap.strategy for gap in _gaps(tree.pattern))
         self.default = max((NEXT, ANY, PARTITION, STRICT), key=lambda strategy: used[strategy])
 
@@ -143,8 +145,9 @@ class _Printer:
 
     def type(self, component: Component) -> str:
         """Return the type's name, in quotes if it is no name."""
-        name = self.tree.event.__name__ if component.type is None else component.type
-        return name if re.fullmatch(r"[^\W\d]\w*", name) else repr(name)
+        if component.type is None:
+            return ANY_EVENT if self.typed else self.tree.event.__name__
+        return component.type if re.fullmatch(r"(?!_$)[^\W\d]\w*", component.type) else repr(component.type)
 
     # -- WHERE and RETURN ----------------------------------------------------------------------------------------------------
 

@@ -126,6 +126,7 @@ class _Text:
             tuple(filled_component(each, placed) for each in after),
             returns,
             payload,
+            bare=None in (clauses.get("within") or [])[1::2],
         )
 
     # -- WHERE ---------------------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ defined, are those of the row at hand.
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from afa.errors import QueryError
 from afa.expression.nodes import (
@@ -24,20 +24,24 @@ from afa.expression.nodes import (
     IsNone,
     Not,
     Text,
+    Ticks,
     Unary,
     conjunction,
     disjunction,
 )  # fmt: skip
 from afa.language.sase_grammar import RefusedError
+from afa.language.sql_kinds import CALLED, NULL, Kind, alike, is_number, kind_of
+from afa.language.sql_nodes import FUNCTIONS, ROWS, running
+from afa.language.sql_text import SqlText
 from afa.language.terms import Aggregate, Classifier, Final, Ref
 from punctuation.durations import ticks
 
 COMPARE = {"EQ": "==", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*"}
+OF_ITS_OWN = "give the row before it a variable of its own"
 OVER = {"Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Count": "count"}
-FLOATS = ("FLOAT", "DOUBLE", "REAL", "DECIMAL", "NUMERIC")
+FLOATS = ("FLOAT", "DOUBLE", "REAL")
 INTS = ("INT", "BIGINT", "SMALLINT", "TINYINT")
-FUNCTIONS = "functions: SUM AVG MIN MAX COUNT FIRST LAST PREV CLASSIFIER ABS COALESCE CASE CAST"
 
 
 class Variable(NamedTuple):
@@ -71,53 +75,26 @@ class Scope(NamedTuple):
     named : callable
         From a variable as it is written to its name, or None.
     column : callable
-        From a column as it is written, and its place, to the event's field.
+        From a column to the event's field.
     kinds : mapping of str to type
         Of the event's fields.
     tick : str or None
     defines : str or None
         The variable whose condition it is; None: MEASURES.
+    text : SqlText
+        For the words, and the places, of what is refused.
     every : bool
         Whether each row of a match shows the MEASURES.
     """
 
     variables: Mapping[str, Variable]
     named: Callable[[str], str | None]
-    column: Callable[[str, int], str]
+    column: Callable[[Any], str]
     kinds: Mapping[str, type | None]
     tick: str | None
     defines: str | None
+    text: SqlText
     every: bool = False
-
-
-FINALS = re.compile(
-    r"('(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*)|\b(FINAL|RUNNING)(\s+)(LAST|FIRST|SUM|AVG|MIN|MAX|COUNT)(\s*\()", re.IGNORECASE
-)
-
-
-def with_finals(text: str) -> str:
-    """Return a query with ``FINAL LAST(..)`` as one name, which sqlglot reads as a function; each character stays at its place.
-
-    Examples
-    --------
-    >>> with_finals("x - FINAL  LAST(x), RUNNING SUM(x), 'FINAL MAX('")
-    "x - FINAL_LAST (x),         SUM(x), 'FINAL MAX('"
-    """
-
-    def one(found: re.Match[str]) -> str:
-        said, word, blanks, name, opens = found.groups()
-        if said is not None:
-            return str(said)
-        if word.upper() == "RUNNING":
-            return " " * len(word) + blanks + name + opens
-        return f"{word}_{name}" + blanks[1:] + opens
-
-    return FINALS.sub(one, text)
-
-
-def place_of(node: Any) -> int:
-    """Return where a node begins in the text; the least place of what is below it."""
-    return min((each.meta["start"] for each in node.walk() if "start" in each.meta), default=0)
 
 
 class Reader:
@@ -127,19 +104,64 @@ class Reader:
         self._scope = scope
 
     def value(self, node: Any) -> Expr:
-        """Return the expression of a node. Raises `RefusedError`."""
+        """Return the expression of a node that `check` has let through. Raises `RefusedError`."""
         kind = type(node).__name__
+        if kind in ROWS and node.this is None:
+            raise self._refused(node, f"expected one column in {kind.upper()} but got {self._said(node)}")
         found = getattr(self, f"_{kind.lower()}", None)
         if found is not None:
             result: Expr = found(node)
             return result
         if kind in COMPARE:
-            return Compare(COMPARE[kind], self.value(node.this), self.value(node.expression))
+            return self._compared(node, COMPARE[kind], self.value(node.this), self.value(node.expression))
         if kind in ARITHMETIC:
-            return Binary(ARITHMETIC[kind], self.value(node.this), self.value(node.expression))
-        if kind in OVER:
-            return self._aggregate(node, OVER[kind])
-        raise self._refused(node, f"expected an expression over rows but got {node.sql()!r}; {FUNCTIONS}")
+            return Binary(ARITHMETIC[kind], *self._numbers(node))
+        return self._aggregate(node, OVER[kind])
+
+    def condition(self, node: Any) -> Expr:
+        """Return the expression of a node that is true, false or unknown. Raises `RefusedError`."""
+        return self._of_kind(node, lambda kind: kind in (None, NULL, bool), "a condition", "; write a comparison")
+
+    # -- types -----------------------------------------------------------------------------------------------------------------
+
+    def _kind(self, expr: Expr) -> Kind:
+        return kind_of(expr, self._scope.kinds)
+
+    def _of_kind(self, node: Any, fits: Callable[[Kind], bool], wanted: str, way: str = "") -> Expr:
+        found = self.value(node)
+        kind = self._kind(found)
+        if kind is not None and not fits(kind):
+            raise self._refused(node, f"expected {wanted} but got {self._said(node)}, {CALLED[kind]}{way}")
+        return found
+
+    def _number(self, node: Any) -> Expr:
+        return self._of_kind(node, is_number, "a number")
+
+    def _numbers(self, node: Any) -> tuple[Expr, Expr]:
+        two = self.value(node.this), self.value(node.expression)
+        return two if all(is_number(self._kind(each)) for each in two) else self._clash(node, "numbers", *two)
+
+    def _compared(self, node: Any, op: str, left: Expr, right: Expr) -> Expr:
+        return Compare(op, *self._alike(node, left, right))
+
+    def _alike(self, node: Any, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+        if alike(self._kind(left), self._kind(right)):
+            return left, right
+        return self._clash(node, "values that can be compared", left, right)
+
+    def _either(self, node: Any, values: list[Expr]) -> None:
+        """Refuse values of which one is taken, if their types differ."""
+        for left, right in itertools.pairwise(values):
+            if not alike(self._kind(left), self._kind(right)):
+                self._clash(node, "values of one type", left, right)
+
+    def _clash(self, node: Any, wanted: str, left: Expr, right: Expr) -> NoReturn:
+        kinds = [CALLED.get(kind, "a value") if (kind := self._kind(each)) else "a value" for each in (left, right)]
+        raise self._refused(node, f"expected {wanted} but got {self._said(node)}, of {kinds[0]} and {kinds[1]}")
+
+    def _said(self, node: Any) -> str:
+        """Return a node as it was written, in quotes."""
+        return repr(self._scope.text.quoted(node))
 
     # -- plain values ----------------------------------------------------------------------------------------------------------
 
@@ -159,45 +181,48 @@ class Reader:
         return Const(bool(node.this))
 
     def _neg(self, node: Any) -> Expr:
-        inner = self.value(node.this)
+        inner = self._number(node.this)
         if isinstance(inner, Const) and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
             return Const(-inner.value)
         return Unary("-", inner)
 
     def _and(self, node: Any) -> Expr:
-        return conjunction([self.value(each) for each in (node.this, node.expression)])
+        return conjunction([self.condition(each) for each in node.flatten(unnest=False)])
 
     def _or(self, node: Any) -> Expr:
-        return disjunction([self.value(each) for each in (node.this, node.expression)])
+        return disjunction([self.condition(each) for each in node.flatten(unnest=False)])
 
     def _not(self, node: Any) -> Expr:
-        return Not(self.value(node.this))
+        return Not(self.condition(node.this))
 
     def _is(self, node: Any) -> Expr:
         right = type(node.expression).__name__
         if right == "Null":
             return IsNone(self.value(node.this))
         if right == "Boolean":
-            truth = self.value(node.this)
+            truth = self.condition(node.this)
             other = truth if node.expression.this else Not(truth)
             return If(other, Const(True), Const(False))
-        raise self._refused(node, f"expected IS NULL, IS TRUE or IS FALSE but got {node.sql()!r}")
+        raise self._refused(node, f"expected IS NULL, IS TRUE or IS FALSE but got {self._said(node)}")
 
     def _between(self, node: Any) -> Expr:
         x = self.value(node.this)
-        return conjunction([Compare(">=", x, self.value(node.args["low"])), Compare("<=", x, self.value(node.args["high"]))])
+        low, high = self.value(node.args["low"]), self.value(node.args["high"])
+        return conjunction([self._compared(node, ">=", x, low), self._compared(node, "<=", x, high)])
 
     def _in(self, node: Any) -> Expr:
-        items = [self.value(each) for each in node.expressions]
+        x, items = self.value(node.this), [self.value(each) for each in node.expressions]
         if not items or not all(isinstance(each, Const) and each.value is not None for each in items):
-            raise self._refused(node, f"expected constants behind IN but got {node.sql()!r}; write x = .. OR x = ..")
-        return In(self.value(node.this), tuple(each for each in items if isinstance(each, Const)))
+            raise self._refused(node, f"expected constants behind IN but got {self._said(node)}; write x = .. OR x = ..")
+        for each in items:
+            self._alike(node, x, each)
+        return In(x, tuple(each for each in items if isinstance(each, Const)))
 
     def _like(self, node: Any) -> Expr:
         pattern = node.expression
         if type(pattern).__name__ != "Literal" or not pattern.is_string:
-            raise self._refused(node, f"expected a text behind LIKE but got {pattern.sql()!r}")
-        text, x = str(pattern.this), self.value(node.this)
+            raise self._refused(node, f"expected a text behind LIKE but got {self._said(pattern)}")
+        text, x = str(pattern.this), self._of_kind(node.this, lambda kind: kind in (NULL, str), "a text before LIKE")
         inner = text.strip("%")
         if "%" in inner or "_" in text or not inner:
             raise self._refused(node, f"expected 'text%', '%text', '%text%' or 'text' behind LIKE but got {text!r}")
@@ -207,44 +232,52 @@ class Reader:
         return Text(method, x, (Const(inner),))
 
     def _div(self, node: Any) -> Expr:
-        left, right = self.value(node.this), self.value(node.expression)
-        if self._whole(left) and self._whole(right):
+        left, right = self._numbers(node)
+        if self._kind(left) is self._kind(right) is int:
             raise self._refused(
                 node,
-                f"expected a division of floats but got one of ints, which SQL cuts off: {node.sql()!r}; write one as 2.0, or CAST",
+                f"expected a division of floats but got one of ints, which SQL cuts off: {self._said(node)}; write one as 2.0, or "
+                f"CAST",
             )
         return Binary("/", left, right)
 
     def _mod(self, node: Any) -> Expr:
-        left, right = self.value(node.this), self.value(node.expression)
+        left, right = self._numbers(node)
         if not (isinstance(right, Const) and isinstance(right.value, int) and right.value > 0):
-            raise self._refused(node, f"expected a modulus that is a whole number above 0 but got {node.expression.sql()!r}")
+            raise self._refused(node, f"expected a modulus that is a whole number above 0 but got {self._said(node.expression)}")
         below = Unary("-", Binary("%", Unary("-", left), right))  # SQL's sign is that of the dividend
         return If(Compare("<", left, Const(0)), below, Binary("%", left, right))
 
     def _abs(self, node: Any) -> Expr:
-        return Call("abs", (self.value(node.this),))
+        return Call("abs", (self._number(node.this),))
 
     def _coalesce(self, node: Any) -> Expr:
-        *before, last = [self.value(each) for each in (node.this, *node.expressions)]
+        *before, last = values = [self.value(each) for each in (node.this, *node.expressions)]
+        self._either(node, values)
         for each in reversed(before):
             last = If(IsNone(each), last, each)
         return last
 
     def _case(self, node: Any) -> Expr:
         found: Expr = Const(None) if node.args.get("default") is None else self.value(node.args["default"])
+        values = [found]
         for each in reversed(node.args["ifs"]):
-            test = self.value(each.this)
-            if node.this is not None:
-                test = Compare("==", self.value(node.this), test)
-            found = If(test, self.value(each.args["true"]), found)
+            if node.this is None:
+                test = self.condition(each.this)
+            else:
+                test = self._compared(node, "==", self.value(node.this), self.value(each.this))
+            values.append(self.value(each.args["true"]))
+            found = If(test, values[-1], found)
+        self._either(node, values)
         return found
 
     def _cast(self, node: Any) -> Expr:
         kind = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
         if kind in FLOATS or kind in INTS:
             return Call("float" if kind in FLOATS else "int", (self.value(node.this),))
-        raise self._refused(node, f"expected CAST to a number but got {node.sql()!r}; text and times are compared as they are")
+        raise self._refused(
+            node, f"expected CAST to DOUBLE or INT but got {self._said(node)}; text and times are compared as they are"
+        )
 
     def _interval(self, node: Any) -> Expr:
         number = str(node.this.this) if node.this is not None else ""
@@ -253,8 +286,8 @@ class Reader:
         if unit is None and len(parts) == 2:
             number, unit = parts
         if unit is None:
-            raise self._refused(node, f"expected INTERVAL 'n' UNIT but got {node.sql()!r}")
-        return Const(ticks([(number, unit)], self._scope.tick, QueryError))
+            raise self._refused(node, f"expected INTERVAL 'n' UNIT but got {self._said(node)}")
+        return Ticks(ticks([(number, unit)], self._scope.tick, QueryError))
 
     # -- rows ------------------------------------------------------------------------------------------------------------------
 
@@ -277,7 +310,7 @@ class Reader:
         column, back = self._navigated(node)
         if back:
             raise self._refused(
-                node, f"expected FIRST(x) but got {node.sql()!r}: of the rows behind the first only LAST counts back"
+                node, f"expected FIRST(x) but got {self._said(node)}; give that row a variable of its own, as b in PATTERN (a b c+)"
             )
         variable, field = self._parts(column)
         if self._scope.defines is None:
@@ -297,68 +330,55 @@ class Reader:
 
     def _anonymous(self, node: Any) -> Expr:
         name = str(node.this).upper()
-        if name in ("PREV", "LAG") and self._scope.defines is not None:
+        if name == "PREV" and self._scope.defines is not None:
             return self._previous(node)
-        if name.startswith("FINAL_"):
-            return self._finally(node, name.removeprefix("FINAL_"))
+        if (plain := running(node)) is not None:
+            return self._finally(node, plain)
         if name == "CLASSIFIER" and not node.expressions:
             return Classifier() if self._scope.defines is None else Const(self._scope.defines)
-        if name in ("LAST", "FIRST"):
-            raise self._refused(node, f"expected a column in {name} but got {node.sql()!r}")
         why = {
             "NEXT": "what comes next is not known when a row comes; define the next variable instead",
             "MATCH_NUMBER": "a late row would number all later matches anew; number them where you read them",
-            "PREV": "in MEASURES write LAST(V.x, k)",
+            "PREV": f"{OF_ITS_OWN}, and show its column",
         }.get(name, FUNCTIONS)
-        raise self._refused(node, f"expected an expression over rows but got {node.sql()!r}; {why}")
+        raise self._refused(node, f"expected an expression over rows but got {self._said(node)}; {why}")
 
-    def _finally(self, node: Any, name: str) -> Expr:
+    def _finally(self, node: Any, plain: Any) -> Expr:
         """Return a value as it is at the end of the match: in one row per match all are."""
-        from sqlglot import exp
-
         if self._scope.defines is not None:
-            raise self._refused(node, f"expected what is known when a row comes in DEFINE but got {node.sql()!r}")
-        first, *offset = node.expressions or [None]
-        if first is None or offset[1:] or (offset and name not in ("FIRST", "LAST")):
-            raise self._refused(node, f"expected one column in {name} but got {node.sql()!r}")
-        found = self.value(getattr(exp, name.title())(this=first, **({"expression": offset[0]} if offset else {})))
+            raise self._refused(node, f"expected what is known when a row comes in DEFINE but got {self._said(node)}")
+        found = self.value(plain)
         return Final(found) if self._scope.every and not isinstance(found, Const) else found
 
     def _previous(self, node: Any) -> Expr:
         if not 1 <= len(node.expressions) <= 2:
-            raise self._refused(node, f"expected PREV(x) or PREV(x, k) but got {node.sql()!r}")
+            raise self._refused(node, f"expected PREV(x) or PREV(x, k) but got {self._said(node)}")
         column, *offset = node.expressions
         back = self._offset(offset[0]) if offset else 1
         variable, field = self._parts(column)
         here = self._scope.defines
         assert here is not None
         if variable and self._variable(variable, node).members != {here}:
-            raise self._refused(node, f"expected PREV of the row at hand but got {node.sql()!r}; write LAST({column.sql()})")
+            raise self._refused(node, f"expected PREV of a row of {here} but got {self._said(node)}; {OF_ITS_OWN}, and name that")
         if back == 0:
             return Field("e", field)
         if self._scope.variables[here].least < back:
             raise self._refused(
                 node,
-                f"expected {here} to be preceded by {back} row{'s' * (back > 1)} of the match but got {node.sql()!r}: a match does "
-                f"not see the rows before it; let the pattern begin with a variable without DEFINE",
+                f"expected {here} to be preceded by {back} row{'s' * (back > 1)} of the match but got {self._said(node)}: a match "
+                f"does not see the rows before it; let the pattern begin with a variable without DEFINE",
             )
         return Ref("", "last", field, back - 1)
 
     def _aggregate(self, node: Any, function: str) -> Expr:
         if type(node.this).__name__ == "Star" and function == "count":
             return Aggregate("", "count", None, self._scope.defines is not None)
-        if type(node.this).__name__ == "Distinct":
-            raise self._refused(node, f"expected an aggregate of all rows but got {node.sql()!r}; DISTINCT needs all of them kept")
-        if type(node.this).__name__ != "Column":
-            raise self._refused(
-                node, f"expected a column in {function.upper()} but got {node.sql()!r}; add a field to the event for it"
-            )
         if type(node.this.this).__name__ == "Star":
             variable = self._name(node.this.table, node)
             return Aggregate(variable, "count", None, self._counts_now(variable, node))
         variable, field = self._parts(node.this)
         if function != "count" and self._scope.kinds[field] not in (int, float):
-            raise self._refused(node, f"expected a field of numbers in {function.upper()} but got {node.sql()!r}")
+            raise self._refused(node, f"expected a field of numbers in {function.upper()} but got {self._said(node)}")
         return Aggregate(variable, function, field, self._counts_now(variable, node))
 
     def _counts_now(self, variable: str, node: Any) -> bool:
@@ -371,22 +391,20 @@ class Reader:
         """Return the column in LAST or FIRST, or one without; and the offset."""
         if type(node).__name__ == "Column":
             return node, 0
-        if type(node.this).__name__ != "Column":
-            raise self._refused(node, f"expected a column in {type(node).__name__.upper()} but got {node.sql()!r}")
         offset = node.args.get("expression")
         return node.this, 0 if offset is None else self._offset(offset)
 
     def _offset(self, node: Any) -> int:
         if type(node).__name__ != "Literal" or not str(node.this).isdigit() or int(node.this) > 64:
-            raise self._refused(node, f"expected an offset from 0 to 64 but got {node.sql()!r}")
+            raise self._refused(node, f"expected an offset from 0 to 64 but got {self._said(node)}")
         return int(node.this)
 
     def _parts(self, column: Any) -> tuple[str, str]:
         """Return variable ("": none is named) and field of a column."""
-        if type(column).__name__ != "Column" or column.args.get("db") is not None:
-            raise self._refused(column, f"expected a column, x or V.x, but got {column.sql()!r}")
+        if type(column).__name__ != "Column":
+            raise self._refused(column, f"expected a column, x or V.x, but got {self._said(column)}")
         variable = self._name(column.table, column) if column.table else ""
-        return variable, self._scope.column(column.name, place_of(column))
+        return variable, self._scope.column(column)
 
     def _name(self, written: str, node: Any) -> str:
         found = self._scope.named(written)
@@ -398,27 +416,8 @@ class Reader:
     def _variable(self, name: str, node: Any) -> Variable:
         return self._scope.variables[name]
 
-    def _whole(self, expr: Expr) -> bool:
-        """Return whether a value is an int."""
-        match expr:
-            case Const(value):
-                return isinstance(value, int) and not isinstance(value, bool)
-            case Field(_, name) | Ref(_, _, name):
-                return self._scope.kinds.get(name) is int
-            case Aggregate(_, function, field):
-                return function == "count" or (function != "avg" and field is not None and self._scope.kinds.get(field) is int)
-            case Binary(op, left, right):
-                return op != "/" and self._whole(left) and self._whole(right)
-            case Unary(_, x):
-                return self._whole(x)
-            case If(_, then, other):
-                return self._whole(then) and self._whole(other)
-            case Call(name, items):
-                return name in ("int", "len") or (name == "abs" and self._whole(items[0]))
-        return False
-
     def _refused(self, node: Any, message: str) -> RefusedError:
-        return RefusedError(message, place_of(node))
+        return RefusedError(message, self._scope.text.place(node))
 
 
 def conjuncts_of(expr: Expr) -> tuple[Expr, ...]:

@@ -1,4 +1,4 @@
-"""SQL's MATCH_RECOGNIZE -> tree. sqlglot reads the clauses, `row_pattern` the PATTERN; WITHIN and SUBSET are cut out before.
+"""SQL's MATCH_RECOGNIZE -> tree. sqlglot reads the clauses, `row_pattern` the PATTERN; AFTER MATCH, WITHIN, SUBSET are cut out.
 
     SELECT * FROM ticks MATCH_RECOGNIZE (
       PARTITION BY symbol ORDER BY at
@@ -12,6 +12,8 @@ Untrusted text: its length is bounded, nothing in it is evaluated. Source: ISO/I
 
 from __future__ import annotations
 
+import functools
+import logging
 import re
 from typing import Any
 
@@ -21,18 +23,41 @@ from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import Component, Pattern, Tree
 from afa.language.row_pattern import read_pattern
 from afa.language.row_places import least_of, places_of, times_of, with_components
-from afa.language.sase_grammar import LONGEST, RefusedError, query_error
-from afa.language.sql_expressions import Reader, Scope, Variable, conjuncts_of, place_of, with_finals
+from afa.language.sase_grammar import RefusedError, query_error
+from afa.language.sql_expressions import Reader, Scope, Variable, conjuncts_of
+from afa.language.sql_nodes import check
+from afa.language.sql_text import DIALECT, SqlText
 from afa.language.terms import Ref
 from afa.language.three_values import FALSE, TRUE
 from afa.schema import Schema
 from punctuation.durations import ticks
 
-DIALECT = "snowflake"
-"""Of sqlglot's dialects the one that reads the most forms of MATCH_RECOGNIZE."""
+LOGGER = logging.getLogger("afa.language")
 SKIPS = re.compile(
-    r"AFTER\s+MATCH\s+SKIP\s+(?:(PAST\s+LAST\s+ROW)|(?:TO\s+(NEXT\s+ROW|(FIRST|LAST)\s+(\S+)|(\S+))))$", re.IGNORECASE
+    r"AFTER\s+MATCH\s+SKIP\s+(?:(PAST\s+LAST\s+ROW)|TO\s+(?:(NEXT\s+ROW)|(?:(FIRST|LAST)\s+)?(\w+|\"[^\"]*\")))$", re.IGNORECASE
 )
+SKIP = re.compile(r"\bAFTER\s+MATCH\b.*?(?=\s*\bPATTERN\b)", re.IGNORECASE | re.DOTALL)
+WITHIN = re.compile(r"\bWITHIN\s+(INTERVAL\s*'([^']*)'\s*([A-Za-z]+)?|(\d+))(?=\s*(?:\)|SUBSET\b|DEFINE\b))", re.IGNORECASE)
+NAME = r'(?:\w+|"[^"]*")'
+SUBSET = re.compile(rf"\bSUBSET\b((?:\s*{NAME}\s*=\s*\([^()]*\)\s*,?)+)(?=\s*(?:WITHIN\b|DEFINE\b|\)))", re.IGNORECASE)
+PATTERN = re.compile(r"\bPATTERN\s*\(", re.IGNORECASE)
+SORTED = (
+    "ORDER BY behind MATCH_RECOGNIZE is not applied: matches leave in the order of the times at which they are complete; sort what "
+    "comes out"
+)
+CLAUSES = (
+    "the clauses come in this order, each once: PARTITION BY, ORDER BY, MEASURES, ONE ROW or ALL ROWS PER MATCH, AFTER MATCH SKIP, "
+    "PATTERN, WITHIN, SUBSET, DEFINE"
+)
+WAYS = {
+    r"XOR$": "write (x OR y) AND NOT (x AND y) for x XOR y",
+    r"`\w*$": 'put names in double quotes, "name", not in backticks',
+    r"RUNNING\s+\w+$|FINAL\s+\w+$": "RUNNING and FINAL stand before FIRST, LAST, SUM, AVG, MIN, MAX and COUNT",
+    r"\bMATCH_RECOGNIZE\b.*\bMATCH_RECOGNIZE$": "write one MATCH_RECOGNIZE",
+    r"\bDEFINE\b.*$": "a condition is v AS .., of comparisons, AND, OR, NOT",
+    r"MEASURES\b.*\b(PATTERN\s*\(|(ONE|ALL)\s+ROWS?|DEFINE)$": "give each value of MEASURES a name, AS name",
+}
+"""Where the text before what can't be read, and that word, end so: the way out."""
 
 
 def read(text: str, event: type, *, tick: str | None = None, order: str | None = None) -> Tree:
@@ -70,22 +95,27 @@ def read(text: str, event: type, *, tick: str | None = None, order: str | None =
         return _Text(text, Schema.of(event, "event"), tick, order).tree()
     except RefusedError as refused:
         raise query_error(text, refused) from None
+    except RecursionError:
+        deep = RefusedError("expected less nesting; split the condition over several variables", 0)
+        raise query_error(text, deep) from None
 
 
 class _Text:
     """One query."""
 
     def __init__(self, text: str, schema: Schema, tick: str | None, order: str | None) -> None:
-        if len(text) > LONGEST:
-            raise RefusedError(f"expected at most {LONGEST} characters but got {len(text)}; split the query", 0)
-        self._text, self._schema, self._tick, self._order = text, schema, tick, order
+        self._schema, self._tick, self._order = schema, tick, order
+        self._text = SqlText(text)
         self._kinds = {field.name: field.type for field in schema.fields}
         self._required = frozenset(field.name for field in schema.fields if not field.optional)
-        self._cut = with_finals(text)
         self._window: int | None = None
+        self._bare = True
         self._subsets: list[tuple[str, int, list[tuple[str, int]]]] = []
+        self._skipping = ("AFTER MATCH SKIP PAST LAST ROW", 0)
+        self._tables: set[str] = set()
         self._le = ""
         self._time: str | None = None
+        self._quoted: dict[str, str] = {}
         self._order_column: str | None = None
         self._names: dict[str, str] = {}
         self._variables: dict[str, Variable] = {}
@@ -94,7 +124,7 @@ class _Text:
         """Return the tree."""
         self._cut_out()
         select, clauses = self._parsed()
-        key = tuple(self._column(each.name, place_of(each)) for each in clauses.args.get("partition_by") or ())
+        key = tuple(self._of_table(each) for each in clauses.args.get("partition_by") or ())
         order = self._order_column = self._ordered(clauses.args.get("order"))
         every = self._every_row(clauses.args.get("rows"))
         hidden: list[int] = []
@@ -104,7 +134,7 @@ class _Text:
         pattern = self._defined(pattern, clauses.args.get("define") or ())
         measures = self._measures(clauses.args.get("measures") or (), every)
         returns = self._returns(select, measures, key, every)
-        skip = self._skip(clauses.args.get("after"), pattern)
+        notes = self._noted(select.args.get("order"), {*dict(returns), *measures, *key, "le", self._le})
         return Tree(
             pattern,
             self._schema.cls,
@@ -116,9 +146,12 @@ class _Text:
             payload="Row" if every else "Match",
             subsets=subsets,
             time=self._time,
-            skip=skip,
+            skip=self._skip(),
             rows=tuple(hidden) if every else None,
+            bare=self._bare,
             ties=False,
+            ordered=self._le,
+            notes=notes,
         )
 
     def _every_row(self, clause: Any) -> bool:
@@ -131,24 +164,37 @@ class _Text:
         raise RefusedError(
             f"expected ONE ROW PER MATCH or ALL ROWS PER MATCH but got {rows}; rows of no match are those of the input that are "
             f"none of the output",
-            self._found(rows[:3]),
+            self._text.found(rows[:3]),
         )
 
     # -- the frame -------------------------------------------------------------------------------------------------------------
 
     def _cut_out(self) -> None:
-        """Read WITHIN and SUBSET, which sqlglot does not know, and put blanks in their place."""
-        within = re.search(r"\bWITHIN\b\s*(INTERVAL\s*'([^']*)'\s*([A-Za-z]+)?|(\d+))", self._cut, re.IGNORECASE)
-        if within:
-            self._window = self._duration(within)
-            self._blank(within.start(), within.end())
-        subset = re.search(r"\bSUBSET\b((?:\s*\w+\s*=\s*\([^()]*\)\s*,?)+)(?=\s*(?:DEFINE\b|\)))", self._cut, re.IGNORECASE)
-        if subset:
-            for each in re.finditer(r"(\w+)\s*=\s*\(([^()]*)\)", subset[1]):
-                base = subset.start(1)
-                members = [(m[0], base + each.start(2) + m.start()) for m in re.finditer(r"\w+", each[2])]
-                self._subsets.append((each[1], base + each.start(1), members))
-            self._blank(subset.start(), subset.end())
+        """Read AFTER MATCH, WITHIN and SUBSET, which sqlglot does not know, or not all of, and put blanks in their place."""
+        for clause, read_it in ((SKIP, self._skip_said), (WITHIN, self._within), (SUBSET, self._subsets_said)):
+            found = clause.search(self._text.bare)
+            if found:
+                read_it(found)
+                self._text.blank(*found.span())
+        left = re.search(
+            r"\bWITHIN\s+(INTERVAL\b[^),]*|\d[^),]*?)(?=\s*(?:\)|,|SUBSET\b|DEFINE\b))", self._text.bare, re.IGNORECASE
+        )
+        if left:
+            said = " ".join(self._text.text[left.start() : left.end()].split())
+            raise RefusedError(f"expected WITHIN INTERVAL 'n' UNIT or WITHIN n but got {said!r}", left.start())
+
+    def _skip_said(self, found: re.Match[str]) -> None:
+        self._skipping = (" ".join(self._text.cut[found.start() : found.end()].split()), found.start())
+
+    def _subsets_said(self, found: re.Match[str]) -> None:
+        for each in re.finditer(rf"({NAME})\s*=\s*\(([^()]*)\)", self._text.cut[found.start(1) : found.end(1)]):
+            base = found.start(1)
+            members = [(m[0], base + each.start(2) + m.start()) for m in re.finditer(NAME, each[2])]
+            self._subsets.append((each[1], base + each.start(1), members))
+
+    def _within(self, found: re.Match[str]) -> None:
+        said = WITHIN.match(self._text.cut, found.start()) or found
+        self._window, self._bare = self._duration(said), bool(said[4])
 
     def _duration(self, within: re.Match[str]) -> int:
         try:
@@ -163,71 +209,82 @@ class _Text:
         except QueryError as error:
             raise RefusedError(str(error), within.start(1)) from None
 
-    def _blank(self, begin: int, end: int) -> None:
-        blank = "".join(c if c == "\n" else " " for c in self._cut[begin:end])
-        self._cut = self._cut[:begin] + blank + self._cut[end:]
-
     def _parsed(self) -> tuple[Any, Any]:
         import sqlglot
         from sqlglot import exp
         from sqlglot.errors import SqlglotError
 
         try:
-            trees = sqlglot.parse(self._cut, dialect=DIALECT)
+            trees = [each for each in sqlglot.parse(self._text.cut, dialect=DIALECT) if each is not None]
         except (SqlglotError, ValueError) as error:  # of an empty PATTERN it makes a ValueError
-            told = (getattr(error, "errors", None) or [{}])[0]
-            what = re.sub(r"<Token .*?text: ([^,]*),.*?>", r"'\1'", str(told.get("description") or str(error).split("\n")[0]))
-            raise RefusedError(f"expected SQL but got what can't be read: {what}", self._at(told)) from None
-        except RecursionError:
-            raise RefusedError("expected less nesting; split the condition over several variables", 0) from None
+            raise self._unread((getattr(error, "errors", None) or [{}])[0]) from None
         if len(trees) != 1 or not isinstance(trees[0], exp.Select):
             raise RefusedError("expected one SELECT .. FROM .. MATCH_RECOGNIZE (..) but got another statement", 0)
-        clauses = list(trees[0].find_all(exp.MatchRecognize))
-        if len(clauses) != 1:
-            raise RefusedError(
-                f"expected one MATCH_RECOGNIZE but got {len(clauses) or 'none'}; write SELECT * FROM name MATCH_RECOGNIZE (..)",
-                0,
-            )
-        for clause in ("where", "group", "having", "joins", "limit", "order", "distinct", "with_", "qualify", "laterals"):
-            if trees[0].args.get(clause):
-                raise RefusedError(
-                    f"expected SELECT .. FROM name MATCH_RECOGNIZE (..) alone but got {clause.upper()} beside it; filter "
-                    f"rows before they come, or matches when they leave",
-                    0,
-                )
-        return trees[0], clauses[0]
+        if not trees[0].find(exp.MatchRecognize):
+            raise RefusedError("expected one MATCH_RECOGNIZE but got none; write SELECT * FROM name MATCH_RECOGNIZE (..)", 0)
+        if not trees[0].args.get("from_"):
+            raise RefusedError("expected the name of a table in FROM but got none", 0)
+        check(trees[0], self._text)
+        table, clauses = trees[0].args["from_"].this, trees[0].args["match"]
+        self._tables = {table.name.lower(), table.alias_or_name.lower()}
+        return trees[0], clauses
+
+    def _unread(self, told: dict[str, Any]) -> RefusedError:
+        """Return the error for what sqlglot can't read, with the way out that is known."""
+        word, place = str(told.get("highlight") or ""), self._at(told)
+        before = self._text.bare[: place + len(word)]
+        way = next((way for form, way in WAYS.items() if re.search(form, before, re.IGNORECASE | re.DOTALL)), CLAUSES)
+        variables = set(re.findall(r"\w+", self._text.within(PATTERN).lower()))
+        near = [self._text.text[begin:end] for begin, end, kind in self._text.words if end <= place + len(word) and kind != "VAR"]
+        for name in near[-2:]:
+            if name.lower() in variables:
+                way = f'{name!r} is a word of SQL: write it "{name}" wherever it stands'
+        return RefusedError(f"expected SQL but got what can't be read at {repr(word) if word else 'the end'}; {way}", place)
 
     def _at(self, told: dict[str, Any]) -> int:
         line, column = told.get("line") or 1, told.get("col") or 1
         begin = 0
         for _ in range(line - 1):
-            begin = self._cut.find("\n", begin) + 1
+            begin = self._text.cut.find("\n", begin) + 1
         return max(begin + column - 1 - len(str(told.get("highlight") or " ")) + 1, 0)
-
-    def _found(self, word: str) -> int:
-        found = re.search(rf"\b{re.escape(word)}", self._text, re.IGNORECASE)
-        return found.start() if found else 0
 
     def _ordered(self, clause: Any) -> str | None:
         columns = clause.expressions if clause is not None else []
         if not 1 <= len(columns) <= 2:
             raise RefusedError(
                 f"expected a time in ORDER BY, and perhaps a column that orders rows of one instant, but got {len(columns)}",
-                self._found("ORDER BY") if columns else self._found("MATCH_RECOGNIZE"),
+                self._text.found("ORDER BY") if columns else self._text.found("MATCH_RECOGNIZE"),
             )
-        for each in columns:
-            if each.args.get("desc") or type(each.this).__name__ != "Column":
-                raise RefusedError(f"expected a column, ascending, but got {each.sql()!r}", place_of(each))
-        self._le = columns[0].this.name.lower()
+        self._le, instant = columns[0].this.name.lower(), self._schema.instant
+        self._of_input(columns[0].this)
         self._time = next((name for name in self._kinds if name.lower() == self._le), None)
+        if self._le != "le" and instant not in (None, self._time):
+            raise self._refused(columns[0], f"expected the time, {instant}, in ORDER BY but got {self._said(columns[0])}")
+        if self._time is not None and self._kinds[self._time] not in (int, None):
+            raise self._refused(
+                columns[0], f"expected a column of times in ORDER BY but got {self._said(columns[0])}, which holds none"
+            )
         if len(columns) == 1:
             return self._order
-        return self._column(columns[1].this.name, place_of(columns[1]))
+        return self._of_table(columns[1].this)
 
-    def _column(self, written: str, place: int) -> str:
+    def _of_input(self, column: Any, where: str = "") -> None:
+        """Refuse a column of another table."""
+        if type(column).__name__ == "Column" and column.table and column.table.lower() not in self._tables:
+            raise self._refused(
+                column, f"expected a column of {' or '.join(sorted(self._tables))}{where} but got {self._said(column)}"
+            )
+
+    def _of_table(self, column: Any) -> str:
+        """Return the field that a column of the table means."""
+        self._of_input(column)
+        return self._column(column)
+
+    def _column(self, column: Any) -> str:
         """Return the field that a column means."""
+        written = column.name
         if written in self._kinds:
-            return written
+            return str(written)
         found = [name for name in self._kinds if name.lower().rstrip("_") == written.lower()]
         if len(found) == 1:
             return found[0]
@@ -235,16 +292,22 @@ class _Text:
             way = f"a field {written} of {self._schema.cls.__name__}, annotated afa.Instant, makes the time a value"
         else:
             way = f"its fields: {', '.join(self._kinds)}"
-        raise RefusedError(f"expected a field of {self._schema.cls.__name__} but got {written!r}; {way}", place)
+        raise self._refused(column, f"expected a field of {self._schema.cls.__name__} but got {written!r}; {way}")
+
+    def _refused(self, node: Any, message: str) -> RefusedError:
+        return RefusedError(message, self._text.place(node))
+
+    def _said(self, node: Any) -> str:
+        return repr(self._text.quoted(node))
 
     # -- the pattern -----------------------------------------------------------------------------------------------------------
 
     def _pattern(self, clause: Any, hidden: list[int]) -> Pattern:
         if clause is None:
-            raise RefusedError("expected PATTERN (..) but got none", self._found("MATCH_RECOGNIZE"))
+            raise RefusedError("expected PATTERN (..) but got none", self._text.found("MATCH_RECOGNIZE"))
         text = str(clause.this)
-        begin = re.search(r"\bPATTERN\s*\(", self._cut, re.IGNORECASE)
-        base = self._cut.find(text, begin.end()) if begin else 0
+        begin = PATTERN.search(self._text.bare)
+        base = self._text.cut.find(text, begin.end()) if begin else 0
         try:
             return read_pattern(text, self._name, hidden)
         except RefusedError as refused:
@@ -252,7 +315,17 @@ class _Text:
 
     def _name(self, written: str) -> str:
         """Return the name of a variable: as it is written first."""
-        return self._names.setdefault(written.strip('"').lower(), written.strip('"'))
+        name = written.strip('"')
+        if not name.isidentifier() or name.startswith("_"):
+            raise RefusedError(f"expected a variable of letters, digits and _ (not the first) but got {written}", 0)
+        in_sql = written if written.startswith('"') else f'"{written.upper()}"'  # what a quoted name is compared with
+        if self._quoted.setdefault(name.lower(), in_sql) != in_sql:
+            raise RefusedError(
+                f"expected variables that differ by more than case but got {self._names[name.lower()]} and {written}, two in SQL; "
+                f"quote it everywhere or nowhere",
+                0,
+            )
+        return self._names.setdefault(name.lower(), name)
 
     def _know(self, pattern: Pattern) -> None:
         for name, (least, most) in places_of(pattern).items():
@@ -260,15 +333,15 @@ class _Text:
         if least_of(pattern) == 0:
             raise RefusedError(
                 "expected a pattern of at least one row but got one that no row matches, too; write + for *, or another variable",
-                self._found("PATTERN"),
+                self._text.found("PATTERN"),
             )
 
     def _subset(self, written: str, place: int, members: list[tuple[str, int]]) -> tuple[str, tuple[str, ...]]:
-        known = [self._names.get(member.lower()) for member, _ in members]
+        known = [self._names.get(plain(member)) for member, _ in members]
         for (member, at), name in zip(members, known):
-            if name is None or name not in self._variables or len(self._variables[name].members) > 1:
+            if name is None or self._variables[name].members != {name}:
                 raise RefusedError(f"expected variables of the pattern in SUBSET but got {member!r}", at)
-        if written.lower() in self._names:
+        if plain(written) in self._names:
             raise RefusedError(f"expected a new name for a SUBSET but got {written!r}, which is a variable", place)
         name, names = self._name(written), tuple(name for name in known if name is not None)
         self._variables[name] = Variable(frozenset(names), False, 0, None)
@@ -279,27 +352,22 @@ class _Text:
             found = self._names.get(written.lower())
             return found if found in self._variables else None
 
-        return Reader(Scope(self._variables, named, self._column, self._kinds, self._tick, defines, every))
+        return Reader(Scope(self._variables, named, self._column, self._kinds, self._tick, defines, self._text, every))
 
     def _defined(self, pattern: Pattern, clauses: Any) -> Pattern:
         slots: dict[str, Component] = {}
         for each in clauses:
             written = each.args["alias"].name
             name = self._names.get(written.lower())
-            if name is None or name not in self._variables or len(self._variables[name].members) > 1:
-                raise RefusedError(
-                    f"expected a variable of the pattern in DEFINE but got {written!r}; they are: "
-                    f"{', '.join(n for n, v in self._variables.items() if v.members == {n})}",
-                    place_of(each),
-                )
+            if name is None or self._variables[name].members != {name}:
+                known = ", ".join(n for n, v in self._variables.items() if v.members == {n})
+                raise self._refused(each, f"expected a variable of the pattern in DEFINE but got {written!r}; they are: {known}")
             if name in slots:
-                raise RefusedError(
-                    f"expected one condition of a variable but got a second one of {written!r}; write AND", place_of(each)
-                )
+                raise self._refused(each, f"expected one condition of a variable but got a second one of {written!r}; write AND")
             try:
-                slots[name] = self._component(name, self._scope(name).value(each.this))
+                slots[name] = self._component(name, self._scope(name).condition(each.this))
             except QueryError as error:
-                raise RefusedError(str(error), place_of(each)) from None
+                raise self._refused(each, str(error)) from None
         return with_components(pattern, slots)
 
     def _component(self, name: str, condition: Expr) -> Component:
@@ -325,48 +393,69 @@ class _Text:
 
     def _measures(self, clauses: Any, every: bool) -> dict[str, Expr]:
         reader, found = self._scope(None, every), dict[str, Expr]()
+        columns = {name.lower() for name in self._kinds} if every else set()
         for each in clauses:
             alias = each.this
-            if type(alias).__name__ != "Alias":
-                raise RefusedError(f"expected a name, {alias.sql()} AS name, in MEASURES but got none", place_of(each))
             try:
-                found[alias.alias] = reader.value(alias.this)
+                value = reader.value(alias.this)
             except QueryError as error:
-                raise RefusedError(str(error), place_of(each)) from None
-            if every and str(each.args.get("window_frame") or "").upper() == "FINAL":  # `with_finals` has taken those of functions
-                raise RefusedError(
-                    f"expected FINAL before FIRST, LAST or an aggregate but got FINAL {alias.this.sql()}", place_of(each)
+                raise self._refused(each, str(error)) from None
+            if every and str(each.args.get("window_frame") or "").upper() == "FINAL":  # `SqlText` has taken those of functions
+                raise self._refused(
+                    each, f"expected FINAL before FIRST, LAST or an aggregate but got FINAL {self._text.quoted(alias.this)}"
                 )
-            if every and alias.alias.lower() in {name.lower() for name in self._kinds}:
-                raise RefusedError(f"expected a name that no column has in MEASURES but got {alias.alias!r}", place_of(each))
+            if alias.alias.lower() in columns:
+                raise self._refused(each, f"expected a name that no column has in MEASURES but got {alias.alias!r}")
+            if alias.alias.lower() in {name.lower() for name in found}:
+                raise self._refused(each, f"expected a name once in MEASURES but got {alias.alias!r} a second time")
+            found[alias.alias] = value
         return found
 
     def _returns(self, select: Any, measures: dict[str, Expr], key: tuple[str, ...], every: bool) -> tuple[tuple[str, Expr], ...]:
         """Return what is shown; where it is each row, the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
         first, rest = self._columns(key) if every else ({}, {})
+        self._tables |= {select.args["match"].alias_or_name.lower()} - {""}
         found = {**first, **measures, **rest}
-        if len(select.expressions) == 1 and type(select.expressions[0]).__name__ == "Star":
-            return tuple(found.items())
         shown: list[tuple[str, Expr]] = []
         lower = {name.lower(): name for name in found}
         for each in select.expressions:
-            inner, name = (each.this, each.alias) if type(each).__name__ == "Alias" else (each, each.alias_or_name)
-            if type(inner).__name__ == "Column" and type(inner.this).__name__ == "Star":
+            column = each.this if type(each).__name__ == "Alias" else each
+            self._of_input(column, " in SELECT")
+            if column.is_star:
                 shown += found.items()
                 continue
-            value = lower.get(inner.name.lower()) if type(inner).__name__ == "Column" else None
-            if value is None and type(inner).__name__ == "Column" and inner.name.lower() in {field.lower() for field in key}:
-                continue  # the key comes with each match
-            if value is None and every and type(inner).__name__ == "Column" and inner.name.lower() == self._le:
-                continue  # as the LE of the row
-            if value is None:
-                raise RefusedError(
-                    f"expected * or names of MEASURES{' and columns' * every} in SELECT but got {each.sql()!r}; they are: "
+            asked = column.name.lower()
+            if asked in lower:
+                shown.append((each.alias_or_name, found[lower[asked]]))
+            elif asked not in {field.lower() for field in key} and not (every and asked == self._le):  # which come with each match
+                raise self._refused(
+                    each,
+                    f"expected * or names of MEASURES{' and columns' * every} in SELECT but got {self._said(each)}; they are: "
                     f"{', '.join(found) or 'none'}",
-                    place_of(each),
                 )
-            shown.append((name, found[value]))
+        taken = {"le", "re", "diff", *(name.lower() for name in key)}
+        names = [name.lower() for name, _ in shown]
+        for name, _ in shown:
+            if names.count(name.lower()) > 1:
+                raise self._refused(select, f"expected a name once in SELECT but got {name!r} a second time; say AS another")
+            if name.lower() in taken:
+                raise self._refused(
+                    select,
+                    f"expected a name beside those of each match in SELECT but got {name!r}; they are: {', '.join(sorted(taken))}",
+                )
         return tuple(shown)
+
+    def _noted(self, order: Any, known: set[str]) -> tuple[str, ...]:
+        """Return what is to be said of an order of the answer, which is a set."""
+        if order is None:
+            return ()
+        columns = {name.lower() for name in known}
+        for each in order.expressions:
+            self._of_input(each.this, " in ORDER BY")
+            if type(each.this).__name__ == "Column" and each.this.name.lower() not in columns:
+                raise self._refused(each, f"expected a column of the answer in ORDER BY but got {self._said(each)}")
+        _tell(self._text.text, SORTED)
+        return (SORTED,)
 
     def _columns(self, key: tuple[str, ...]) -> tuple[dict[str, Expr], dict[str, Expr]]:
         """Return the columns of ORDER BY, and all others but the key, which comes with each row."""
@@ -375,23 +464,18 @@ class _Text:
         ordered = [name for name in (self._time, self._order_column) if name is not None]
         return {name: values[name] for name in ordered if name in values}, {n: v for n, v in values.items() if n not in ordered}
 
-    def _skip(self, clause: Any, pattern: Pattern) -> str:
-        if clause is None:
-            return "past last row"
-        text = str(clause.this)
-        found = SKIPS.match(text.strip())
-        place = self._found("AFTER")
+    def _skip(self) -> str:
+        text, place = self._skipping
+        found = SKIPS.match(text)
         if not found:
             raise RefusedError(
-                f"expected AFTER MATCH SKIP PAST LAST ROW, TO NEXT ROW, TO FIRST v or TO LAST v but got {text}", place
+                f"expected AFTER MATCH SKIP PAST LAST ROW, TO NEXT ROW, TO FIRST v, TO LAST v or TO v but got {text!r}", place
             )
-        if found[1]:
-            return "past last row"
-        if re.match(r"NEXT\s", found[2], re.IGNORECASE):
-            return "to next row"
-        which, written = (found[3] or "LAST").lower(), found[4] or found[5]
-        name = self._names.get(written.strip('"').lower())
-        if name is None or name not in self._variables:
+        if found[1] or found[2]:
+            return "past last row" if found[1] else "to next row"
+        which, written = (found[3] or "LAST").lower(), found[4]
+        name = self._names.get(plain(written))
+        if name is None:
             raise RefusedError(f"expected a variable of the pattern in AFTER MATCH SKIP but got {written!r}", place)
         if all(self._variables[each].least == 0 for each in self._variables[name].members) and (
             which == "first" or self._variables[name].one
@@ -402,3 +486,14 @@ class _Text:
                 place,
             )
         return f"to {which} {name}"
+
+
+@functools.lru_cache(64)
+def _tell(text: str, note: str) -> None:
+    """Log a note on a query: once, though `afa run` reads it more than once."""
+    LOGGER.warning(note)
+
+
+def plain(written: str) -> str:
+    """Return the name of a variable as names are compared."""
+    return written.strip('"').lower()

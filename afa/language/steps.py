@@ -129,6 +129,8 @@ class Steps:
         bits = self._preference.bits(step.src.position, step.to)
         if step.dst is None:
             bits += self._preference.bits(step.to, END)
+        if len(bits) > CHOICES:
+            return Const(0)
         if step.src.position < 0:
             return Const(int("1" + bits, 2))
         if not bits:
@@ -162,8 +164,11 @@ class Steps:
         """Return what an event must satisfy to be skipped, as `fence` does. None: none is."""
         if state.skip is None:
             return None
-        asked = [*state.skip.takes, *state.skip.absent]
-        return both([no(true(expr, lambda leaf: self.absent(state, leaf))) for expr in asked])
+        return both([self.not_true(state, expr) for expr in (*state.skip.takes, *state.skip.absent)])
+
+    def not_true(self, state: State, expr: Expr) -> Expr:
+        """Return that a condition is not true of an event that comes in a state."""
+        return no(true(expr, lambda leaf: self.absent(state, leaf)))
 
     def noted(self, state: State, item: Item) -> Expr | None:
         """Return what an item is when an event has been skipped in a state; None: it stays what it is."""

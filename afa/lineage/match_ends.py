@@ -318,7 +318,7 @@ def _ends(held: Held, transitions: Transitions, steps: Sequence[Step]) -> Iterat
         for p in y.partial:
             instants = [(y.le, p)] if y.events else []
             if p.state in transitions.table.timeouts:
-                instants += transitions.fired(p, Rest(y.le, y.le), horizon)
+                instants += transitions.fired(p, Rest.behind(y.le), horizon)
             for t, q in instants:
                 if transitions.final(q.state, t):
                     payload = tuple(held.automaton.match(q.register))

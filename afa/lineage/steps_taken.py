@@ -23,11 +23,11 @@ def derived(transitions: Transitions, q: PMatch, since: int, y: Step, least: int
     """Yield what ``q``, which rests since an instant, becomes by the next step; itself, where it stays as it is."""
     if q.re <= y.le:
         return
-    ready = [q] if q.state not in transitions.table.timeouts else [q, *transitions.fired_values(q, Rest(since, since), y.le)]
+    ready = [q] if q.state not in transitions.table.timeouts else [q, *transitions.fired_values(q, Rest.behind(since), y.le)]
     for source in ready:
         yield from _consumed(transitions, source, q.re, y, least)
         for passed in transitions.passed(source, y.le, y.events) if transitions.table.skips else ():
-            yield from ((None, p) for p in transitions.closure(passed, y.le))
+            yield from ((None, p) for p in transitions.closure_passed(source, passed, y.le))
 
 
 def _consumed(transitions: Transitions, source: PMatch, m: int | None, y: Step, least: int | None) -> Iterator[Taken]:
@@ -42,4 +42,4 @@ def _consumed(transitions: Transitions, source: PMatch, m: int | None, y: Step, 
             if register is not None:
                 pick = None if component is None else Pick(component, payload, re)
                 made = PMatch(source.start, re if m is None else min(m, re), arc.dst, register)
-                yield from ((pick, p) for p in transitions.closure(made, y.le))
+                yield from ((pick, p) for p in transitions.closure(made, y.le, transitions.table.timeouts))

@@ -21,5 +21,10 @@ class PMatch(NamedTuple):
 class Rest(NamedTuple):
     """The instants from which the partial matches of a list wait for the next step. Time-outs count from there."""
 
-    le: int  # of the step whose event they consumed last
-    since: int  # ``le``, or the punctuation that made the step a cover: the list holds what time-outs before it have made
+    le: int  # of the step at which they stand
+    since: int  # behind ``le``, or from the punctuation that made the step a cover: what fires before stands in the list
+
+    @classmethod
+    def behind(cls, le: int) -> Rest:
+        """Return since when the list of a step waits: the time-outs that its events let fire at once stand in it."""
+        return cls(le, le + 1)

@@ -11,12 +11,13 @@ from typing import Any
 
 from afa.errors import AfaError, ChangeError, ClosureError, blame
 from afa.model.arc import Arc
-from afa.model.arctable import ArcTable
+from afa.model.arctable import ArcTable, ByState
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch, Rest
 from afa.model.raised import Faults, Raised, in_words
 from punctuation.time import FOREVER, as_time
 
+NO_ARCS: ByState = {}
 CLOSURE_LIMIT = 10_000
 """How many steps of one closure count as endless."""
 
@@ -52,7 +53,7 @@ class Transitions:
                     for payload, re in events:
                         register = self.consume(arc, payload, source.register, le)
                         if register is not None:
-                            found += self.closure(PMatch(key, re, arc.dst, register), le)
+                            found += self.closure(PMatch(key, re, arc.dst, register), le, self.table.timeouts)
         return found
 
     def ready(self, key: Any, le: int) -> list[PMatch]:
@@ -81,16 +82,16 @@ class Transitions:
                         continue
                     if arc.ignorable and source is p and p.re <= re:
                         stays = True
-                        if self.table.epsilon:
-                            found += self.closure(p, le)[1:]
+                        if self.table.epsilon or self.table.timeouts:
+                            found += self.closure(p, le, self.table.timeouts)[1:]
                     else:
-                        found += self.closure(PMatch(p.start, min(p.re, re), arc.dst, register), le)
+                        found += self.closure(PMatch(p.start, min(p.re, re), arc.dst, register), le, self.table.timeouts)
             for passed in self.passed(source, le, events) if self.table.skips else ():
                 if source is p and passed.register == p.register:
                     stays = True
                     found += self.closure(p, le)[1:]
                 else:
-                    found += self.closure(passed, le)
+                    found += self.closure_passed(source, passed, le)
         return found, stays
 
     def passed(self, p: PMatch, le: int, events: Mapping[tuple[Any, int], int]) -> list[PMatch]:
@@ -106,21 +107,33 @@ class Transitions:
                 found[register] = None
         return [PMatch(p.start, p.re, p.state, register) for register in found]
 
-    def closure(self, p: PMatch, t: int) -> list[PMatch]:
+    def closure_passed(self, p: PMatch, passed: PMatch, le: int) -> list[PMatch]:
+        """Return the closure of what a skip at ``le`` has made of ``p``: where that is ``p``, no time-out fires anew."""
+        return self.closure(passed, le, NO_ARCS if passed.register == p.register else self.table.timeouts)
+
+    def closure(self, p: PMatch, t: int, timeouts: ByState = NO_ARCS) -> list[PMatch]:
         """Return ``p`` and all partial matches that epsilon arcs in force at ``t`` make of it, each once.
 
-        `ClosureError`: more than 10,000 steps.
+        With ``timeouts`` also by those of them that have waited long enough: ``at(r) <= t``. `ClosureError`: more than 10,000 steps.
         """
-        if p.state not in self.table.epsilon:
+        if p.state not in self.table.epsilon and p.state not in timeouts:
             return [p]
         reached = {(p.state, p.register): p}
         todo = [p]
         steps = 0
         while todo:
             source = todo.pop()
-            for arc, begin, end in self.table.epsilon.get(source.state, ()):
-                if not begin <= t < end or (register := self.pass_on(arc, source.register, t)) is None:
-                    continue
+            ways = [
+                (arc, register)
+                for arc, begin, end in self.table.epsilon.get(source.state, ())
+                if begin <= t < end and (register := self.pass_on(arc, source.register, t)) is not None
+            ]
+            ways += [
+                (arc, source.register)
+                for arc, begin, end in timeouts.get(source.state, ())
+                if begin <= t < end and self.instant(arc, source.register, t) <= t
+            ]
+            for arc, register in ways:
                 steps += 1
                 if steps > CLOSURE_LIMIT:
                     self.endless(_endless(reached, t), t)
@@ -134,8 +147,8 @@ class Transitions:
     def fired(self, p: PMatch, rest: Rest, horizon: int) -> list[tuple[int, PMatch]]:
         """Return what time-outs make of ``p`` from ``rest.since`` until ``horizon`` ([AFA10] App. E).
 
-        Each instant ``T = max(at(r), rest.le) <= horizon``, ``T < m``, comes with the partial match reached at it. Included are
-        those that epsilon arcs and further time-outs reach from there.
+        Each instant ``T = at(r) <= horizon``, ``T < m``, comes with the partial match reached at it. Included are those that epsilon
+        arcs and further time-outs reach from there. What fires at ``rest.le`` stands in the list: see `closure`.
         """
         reached: dict[tuple[int, PMatch], None] = {}
         todo = [(rest.le, p)]

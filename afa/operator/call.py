@@ -21,7 +21,8 @@ from afa.arclog.arc_log import Poll
 from afa.change import Change, put_in_order
 from afa.conditions.promised import Conditions
 from afa.cuts import Cuts
-from afa.engine import Engine, Logged, Setup
+from afa.engine import Budget, Engine, Logged, Setup
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal
@@ -86,9 +87,15 @@ class Core(Member):
         collapse: str | bool | None = None,
         having: Any = None,
         lineage: bool = False,
+        budget: Budget | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
-            raise AfaError(f"expected an Automaton but got {automaton!r}")
+            hint = "; its method operator(..) makes one" if callable(getattr(automaton, "operator", None)) else ""
+            raise AfaError(f"expected an Automaton but got {automaton!r}{hint}")
+        yes_or_no = {"lineage": lineage, "longest": longest, "retractions": retractions, "keep_payloads": keep_payloads}
+        for name, value in yes_or_no.items():
+            if type(value) is not bool:
+                raise AfaError(f"expected {name}=True or False but got {name}={value!r}")
         tick = None if tick is None else unit_of(tick, AfaError, "tick=")
         automaton = automaton.bound(tick)
         if not keep_payloads:
@@ -98,13 +105,12 @@ class Core(Member):
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
         if type(threads) is not int or threads < 1:
             raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
-        if type(lineage) is not bool:
-            raise AfaError(f"expected lineage=True or False but got lineage={lineage!r}")
+        members, collapse = (None if said is False else said for said in (members, collapse))
         lineage = lineage or asks(automaton, members, tell, collapse, having)  # of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
         self.threads = threads
-        self.longest = bool(longest)
+        self.longest = longest
         self.gapless = gapless
         self.automaton = automaton
         self.binder = Binder(tick, automaton)
@@ -143,8 +149,16 @@ class Core(Member):
         self.drops = True
         self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
+        self.budget: Budget | None = None
+        if budget is not None:
+            self.bound(budget)
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
+
+    def bound(self, budget: Budget) -> None:
+        """Refuse from now on what is beyond a budget."""
+        self.budget = budget
+        self.engine.bound(budget)
 
     @property
     def members(self) -> Members | None:
@@ -196,6 +210,8 @@ class Core(Member):
     def further(self) -> list[list[Any]]:
         """The further options that are on, by name: what a snapshot says of them."""
         found = [*([] if self.told is None else self.told.options), *([["longest", True]] if self.longest else [])]
+        if self.budget is not None and self.budget.partial_matches != PARTIAL_MATCHES:
+            found.append(["partial_matches", self.budget.partial_matches])
         return sorted([*found, *kept_options(self)])
 
     def in_form(self, item: Any, le: str = "le") -> Any:

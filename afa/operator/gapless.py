@@ -245,8 +245,14 @@ def _check_field(automaton: Automaton, sequence: str | None) -> None:
         return
     for field in automaton.event_schema.fields:
         if field.name == sequence:
-            if field.optional or field.type not in (int, float, str):
-                raise AutomatonError(f"expected an int, float or str field but got sequence={sequence!r}: {field}")
+            if field.optional:
+                raise AutomatonError(
+                    f"expected a field that is never None, as None is before and after nothing, but got sequence={sequence!r} "
+                    f"(order= of a query) of {automaton.event_schema.describe()}; annotate it without None"
+                )
+            if field.type not in (int, float, str):
+                got = "Any" if field.type is None else field.type.__name__
+                raise AutomatonError(f"expected an int, float or str field but got sequence={sequence!r}, which is {got}")
             return
     raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got sequence={sequence!r}")
 

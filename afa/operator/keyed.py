@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from afa.change import Change
+from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
@@ -84,6 +85,8 @@ class Keyed(Matching):
         lineage: bool = False,
         collapse: str | bool | None = None,
         having: str | tuple[str, int] | None = None,
+        partial_matches: int | None = PARTIAL_MATCHES,
+        max_bytes: int | None = None,
         threads: int = 1,
     ) -> None:
         self._core = Core(
@@ -106,6 +109,7 @@ class Keyed(Matching):
             keep_payloads=keep_payloads,
             keyed=True,
             gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
+            budget=Budget(partial_matches, max_bytes),
         )
         self._core.keys = Keys(automaton, key, self._core.tick)
 
@@ -158,6 +162,8 @@ class Keyed(Matching):
         on_gap: OnGap | None = None,
         tick: str | None = None,
         threads: int = 1,
+        partial_matches: int | str | None = SAVED,
+        max_bytes: int | None = None,
     ) -> Keyed:
         """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
@@ -175,7 +181,7 @@ class Keyed(Matching):
             return found
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
         core = snapshot.load(
-            automaton, blobs, arcs, late, engine, keyed=True, repeated=repeated, on_gap=on_gap, tick=tick, threads=threads
+            automaton, blobs, arcs, late, engine, True, None, None, repeated, on_gap, tick, threads, (partial_matches, max_bytes)
         )
         return cls._of(core, key)
 

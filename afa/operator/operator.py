@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 from afa.arclog.lines import instant
 from afa.change import Change
+from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.funnel.counted import MOST
 from afa.funnel.funnel import Funnel
 from afa.lineage import Lineage
@@ -416,6 +417,12 @@ class Operator(Matching):
         last call has announced, though it made them final. Then a promise drops state only so far back that no lifetime reaches
         from there to it: one lifetime (the window, or the longest that was given) is held beyond what is held else, and arcs that
         ended as long. Refused beside ``keep_payloads=False``, ``gapless=`` and promises with a condition.
+    partial_matches : int, optional
+        At most so many partial matches of one key may stand at one step (never the sum over the steps), or the call is refused
+        (`BudgetError`), which tells what doubles. None: any number. A restored operator keeps it.
+    max_bytes : int, optional
+        At most so many bytes of state and of the work of a call, or the call is refused likewise. None: three quarters of what the
+        machine, its cgroup or the limit of the process has free when the state grows beyond 256 MB.
 
     Examples
     --------
@@ -457,6 +464,8 @@ class Operator(Matching):
         lineage: bool = False,
         collapse: str | bool | None = None,
         having: str | tuple[str, int] | None = None,
+        partial_matches: int | None = PARTIAL_MATCHES,
+        max_bytes: int | None = None,
     ) -> None:
         self._core = Core(
             automaton,
@@ -476,6 +485,7 @@ class Operator(Matching):
             retractions=retractions,
             keep_payloads=keep_payloads,
             gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
+            budget=Budget(partial_matches, max_bytes),
         )
 
     def push(self, change: Change | Punctuation) -> Output:
@@ -529,6 +539,8 @@ class Operator(Matching):
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        partial_matches: int | str | None = SAVED,
+        max_bytes: int | None = None,
     ) -> Operator:
         """Make the operator that `snapshot` saved.
 
@@ -543,6 +555,10 @@ class Operator(Matching):
             None: the policy that was saved. A callable is not saved, and must be given again.
         tick : str, optional
             What one int of LE counts, where the snapshot does not say it: it was made without ``tick=``.
+        partial_matches : int, None or "saved"
+            As of `Operator`; ``"saved"``: as it was. What is held already stays.
+        max_bytes : int, optional
+            As of `Operator`.
 
         Raises
         ------
@@ -556,8 +572,11 @@ class Operator(Matching):
             said = {name: value for name, value in given.items() if value is not None}
             found: Operator = automaton.restore(blob, arcs=arcs, late=late, engine=engine, **said)
             return found
+        bounds = partial_matches, max_bytes
         return cls._of(
-            snapshot.load(automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap, tick=tick)
+            snapshot.load(
+                automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap, tick=tick, bounds=bounds
+            )
         )
 
     @classmethod

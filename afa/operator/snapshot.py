@@ -11,8 +11,9 @@ Format, version 8
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
                   then of further options that are on [[name, value]..], by name: ["collapse", "price"], ["having",
                   ["sum(b.price) > 1", the budget]], ["longest", true],
-                  ["members", "id"], ["tell", "lineage"], ["lineage", [floor, from where on matches have their lineage, the
-                  longest lifetime, after how many changes it is looked again how far back the floor must be]]
+                  ["members", "id"], ["partial_matches", null or how many], ["tell", "lineage"], ["lineage", [floor, from where on
+                  matches have their lineage, the longest lifetime, after how many changes it is looked again how far back the
+                  floor must be]]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -37,6 +38,7 @@ import numpy as np
 from afa.arclog import log_state
 from afa.change import Change
 from afa.conditions.condition import Condition
+from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.engines import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
@@ -72,6 +74,7 @@ FURTHER: dict[str, Callable[[Any], bool]] = {
     "lineage": lambda value: isinstance(value, list) and len(value) == 4,
     "longest": lambda value: value is True,
     "members": lambda value: isinstance(value, str),
+    "partial_matches": lambda value: value is None or (type(value) is int and value > 0),
     "tell": lambda value: value == "lineage",
 }
 """What each further option may say."""
@@ -186,10 +189,12 @@ def load(
     on_gap: OnGap | None = None,
     tick: str | None = None,
     threads: int = 1,
+    bounds: tuple[Any, int | None] = (SAVED, None),
 ) -> Core:
     """Make an operator's core from a snapshot and the incremental ones that follow it.
 
-    ``table`` returns the arcs in force for what is final, if these are kept elsewhere; ``tick`` is that of a snapshot without one.
+    ``table`` returns the arcs in force for what is final, if these are kept elsewhere; ``tick`` is that of a snapshot without one;
+    ``bounds``: as of `Operator` the most partial matches, SAVED as it was, and the most bytes, for what comes from now on.
 
     Raises
     ------
@@ -203,7 +208,8 @@ def load(
         The argument is no automaton, or one that the engine can't serve.
     """
     if not isinstance(automaton, Automaton):
-        raise AfaError(f"expected an Automaton but got {automaton!r}")
+        hint = "; its method restore(..) makes the operator" if callable(getattr(automaton, "operator", None)) else ""
+        raise AfaError(f"expected an Automaton but got {automaton!r}{hint}")
     given = list(arcs)
     for arc in given:
         automaton.check_arc(arc)
@@ -226,6 +232,8 @@ def load(
             if core.named is not None:
                 core.named.load(_events_of(part, held), core.progress.events)
         core.call_worked()
+        saved = _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None).get("partial_matches", PARTIAL_MATCHES)
+        core.bound(Budget(saved if bounds[0] == SAVED else bounds[0], bounds[1]))
     except (SnapshotError, MemoryError):
         raise
     except Exception as error:  # a user's function may raise anything on a payload that none has sent
@@ -430,7 +438,7 @@ def _further(further: Any) -> dict[str, Any]:
 def _asked(further: Any) -> dict[str, Any]:
     """Return further options as a core takes them; what else they hold stands in `_marks`."""
     found = _further(further)
-    return {name: True if name == "lineage" else value for name, value in found.items()}
+    return {name: True if name == "lineage" else value for name, value in found.items() if name != "partial_matches"}
 
 
 def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:

@@ -120,12 +120,14 @@ def keys_array(column: Any, given: Any) -> Any:
 
 
 def array(column: Any, field: Field) -> Any:
-    dtype = None if field.optional else _DTYPES.get(field.type)
+    """Return a column as an array of its field's type; as objects where a value is missing, or the type is no number."""
+    dtype = _DTYPES.get(field.type)
     if isinstance(column, KeyColumn):
-        if dtype is not None and column.kind is field.type and column.present is None:
+        if dtype is not None and column.kind is field.type and (column.present is None or column.present.all()):
             return column.values
+        dtype = None if field.optional else dtype
         column = column.objects() if dtype is None else column.tolist()
-    if dtype is None:
+    if dtype is None or (field.optional and any(item is None for item in column)):
         return _objects(column)
     return column if isinstance(column, np.ndarray) and column.dtype == dtype else np.array(column, dtype)
 

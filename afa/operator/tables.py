@@ -113,10 +113,10 @@ def _shape(core: Core, there: tuple[str, ...]) -> Shape:
     schema, keys, register = core.automaton.event_schema, core.keys, core.shown
     fields = schema.fields if schema else ()
     known = {field.name: field for field in fields}
-    own = {*known, *(keys.columns if keys else ())}
+    came = {field.name: field for field in (core.taken.fields if core.taken else ())}  # before a stage, which may drop some
+    own = {*known, *came, *(keys.columns if keys else ())}
     mixed = schema is not None and "kind" in there and "kind" not in own
     labels = keys.labels if keys else ()
-    came = {field.name: field for field in (core.taken.fields if core.taken else ())}  # before a stage, which may drop some
     out = [known.get(label, came.get(label, Field(label, None, True))) for label in labels]
     out += [*register.fields, *(Field(name, int, False) for name in TIMES)]
     out += [Field(MEMBERS, None, True)] if core.members is not None else []

@@ -43,7 +43,7 @@ def broken_run(core: Any, match: Change, first: Change, change: Change) -> str |
         rows = [p for p in rows if p.re >= match.re]  # no other leads to it
         if not rows or held.goes_on or any(p.state in transitions.table.timeouts for p in rows):
             return None
-        rest = Rest(steps[-1].le, steps[-1].le)
+        rest = Rest.behind(steps[-1].le)
         led = [(p.state, *transitions.derive(p, rest, le, {(change.payload, end): 1})) for p in rows]
     except AfaError:
         return None

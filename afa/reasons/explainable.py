@@ -8,6 +8,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.model.arctable import ArcEvent
+from punctuation.door import Table
 from punctuation.time import FOREVER
 from punctuation.timestamps import is_time
 
@@ -43,13 +44,12 @@ def first_time(part: Any, names: Sequence[str | None]) -> Any:
     """Return the first value of a table's column of times, or a row's; None: there is none."""
     for name in names:
         try:
-            column = part[name]
+            column = Table.column(part, name) if isinstance(part, Table) else part[name]  # as it came, not as ticks
+            if isinstance(column, (int, str)) or is_time(column):
+                return column
+            return next(iter(column.to_pylist() if hasattr(column, "to_pylist") else column), None)
         except Exception:  # whatever a table of another library raises
             continue
-        if isinstance(column, (int, str)) or is_time(column):
-            return column
-        values = column.to_pylist() if hasattr(column, "to_pylist") else column
-        return next(iter(values), None)
     return None
 
 

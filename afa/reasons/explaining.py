@@ -136,7 +136,7 @@ class Reasons(Matching):
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], le: str) -> Any:
         core = self._core
         come: Come = brought(core, batch, arcs, le)
-        self._see_times(batch if come.listed else [batch], le)
+        self._see_times(batch if come.listed else [batch if come.like is None else come.like], le)
         items = list(items_of(core, come))
         if come.like is None:
             return self._carry_out(items, net, None)[0]
@@ -175,6 +175,12 @@ class Reasons(Matching):
         """Return the operator's snapshot. To go on, restore the operator and put it into a `Reasons` again."""
         found: bytes = self.operator.snapshot()
         return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.operator, self._words.zone, self._words.times)
+
+    def __copy__(self) -> Reasons:
+        return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Reasons:
         with self._core.calls.lock:
@@ -307,3 +313,10 @@ class Reasons(Matching):
             key = core.keys.of_change(change)
         whole: Change = core.timed(change, payload, key)
         return whole
+
+
+def _arrived(operator: Any, zone: str | None, times: bool) -> Reasons:
+    """Make what was pickled: the operator, in a `Reasons` again."""
+    found = Reasons(operator, zone=zone)
+    found._words = found._words._replace(times=times)
+    return found

@@ -17,7 +17,7 @@ import numpy as np
 from afa.change import Change
 from afa.conditions.promised import Paths, PromisesByKey, Tests
 from afa.cuts import Cuts
-from afa.engine import Batch, Engine, Host, Numbered
+from afa.engine import Batch, Budget, Engine, Host, Numbered
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
@@ -185,6 +185,9 @@ class RewrittenEngine:
     @property
     def numbers(self) -> Numbered | None:
         return None
+
+    def bound(self, budget: Budget) -> None:
+        self.inner.bound(budget)
 
     # -- arcs and promises -----------------------------------------------------------------------------------------------------
 

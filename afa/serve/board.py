@@ -41,7 +41,7 @@ class Board:
         self._notes: deque[tuple[int, dict[str, Any]]] = deque(maxlen=NOTES)
         self._count = 0
         self.status = "starting"
-        """ "starting", "playing", "paused", "ended", or "failed": it is held by a fault."""
+        """ "waiting" for the first rows, "starting", "playing", "paused", "ended", or "failed": it is held by a fault."""
 
     def sample(self, numbers: dict[str, Any]) -> None:
         """Add a sample: plain data, by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from afa.errors import AfaError
 from afa.operator.statistics import statistics_of
 from afa.serve.board import Board, said_of
 from afa.serve.picture import Picture, Pictures
-from afa.serve.steering import Steering, instant_of
+from afa.serve.steering import Steering, instant_of, ticks_or_text
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING
 
@@ -22,6 +23,8 @@ SHARE = 0.05
 """The most of the time that is spent on looking at what is held."""
 LONGEST = 10.0
 """The most seconds between two looks: the first one may have waited for kernels that were compiled."""
+DONE = {"insert": "inserted", "retract": "ended", "swap": "swapped"}
+"""What a line of the log does, in words."""
 SHOWN = 50
 """The most changes of one call that are shown."""
 
@@ -71,6 +74,7 @@ class LiveOperator:
         self._pictures = Pictures(operator.automaton, tick)
         self._looked, self._cost, self._before = 0.0, 0.0, (time.monotonic(), 0, 0, 0)
         self._held: dict[str, Any] = {}
+        self._polled = False
 
     # -- what drives it ----------------------------------------------------------------------------------------------------
 
@@ -86,8 +90,8 @@ class LiveOperator:
             self._call([Poll(self._log)])
             self.look()
 
-    def _call(self, items: list[Any]) -> None:
-        """Carry out a call, show its output, and what the log had to tell."""
+    def _call(self, items: list[Any], own: bool = False) -> None:
+        """Carry out a call, show its output, and what the log had to tell; ``own``: what it brings was written by the page."""
         out = self._operator.push_many([self._none, *items])
         for part in out:
             diff = _diffs(part)
@@ -95,9 +99,24 @@ class LiveOperator:
                 self.matches += int((diff > 0).sum())
                 self.withdrawn += int((diff < 0).sum())
                 self._show(_last(part, len(diff)))
-        told = [one for item in items if isinstance(item, Poll) for one in item.told]
-        for one in told:
-            self.board.note("note" if one.kind == "note" else "fault", str(one))
+        for poll in [item for item in items if isinstance(item, Poll)]:
+            self._log.answer(poll)
+            for one in poll.told:
+                self.board.note("note" if one.kind == "note" else "fault", str(one))
+            if not own:
+                self._tell_others(poll)
+
+    def _tell_others(self, poll: Poll) -> None:
+        """Say what was taken of what others have written: what stood there at the beginning in one sentence."""
+        refused = {raw for reached in poll.reached for raw, answer in reached.answers if answer.since is None}
+        answers = dict(pair for reached in poll.reached for pair in reached.answers if pair[0] not in refused)
+        if answers and not self._polled:
+            lines = f"{len(answers):,} line{'s' * (len(answers) != 1)}"
+            self.board.note("note", f"{lines} of the arc log stood there at the beginning")
+        for raw, answer in answers.items() if self._polled else ():
+            since = "the beginning" if answer.since is None or answer.since == BEGINNING else self._times(answer.since)
+            self.board.note("done", f"{done_of(raw.text)}; from {since} on (written by another process)")
+        self._polled = True
 
     def _show(self, part: Any) -> None:
         """Show changes. INVARIANT: it raises nothing, as the operator has taken the call."""
@@ -199,7 +218,7 @@ class LiveOperator:
         said, how = self._steering.write(data, at), self._log.on_fault
         try:
             self._log.on_fault = "raise"
-            self._call([Poll(self._log)])
+            self._call([Poll(self._log)], own=True)
         except Exception:  # late, say, or a function raises on what is held: the operator is as it was, and so is the log
             self._steering.query, self._steering.text = query, text
             self._log.take_back()
@@ -224,7 +243,7 @@ class LiveOperator:
                 f"expected a job with a sigma but got one without: {self._told.get('hints', {}).get('sigma', 'no stage')}"
             )
         text = value.strip() if isinstance(value, str) else value
-        self._stage.sigma = None if text in ("", None) else int(text) if isinstance(text, str) and text.isdigit() else text
+        self._stage.sigma = None if text in ("", None) else ticks_or_text(text)
         sigma = self._stage.sigma
         return "sigma: no bound" if sigma is None else f"sigma: {sigma} ticks, from the next promise on"
 
@@ -235,6 +254,19 @@ class LiveOperator:
         if self.board.status != "ended":
             self.board.status = "paused" if self._pace.paused else "playing"
         return "paused" if self._pace.paused else f"speed: {self._pace.text}"
+
+
+def done_of(text: bytes) -> str:
+    """Return what a line of the log does, in words.
+
+    Examples
+    --------
+    >>> done_of(b'{"op": "retract", "arc": {"name": "turn"}, "at": 7}')
+    "ended 'turn'"
+    """
+    line = json.loads(text)
+    name = line["name"] if line["op"] == "swap" else line["arc"]["name"]
+    return f"{DONE[line['op']]} {name!r}"
 
 
 def _diffs(part: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 from afa.errors import AfaError
 from afa.serve.board import said_of
+from afa.serve.connections import protocol
 from afa.serve.gate import LONGEST, Gate
 from afa.serve.watched import Watched
 
@@ -61,7 +62,7 @@ class Site:
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/#token={self.token}"
         app = Gate(_application(watched), self.token, host, _is_loopback(host))
         config = uvicorn.Config(
-            app, log_config=None, lifespan="off", ws="none", http="h11", loop="asyncio", server_header=False, access_log=False,
+            app, log_config=None, lifespan="off", ws="none", http=protocol(), loop="asyncio", server_header=False, access_log=False,
             limit_concurrency=100, timeout_keep_alive=5, timeout_graceful_shutdown=1,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
@@ -130,7 +131,7 @@ def _application(watched: Watched) -> Any:
 
     def state(request: Request) -> Response:
         since, drawn = request.query_params.get("since", "0"), request.query_params.get("drawn")
-        found = watched.board.since(int(since) if since.isdigit() and len(since) < 19 else 0)
+        found = watched.board.since(int(since) if since.isdecimal() and len(since) < 19 else 0)
         picture = watched.picture()
         if picture.version != drawn:
             found["picture"] = picture._asdict()

@@ -116,8 +116,18 @@ def instant_of(data: dict[str, Any]) -> int | str | None:
         return at
     if not isinstance(at, str):
         raise AfaError(f"expected a timestamp, a number of ticks or ISO 8601 text, but got at={at!r}")
-    text = at.strip()
-    return int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
+    return ticks_or_text(at.strip())
+
+
+def ticks_or_text(text: Any) -> Any:
+    """Return text that is a number of ticks as an int, all else as it is.
+
+    Examples
+    --------
+    >>> [ticks_or_text(text) for text in ("-17", "5 seconds", "\u00b2", None)]
+    [-17, '5 seconds', '\u00b2', None]
+    """
+    return int(text) if isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,30}", text) else text
 
 
 def _text(data: dict[str, Any], name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -58,11 +59,13 @@ class PatternExplanation(NamedTuple):
     decided: tuple[Decision, ...]
     durations: tuple[str, ...]
     costs: tuple[str, ...]
+    readings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"decided {each}" for each in self.decided]
         lines += [f"duration of {each}" for each in self.durations]
         lines += [f"cost: {each}" for each in self.costs]
+        lines += [f"readings: {each}" for each in self.readings]
         return "\n".join([*lines, *map(str, self.states), *map(str, self.arcs)])
 
 
@@ -81,8 +84,23 @@ def explained(plan: Plan, constraints: Sequence[Constraint], within: Any) -> Pat
         arcs.append(PatternArc(arc_name(before, after, plan, step), before, after, happens_in_words(plan, step)))
     decided = [found for each in constraints for found in decisions(each)]
     return PatternExplanation(
-        tuple(states), tuple(arcs), tuple(decided), tuple(_durations(plan)), tuple(_costs(plan, constraints, within))
+        tuple(states), tuple(arcs), tuple(decided), tuple(_durations(plan)), tuple(_costs(plan, constraints, within)), _apart(plan)
     )
+
+
+def _apart(plan: Plan) -> tuple[str, ...]:
+    """Return what to say of definitions that read different fields which may be missing, as in rows of two sources."""
+    found = []
+    for each, other in itertools.combinations(plan.definitions, 2):
+        read = [one.condition.fields for one in (each, other)]
+        optional = {field.name for field in each.condition.event_schema.fields if field.optional}  # type: ignore[union-attr]
+        if all(read) and not read[0] & read[1] and (read[0] | read[1]) <= optional:
+            found.append(
+                f"{each.name} reads {', '.join(sorted(read[0]))}, {other.name} reads {', '.join(sorted(read[1]))}: a row without a "
+                "value there satisfies no condition, so that a row of one source ends the situation of the other; join them first, "
+                "each row with the last value of the other"
+            )
+    return tuple(found)
 
 
 def decisions(constraint: Constraint) -> list[Decision]:

@@ -61,6 +61,11 @@ class Situated(Around):
     waits = False  # whether the clock tells something without a reading
     spanned: Any = None  # how long matches last, and where they say that they begin: `afa.frames.time_slices`
 
+    @classmethod
+    def restore(cls, blob: bytes, *args: Any, **options: Any) -> Any:
+        """Refuse: a `TemporalPattern` restores its own operators, `afa.situations.Derive` too, as they know the definitions."""
+        raise AfaError("expected pattern.restore(blob) of the TemporalPattern whose operator was saved, as it knows its situations")
+
     def __init__(self, stage: Deriving, operator: Any) -> None:
         self._stand(operator)
         core = self._core

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -103,6 +103,12 @@ def check_durations(at_least: Duration | None, at_most: Duration | None, where: 
         raise QueryError(
             f"expected at_most not below at_least={at_least!r}{where} but got at_most={at_most!r}: no situation lasts so long"
         )
+
+
+def bare_durations(definitions: Mapping[str, Any]) -> list[str]:
+    """Return the durations of situations that are bare numbers, as they are written."""
+    said = [(name, word, getattr(each, word)) for name, each in definitions.items() for word in ("at_least", "at_most")]
+    return [f"{word}={value} of {name}" for name, word, value in said if not (value is None or has_unit(value))]
 
 
 def length(value: Duration, name: str) -> Any:

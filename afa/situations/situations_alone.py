@@ -18,7 +18,7 @@ from afa.operator.operator import EngineName, Operator
 from afa.schema import Schema
 from afa.situations.pattern_operator import deriving, kinds_of
 from afa.situations.situated import Situated
-from afa.situations.situation import definition_of
+from afa.situations.situation import bare_durations, definition_of
 from afa.situations.situation_aggregates import Aggregate, aggregates_of
 from afa.situations.told_forms import records
 from punctuation.late import Policy
@@ -91,10 +91,45 @@ class Derive(Situated):
         super().__init__(stage, Operator(automaton, **options) if key is None else Keyed(automaton, key=key, **options))
         self._said = (event, key, returns, sequence, tick, definitions)
 
-    def again(self, key: Any = None) -> Derive:
-        """Make another one with the same definitions, that has taken nothing; ``key``: in place of its own."""
-        event, own, returns, sequence, tick, definitions = self._said
-        return Derive(event, key=key or own, returns=returns, sequence=sequence, tick=tick, **definitions)
+    @property
+    def tick(self) -> str | None:
+        """What one int of LE counts; None: that was not said."""
+        return self._said[4]
+
+    @property
+    def bare_durations(self) -> list[str]:
+        """The durations that are bare numbers of ticks, as they are written."""
+        return bare_durations(self._said[5])
+
+    def again(self, key: Any = None, tick: str | None = None) -> Derive:
+        """Make another one of the same definitions, which has taken nothing: ``key`` in place of its own, ``tick`` if it has none.
+
+        Raises
+        ------
+        QueryError
+            It has another tick.
+        """
+        event, own, returns, sequence, said, definitions = self._said
+        if None not in (said, tick) and said != tick:
+            raise QueryError(f"expected its own tick={said!r} but got tick={tick!r}")
+        return Derive(event, key=key or own, returns=returns, sequence=sequence, tick=said or tick, **definitions)
+
+    @classmethod
+    def restore(cls, blob: bytes, event: Any, *, late: Policy | None = None, engine: EngineName = "auto", **said: Any) -> Derive:  # type: ignore[override]
+        """Make the operator that ``snapshot`` has saved: ``Derive.restore(blob, Car, key="id", speeding=Situation("speed > 70"))``.
+
+        Parameters
+        ----------
+        blob : bytes
+        event, said
+            As of `Derive`, all but ``late`` and ``engine`` as they were.
+
+        Raises
+        ------
+        SnapshotError
+            As `resumed`.
+        """
+        return cls(event, **said).resumed(blob, late=late, engine=engine)
 
     def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
         """Make the operator that ``snapshot`` of one with these definitions has saved; this one stays as it is.

@@ -36,7 +36,7 @@ from afa.state.sound import wanted
 from punctuation.late import Policy
 
 TAIL = struct.Struct("<QQ")
-CLAIMED = ".claimed"
+ENDING, CLAIMED = ".afa-image", ".claimed"
 
 
 def publish(core: Core, path: Path, note: Any) -> None:
@@ -129,7 +129,7 @@ def _damage() -> Iterator[None]:
 
 def _opened(path: Path, flags: int = 0) -> int:
     """Return the file, locked as long as this process has it open: by that an orphan is known (`is_orphan`)."""
-    fd = os.open(path, os.O_RDWR | flags, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | flags, 0o600)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return fd
 

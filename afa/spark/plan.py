@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
 from afa.language.builder import Builder
-from afa.language.query import Query
+from afa.language.query import Query, check_order
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
@@ -177,10 +177,11 @@ def match(
             longest=longest,
             members=members,
         )
-    automaton, key, window, sequence, asked, _ = said_of(automaton, key, window, sequence)
+    automaton, key, window, sequence, asked, query = said_of(automaton, key, window, sequence)
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
+        check_order(query, time, events.columns)
         if arcs is not None and asked.readings is not None:
             raise AfaError("expected no arcs= beside a temporal pattern, whose arcs follow from where=, but got some")
         if arcs is None and isinstance(automaton, Automaton):

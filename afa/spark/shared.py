@@ -4,10 +4,12 @@ Spark hands tasks to workers by no rule that one could build on, so an operator 
 The store stays the authority: an image is found by a random token, which the store holds together with the state, so that one of a
 batch that was not committed is never taken for the truth. Without an image the operator is restored from the store.
 
-The folder is ``$AFA_SHARED_DIR``, or one in /dev/shm; an empty ``AFA_SHARED_DIR`` turns this off. What it holds counts as memory of
-the machine or the container:
+The folder is ``afa-<user>`` in ``$AFA_SHARED_DIR``, or in /dev/shm; an empty ``AFA_SHARED_DIR`` turns this off. What it holds
+counts as memory of the machine or the container:
 
-    <java process>/<query>/<token>      an executor, a streaming query, an image of one bucket
+    <java process>/<query>/<token>.afa-image      an executor, a streaming query, an image of one bucket
+
+Nothing else is ever deleted: not what has another name or is a link, nor a folder that holds such a thing.
 
 An executor's folder goes when its process does: the first worker leaves a small process behind that waits for that, and meanwhile
 deletes the folders of queries in which nothing has moved for `OLD`, and images that nobody has asked for in `LOST`. So no batch
@@ -17,9 +19,10 @@ spends time on it. Where the driver is the executor, `forget_ended` deletes the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-import shutil
+import re
 import stat
 import subprocess
 import time
@@ -32,17 +35,33 @@ from afa.errors import SnapshotError
 from afa.operator.call import Core
 from afa.spark import operator_image as image
 
-WATCH = """(n=0
+WATCH = """
+images() { # of a folder; what else is asked of them
+  folder="$1"; shift
+  for end in .afa-image .afa-image.claimed; do
+    find "$folder" -mindepth 1 -maxdepth 1 -type f -name "?*$end" ! -name "*[!0-9a-f]*$end" "$@" -exec rm -f {} +
+  done
+}
+clean() { # a folder of queries; which of them; which images of the others
+  images "$1" $2
+  for query in "$1"/????????-????-????-????-????????????; do
+    case "${query##*/}" in *[!0-9a-f-]*) continue;; esac
+    if [ -d "$query" ] && [ ! -h "$query" ]; then
+      if [ -n "$(find "$query" -maxdepth 0 $2)" ]; then images "$query"; rmdir "$query"; else images "$query" $3; fi
+    fi
+  done
+}
+(n=0
 while [ -d "/proc/$1" ]; do
   sleep 1
   n=$((n + 1))
   if [ $n -ge "$5" ]; then
     n=0
-    find "$2" -mindepth 1 -maxdepth 1 -mmin "+$3" -exec rm -rf {} +
-    find "$2" -type f -cmin "+$4" -exec rm -f {} +
+    clean "$2" "-mmin +$3" "-cmin +$4"
   fi
 done
-rm -rf "$2") &"""
+clean "$2"
+rmdir "$2") &"""
 OLD = 900.0
 """After so many seconds without a batch the images of a query go: one that is triggered less often has time to read its state."""
 LOST = 3600.0
@@ -51,6 +70,11 @@ ENDED = 60.0
 """How many seconds the images of an ended query stay, as it may be started again."""
 OFTEN = 60.0
 """The seconds between two looks for such images."""
+
+
+_PROCESS = re.compile(r"\d+-\d+-\d+", re.ASCII)
+_QUERY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_IMAGE = re.compile(rf"[0-9a-f]+{re.escape(image.ENDING)}({re.escape(image.CLAIMED)})?")
 
 
 class Process(NamedTuple):
@@ -68,8 +92,9 @@ class Process(NamedTuple):
     @classmethod
     def named(cls, name: str) -> Process:
         """Return the process of a name; ValueError if it is none."""
-        pid, begun, namespace = map(int, name.split("-"))
-        return cls(pid, begun, namespace)
+        if _PROCESS.fullmatch(name) is None:
+            raise ValueError(f"expected the name of a process but got {name!r}")
+        return cls(*map(int, name.split("-")))
 
     @property
     def is_gone(self) -> bool:
@@ -131,7 +156,7 @@ def take(token: bytes) -> image.Image | None:
     if place is None:
         return None
     try:
-        return image.Image(place / _query() / token.hex())
+        return image.Image(_image(place / _query(), token))
     except (OSError, SnapshotError):
         return None
 
@@ -147,9 +172,13 @@ def put(token: bytes, core: Core, note: Any) -> None:
         space = os.statvfs(place)
         if image.store_of(core.engine).memory.file is None and space.f_bavail < _spared(place, space.f_blocks):
             return
-        image.publish(core, place / token.hex(), note)
+        image.publish(core, _image(place, token), note)
     except OSError:
-        (place / token.hex()).unlink(missing_ok=True)
+        _image(place, token).unlink(missing_ok=True)
+
+
+def _image(place: Path, token: bytes) -> Path:
+    return place / f"{token.hex()}{image.ENDING}"
 
 
 @functools.cache
@@ -171,9 +200,10 @@ def _root() -> Path | None:
     asked = os.environ.get("AFA_SHARED_DIR")
     if asked == "" or not hasattr(os, "posix_fallocate") or not (asked or Path("/dev/shm").is_dir()):
         return None
-    root = Path(asked or f"/dev/shm/afa-{os.getuid()}")
+    root = Path(asked or "/dev/shm").absolute() / f"afa-{os.getuid()}"
     try:
-        root.mkdir(mode=0o700, parents=asked is not None, exist_ok=True)
+        root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root.mkdir(mode=0o700, exist_ok=True)
         found = root.lstat()
     except OSError:
         return None
@@ -212,11 +242,11 @@ def forget_ended(spark: Any) -> None:
         place = None if java is None else root / java.name
         if place is None or not place.is_dir():
             return
-        found = [path for path in place.iterdir() if time.time() - path.stat().st_mtime > ENDED]
+        found = [path for path in place.iterdir() if _is_query(path) and _age(path) > ENDED]
         running = {str(query) for query in spark._jsparkSession.sharedState().activeStreamingQueries().keySet()} if found else set()
         for path in found:
             if path.name not in running:
-                shutil.rmtree(path)
+                _clean(path)
     except (OSError, Py4JError):  # a worker was first; a Spark that tells it otherwise
         return
 
@@ -230,22 +260,40 @@ def sweep(place: Path) -> None:
     """Delete what nobody will ask for: of a process that is gone all, else old images, claimed ones if their process is gone."""
     for path in place.iterdir():
         try:
-            if path.is_dir():
-                if _is_gone(path):
-                    shutil.rmtree(path)
-            elif _is_old(path) and (not path.name.endswith(image.CLAIMED) or image.is_orphan(path)):
+            if _is_folder(path) and _PROCESS.fullmatch(path.name):
+                if Process.named(path.name).is_gone:
+                    for query in filter(_is_query, path.iterdir()):
+                        _clean(query)
+                    _clean(path)
+            elif _is_query(path):  # nobody watches it
+                if _age(path) > OLD:
+                    _clean(path)
+            elif _is_image(path) and _age(path) > OLD and (not path.name.endswith(image.CLAIMED) or image.is_orphan(path)):
                 path.unlink()
         except OSError:  # another worker was first
             continue
 
 
-def _is_gone(folder: Path) -> bool:
-    """Return whether a folder is of a process that has ended; or of a query that nobody watches, and old."""
-    try:
-        return Process.named(folder.name).is_gone
-    except ValueError:
-        return _is_old(folder)
+def _clean(folder: Path) -> None:
+    """Delete the images in a folder of ours, and the folder if it holds nothing else."""
+    for path in filter(_is_image, folder.iterdir()):
+        path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
-def _is_old(path: Path) -> bool:
-    return time.time() - path.stat().st_mtime > OLD
+def _is_image(path: Path) -> bool:
+    return _IMAGE.fullmatch(path.name) is not None and stat.S_ISREG(path.lstat().st_mode)
+
+
+def _is_query(path: Path) -> bool:
+    return _QUERY.fullmatch(path.name) is not None and _is_folder(path)
+
+
+def _is_folder(path: Path) -> bool:
+    """Return whether it is one itself, not a link to one."""
+    return stat.S_ISDIR(path.lstat().st_mode)
+
+
+def _age(path: Path) -> float:
+    return time.time() - path.lstat().st_mtime

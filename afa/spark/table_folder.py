@@ -1,11 +1,13 @@
 """Fold changes into the matches that are in force, and keep these in a folder of tables, each the next state of one table.
 
-    <n>-<batch>-<run>.parquet     a table; there once it is whole, never changed after that
-    _spark_metadata/<k>.compact   the name of the one to be read, in the form of Spark's file sink
-    v=<n>                         a link to a table, for readers other than Spark: that with the largest number
-    _drafts/<n>-<batch>-<run>     where it is written
+    <n>-<batch>-<run>.afa.parquet     a table; there once it is whole, never changed after that
+    _spark_metadata/<k>.compact       the name of the one to be read, in the form of Spark's file sink
+    v=<n>                             a link to a table, for readers other than Spark: that with the largest number
+    _afa_drafts/<n>-<batch>-<run>     where it is written
 
-``spark.read.parquet(folder)`` finds the last list, and by it one table, which stays while the next ones are written.
+``spark.read.parquet(folder)`` finds the last list, and by it one table, which stays while the next ones are written. Nothing else
+is deleted: of tables of older versions, without ``.afa``, only those of a query's id or of nobody; a list or a link only if it
+names such a table.
 """
 
 from __future__ import annotations
@@ -28,10 +30,11 @@ from afa.operator.member_columns import MEMBERS
 from afa.spark.packed_rows import MATCH
 from afa.spark.typed import column
 
-DRAFTS, LISTS, LIST = "_drafts", "_spark_metadata", ".compact"
+DRAFTS, LISTS, LIST = "_afa_drafts", "_spark_metadata", ".compact"
 NOBODY = ""
 """The run of tables whose query is not known."""
-_NAME = re.compile(r"(\d+)-(\d+)-(.*)\.parquet", re.ASCII)
+_NAME = re.compile(r"(\d+)-(\d+)-(.*?)(\.afa)?\.parquet", re.ASCII)
+_OURS = re.compile(r"\d+-\d+-([A-Za-z0-9._-]*\.afa|([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)\.parquet", re.ASCII)
 _OLD = re.compile(r"v=(\d+)", re.ASCII)
 _LISTED = re.compile(r"(\d+)(\.compact)?", re.ASCII)
 FOLD = ("diff", "kind", "reason")
@@ -88,8 +91,9 @@ class Tables:
         undone = before is not None and any(table.batch >= batch and table > before for table in own)
         if before is not None and not undone and not has_changes():
             return None
-        number = max([batch, *(table.number + 1 for table in self.all())])
-        return Turn(before, Table(number, batch, run, self._folder / f"{number}-{batch}-{run}.parquet"))
+        linked = [int(name[1]) for path in _inside(self._folder) if (name := _OLD.fullmatch(path.name))]  # some may not be ours
+        number = max([batch, *(n + 1 for n in linked), *(table.number + 1 for table in self.all())])
+        return Turn(before, Table(number, batch, run, self._folder / f"{number}-{batch}-{run}.afa.parquet"))
 
     def _own(self, run: str, batch: int) -> list[Table]:
         """Return the run's tables; if it has none and is at work, those of nobody."""
@@ -111,15 +115,20 @@ class Tables:
         os.replace(hidden, lists / f"{number}{LIST}")
 
     def prune(self, n: int, besides: Table | None) -> None:
-        """Delete all tables but the last n and another one that is to stay."""
-        stay, lists = {*self.all()[-n:], besides}, self._lists()
+        """Delete all tables of ours but the last n and another one that is to stay."""
+        lists, ours = self._lists(), [table for table in self.all() if _is_ours(table.path)]
         for number in sorted(lists)[:-n]:
-            _delete(lists[number])
-        for table in self.all():
-            if table not in stay:
-                _delete(self._folder / f"v={table.number}")
+            if _is_list(lists[number]):
+                _delete(lists[number])
+        for table in ours[:-n]:
+            if table != besides:
+                _delete_link(self._folder / f"v={table.number}", table.path)
                 _delete(table.path)
-        _delete(self._folder / DRAFTS)
+        for draft in _inside(self._folder / DRAFTS):
+            if _OURS.fullmatch(f"{draft.name}.parquet") and not draft.is_symlink():
+                shutil.rmtree(draft, ignore_errors=True)
+        with contextlib.suppress(OSError):  # there is none, or it holds something else
+            (self._folder / DRAFTS).rmdir()
 
     def _lists(self) -> dict[int, Path]:
         found = ((_LISTED.fullmatch(path.name), path) for path in _inside(self._folder / LISTS))
@@ -150,12 +159,32 @@ def _entry(path: Path) -> str:
     return json.dumps({**told, "blockReplication": 1, "blockSize": 1 << 25, "action": "add"})
 
 
+def _is_ours(path: Path) -> bool:
+    return _OURS.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
+
+
+def _is_list(path: Path) -> bool:
+    """Return whether a list names one table, which is ours: no other sink writes such."""
+    try:
+        version, entry = path.read_text(encoding="utf-8").splitlines()
+        return version == "v1" and _OURS.fullmatch(json.loads(entry)["path"].rpartition("/")[2]) is not None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return False
+
+
+def _delete_link(link: Path, table: Path) -> None:
+    """Delete the folder by which readers find a table, if it is that, and holds nothing else."""
+    with contextlib.suppress(OSError):
+        file = link / "part-0.parquet"
+        if {path.name for path in link.iterdir()} == {file.name, "_SUCCESS"} and os.readlink(file) == f"../{table.name}":
+            _delete(file)
+            _delete(link / "_SUCCESS")
+            link.rmdir()
+
+
 def _delete(path: Path) -> None:
     with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        path.unlink()
 
 
 def current(changes: DataFrame) -> DataFrame:
@@ -192,9 +221,10 @@ def keep_current(path: str | Path, keep: int = 10, run: str | None = None) -> Ca
     Parameters
     ----------
     path : str or Path
-        A folder of a mounted file system, of one query at a time. ``spark.read.parquet(path)`` is the table after the last batch,
-        one whole table also while the next is written. For readers other than Spark, ``path/v=<number>`` with the largest number
-        is the same: the batch's number, or a larger one in a folder that was used before.
+        A folder of a mounted file system, of one query at a time; what else is in it stays. ``spark.read.parquet(path)`` is the
+        table after the last batch, one whole table also while the next is written. For readers other than Spark,
+        ``path/v=<number>`` with the largest number is the same: the batch's number, or a larger one in a folder that was used
+        before.
     keep : int
         How many of the last tables stay, for readers that have not finished.
     run : str, optional

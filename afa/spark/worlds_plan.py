@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
+from afa.language.bare_numbers import check_units
 from afa.model.reach import check_whole
 from afa.spark.dealing import ddl, finished, labelled, packed, to_all
 from afa.spark.hashing import bucket_of
@@ -58,6 +59,7 @@ def match_worlds(
     AfaError
         An option is none of Worlds on Spark.
     """
+    check_units(worlds.query, worlds.options["tick"], (), 'tick="us"')
     said = {name: rest.pop(name) for name in ("key", "window", "sequence", "late", "on_fault")}
     for option, why in WHY_NOT.items():
         value = rest[option]

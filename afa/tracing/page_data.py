@@ -22,13 +22,13 @@ from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 
 
-def page_data(trace: Any, title: str) -> dict[str, Any]:
+def page_data(trace: Any, title: str, why: str = "") -> dict[str, Any]:
     """Return what the page of a trace shows. O(what the trace keeps, and the partial matches held)."""
     core = trace._core
-    return core.calls.call(_page_data, trace, title)  # type: ignore[no-any-return]
+    return core.calls.call(_page_data, trace, title, why)  # type: ignore[no-any-return]
 
 
-def _page_data(trace: Any, title: str) -> dict[str, Any]:
+def _page_data(trace: Any, title: str, why: str) -> dict[str, Any]:
     core, words = trace._core, trace._words
     les: list[Any] = [seen.change.le for seen in trace.events] + [each.change.le for each in trace.announcements]
     table = Table(words, min(les, default=0), trace)
@@ -36,6 +36,7 @@ def _page_data(trace: Any, title: str) -> dict[str, Any]:
     spans = _spans(trace, table, core)
     return {
         "title": title,
+        "why": why,
         "counts": _counts(trace, table),
         "time": _time(words, table.base),
         "keyed": bool(core.keyed),

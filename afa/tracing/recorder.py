@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from afa.change import Change
+from afa.draw.whole_file import check_kind, write_text
 from afa.errors import AfaError
 from afa.operator.call import Output
 from afa.operator.tables import Item
@@ -72,7 +73,7 @@ class Trace(Reasons):
 
     # -- the page --------------------------------------------------------------------------------------------------------------
 
-    def html(self, path: str | os.PathLike[str] | None = None, *, title: str = "") -> str:
+    def html(self, path: str | os.PathLike[str] | None = None, *, title: str = "", why: str = "") -> str:
         """Return the page, and write it to a file if one is named: a single file that loads nothing.
 
         Parameters
@@ -80,10 +81,18 @@ class Trace(Reasons):
         path : path, optional
         title : str
             The pattern's name, as the page has it in its head.
+        why : str
+            What the page says where nothing has matched: the sentence of `funnel`, say.
+
+        Raises
+        ------
+        AfaError
+            The file is there, and is no HTML page.
         """
-        text = page_text(page_data(self, title), self.draw())
+        text = page_text(page_data(self, title, why), self.draw())
         if path is not None:
-            _write(os.fspath(path), text)
+            check_kind(path, "html")
+            write_text(path, text)
         return text
 
     def _repr_html_(self) -> str:
@@ -111,6 +120,9 @@ class Trace(Reasons):
             if known.gone_at is not None and known.gone_at >= self.arrived:
                 known.gone_at = known.gone_because = None
         self._open = {_name(known.change): known for known in self.announcements if known.gone_at is None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AfaError("expected an Operator or a Keyed to be pickled but got a Trace: its notes stay in this process")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
         with self._core.calls.lock:
@@ -176,15 +188,3 @@ class Trace(Reasons):
 
 def _name(change: Change) -> Any:
     return any_payload(change.payload), change.le, change.re, change.key
-
-
-def _write(path: str, text: str) -> None:
-    """Write a file, as a whole or not at all."""
-    draft = f"{path}.{os.getpid()}.part"
-    try:
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(draft, path)
-    finally:
-        if os.path.exists(draft):
-            os.unlink(draft)

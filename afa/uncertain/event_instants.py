@@ -11,7 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from afa.errors import AfaError
 from afa.uncertain.distributions import Shape
+
+MOST = 1_000_000
+"""The most instants of an interval: each has its probability."""
+
+
+def check_width(when: Any, error: type[AfaError]) -> None:
+    """Refuse an interval, with ``lower`` and ``upper``, of more than MOST instants."""
+    if when.upper - when.lower >= MOST:
+        raise error(
+            f"expected an interval of at most {MOST:,} instants, each of which has its probability, but got between({when.lower}, "
+            f"{when.upper}); a coarser tick= makes them fewer, and Worlds take intervals of any length"
+        )
 
 
 class Instants:
@@ -77,7 +90,7 @@ class Instants:
         return self.low + int(self.possible[np.searchsorted(self.possible, t - self.low, side="right") - 1])
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=256)
 def _parts(shape: Shape, n: int) -> tuple[int, Any, Any, Any, Any]:
     p = shape.probabilities(n)
     there = np.flatnonzero(p > 0)

@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.errors import ChangeError
 from afa.uncertain.distributions import Shape
 from afa.uncertain.event_instants import Instants
 
 LANES, BLOCK = 8, 128
+IN_ALL = 20_000_000
+"""The most instants of all kinds together: about a gigabyte."""
 LONGEST = 512
 """Signatures with an event of more instants are looked at one by one: tables would be too wide."""
 
@@ -32,7 +35,7 @@ class Events(NamedTuple):
 
 
 class Kinds:
-    """The kinds of intervals that an operator has met. It only grows, and says the same of a kind always."""
+    """The kinds of intervals that an operator has met. It only grows, to IN_ALL, and says the same of a kind always."""
 
     def __init__(self) -> None:
         self.instants: list[Instants] = []
@@ -52,6 +55,11 @@ class Kinds:
         """Return the number of a kind."""
         found = self._numbers.get((shape, n))
         if found is None:
+            if int(self.lengths.sum()) + n > IN_ALL:
+                raise ChangeError(
+                    f"expected intervals of different lengths with {IN_ALL:,} instants in all, each of which has its probability, "
+                    f"but got one more, of {n:,}; a coarser tick= makes them fewer, and Worlds take intervals of any length"
+                )
             instants = Instants.of(0, n - 1, shape)
             found = len(self.instants)
             self.instants.append(instants)

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change, put_in_order
-from afa.errors import AfaError, ChangeError
+from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.journal import Journal
 from afa.model.copies import as_diff
+from afa.operator.twins import Twins
 from afa.schema import as_ticks
 from afa.uncertain import sequence_snapshot, sequence_tables
 from afa.uncertain.collapsed_closures import place_of, subsets
-from afa.uncertain.event_instants import Instants
+from afa.uncertain.event_instants import Instants, check_width
 from afa.uncertain.instant_tables import Kinds
 from afa.uncertain.interval import Between, interval_of
 from afa.uncertain.sequence_batches import Row, SequenceBatches, table_length
@@ -25,8 +26,9 @@ from afa.uncertain.sequence_events import Entry, SequenceEvents
 from afa.uncertain.sequence_line import Line, Revised, name_of
 from afa.uncertain.sequence_pattern import ANY, ONE, SequencePattern
 from afa.uncertain.signatures import Found, Standing
+from afa.uncertain.uncertain_rows import opened
 from punctuation.calls import Calls, Member, whole
-from punctuation.door import Table, is_table, table_of
+from punctuation.door import Table, is_row, is_table, table_of
 from punctuation.durations import unit_of
 from punctuation.late import Late, Policy
 from punctuation.promise import Punctuation
@@ -73,7 +75,7 @@ class SequenceStatistics(NamedTuple):
     retractions: int
 
 
-class Sequence(Member):
+class Sequence(Twins, Member):
     """Exact confidences of a sequence of events with uncertain times.
 
     Parameters
@@ -203,28 +205,35 @@ class Sequence(Member):
         list of Change, or a table
             The minimal difference of matches: retractions first. To a table a table of its kind.
         """
-        if is_table(items):
-            table = table_of(items)
-            assert table is not None
-            found = self._take_columns(table)
-            if found is not None:
-                return found
-            self._by_rows()
-            self._take_table(table)
-            return sequence_tables.answer(self.pattern, table, self._end())
+        if is_table(items) and not is_row(items):
+            table = self._opened(items)
+            columns = self._take_columns(table)
+            if columns is None:
+                self._by_rows()
+                self._take_table(table)
+                columns = sequence_tables.columns_of_changes(self.pattern, self._end())
+            return sequence_tables.answer(self.pattern, table, columns, self)
         for item in items:
             if isinstance(item, Punctuation):
                 self._promise(item)
                 continue
+            if is_row(item):
+                raise ChangeError(f"expected an event with its times, insert(event, between(lower, upper)), but got {item!r}")
             self._by_rows()
             if is_table(item):
-                self._take_table(item)
+                self._take_table(self._opened(item))
             else:
                 self._take(item)
         return self._end()
 
-    def _take_columns(self, table: Table) -> Any:
-        """Take a table as columns. Returns what leaves; None: it must come row by row."""
+    def _opened(self, item: Any) -> Table:
+        """Return a table whose times are ticks."""
+        table = table_of(item)
+        assert table is not None
+        return opened(table, (self.columns.lower, self.columns.upper), self.tick)
+
+    def _take_columns(self, table: Table) -> dict[str, Any] | None:
+        """Take a table as columns. Returns what leaves, as columns; None: it must come row by row."""
         state = self._state or self._by_columns(table)
         if state is None:
             return None
@@ -242,7 +251,7 @@ class Sequence(Member):
         self._changes += coming.ignored + sum(len(block.key) for block in coming.blocks)
         self._outputs += len(gone.last) + len(come.last)
         self._retractions += len(gone.last)
-        out = self._batches.answer(table, self._keys, self._state, gone, come)
+        out = self._batches.told(self._state, gone, come)
         self._forget()
         return out
 
@@ -288,7 +297,7 @@ class Sequence(Member):
             held[block.key] = True
         self._keys.keep(held.tolist())
 
-    def _take_table(self, table: Any) -> None:
+    def _take_table(self, table: Table) -> None:
         for change in sequence_tables.changes_of(self.pattern, self.columns, table, self.tick):
             self._take(change)
 
@@ -315,6 +324,7 @@ class Sequence(Member):
             return
         if when.upper - when.lower >= pattern.window:
             self._say_long(when[:2])
+        check_width(when, ChangeError)
         identity = pattern.identity_of(payload)
         self._events.change(identity, Entry(pattern.key_of(payload), component, payload, *when), diff)
         self._touched[identity] = None
@@ -495,7 +505,11 @@ class Sequence(Member):
             The bytes are no snapshot of such an operator, or damaged.
         """
         made = cls(components, **options)
-        made._load(*sequence_snapshot.unseal(made.pattern, blob))
+        numbers, entries = sequence_snapshot.unseal(made.pattern, blob)
+        try:
+            made._load(numbers, entries)
+        except ChangeError as error:  # an event that none has sent
+            raise SnapshotError(f"expected events of a Sequence but got something else: {error}") from error
         return made
 
     @whole

@@ -17,6 +17,7 @@ from afa.schema import Field
 from afa.state.plain import Unfit, field_columns, ints, keys_in
 from afa.state.states import Column
 from afa.uncertain.distributions import UNIFORM, Shape
+from afa.uncertain.event_instants import MOST
 from afa.uncertain.instant_tables import Kinds
 from afa.uncertain.sequence_columns import Block, SequenceColumns, Told
 from afa.uncertain.sequence_events import Entry
@@ -143,7 +144,7 @@ class SequenceBatches:
         shape = self._columns.shape
         if shape != UNIFORM and shape.name == "weights" and not np.isin(length, (1, len(shape.parameters))).all():
             raise Unfit
-        if length.max() > LARGEST:
+        if length.max() > MOST:
             raise Unfit
         if length[0] == length[-1] and (length == length[0]).all():
             return np.full(len(length), self._number(shape, int(length[0])))
@@ -164,8 +165,8 @@ class SequenceBatches:
 
     # -- out -------------------------------------------------------------------------------------------------------------------
 
-    def answer(self, table: Table, keys: RowKeys, state: SequenceColumns, gone: Told, come: Told) -> Any:
-        """Return what goes and comes as a table of the kind of the one that came."""
+    def told(self, state: SequenceColumns, gone: Told, come: Told) -> dict[str, Any]:
+        """Return what goes and comes as columns, for `afa.uncertain.sequence_tables.answer`."""
         told = _ordered(gone).with_more(_ordered(come))
         latest, window = told.latest, self._pattern.window  # times lie within 2^60, the window may be FOREVER
         re = np.where(latest > FOREVER - window, FOREVER, latest + np.minimum(window, FOREVER - np.maximum(latest, 0)))
@@ -181,11 +182,7 @@ class SequenceBatches:
         names = [field.name for field in self._pattern.schema.fields]
         for name in self._pattern.key:
             columns.setdefault(name, state.blocks[0].fields[names.index(name)][at_first])
-        if table.kind == "dict":
-            return columns
-        import pyarrow as pa
-
-        return table.back(pa.table(columns))
+        return columns
 
     # -- rows --------------------------------------------------------------------------------------------------------------------
 

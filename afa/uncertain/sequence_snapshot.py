@@ -16,6 +16,7 @@ from afa.model.copies import as_total
 from afa.operator import snapshot
 from afa.state.sound import short, wanted
 from afa.uncertain.distributions import data_of, shape_in
+from afa.uncertain.event_instants import check_width
 from afa.uncertain.interval import Between
 from afa.uncertain.sequence_events import Entry
 from afa.uncertain.sequence_pattern import SequencePattern
@@ -64,6 +65,7 @@ def _event(pattern: SequencePattern, promised: int, data: Sequence[Any]) -> tupl
     values, lower, upper, shape, copies = data
     payload = pattern.schema.take(tuple(values))
     when = Between(lower, upper, shape_in(shape)).ticks(None)
+    check_width(when, SnapshotError)
     wanted("a number of copies", type(copies) is int and copies != 0, copies)
     wanted("retractions that are not overdue", copies > 0 or lower >= promised, lower)
     component = pattern.component_of(payload)

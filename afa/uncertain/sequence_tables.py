@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.schema import as_ticks
+from afa.operator.table_columns import as_arrow
+from afa.schema import Field, as_ticks
 from afa.uncertain.distributions import UNIFORM, Shape, shape_of
 from afa.uncertain.interval import Between
-from afa.uncertain.sequence_pattern import SequencePattern
-from punctuation.door import Table, is_arrow, table_of
+from afa.uncertain.sequence_pattern import ONE, SequencePattern
+from afa.uncertain.told_tables import written
+from punctuation.door import Table, arrow_type, is_arrow
+
+OTHERS: Mapping[str, tuple[Any, bool]] = {"confidence": (float, False), "subsets": (int, True)}
+"""What a column holds that is no component and no field of the key, and whether it may be beyond int64: others hold int64."""
 
 
 class Columns(NamedTuple):
@@ -36,16 +42,14 @@ def columns_of(lower: Any, upper: Any, shape: Any) -> Columns:
     return Columns(lower, upper, shape_of(shape))
 
 
-def changes_of(pattern: SequencePattern, columns: Columns, item: Any, tick: str | None) -> Iterator[Change]:
-    """Yield the rows of a table as changes.
+def changes_of(pattern: SequencePattern, columns: Columns, table: Table, tick: str | None) -> Iterator[Change]:
+    """Yield the rows of a table, whose times are ticks, as changes.
 
     Raises
     ------
     ChangeError
         A column is missing.
     """
-    table = table_of(item)
-    assert table is not None
     wanted = [(field.name, field.type, field.optional) for field in pattern.schema.fields]
     for name in [*(name for name, _, _ in wanted), columns.lower, columns.upper]:
         if name not in table.names:
@@ -62,21 +66,59 @@ def changes_of(pattern: SequencePattern, columns: Columns, item: Any, tick: str 
         yield Change(make(*(column[row] for column in fields)), Between(*ends, shape), None, diff[row] if diff else 1)  # type: ignore[arg-type]
 
 
-def answer(pattern: SequencePattern, item: Any, changes: Sequence[Change]) -> Any:
-    """Return changes of matches as a table of the kind of the one that came: fields, le, re, diff, and the fields of the key."""
+def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], tick: Any) -> Any:
+    """Return what is told as a table of the kind of the one that came; ``tick``: what has the tick.
+
+    ``columns``: of each component what tells its events apart, ``subsets``, ``confidence``, ``first``, ``last``, ``le``, ``re``,
+    ``diff``, and the fields of the key.
+    """
+    known = {field.name: field for field in pattern.schema.fields}
+    fields, made = [], {}
+    kinds = {each.name: each.kind for each in pattern.components}
+    for name in columns:
+        if name in kinds:
+            single = kinds[name] == ONE and pattern.single_identity
+            fields.append(known[pattern.identity[0]]._replace(name=name) if single else Field(name, None, True))
+            if like.in_arrow and not single:
+                made[name] = _in_arrow(pattern, columns[name], kinds[name] != ONE, name)
+        else:
+            fields.append(known[name] if name in pattern.key else Field(name, *OTHERS.get(name, (int, False))))
+    return written(list(columns.values()), fields, pattern.key, like, tick, made)
+
+
+def columns_of_changes(pattern: SequencePattern, changes: Sequence[Change]) -> dict[str, Any]:
+    """Return changes of matches as columns, for `answer`."""
     names = [*pattern.match._fields, "le", "re", "diff"]
     rows = [(*change.payload, change.le, change.re, change.diff) for change in changes]
     columns = dict(zip(names, map(list, zip(*rows)))) if rows else {name: [] for name in names}
     for place, name in enumerate(pattern.key):
-        keys = [change.key if pattern.single_key else change.key[place] for change in changes]
-        columns.setdefault(name, keys)
-    table = table_of(item)
-    assert isinstance(table, Table)
-    if table.kind == "dict":
-        return columns
+        columns.setdefault(name, [change.key if pattern.single_key else change.key[place] for change in changes])
+    return columns
+
+
+def _in_arrow(pattern: SequencePattern, column: Sequence[Any], several: bool, name: str) -> Any:
+    """Return what tells the events of a component apart as an Arrow array: a struct of its fields, a list of them of a closure."""
     import pyarrow as pa
 
-    return table.back(pa.table(columns))
+    names = pattern.identity or tuple(field.name for field in pattern.schema.fields)
+    fields = [field for field in pattern.schema.fields if field.name in names]
+    if any(field.type is None for field in fields):
+        raise ChangeError(f"expected an identity of int, float, bool and str for the column {name!r} but got other fields")
+    if pattern.single_identity:
+        kind, shown = arrow_type(fields[0].type), _same
+    else:
+        kind = pa.struct([(field.name, arrow_type(field.type)) for field in fields])
+        shown = functools.partial(_named, names)
+    values = [list(map(shown, each)) if several else shown(each) for each in column]
+    return as_arrow(values, pa.list_(kind) if several else kind, name)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _named(names: Sequence[str], values: Any) -> dict[str, Any]:
+    return dict(zip(names, values))
 
 
 def _listed(column: Any) -> list[Any]:

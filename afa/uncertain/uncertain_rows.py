@@ -21,7 +21,7 @@ from afa.uncertain.draws import drawn, words_of, worlds_of
 from afa.uncertain.interval import interval_of
 from punctuation.door import Table
 from punctuation.time import FOREVER
-from punctuation.timestamps import Timed, times_of
+from punctuation.timestamps import WITHOUT_TICK, Timed, times_of
 
 
 class Rows(NamedTuple):
@@ -62,6 +62,27 @@ class Rows(NamedTuple):
         keys = [(numbers[places], values) for numbers, values in self.keys]
         recorded, until, lower, upper, diff = (each[places] for each in self[2:7])
         return Rows(fields, keys, recorded, until, lower, upper, diff, self.shape)
+
+
+def opened(table: Table, names: Sequence[str], tick: str | None) -> Table:
+    """Return a table whose columns of times are ticks; the first of them says in which type times leave.
+
+    Raises
+    ------
+    ChangeError
+        They hold times, and there is no tick; or a time is no whole number of ticks.
+    """
+    names = [name for name in names if table.names.count(name) == 1]
+    if tick is None:
+        for name in names:
+            times = times_of(table.column(name))
+            if times is not None:
+                raise ChangeError(f"expected ints (ticks) in column {name!r} but got {times.said}{WITHOUT_TICK}")
+        return table
+    found = with_ticks(table, tick, names, False)
+    if isinstance(found, Timed) and found.times is None:
+        found.times = times_of(table.column(names[0]))
+    return found
 
 
 class Reading:
@@ -112,13 +133,7 @@ class Reading:
 
     def opened(self, table: Table) -> Table:
         """Return a table whose times are ticks."""
-        names = [name for name in self.times() if table.names.count(name) == 1]
-        if self.tick is None:
-            return table
-        found = with_ticks(table, self.tick, names, False)
-        if isinstance(found, Timed) and found.times is None:
-            found.times = times_of(table.column(names[0]))  # the type in which times leave
-        return found
+        return opened(table, self.times(), self.tick)
 
     def rows(self, table: Table) -> Rows:
         """Read a table, whose times are ticks.

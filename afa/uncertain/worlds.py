@@ -20,6 +20,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.named_swap import named_swap
 from afa.operator.operator import EngineName
 from afa.operator.tables import carry_out
+from afa.operator.twins import Twins
 from afa.schema import Schema, as_ticks
 from afa.state.sound import wanted
 from afa.uncertain.bounded_automaton import bounded
@@ -71,7 +72,7 @@ class WorldsStatistics(NamedTuple):
     operator: Any
 
 
-class Worlds:
+class Worlds(Twins):
     """Match an automaton where times are uncertain, in so many possible worlds; each match with its confidence.
 
     A world gives each event one time of its interval, by its distribution: a pure function of ``seed``, the world and the event's
@@ -159,6 +160,7 @@ class Worlds:
         threads: int = 1,
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "automaton")}
+        self.query = automaton if isinstance(automaton, Query) else None
         if isinstance(automaton, Query):
             automaton, more = of_query(automaton, said)
             said |= more
@@ -421,6 +423,7 @@ class Worlds:
         if spoken != self._spoken():
             raise SnapshotError(f"expected the snapshot of Worlds with {self._spoken()!r} but got {spoken!r}")
         found = Worlds.__new__(Worlds)
+        found.query = self.query
         found._said, found._given, found._bounded = self._said, self._given, bounded(self._given, self._said["tick"])
         said, come = self._said, list(arcs)
         options = {name: said[name] for name in ("engine", "late", "tick", "threads")}

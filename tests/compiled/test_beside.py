@@ -32,7 +32,7 @@ sys.stdout.buffer.write(native.compile("seven", lambda: "define i64 @f() {{ ret 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Native:
     """The code of this process, with a cache that is empty."""
-    found = Native(Folder(tmp_path / "cache"))
+    found = Native(Folder(tmp_path / "cache" / "afa"))
     for module in (beside, kernels):
         monkeypatch.setattr(module, "native", found)
     return found
@@ -85,7 +85,7 @@ def test_where_no_folder_is_the_code_comes_from_the_process_itself(
     here: Native, begin: Callable[..., Beside], tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
-    here.folder = Folder(tmp_path / "file" / "cache")
+    here.folder = Folder(tmp_path / "file" / "afa")
     assert ended(begin())
     assert not list(tmp_path.glob("file*/*"))
 
@@ -122,7 +122,7 @@ def test_one_who_waits_is_told_and_compiles_only_once(here: Native, caplog: pyte
     assert here.statistics()[:2] == (1, 1)
     assert caplog.records[0].getMessage() == "compiling the kernels, once (about 3 s)"
     (tmp_path / "file").touch()
-    here.folder = Folder(tmp_path / "file" / "cache")
+    here.folder = Folder(tmp_path / "file" / "afa")
     here._addresses.clear()
     kernels._compiled()
     assert caplog.records[-1].getMessage().startswith("compiling the kernels, once (about 3 s)")
@@ -186,7 +186,7 @@ def test_the_first_match_does_not_wait_and_the_full_code_goes_on_with_the_state(
     in_haste, first = done.stdout.split()
     assert in_haste == "True"
     assert float(first) < 5  # of CPU; bench_start measures it
-    assert len(list((tmp_path / "cache").glob("*.last.afa"))) == 1
+    assert len(list((tmp_path / "cache" / "afa").glob("*.last.afa"))) == 1
 
 
 def test_the_kernels_outlast_much_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,15 +194,15 @@ def test_the_kernels_outlast_much_else(tmp_path: Path, monkeypatch: pytest.Monke
     folder, native = Folder(tmp_path), Native(Folder(tmp_path))
     native.function("kernels", lambda: "define i64 @f() { ret i64 7 }", FULL)
     for i in range(12):
-        folder.put(f"old {i}", b"kernels", lasting=True)
-        os.utime(tmp_path / f"old {i}.last.afa", (i, i))
-    for i in range(300):
-        folder.put(f"arc {i}", b"code")
+        folder.put(f"{i:040x}", b"kernels", lasting=True)
+        os.utime(tmp_path / f"{i:040x}.last.afa", (i, i))
+    for i in range(100, 400):
+        folder.put(f"{i:040x}", b"code")
     folder._prune()
     assert Native(Folder(tmp_path)).function("kernels", None)
     assert len(list(tmp_path.glob("*.afa"))) <= 64
-    assert [folder.get(f"old {i}") for i in (4, 5)] == [None, b"kernels"]
-    assert folder.get("arc 299") == b"code"
+    assert [folder.get(f"{i:040x}") for i in (4, 5)] == [None, b"kernels"]
+    assert folder.get(f"{399:040x}") == b"code"
 
 
 def test_a_lock_is_held_by_one_and_not_waited_for_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

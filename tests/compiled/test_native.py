@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,7 @@ def test_a_disk_that_fails_costs_a_compile_and_nothing_else(path: Path, failing:
     assert native.statistics().compiled == 1
     assert "No space left on device" in native.statistics().reason
     monkeypatch.undo()
-    assert not list(path.glob("tmp*"))
+    assert not list(path.glob("*draft"))
 
 
 def test_a_file_in_the_folder_s_place(path: Path) -> None:
@@ -164,17 +165,76 @@ def test_the_folder_stays_small(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(folders, "EVERY", 10)
     folder = Folder(path)
     for i in range(200):
-        folder.put(f"{i}", b"code")
-        os.utime(path / f"{i}.afa", (i, i))
+        folder.put(f"{i:040x}", b"code")
+        os.utime(path / f"{i:040x}.afa", (i, i))
     assert len(kept(path)) <= 50
-    assert folder.get("199") == b"code"
-    assert folder.get("0") is None
-    (path / "tmpleft").write_bytes(b"by a process that was killed")
-    os.utime(path / "tmpleft", (0, 0))
+    assert folder.get(f"{199:040x}") == b"code"
+    assert folder.get(f"{0:040x}") is None
+    draft = path / "tmpab_45678.afa-draft"
+    draft.write_bytes(b"by a process that was killed")
+    os.utime(draft, (0, 0))
     for i in range(10):
-        folder.put(f"{i}", b"code")
-    assert not (path / "tmpleft").exists()
+        folder.put(f"{i:040x}", b"code")
+    assert not draft.exists()
     assert not folder.failures
+
+
+STRANGE = (
+    *("thesis.tex", "tmpab_45678", "lock", ".afa", ".last.afa", "notes.afa", "old.last.afa", "tmpab_45678.afa-draft.bak"),
+    *("tmp.afa-draft", "tmpAB345678.afa-draft", f"{'A' * 40}.afa", f"{'a' * 39}.afa", f"{'a' * 41}.last.afa", f"{'a' * 40}.afa~"),
+    *(f"{'a' * 40}", f" {'a' * 40}.afa", f"{'a' * 40}.lasting.afa"),
+)
+"""Names of files that others left; some nearly have our shape."""
+
+
+@pytest.mark.parametrize("age", [0, 3_600, 3 * folders.DAY, 300 * folders.DAY])
+@pytest.mark.parametrize("bound", ["FILES", "BYTES", "neither"])
+def test_nothing_is_deleted_that_is_not_ours(tmp_path: Path, age: int, bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder that the variable names, and in ours below it; whichever bound is passed, however old it is."""
+    monkeypatch.setattr(folders, "EVERY", 1)
+    if bound != "neither":
+        monkeypatch.setattr(folders, bound, 1)
+    monkeypatch.setenv("AFA_CACHE_DIR", str(tmp_path / "named"))
+    ours = default_path()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    ours.mkdir(parents=True, mode=0o700)
+    made = [outside / f"{'b' * 40}.afa"]
+    for place in (ours.parent, ours):
+        made += [place / name for name in STRANGE]
+    for path in made:
+        path.write_text("not ours")
+        os.utime(path, (time.time() - age,) * 2)
+    for name, to in ((f"{'c' * 40}.afa", made[0]), ("tmpab_link8.afa-draft", made[0]), (f"{'d' * 40}.last.afa", outside)):
+        (ours / name).symlink_to(to)
+        os.utime(ours / name, (time.time() - age,) * 2, follow_symlinks=False)
+    for name in (f"{'e' * 40}.afa", "tmpabfolder.afa-draft"):
+        (ours / name).mkdir()
+        made.append(ours / name / f"{'f' * 40}.afa")
+        made[-1].write_text("not ours")
+        os.utime(ours / name, (time.time() - age,) * 2)
+    before = set(tmp_path.rglob("*"))
+    folder = Folder()
+    for i in range(6):
+        folder.put(f"{i:040x}", b"code", lasting=i % 2 == 0)
+    assert not folder.failures
+    left = set(tmp_path.rglob("*"))
+    assert before <= left
+    assert {path.read_text() for path in made} == {"not ours"}
+    assert len(left - before) == (6 if bound == "neither" else 0)
+
+
+def test_the_lock_outlasts_all_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "EVERY", 1)
+    monkeypatch.setattr(folders, "FILES", 1)
+    folder = Folder(tmp_path / "cache")
+    lock = folder.lock()
+    assert lock is not None
+    os.utime(tmp_path / "cache" / "lock", (0, 0))
+    folder.put(f"{1:040x}", b"code")
+    with pytest.raises(BlockingIOError):
+        Folder(tmp_path / "cache").lock()
+    os.close(lock)
 
 
 def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +245,7 @@ def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
     assert default_path() == Path("/caches/afa")
     monkeypatch.setenv("AFA_CACHE_DIR", "/here")
-    assert default_path() == Path("/here")
+    assert default_path() == Path("/here/afa")
 
 
 def test_ir_without_a_function(path: Path) -> None:
@@ -260,7 +320,7 @@ def test_processes_share_a_folder(path: Path) -> None:
     """
     processes = [run(program, path) for _ in range(2)]
     assert [output(process) for process in processes] == ["0\n", "0\n"]
-    assert len(kept(path)) == 100
+    assert len(kept(path / "afa")) == 100
 
 
 def test_a_file_that_vanishes_while_the_folder_is_looked_through(path: Path) -> None:

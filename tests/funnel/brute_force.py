@@ -56,9 +56,9 @@ class _Count:
             self.note(arc, "true")
         return found
 
-    def consumed(self, c: Computation, step: list[Event], skip: bool) -> set[Computation]:
-        """What one computation becomes by a step."""
-        le, out = step[0].le, set()
+    def consumed(self, c: Computation, step: list[Event], skip: bool) -> tuple[set[Computation], set[Computation]]:
+        """What one computation becomes by a step: what rests anew then, and what a skip leaves as it is, with its closure."""
+        le, out, kept = step[0].le, set(), set()
         for arc in self.serving(c.state, "consume", le):
             for payload, _, re in step:
                 if self.ask(arc, payload, c.register):
@@ -71,8 +71,10 @@ class _Count:
                 after = c.register
                 for payload, _, _ in step:
                     after = after if arc.transfer is None else arc.transfer(payload, after)
-                out.add(c._replace(register=one_nan(after)))
-        return {c for c, _ in closure({(c, le) for c in out if le < c.m}, self.lives, latest=None)}
+                passed = c._replace(register=one_nan(after))
+                (kept if passed == c else out).add(passed)
+        anew = {c for c, _ in closure({(c, le) for c in out if le < c.m}, self.lives, latest=le)}
+        return anew, {c for c, _ in closure({(c, le) for c in kept if le < c.m}, self.lives, latest=None)}
 
     def ask_epsilon(self, found: Iterable[tuple[Computation, int]]) -> None:
         for c, t in found:
@@ -104,12 +106,16 @@ class _Count:
             for p in [p for p in self.marks if p.c.m <= le]:
                 self.end(p, "by_window")
             became: dict[Standing, set[Standing]] = {}
+            anew: set[Standing] = set()
             for p in list(self.marks):
-                became[p] = {Standing(p.start, c) for c in self.consumed(p.c, step, True)}
+                fresh, kept = self.consumed(p.c, step, True)
+                became[p] = {Standing(p.start, c) for c in fresh | kept}
+                anew |= {Standing(p.start, c) for c in fresh}
             start = Computation(self.automaton.start, one_nan(self.automaton.register), FOREVER)
             ready = closure({(start, le)}, self.lives, None)
             self.ask_epsilon(ready)
-            begun = {Standing(starts[i], c) for source, _ in ready for c in self.consumed(source, step, False)}
+            begun = {Standing(starts[i], c) for source, _ in ready for c in self.consumed(source, step, False)[0]}
+            anew |= begun
             self.began += bool(begun) and self.counts
             listed = set().union(begun, *became.values())
             listed = self.reduced(listed)
@@ -125,11 +131,11 @@ class _Count:
             self.ask_epsilon((p.c, le) for p in listed)
             latest = steps[i + 1][0].le if i + 1 < len(steps) else max(le, clock)
             if le < self.floor and (i + 1 == len(steps) or latest >= self.floor):  # the cover
-                self.wait(listed, le, min(latest, self.floor - 1))
+                self.wait(listed, anew, le, min(latest, self.floor - 1))
                 self.begin_counting(le)
-                self.wait(set(self.marks), le, latest, self.floor)
+                self.wait(set(self.marks), set(), le, latest, self.floor)
             else:
-                self.wait(listed, le, latest)
+                self.wait(listed, anew, le, latest)
         self.counts = True
         for p in [p for p in self.marks if steps and p.c.m <= max(steps[-1][0].le, clock) and p.c.m < FOREVER]:
             self.end(p, "by_window")
@@ -146,28 +152,33 @@ class _Count:
                 best[p.c.state, p.c.register] = p
         return set(best.values())
 
-    def wait(self, listed: set[Standing], le: int, latest: int, least: int = BEGINNING) -> None:
+    def wait(self, listed: set[Standing], anew: set[Standing], le: int, latest: int, least: int = BEGINNING) -> None:
         """Accept what stands; let time-outs fire, each of them asked once for what waits since an instant."""
         for p in listed if least == BEGINNING else ():
             self.accept(p, le)
-        waiting: set[tuple[Any, Computation, int]] = {(p.start, p.c, le) for p in listed}
         fired: set[tuple[Any, Computation, int]] = set()
         for p in listed:
-            found = self.fired(p.c, le, latest, least)
-            if {c for c, _ in found} - {p.c}:
+            found = self.fired(p.c, le, latest, max(least, le + 1))  # what fires at the step stands in the list
+            at_once = [a.arc.dst for a in self.lives if p in anew and self.serves_at(a, p.c, le) and a.arc.at(p.c.register) <= le]
+            if {c for c, _ in found} - {p.c} or {*at_once} - {p.c.state}:
                 self.marks[p].add("led")
             fired |= {(p.start, c, t) for c, t in found}
-        for _, c, t in waiting | fired:
+        for start, c, t in {(p.start, p.c, le) for p in listed} | fired:
+            rests = t == le and Standing(start, c) not in anew
             for arc in {id(a.arc): a.arc for a in self.lives if a.arc.kind == "timeout" and a.arc.src == c.state}.values():
                 at = max(arc.at(c.register), t)
                 self.note(arc, "asked")
                 lives = [(a.le, a.re) for a in self.lives if a.arc is arc]
-                if least <= at <= latest and at < c.m and any(low <= at < high for low, high in lives):
+                if max(least, le + rests) <= at <= latest and at < c.m and any(low <= at < high for low, high in lives):
                     self.note(arc, "true")
-        self.ask_epsilon((c, t) for _, c, t in fired - waiting)
+        self.ask_epsilon((c, t) for _, c, t in fired)
         for start, c, t in sorted(fired, key=lambda item: item[2]):
             self.stand(Standing(start, c))
             self.accept(Standing(start, c), t)
+
+    def serves_at(self, life: ArcEvent, c: Computation, t: int) -> bool:
+        """Whether an arc is a time-out out of a computation's state, in force at an instant."""
+        return life.arc.kind == "timeout" and life.arc.src == c.state and life.le <= t < life.re and t < c.m
 
     def fired(self, c: Computation, le: int, latest: int, least: int) -> set[tuple[Computation, int]]:
         """What time-outs make of a computation that waits since an instant, and what epsilon arcs and time-outs make of that."""

@@ -41,6 +41,7 @@ class Frame(NamedTuple):
     node: Seq | Repeat
     n: int
     gaps: tuple[Gap, ...] | None = None  # None: the iteration has taken an event
+    taken: bool = False  # whether an iteration before it has
 
 
 class Slot(NamedTuple):
@@ -298,7 +299,7 @@ def enter(pattern: Pattern, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) ->
         case Seq(items):
             yield from enter(items[0], (Frame(pattern, 0), *frames), gaps)
         case Repeat():
-            yield from iterate(pattern, 0, frames, gaps)
+            yield from iterate(pattern, 0, frames, gaps, False)
 
 
 def leave(frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:
@@ -306,11 +307,13 @@ def leave(frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | N
     if not frames:
         yield None
         return
-    (node, n, before), *rest = frames
+    (node, n, before, taken), *rest = frames
     if isinstance(node, Repeat):
         if before is None:
-            yield from iterate(node, n, tuple(rest), gaps)
-        else:  # an empty iteration: none follows it
+            yield from iterate(node, n, tuple(rest), gaps, True)
+        elif n < node.low:
+            yield from iterate(node, n, tuple(rest), before, taken)
+        else:  # an empty iteration: none follows it that need not be
             yield from leave(tuple(rest), before)
     elif n + 1 < len(node.items):
         yield from enter(node.items[n + 1], (Frame(node, n + 1), *rest), (*gaps, node.gaps[n]))
@@ -318,11 +321,11 @@ def leave(frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | N
         yield from leave(tuple(rest), gaps)
 
 
-def iterate(node: Repeat, n: int, frames: tuple[Frame, ...], gaps: tuple[Gap, ...]) -> Iterator[Slot | None]:
-    """The same, behind n iterations: one more is preferred if the repetition is greedy."""
+def iterate(node: Repeat, n: int, frames: tuple[Frame, ...], gaps: tuple[Gap, ...], taken: bool) -> Iterator[Slot | None]:
+    """The same, behind n iterations, of which some have taken an event or none: one more is preferred if it is greedy."""
     allowed = node.high is None or n < node.high
-    crossed = (*gaps, node.gap) if n else gaps
-    more = enter(node.item, (Frame(node, n + 1, gaps), *frames), crossed) if allowed else iter(())
+    crossed = (*gaps, node.gap) if taken else gaps
+    more = enter(node.item, (Frame(node, n + 1, gaps, taken), *frames), crossed) if allowed else iter(())
     enough = leave(frames, gaps) if n >= node.low else iter(())
     for ways in (more, enough) if node.greedy else (enough, more):
         yield from ways

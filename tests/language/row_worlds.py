@@ -30,7 +30,7 @@ def tree(choose: Choices) -> Tree:
     """A random query whose rows are shown."""
     keyed = choose.chance(50)
     make = Maker(choose, PARTITION, keyed, choose.chance(50))
-    make.negations = 0
+    make.negations, make.groups = 0, choose.one((0, 60))
     pattern = make.pattern()
     names = names_of(pattern)
     skip = choose.one((*SKIPS, f"to {choose.one(('first', 'last'))} {choose.one(make.known).name}"))
@@ -204,18 +204,19 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def report(here: World, engine: str) -> str:
-    """The smallest world found that fails."""
+    """The smallest world found that fails in the same way."""
 
-    def fails(candidate: World) -> bool:
+    def kind(candidate: World) -> str:
         try:
             run(candidate, engine)
-        except AssertionError:
-            return True
+        except AssertionError as error:
+            return str(error).partition(":")[0]
         except Exception:
-            return False
-        return False
+            return ""
+        return ""
 
-    return repr(smaller(here, fails))
+    failed = kind(here)
+    return repr(smaller(here, lambda candidate: kind(candidate) == failed))
 
 
 if __name__ == "__main__":

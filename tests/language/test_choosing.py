@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import afa
-from afa import ChangeError, insert
+from afa import BudgetError, ChangeError, insert, retract
 from afa.language.pattern import STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Ref
 from tests.language.oracle import Event
@@ -84,3 +84,83 @@ def test_rows_of_sql_have_no_lifetime_of_their_own(engine: str) -> None:
     assert free.operator(engine=engine).push_many([insert(Row(1), 1, 5), insert(Row(7), 2, 9)])[0].re == 5
     assert "without WITHIN a match never expires" in str(free.explain())
     assert "what is chosen is never final" in str(free.explain())
+
+
+class Letter(NamedTuple):
+    kind: str
+    k: int
+    at: afa.Instant | None = None
+
+
+MANY = """SELECT * FROM rows MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES COUNT(*) AS n {rows} PER MATCH PATTERN ({pattern})
+WITHIN 200 DEFINE {define})"""
+
+
+def many_choices(pattern: str, rows: str = "ONE ROW") -> Any:
+    define = ", ".join(f"{name} AS kind = '{name}'" for name in "abcd" if name in pattern)
+    return afa.sql(MANY.format(rows=rows, pattern=pattern, define=define), event=Letter)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rows", "said"),
+    [
+        ("(a | b)+", "ONE ROW", "the group of a, b repeats"),
+        ("((a | b)+ a?)", "ALL ROWS", "the group of a, b repeats, a stands at 2 places"),
+        ("a b*? d b?", "ONE ROW", "b stands at 2 places"),
+        ("a (b*? c?)? d", "ONE ROW", "an optional group of it may take nothing before it takes rows"),
+    ],
+)
+def test_a_match_of_too_many_choices_is_refused(pattern: str, rows: str, said: str, engine: str) -> None:
+    """Its row is not taken, by one call or many at once; another key goes on, and so does this one where the match is shorter."""
+    query = many_choices(pattern, rows)
+    letters = "ab" * 21 if "|" in pattern else "a" + "b" * 66 + "d"
+    come = [insert(Letter(kind, 7, None), le) for le, kind in enumerate(letters)]
+    whole, op = query.operator(engine=engine), query.operator(engine=engine)
+    most = "expected a match of at most 62 choices of its pattern but got one of more"
+    message = rf"{most}, .* at le=\d+ of key 7: {said}\. Write one .* by a Derive"
+    empty = whole.snapshot()
+    with pytest.raises(BudgetError, match=message):
+        whole.push_many(come)
+    assert whole.snapshot() == empty
+    for change in come:
+        before = op.snapshot() if change.le > 38 else b""
+        try:
+            op.push(change)
+        except BudgetError:
+            break
+    assert op.snapshot() == before
+    assert change.le > 38
+    op = query.restore(before, engine=engine)
+    with pytest.raises(BudgetError, match=message):
+        op.push(change)
+    assert op.push(insert(Letter("a", 8), 0)) or "|" not in pattern
+    taken = op.statistics.events
+    gone = come[10:35] if "|" in pattern else come[10:50]
+    op.push_many([retract(each.payload, each.le) for each in gone])
+    op.push(change)
+    assert op.statistics.events == taken + 1 - len(gone)
+
+
+def test_one_choice_among_more_ways_than_an_int_has_bits(engine: str) -> None:
+    """Ones would not say it: numbers do. Not so among a few less, twice."""
+    op = many_choices("(PERMUTE(a?, b?, c?, d?) a)", "ALL ROWS").operator(engine=engine)
+    for k, (letters, counts) in enumerate({"a": [1], "ba": [1, 2], "dbca": [1, 2, 3, 4], "adcba": [1, 1, 2, 3, 4]}.items()):
+        found = op.push_many([insert(Letter(kind, k), le) for le, kind in enumerate(letters)])
+        assert [c.payload.n for c in found] == counts
+    choices = f"({' | '.join(['a b'] * 34)})"
+    op = many_choices(f"({choices} {choices})").operator(engine=engine)
+    with pytest.raises(
+        BudgetError, match=r"expected a match of at most 62 choices .*: a stands at 68 places, b stands at 68 places"
+    ):
+        op.push_many([insert(Letter(kind, 0), le) for le, kind in enumerate("abab")])
+
+
+def test_explain_says_what_runs_cost() -> None:
+    def said(pattern: str) -> str:
+        return str(many_choices(pattern).explain())
+
+    for pattern in ("a b*", "(a b)+", "a{2,}", "(a b{3,})?  a"):
+        assert "n * (n + 1) / 2 partial matches are made to show one" in said(pattern)
+        assert "cost less as a Derive" in said(pattern)
+    assert "Derive" not in said("a b{1,4}")
+    assert "a call that makes one of more is refused (afa.BudgetError)" in said("(a b)+")

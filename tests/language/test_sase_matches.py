@@ -124,7 +124,7 @@ FORMS = [
     "SEQ(A a =>any B b =>next C c) WHERE b.x > a.x WITHIN 6",
     "SEQ(A a, ~(N n), (B b =>any)+, ~(N m), C? c) WHERE n.x = a.x and m.x > b[b.LEN].x WITHIN 6 RETURN a.x, b.LEN, c.x",
     "SEQ(A a, (B b[], C c[] =>any){1,2}) WHERE b[i].x != c[i-1].x and c[i].x >= b[i].x WITHIN 9 RETURN a.x, b.LEN, c[c.LEN].x",
-    "SEQ(A a, (B b | C+ c[]), Row d) WHERE [n] and c[i].x > max(c[..i-1].x) and (b.x = d.x or b.x is None) WITHIN 9 RETURN d.x",
+    "SEQ(A a, (B b | C+ c[]), _ d) WHERE [n] and c[i].x > max(c[..i-1].x) and (b.x = d.x or b.x is None) WITHIN 9 RETURN d.x",
     "SEQ(A a, B+ b[], ~(N n)) WHERE b[b.LEN].at - a.at > 2 and n.x = b[1].x WITHIN 6 RETURN a.at, max(b[].at)",
     "Row+ a[] WHERE a[1].x = 1 and a[i].x > a[i-2].x and a[a.LEN].x = 3 WITHIN 6 RETURN a.LEN, a[a.LEN].x, a[a.LEN-1].x",
     "SEQ(A a, B b) WHERE skip_till_any_match { [n] } RETURN b.x AS of_b, a.x AS of_a",

@@ -111,9 +111,9 @@ def test_names_that_are_keywords() -> None:
 
 
 def test_types() -> None:
-    tree = read_sase("PATTERN SEQ('out of stock' a, Tick b, Seq c)", Tick)
+    tree = read_sase("PATTERN SEQ('out of stock' a, Tick b, Seq c, _ d)", Tick)
     assert isinstance(tree.pattern, Seq)
-    assert [item.type for item in tree.pattern.items if isinstance(item, Component)] == ["out of stock", None, "Seq"]
+    assert [item.type for item in tree.pattern.items if isinstance(item, Component)] == ["out of stock", "Tick", "Seq", None]
     assert read_sase("PATTERN A a", Tick, type="from_").type_column == "from_"
 
 

@@ -14,13 +14,13 @@ from tests.language.worlds import RefusedError, Seen, failure, main, numbered, r
 def test_queries(engine: str) -> None:
     seen = Seen()
     for number in range(96):
-        here = numbered("sample", number)
+        here = numbered("sample of all", number)
         try:
             seen = seen.plus(run(here, engine))
         except RefusedError:
             seen = seen.plus(Seen(refused=1))
         except AssertionError:
-            pytest.fail(f"world sample/{number}: {report(here, engine)}")
+            pytest.fail(f"world sample of all/{number}: {report(here, engine)}")
     assert seen.matches > 200, seen
     assert seen.retractions > 100, seen
     assert seen.refused < 12, seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import NamedTuple
 
 import afa
@@ -63,11 +64,12 @@ class Allowed:
     skip: bool = False  # AFTER MATCH SKIP
     later: bool = False  # negations that name what comes behind them
     sums: bool = False  # conditions on sums of whole components, under any
+    groups: bool = False  # PERMUTE, groups of parts that may be empty, names at several places of them
 
 
 def tree(choose: Choices, allowed: Allowed) -> Tree:
     """A random tree."""
-    skip = allowed.skip and choose.chance(60)
+    skip = allowed.skip and choose.chance(90 if allowed.groups else 60)
     strategy = choose.one(
         (STRICT, PARTITION, *(() if skip else (NEXT, NEXT, NEXT, NEXT, ANY, ANY, ANY, "mixed", "mixed", "mixed")))
     )
@@ -75,7 +77,7 @@ def tree(choose: Choices, allowed: Allowed) -> Tree:
     if allowed.sums and choose.chance(80):
         strategy = choose.one((ANY, ANY, "mixed"))
     make = Maker(choose, strategy, keyed, allowed.names)
-    make.sums = allowed.sums
+    make.sums, make.groups = allowed.sums, 60 if allowed.groups else 0
     make.negations = 60 if allowed.later else 20
     pattern = make.pattern()
     if allowed.later:
@@ -109,6 +111,7 @@ class Maker:
         self.subsets: list[tuple[str, tuple[str, ...]]] = []
         self.sums = False  # whether whole components are asked for sums mostly
         self.negations = 20  # how many percent of the gaps have one
+        self.groups = 0  # how many percent of the items are groups of parts that may be empty, or PERMUTE
 
     # -- patterns ----------------------------------------------------------------------------------------------------------------
 
@@ -124,6 +127,8 @@ class Maker:
         return Seq(tuple(items), tuple(gaps)) if gaps else items[0]
 
     def item(self) -> Pattern:
+        if self.groups and self.choose.chance(self.groups):
+            return self.permuted() if self.choose.chance(40) else self.grouped(2)
         kind = self.choose.number(0, 99)
         if kind < (25 if self.sums else 50):
             return self.component()
@@ -133,6 +138,38 @@ class Maker:
             return Either((self.item(), self.component()))
         first, gap, second = self.component(group=True), self.gap(), self.component(group=True)
         return Repeat(Seq((first, second), (gap,)), *self.choose.one(((1, 2), (2, 2), (1, None), (0, 2))), gap=self.gap())
+
+    def permuted(self) -> Pattern:
+        """PERMUTE: its items in each order, some of them with a filler behind, or a choice."""
+        plain = self.choose.chance(60)
+        count = self.choose.one((2, 2, 3))
+        more, missing = (0, 0) if plain else (1, 30)
+        items = [[self.part(missing), *(self.part(100) for _ in range(self.choose.number(0, more)))] for _ in range(count)]
+        return Either(tuple(self.row([part for item in order for part in item]) for order in permutations(items)))
+
+    def grouped(self, deep: int) -> Pattern:
+        """Parts that may be empty, or stand elsewhere, too, in groups that may be missing or repeat."""
+        kind = self.choose.number(0, 99)
+        if not deep or kind < 15:
+            return self.part(30 if deep else 70)
+        if kind < 40:
+            return Either(tuple(self.grouped(deep - 1) for _ in range(self.choose.one((2, 2, 3)))))
+        if kind < 65:
+            return self.row([self.grouped(deep - 1) for _ in range(2)])
+        return self.times(
+            self.grouped(deep - 1), self.choose.one(((0, 1), (0, 1), (0, 1), (0, None), (1, None), (0, 2), (2, 2), (2, None)))
+        )
+
+    def part(self, missing: int) -> Pattern:
+        """A component, mostly one that may stand at one more place; now and then it may be missing."""
+        one: Pattern = self.component(group=True)
+        return self.times(one, self.choose.one(((0, 1), (0, None), (0, 2)))) if self.choose.chance(missing) else one
+
+    def row(self, items: list[Pattern]) -> Pattern:
+        return Seq(tuple(items), tuple(self.gap() for _ in items[1:]))
+
+    def times(self, item: Pattern, bounds: tuple[int, int | None]) -> Repeat:
+        return Repeat(item, *bounds, self.gap(), greedy=self.choose.chance(50))
 
     def repeat(self) -> Repeat:
         low, high = self.choose.one(BOUNDS)
@@ -147,11 +184,11 @@ class Maker:
 
     def component(self, group: bool = False) -> Component:
         """One that takes one event; one an iteration, in a group."""
-        if self.again and self.choose.chance(40):
+        if self.again and self.choose.chance(60 if self.groups else 40):
             return self.choose.one(self.again)
         name = next(self.names)
         made = Component(name, self.type(), self.some(25))
-        again = self.several and self.choose.chance(30)
+        again = self.several and self.choose.chance(60 if self.groups else 30)
         if (group or again) and self.choose.chance(30):
             made = replace(made, rest=(self.own(name),))
         if again:

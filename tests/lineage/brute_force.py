@@ -62,7 +62,11 @@ def behind(
                 raise TooManyError(f"{len(alive)} computations at {steps[last][0].le}")
             le = steps[last][0].le
             later = steps[last + 1][0].le if last + 1 < len(steps) else max(le, punctuation)
-            resting = closure({(c, le) for c in consume(steps[last], alive, arcs, skip=last > first)}, arcs, latest=later)
+            resting = closure({(c, le) for c in consume(steps[last], alive, arcs)}, arcs, latest=later)
+            if last > first:
+                changed, kept = skip(steps[last], alive, arcs)
+                resting |= closure({(c, le) for c in changed}, arcs, latest=later)
+                resting |= closure({(c, le) for c in kept}, arcs, latest=later, asked_until=le)
             for c, t in resting:
                 if is_final(c.state, t, automaton, arcs):
                     match = c.register, t, c.m
@@ -78,8 +82,8 @@ def taken(c: Computation, arc: Any, event: Event) -> Path:
     return (*c.path, (component, event)) if component else c.path
 
 
-def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent], skip: bool) -> set[Computation]:
-    """Every way to take one event of the step, or to pass all of them by a skip."""
+def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent]) -> set[Computation]:
+    """Every way to take one event of the step."""
     out = set()
     for c in alive:
         for event in step:
@@ -88,18 +92,28 @@ def consume(step: list[Event], alive: set[Computation], arcs: list[ArcEvent], sk
                 if arc.kind == "consume" and arc.src == c.state and begin <= le < end and arc.fence(payload, c.register):
                     register = c.register if arc.transfer is None else arc.transfer(payload, c.register)
                     out.add(Computation(arc.dst, one_nan(register), min(c.m, re), taken(c, arc, event)))
-        for arc, begin, end in arcs if skip else []:
-            serves = arc.kind == "skip" and arc.src == c.state and begin <= step[0].le < end
+    return {c for c in out if step[0].le < c.m}
+
+
+def skip(step: list[Event], alive: set[Computation], arcs: list[ArcEvent]) -> tuple[set[Computation], set[Computation]]:
+    """Every way to pass all events of the step by a skip: where it changes the register, and where it does not."""
+    changed, kept = set(), set()
+    for c in alive:
+        for arc, begin, end in arcs:
+            serves = arc.kind == "skip" and arc.src == c.state and begin <= step[0].le < end and step[0].le < c.m
             if serves and all(arc.fence(payload, c.register) for payload, _, _ in step):
                 register = c.register
                 for payload, _, _ in step:
                     register = register if arc.transfer is None else arc.transfer(payload, register)
-                out.add(c._replace(register=one_nan(register)))
-    return {c for c in out if step[0].le < c.m}
+                passed = c._replace(register=one_nan(register))
+                (kept if passed == c else changed).add(passed)
+    return changed, kept
 
 
-def closure(start: set[tuple[Computation, int]], arcs: list[ArcEvent], latest: int | None) -> set[tuple[Computation, int]]:
-    """All that epsilon arcs and, up to ``latest``, time-outs lead to: they take no event."""
+def closure(
+    start: set[tuple[Computation, int]], arcs: list[ArcEvent], latest: int | None, asked_until: int = BEGINNING - 1
+) -> set[tuple[Computation, int]]:
+    """All that epsilon arcs and time-outs behind ``asked_until``, up to ``latest``, lead to: they take no event."""
     done, todo = set(), set(start)
     while todo:
         c, t = todo.pop()
@@ -112,7 +126,7 @@ def closure(start: set[tuple[Computation, int]], arcs: list[ArcEvent], latest: i
                 todo.add((c._replace(state=arc.dst, register=one_nan(register)), t))
             elif arc.kind == "timeout" and latest is not None:
                 instant = max(arc.at(c.register), t)
-                if instant < c.m and begin <= instant < end and instant <= latest:
+                if instant < c.m and begin <= instant < end and asked_until < instant <= latest:
                     todo.add((c._replace(state=arc.dst), instant))
         todo -= done
     return done

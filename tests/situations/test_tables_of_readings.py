@@ -8,10 +8,12 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from afa import AfaError, Int64Error, Punctuation, insert, retract
-from afa.situations import Situation, TemporalPattern, column_folds, column_readings, reading_pieces, reading_slices
+from afa.situations import Derive, Situation, TemporalPattern, column_folds, column_readings, reading_pieces, reading_slices
 
 
 class Reading(NamedTuple):
@@ -196,3 +198,23 @@ def test_slices_of_time_say_what_a_whole_table_says(monkeypatch: pytest.MonkeyPa
     ]
     assert len(found[0]["le"]) > 10
     assert all(each == found[0] for each in found)
+
+
+def test_returns_in_pandas_have_the_types_of_arrow() -> None:
+    """Columns of values that may be missing are objects only where one is."""
+
+    class Room(NamedTuple):
+        temp: float | None
+        n: int
+
+    frame = pd.DataFrame({"temp": [60.0, 90.0, 60.0, 95.0, 40.0], "n": range(5), "le": range(5)})
+    asked = {"top": "max(hot.temp)", "many": "count(hot)", "last": "last(hot.n)"}
+    hot, cold = Situation("n % 2 == 1"), Situation("n % 2 == 0")
+    pattern = TemporalPattern(event=Room, hot=hot, cold=cold, where="hot meets cold", within=9, returns=asked)
+    for made in (pattern.operator, lambda: Derive(Room, hot=hot, returns=asked)):
+        found, arrow = made().push_many(frame), made().push_many(pa.Table.from_pandas(frame))
+        assert [found[name].dtype for name in asked] == [arrow[name].type.to_pandas_dtype() for name in asked]
+        assert found[list(asked)].values.tolist() == arrow.select(list(asked)).to_pandas().values.tolist()
+    found = made().push_many(frame.assign(temp=[60.0, None, 60.0, 95.0, 40.0]))
+    assert found["top"].tolist() == [None, 95.0]
+    assert found["top"].dtype == object

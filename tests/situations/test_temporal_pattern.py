@@ -17,9 +17,10 @@ import pytest
 import afa
 from afa import Operator, insert
 from afa.errors import AfaError, AutomatonError, QueryError
-from afa.situations import Situation, TemporalPattern
+from afa.situations import Derive, Situation, TemporalPattern
 from afa.situations.configuration_names import state_name
 from afa.situations.configurations import plan_of
+from speculation import Cleanse
 from tests.situations.pattern_worlds import pattern_of, world
 
 AGGRESSIVE = (
@@ -434,3 +435,28 @@ def test_a_disconnected_pattern_warns_once_it_is_made() -> None:
         related("a before b and b before c and c before d")
         with pytest.raises(UserWarning, match="a pattern that is not connected"):
             related("a before b and c before d")
+
+
+class Sources(NamedTuple):
+    """A row of one source or the other."""
+
+    v: float | None = None
+    door: str | None = None
+
+
+def test_explain_says_that_two_sources_end_the_situations_of_each_other() -> None:
+    """F6: the naive form finds nothing; a pattern that reads one source, or fields that are always there, is not warned of."""
+    defined = {"hot": Situation("v > 1"), "opened": Situation("door == 'open'")}
+    naive = TemporalPattern(event=Sources, within=100, where="hot overlaps opened", **defined)
+    assert "readings: hot reads v, opened reads door: a row without a value there satisfies no condition" in str(naive.explain())
+    rows = [Sources(2.0), Sources(None, "open"), Sources(0.5), Sources(None, "shut")]
+    assert naive.operator().push_many([insert(row, le) for le, row in enumerate(rows)]) == []
+    both = TemporalPattern(event=Sources, within=100, where="hot overlaps mild", hot=Situation("v > 1"), mild=Situation("v > 0"))
+    assert not both.explain().readings
+
+
+def test_no_stage_stands_before_situations() -> None:
+    pattern = TemporalPattern(event=Sources, within=9, where="a overlaps b", a=Situation("v > 1"), b=Situation("v > 0"))
+    for operator in (pattern.operator(), Derive(Sources, a=Situation("v > 1"))):
+        with pytest.raises(AfaError, match="no stage stands before situations, or before another stage yet"):
+            Cleanse(0).before(operator)

@@ -88,6 +88,69 @@ def test_random_runs_in_one_folder(seed: int, tmp_path: Path, monkeypatch: pytes
     assert max(done.values()) > 3
 
 
+STRANGE = (
+    *(
+        "2024-01-15.parquet",
+        "1-1-mine.parquet",
+        "2-2-mine.afa.parquet.bak",
+        "x-2-mine.afa.parquet",
+        "1-1-a b.afa.parquet",
+        "data.csv",
+    ),
+    *(
+        "_afa_drafts/notes.txt",
+        "_afa_drafts/2024-01-15/part-0.parquet",
+        "_drafts/1-1-mine.afa/x",
+        "v=1/part-0.parquet",
+        "v=2/_SUCCESS",
+    ),
+    *("v=3/part-0.parquet", "v=3/_SUCCESS", "v=3/notes.txt", "_spark_metadata/0", "_spark_metadata/1.compact", "_spark_metadata/x"),
+    *("5-5-x.afa.parquet/part-0.parquet", "v=x/y"),
+)
+"""Files that others left; some nearly have our shape."""
+
+
+def test_nothing_is_deleted_that_is_not_ours(tmp_path: Path) -> None:
+    """Beside the tables, and in the folders of drafts, lists and links."""
+    folder, outside = tmp_path / "now", tmp_path / "outside"
+    for name in STRANGE:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("not ours")
+    sink = "v1\n" + json.dumps({"path": "file:///x/part-00000.parquet"}) + "\n" + json.dumps({"path": "file:///x/1-1-.parquet"})
+    (folder / "_spark_metadata" / "2.compact").write_text(sink)
+    (outside / "4-4-mine.afa").mkdir(parents=True)
+    (outside / "4-4-mine.afa" / "x").write_text("not ours")
+    (folder / "_afa_drafts" / "4-4-mine.afa").symlink_to(outside / "4-4-mine.afa")
+    (folder / "4-4-mine.afa.parquet").symlink_to(outside / "4-4-mine.afa" / "x")
+    made = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    tables = Tables(folder)
+    for batch in range(12):
+        turn = tables.turn("mine", batch, lambda: True)
+        assert turn is not None
+        turn.draft.mkdir(parents=True)
+        (turn.draft / "part-0.parquet").write_text(json.dumps([str(batch)]))
+        tables.show(turn)
+        tables.prune(2, turn.before)
+        assert shown(folder) == {str(batch)}
+    assert {path: path.read_text() for path in made} == made
+    assert len([table for table in tables.all() if tables_of_spark._is_ours(table.path)]) == 2
+    there = {path for path in folder.rglob("*") if path.is_file()} - set(made)
+    assert len(there) == 2 + 2 * 2 + 2, "two tables, their links, two lists"
+
+
+def test_tables_of_an_older_version_go_too(tmp_path: Path) -> None:
+    mine = "8f2f0e3c-1111-4000-8000-0123456789ab"
+    for name in (f"0-0-{mine}.parquet", "1-1-.parquet", f"2-2-{mine}.parquet"):
+        (tmp_path / name).write_text("[]")
+    tables = Tables(tmp_path)
+    turn = tables.turn(mine, 3, lambda: True)
+    assert turn is not None
+    assert turn.before == Table(2, 2, mine, tmp_path / f"2-2-{mine}.parquet")
+    tables.prune(1, None)
+    assert [path.name for path in tmp_path.iterdir()] == [f"2-2-{mine}.parquet"]
+
+
 def numbers(folder: Path) -> list[int]:
     return [int(path.name[2:]) for path in folder.glob("v=*")]
 
@@ -116,12 +179,12 @@ def test_a_query_without_its_table_is_refused(tmp_path: Path) -> None:
     old = tmp_path / "v=3"
     old.mkdir()
     (old / "part-0.parquet").touch()
-    assert tables.turn(NOBODY, 7, lambda: True) == (None, Table(7, 7, NOBODY, tmp_path / "7-7-.parquet"))
+    assert tables.turn(NOBODY, 7, lambda: True) == (None, Table(7, 7, NOBODY, tmp_path / "7-7-.afa.parquet"))
     (old / "_SUCCESS").touch()  # of an older version of the library
     before = Table(3, 3, NOBODY, old)
-    assert tables.turn("mine", 7, lambda: True) == (before, Table(7, 7, "mine", tmp_path / "7-7-mine.parquet"))
+    assert tables.turn("mine", 7, lambda: True) == (before, Table(7, 7, "mine", tmp_path / "7-7-mine.afa.parquet"))
     assert tables.turn("mine", 7, lambda: False) is None
-    assert tables.turn("mine", 0, lambda: False) == (None, Table(4, 0, "mine", tmp_path / "4-0-mine.parquet"))
+    assert tables.turn("mine", 0, lambda: False) == (None, Table(4, 0, "mine", tmp_path / "4-0-mine.afa.parquet"))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pyspark.cloudpickle
 import pytest
 
+import afa
 from afa import AfaError, Arc, Automaton, Keyed
 from tests.spark.streams import SECOND, when
 from tests.spark.test_stream import Files, read
@@ -230,6 +231,16 @@ def test_a_worker_says_in_a_line_what_it_lacks(own: Any, tmp_path: Path, hidden:
         raise ImportError(said)
 
 
+def test_times_are_of_the_column_that_order_by_names(spark: Any) -> None:
+    table = spark.createDataFrame([("a", 1, when(1), when(2))], "who string, sort int, at timestamp, seen timestamp")
+    text = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sort ORDER BY seen MEASURES COUNT(*) AS n PATTERN (a) WITHIN 9)"
+    query = afa.sql(text, event=Signal, tick="us")
+    assert table.transform(afa_spark.match(query, time="seen")).columns
+    for door in (afa_spark.match, afa_spark.replay):
+        with pytest.raises(AfaError, match="expected time='seen', the column of ORDER BY, but got time='at'"):
+            table.transform(door(query, time="at"))
+
+
 def test_that_an_arc_runs_in_python_is_told_once_and_not_on_workers(
     spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -284,3 +295,35 @@ def test_the_console_has_no_words_that_nobody_needs() -> None:
     os.close(place)
     with open(ours, "rb") as found:
         assert found.read() == b"one\ntwo\n\nthree\n[Stage 1:> (0"
+
+
+def test_bare_numbers_that_stand_for_time() -> None:
+    from afa.language import one
+    from afa.uncertain import Worlds
+
+    class Item(NamedTuple):
+        who: str
+        n: int
+        at: afa.Instant = None  # type: ignore[assignment]
+
+    def text(within: str, tick: str | None = "us") -> Any:
+        said = f"PATTERN SEQ(Item a, Item b) WHERE skip_till_any_match(a, b) {{ [who] and a.n < b.n }} {within} RETURN b.n AS n"
+        return afa.query(said, event=Item, tick=tick)
+
+    def sql(within: str, tick: str | None = "us") -> Any:
+        said = "SELECT n FROM t MATCH_RECOGNIZE (PARTITION BY who ORDER BY at MEASURES b.n AS n PATTERN (a b) "
+        said += f"{within} DEFINE a AS n = 1)"
+        return afa.sql(said, event=Item, tick=tick)
+
+    def built(within: Any, **of: Any) -> Any:
+        return one("a", lambda e: e.n == 1).followed_by(one("b")).by("who").within(within).returns(n=lambda m: m.b.n).of(Item, **of)
+
+    for bare in (text("WITHIN 60", None), sql("WITHIN 60", None), built(60), Worlds(text("WITHIN 60", None), lower="l", upper="u")):
+        with pytest.raises(
+            AfaError, match=r"expected durations with units, as times are timestamps .* but got WITHIN 60; write WITHIN"
+        ):
+            afa_spark.match(bare, time="at")
+    for good in (text("WITHIN 60 s"), text("WITHIN 60"), sql("WITHIN INTERVAL '1' MINUTE"), built("60 s"), built(60, tick="us")):
+        afa_spark.match(good, time="at")
+    with pytest.raises(AfaError, match=r"but got b.at - a.at < 30; write span\('30 seconds'\) .*, or say tick=.us."):
+        afa_spark.match(afa.query("PATTERN SEQ(Item a, Item b) WHERE { [who] and b.at - a.at < 30 }", event=Item), time="at")

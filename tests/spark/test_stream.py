@@ -199,7 +199,7 @@ def test_time_outs_late_rows_and_faults_come_out(spark: Any, tmp_path: Path) -> 
     assert sum(row["events"] for row in by_bucket) == 9
     assert {row["bucket"] for row in by_bucket} == {0, 1}
     assert sum(row["keys"] for row in by_bucket if row["batch"] == 0) == 2
-    assert list(Path(os.environ["AFA_SHARED_DIR"]).glob("*-*-*/*")), "operators wait in the folder of the Java process"
+    assert list(Path(os.environ["AFA_SHARED_DIR"]).glob("*/*-*-*/*")), "operators wait in the folder of the Java process"
     assert all(row["memory_bytes"] > 0 and row["written_bytes"] > 0 for row in by_bucket if row["events"])
     assert [line for row in metrics if row for line in [afa_spark.line(0, 1, row.asDict())] if "1 late" in line]
     changes = spark.read.parquet(str(tmp_path / "changes")).collect()

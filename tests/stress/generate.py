@@ -135,7 +135,7 @@ def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
     """The spec of a random world."""
     about = choose.one(list(WEIGHTS))
     waits = about == "waits"
-    automaton = strategies.automaton(choose, waits)
+    automaton = strategies.waiter(choose) if waits and choose.chance(60) else strategies.automaton(choose, waits)
     width = strategies.width_of(automaton)
     states = sorted({state for arc in automaton["arcs"] for state in (arc["src"], arc["dst"])} | {"a", "z"})
     extra = [

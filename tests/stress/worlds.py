@@ -14,6 +14,7 @@ from afa import Operator
 from afa.compiled import inforce, memory
 from tests import strategies
 from tests.strategies import Seeded
+from tests.stress import generate
 from tests.stress.generate import as_longest, world
 from tests.stress.mixes import mix
 from tests.stress.run import Seen, report, run
@@ -26,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
     parser.add_argument("--steps", type=int, default=None, help="operations of a world (default: 8 to 20; of a mix 8 to 120)")
+    parser.add_argument("--about", choices=list(generate.WEIGHTS), help="worlds of this kind only; waits: skips beside time-outs")
     parser.add_argument("--mixes", action="store_true", help="long mixes over few instants, of ignorable arcs")
     parser.add_argument("--longest", action="store_true", help="worlds of operators with longest=True")
     parser.add_argument("--family", type=int, default=8, help="so many mixes share an automaton")
@@ -40,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--outputs-only", action="store_true", help="leave out operator._check()")
     options = parser.parse_args(arguments)
     inforce.WARM = options.warm
+    if options.about:
+        generate.WEIGHTS = {options.about: generate.WEIGHTS[options.about]}
     strategies.SKIPS = options.skips
     memory.SAMPLE, memory.SOON = options.sample, options.soon
     memory.PARTS = options.parts

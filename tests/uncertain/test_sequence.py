@@ -16,11 +16,13 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, ChangeError, LateEventError, Punctuation, SnapshotError, insert, retract
-from afa.uncertain import Sequence, between, triangular, weights
+from afa.operator import snapshot
+from afa.uncertain import Sequence, between, sequence_snapshot, triangular, weights
 from afa.uncertain.chain_confidence import Link, confidence
 from afa.uncertain.distributions import UNIFORM
 from afa.uncertain.event_instants import Instants
 from afa.uncertain.interval_propagation import Order, tightest
+from punctuation import sealed
 from tests.uncertain.sequence_oracle import Known, Part, enumerated, worlds
 from tests.uncertain.sequence_worlds import Seen, stream
 
@@ -561,3 +563,47 @@ def test_what_can_not_be_collapsed(names: list[str], strategy: str, said: str) -
         AfaError, match="expected a collapsed match, of an operator with collapsed=True, but got one of an operator"
     ):
         sequence(names, strategy=strategy).expand(None)
+
+
+class Named(NamedTuple):
+    """An event that is all that tells it apart."""
+
+    kind: str
+    n: int
+
+
+def test_an_interval_has_a_limit() -> None:
+    """Work and memory don't grow with its width: it is refused, with the state as it was; in tables and snapshots, too."""
+    made = {"of": "kind", "event": Named, "window": 20}
+    op = Sequence(["a", "b"], **made)
+    op.push(insert(Named("a", 1), between(0, 3)))
+    before = op.snapshot()
+    for width in (10**6, 10**8, 2**33, 2**55, 2**61):
+        with pytest.raises(ChangeError, match=r"expected an interval of at most 1,000,000 instants.* but got between\(1, "):
+            op.push(insert(Named("b", 2), between(1, 1 + width)))
+        with pytest.raises(ChangeError, match="expected an interval of at most 1,000,000 instants"):
+            op.push_many({"kind": ["b"], "n": [2], "lower": [1], "upper": [1 + width]})
+    assert op.snapshot() == before
+    said, numbers, events = snapshot.unseal(sequence_snapshot.MAGIC, sequence_snapshot.VERSION, before)
+    for upper in (10**6, 2**31, 2**62):
+        events[0][2] = upper
+        forged = sealed.seal(sequence_snapshot.MAGIC, sequence_snapshot.VERSION, snapshot.plain([said, numbers, events]))
+        with pytest.raises(SnapshotError, match="expected an interval of at most 1,000,000 instants"):
+            Sequence.restore(forged, ["a", "b"], **made)
+    many = [insert(Named("b", n), between(1, 900_000 + n)) for n in range(30)]
+    with pytest.raises(ChangeError, match="with 20,000,000 instants in all"):
+        op.push_many(many)
+    assert op.snapshot() == before
+
+
+def test_what_is_no_event_is_refused_in_words() -> None:
+    op = Sequence(["a", "b"], of="kind", event=Named, window=20)
+    with pytest.raises(ChangeError, match=r"expected an event with its times, insert\(event, between\(lower, upper\)\)"):
+        op.push({"kind": "a", "n": 1, "lower": 1, "upper": 2})
+
+
+def test_an_identity_of_several_fields_is_a_struct_in_arrow() -> None:
+    op = Sequence(["a", "b+"], of="kind", event=Named, window=20)
+    out = op.push_many(pa.table({"kind": ["a", "b"], "n": [1, 2], "lower": [1, 3], "upper": [1, 3]}))
+    assert out["a"].to_pylist() == [{"kind": "a", "n": 1}]
+    assert out["b"].to_pylist() == [[{"kind": "b", "n": 2}]]

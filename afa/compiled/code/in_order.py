@@ -5,7 +5,8 @@
 ``x`` are the words X_* of `afa.compiled.kernel.names`: where the columns of the batch are read, where events, steps and lists
 are written, how far the loop may go. It ends with LOOP_STOP at a row that is late, at which other arcs are in force, or at the
 limit, which is before the next row that is no event; with LOOP_LOOK at one whose list has to be looked at, for two rows that are
-equal, or matches of which it does not know that they differ or that there is room: its event and list are written, its step is not;
+equal, more of them than X_BUDGET, or matches of which it does not know that they differ or that there is room: its event and list
+are written, its step is not;
 or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
@@ -68,6 +69,8 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     count = e.let(f"sdiv exact i64 {size}, {stride}")
     if runs:
         ways["kept"] = _keep(e, count, stride)
+    e.branch(e.let(f"icmp sgt i64 {count}, %budget"), "look", "within")
+    e.place("within")
     nodes = e.let(f"or i64 {e.let('shl i64 %top, 24')}, {count}")
     above = e.let(f"add i64 %top, {count}")
     found = {"out": "%end", "top": above, "src": "%out", "n": count, "nodes": nodes, "le": "%le"}
@@ -123,7 +126,7 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
         "index_at": "ptr",
     }
     masks = ("re_mask", "le_mask", "index_mask", "plain_mask", "ahead")
-    fixed |= dict.fromkeys(("high", "room", *masks, "bound", "cap", "most"), "i64")
+    fixed |= dict.fromkeys(("high", "room", *masks, "bound", "cap", "most", "budget"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
         e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
     base_step(e)

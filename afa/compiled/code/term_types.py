@@ -248,6 +248,7 @@ def _makes_text(node: nodes.Expr) -> bool:
 
 VALUES: dict[type, Callable[[Types, Any], Term]] = {
     nodes.Const: Types.const,
+    nodes.Ticks: Types.const,
     nodes.Field: Types.field,
     nodes.Unary: Types.unary,
     nodes.Not: Types.truth,

@@ -21,6 +21,7 @@ from afa.compiled.kernel.best_sums import begin_sums, forget_ends, put_sum, sum_
 from afa.compiled.kernel.heap import put, room
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call4, kernel, peek, peek_byte
+from afa.compiled.kernel.step import over
 
 APART = 64
 """After so many steps it is looked at which rows are over, and where the oldest node of the list stands."""
@@ -50,8 +51,8 @@ def begin_list(m: Any, w: Any, p: Any, b: int, n: int) -> int:
 def change_columns(m: Any, w: Any, p: Any, b: int, x: int, event: int, re: int, le: int) -> int:
     """Change the list by the event whose payload is at address ``event``; the rows that come are the next nodes of the block.
 
-    Returns how many these are, ASK: nothing is done, or NEED_ROWS, NEED_NODES, NEED_MATCHES. *Requires* `begin_list`. INVARIANT:
-    what asks for another block is looked at before anything is written that the steps before would miss.
+    Returns how many these are, ASK: nothing is done, or NEED_ROWS, NEED_NODES, NEED_MATCHES, OVER. *Requires* `begin_list`.
+    INVARIANT: what asks for another block is looked at before anything is written that the steps before would miss.
     """
     refused = False
     made = call4(p[P_COLUMNS], event, re, le, m[C_W] + 8 * x)
@@ -90,6 +91,8 @@ def change_columns(m: Any, w: Any, p: Any, b: int, x: int, event: int, re: int, 
     fresh, s = 0, N_REG + m[C_R]
     for k in range(made):
         fresh = add_best(m, w, p, b, x, w[W_NEW] + k * s, le, fresh)
+    if w[x + X_N] > w[W_BUDGET] and standing(m, w, x, le) > w[W_BUDGET]:
+        return over(w, le, standing(m, w, x, le), NOWHERE, False)
     put_nodes(m, w, b, x, fresh)
     w[x + X_MADE] = top
     w[x + X_REACH] = le if w[x + X_N] == fresh else min(w[x + X_REACH], le)
@@ -98,6 +101,15 @@ def change_columns(m: Any, w: Any, p: Any, b: int, x: int, event: int, re: int, 
     elif quick and w[x + X_QUICK] == 0:  # no room for more stairs
         begin_sums(m, w, p, x)
     return fresh
+
+
+@kernel
+def standing(m: Any, w: Any, x: int, le: int) -> int:
+    """Return how many rows of the list in columns stand at ``le``: others, over by then, are still among them. O(n)."""
+    ms, n = column(m, w, N_M), 0
+    for k in range(w[x + X_N]):
+        n += w[ms + k] > le
+    return n
 
 
 @kernel

@@ -19,15 +19,15 @@ from afa.compiled.kernel.native_call import call4, kernel
 
 
 @kernel
-def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
+def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int, waits: bool) -> int:
     """Add to a buffer of ``n`` rows all that epsilon arcs in force at ``t`` make of its row ``at``, the last one so far.
 
-    Returns how many rows there are then, or NEED_ROWS, FAULT, ENDLESS. Where the closure goes on for ever, Python says whether the
-    row is to stand alone.
+    With ``waits`` also what time-outs make of those rows that have waited long enough: ``at(r) <= t``. Returns how many rows there
+    are then, or NEED_ROWS, FAULT, ENDLESS. Where the closure goes on for ever, Python says whether the row is to stand alone.
 
     *Requires* `seek` to ``t``.
     """
-    if p[P_EPSILON] == 0:
+    if p[P_EPSILON] == 0 and (not waits or p[P_TIMEOUT] == 0):
         return n
     s = N_REG + m[C_R]
     todo, steps = at, 0
@@ -36,22 +36,32 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
     while todo < n:
         source = rows + todo * s
         todo += 1
+        waiting = False
         link = p[p[P_FIRST] + w[source + N_STATE]]
-        while link >= 0:
+        while link >= 0 or (waits and not waiting and p[P_TIMEOUT] != 0):
+            if link < 0:  # behind the epsilon arcs the time-outs
+                waiting = True
+                link = p[p[P_WAITS] + w[source + N_STATE]]
+                continue
             arc = p[P_ROWS] + link * R_SIZE
             link = p[arc + R_NEXT]
             code = p[arc + R_CODE]
-            if p[p[P_CODES] + code * ARC_SIZE + ARC_KIND] != EPSILON:
+            if waiting and not p[arc + R_BEGIN] <= t < p[arc + R_END]:
                 continue
-            if n + 1 >= w[W_ROWS]:
+            if not waiting and p[p[P_CODES] + code * ARC_SIZE + ARC_KIND] != EPSILON:
+                continue
+            if n + 2 >= w[W_ROWS]:
                 return NEED_ROWS
             target = rows + n * s
             m[C_PLACE] = t
-            taken = run_arc(m, p, code, 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG))
+            out = target if waiting else target + N_REG  # where ``at`` goes, or the register
+            taken = run_arc(m, p, code, 0, m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * out)
             if taken < 0:
                 return FAULT
-            if taken == 0:
+            if taken == 0 or (waiting and w[target] > t):
                 continue
+            if waiting:
+                copy(w, source + N_REG, w, target + N_REG, m[C_R])
             steps += 1
             if steps > CLOSURE_LIMIT:
                 m[C_PLACE], m[C_NEED], m[C_ARC] = t, rows + at * s, n - at
@@ -69,8 +79,8 @@ def close(m: Any, w: Any, p: Any, rows: int, at: int, n: int, t: int) -> int:
 def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon: int) -> int:
     """Write to W_READY what time-outs make of a partial match, from ``since`` until ``horizon``; its last event was at ``le``.
 
-    Each row has its instant in place of ``end``: ``T = max(at(r), le) <= horizon`` and ``T < m``; epsilon arcs and further
-    time-outs from there are in it. Returns how many rows, the first of which is the partial match itself, or NEED_ROWS, FAULT,
+    Each row has its instant in place of ``end``: ``T = at(r) <= horizon`` and ``T < m``; epsilon arcs and further time-outs from
+    there are in it. What fires at ``le`` stands in the list (`close`): ``since`` lies behind it. Returns how many rows, the first of which is the partial match itself, or NEED_ROWS, FAULT,
     ENDLESS. Where they go on for ever, Python says whether none is to fire. Moves the cursor of arcs.
     """
     if p[p[P_WAITS] + a[row + N_STATE]] < 0:
@@ -101,7 +111,7 @@ def fire(m: Any, w: Any, p: Any, a: Any, row: int, le: int, since: int, horizon:
             w[target + N_STATE] = p[p[P_CODES] + p[arc + R_CODE] * ARC_SIZE + ARC_DST]
             w[target + N_END] = ALONE
             seek(p, t)
-            end = close(m, w, p, ready, n, n + 1, t)
+            end = close(m, w, p, ready, n, n + 1, t, False)
             if end < 0:
                 return end
             n = date_rows(w, ready, n, end, t, s)

@@ -128,7 +128,7 @@ def arc_by_arc(
         copy(p, p[P_BEGIN], w, ready, s)
         w[ready + N_START] = le
         w[ready + N_M] = FOREVER
-        sources = close(m, w, p, ready, 0, 1, le)
+        sources = close(m, w, p, ready, 0, 1, le, False)
         if sources < 0:
             return int(sources)
         count = consume(m, w, p, b, sources, count, le, events, NOWHERE)
@@ -179,7 +179,7 @@ def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, e
                 else:
                     w[target + N_M] = min(w[source + N_M], m[event + E_RE])
                     w[target + N_STATE] = p[record + ARC_DST]
-                count = close(m, w, p, w[W_NEW], count, count + 1, le)
+                count = close(m, w, p, w[W_NEW], count, count + 1, le, True)
                 if count < 0:
                     return int(count)
     return int(count)
@@ -207,5 +207,6 @@ def pass_step(m: Any, w: Any, p: Any, code: int, q: int, count: int, le: int, fi
             return FAULT
         if taken == 0:
             return count
-    w[target + N_END] = k if q == 0 and m[C_RUNS] and equal(w, source, w, target, s) else ALONE
-    return int(close(m, w, p, w[W_NEW], count, count + 1, le))
+    same = equal(w, source, w, target, s)
+    w[target + N_END] = k if q == 0 and m[C_RUNS] and same else ALONE
+    return int(close(m, w, p, w[W_NEW], count, count + 1, le, not same))

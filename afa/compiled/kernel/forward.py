@@ -65,6 +65,7 @@ def set_columns(m: Any, w: Any, p: Any, c: Any, b: int) -> int:
     w[x + X_LAST] = base + 8 * (b + m[b + H_NODES] + m[b + H_NODE_CAP] * (N_REG + m[C_R]))
     w[x + X_MATCH_LAST] = base + 8 * (b + m[b + H_MATCHES] + m[b + H_MATCH_CAP] * (M_REG + m[C_R]))
     w[x + X_LOG_LAST] = scratch + 8 * (w[W_LOG] + w[W_LOG_CAP] * (L_REG + m[C_R]))
+    w[x + X_BUDGET] = w[W_BUDGET]
     w[x + X_KEY], w[x + X_FINAL] = w[W_KEY], m[C_FINAL]
     w[x + X_CHANGE] = BEGINNING
     for j in range(m[C_V]):

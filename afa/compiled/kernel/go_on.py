@@ -210,6 +210,8 @@ def write_rows(m: Any, w: Any, p: Any, c: Any, low: int, high: int, words: int, 
         for i in range(n):
             m[out + i * s + N_END] = ALONE
         n = unique(m, w, out, n, s)
+        if n > w[W_BUDGET]:
+            return 0
         found = accepted(m, w, p, m, out, n, le, 0)
         if found < 0:
             return int(found)

@@ -363,6 +363,8 @@ W_SET_USED = W("how many")
 W_LOSS = W("what parts have cost more than they have saved, in rows")
 W_WAIT = W("so many rows are to come before lists are taken in parts again")
 W_LOOP = W("what the loops over rows in order work on, X_*")
+W_BUDGET = W("how many partial matches of a key may stand at one step; FOREVER: any number")
+W_OVER = W("what OVER is about: LE of the step, how many would stand there, where their rows stand, whether in m", words=4)
 SCRATCH = -(-W.size // 8) * 8
 
 PART = Record()  # what one step has of nodes in one state, that stand now
@@ -511,6 +513,7 @@ X_LOG = X("address of the next entry of the output log")
 X_LOG_LAST = X("address of the end of its room")
 X_KEY = X("the key at work")
 X_FINAL = X("C_FINAL")
+X_BUDGET = X("W_BUDGET")
 X_WORDS = X("addresses of the columns of the payload", words=0)
 LARGE_STATE, UNUSUAL = 61, 62
 """Bits of X_SUMS beside those of states: of states from here on; of rows whose words at P_KEPT are not the initial ones."""
@@ -527,6 +530,7 @@ FAULT, ENDLESS = -8, -9
 CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
 TIED = -17  # where ties are refused: records of a unit share a step, or come to one that has an event
+OVER = -18  # more partial matches at a step than W_BUDGET, see W_OVER
 NUMBERS = -16  # Python is to look at the numbers of the C_NEED records at W_INDEX
 ASK = -100  # a step that only arc by arc can be taken
 INSTANT = -2  # less the number of a time-out: asks Python for its instant, read off its expression

@@ -138,7 +138,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
     """Put the ``n`` records at W_INDEX into a key's block, or do what else ``what`` names, in as large a block as it takes.
 
     Returns DONE, or what the caller must see to: NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP, FAULT, ENDLESS,
-    CROWDED; then all is as it was before.
+    CROWDED, OVER; then all is as it was before.
     """
     entry = m[C_DIR] + key * D_SIZE
     simple = arrange(m, w, c, n) if what == SERVE else True
@@ -176,7 +176,7 @@ def serve(m: Any, w: Any, p: Any, c: Any, key: int, n: int, what: int, low: int,
             opened(m, key)
         if status == NEED_LISTS:
             b = to_whole_lists(m, w, key, b)
-        elif status == NEED_BLOCK or status <= NEED_EVENTS:
+        elif status == NEED_BLOCK or NEED_MATCHES <= status <= NEED_EVENTS:
             b = grow(m, w, key, b, n, status if again else DONE)
             again = True
         else:

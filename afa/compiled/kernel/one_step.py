@@ -14,6 +14,7 @@ from afa.compiled.kernel.lists import unique
 from afa.compiled.kernel.matches import accepted, set_matches
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel, peek, peek_byte
+from afa.compiled.kernel.step import over
 from afa.compiled.kernel.walk_runs import end_runs, extend_all
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
@@ -89,13 +90,15 @@ def payload_word(c: Any, j: int, x: int) -> int:
 def finish_step(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
     """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice.
 
-    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES; NEED_ROWS: more than the set of rows has places for.
+    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES, OVER; NEED_ROWS: more than the set of rows has places for.
     """
     if count >= w[W_ROWS]:
         return NEED_ROWS
     s = N_REG + m[C_R]
     out = b + m[b + H_NODES] + top * s
     count = unique(m, w, out, count, s)
+    if count > w[W_BUDGET]:
+        return over(w, le, count, out, True)
     put_step(m, b, i, place, event, le, top << 24 | count, le)
     found = accepted(m, w, p, m, out, count, le, 0)
     status = set_matches(m, w, p, b, i, found) if found > 0 else found

@@ -33,6 +33,7 @@ from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.one_step import ASK, put_step
 from afa.compiled.kernel.order import find_place
 from afa.compiled.kernel.parts_by_state import add_to_part, end_chain, narrow_chain, no_parts, set_end, stands
+from afa.compiled.kernel.step import over
 
 LOSS, OVERHEAD = 16, 24
 """How many lists parts may lose before they are given up; what an event costs, in rows."""
@@ -176,7 +177,7 @@ def take_in_parts(m: Any, w: Any, p: Any, b: int, i: int, place: int, event: int
     """Make step ``i`` of an event behind a list in parts, and tell the loop of the list then.
 
     Returns how many nodes the step has, or UNFIT or ASK, with nothing done; or NEED_UNDO, NEED_ROWS, NEED_NODES, NEED_TEMP,
-    NEED_LOG, NEED_MATCHES.
+    NEED_LOG, NEED_MATCHES, OVER.
     """
     x, at, standing = w[W_LOOP], b + m[b + H_EVENTS] + event * (E_WORDS + m[C_V]), w[W_STANDING]
     if not room(w, 64 + 6 * standing):
@@ -250,7 +251,7 @@ def open_fresh(m: Any, w: Any, b: int, chain: int) -> None:
 def write_new(m: Any, w: Any, b: int, count: int, le: int, top: int) -> int:
     """Write those of the ``count`` rows at W_NEW that are new as nodes from ``top`` on, in parts of the step at ``le``.
 
-    Returns how many, or NEED_ROWS, NEED_NODES.
+    Returns how many, or NEED_ROWS, NEED_NODES, OVER.
     """
     s, nodes, made = N_REG + m[C_R], b + m[b + H_NODES], 0
     if w[W_STANDING] + count + 2 >= w[W_ROWS]:
@@ -267,7 +268,7 @@ def write_new(m: Any, w: Any, b: int, count: int, le: int, top: int) -> int:
         if not stands_already(m, w, nodes, k, top):
             add_to_part(m, w, nodes + k * s, k, le)
             made += 1
-    return made
+    return made if w[W_STANDING] <= w[W_BUDGET] else over(w, le, w[W_STANDING], NOWHERE, False)
 
 
 @kernel

@@ -56,12 +56,12 @@ def complete(m: Any, w: Any, b: int, place: int) -> bool:
 
 @kernel
 def waits_since(m: Any, b: int, place: int) -> int:
-    """Return since when the list at a place waits for time-outs: its LE, or the punctuation that made it ``cover``."""
+    """Return since when the list at a place waits for time-outs: behind its LE, or from the punctuation that made it ``cover``."""
     cap = m[b + H_CAP]
     i = m[b + HEAD + place]
     if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
-        return int(m[b + HEAD + LE * cap + i])
-    return int(max(m[b + HEAD + LE * cap + i], m[b + H_SINCE]))
+        return int(m[b + HEAD + LE * cap + i] + 1)
+    return int(max(m[b + HEAD + LE * cap + i] + 1, m[b + H_SINCE]))
 
 
 @kernel
@@ -78,6 +78,13 @@ def store_nodes(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
     put(m, w, lists + i, rows)
     if m[reaches + i] != reach:
         put(m, w, reaches + i, reach)
+
+
+@kernel
+def over(w: Any, le: int, count: int, rows: int, lasting: bool) -> int:
+    """Return OVER, and note why: ``count`` rows would stand at the step; where (NOWHERE: in columns or parts), in m or in w."""
+    w[W_OVER], w[W_OVER + 1], w[W_OVER + 2], w[W_OVER + 3] = le, count, rows, lasting
+    return OVER
 
 
 @kernel

@@ -28,7 +28,7 @@ from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.lists import copy, count_until, merge_lists, same_list
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.step import complete, derive_matches, is_cover, mark, marked, may_match, store_nodes, waits_since
+from afa.compiled.kernel.step import complete, derive_matches, is_cover, mark, marked, may_match, over, store_nodes, waits_since
 from afa.compiled.kernel.walk_runs import walk_runs
 
 
@@ -36,7 +36,7 @@ from afa.compiled.kernel.walk_runs import walk_runs
 def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
     """Bring all lists and matches up to date from the first marked place at or after ``place``.
 
-    Returns DONE, or NEED_UNDO, NEED_NODES, NEED_MATCHES, NEED_LOG, NEED_ROWS, NEED_TEMP, FAULT, ENDLESS.
+    Returns DONE, or NEED_UNDO, NEED_NODES, NEED_MATCHES, NEED_LOG, NEED_ROWS, NEED_TEMP, OVER, FAULT, ENDLESS.
     """
     if p[P_TIMEOUT]:
         mark_neighbours(m, w, b)
@@ -122,6 +122,8 @@ def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             count, tail = merge_lists(m, w, nodes + top * s, count, count + tail, s), 0
         if behind and same_list(m, nodes + top * s, count + tail, m, nodes + (old >> 24) * s, old & COUNT, s):
             bound = cut  # nothing was added that goes on
+        if count + tail > w[W_BUDGET]:
+            return over(w, le, count + tail, nodes + top * s, True)
         source = top << 24 | (count + tail)
         before = before if i >= w[W_MADE] else old
         store_nodes(m, w, b, i, source, le)
@@ -180,6 +182,8 @@ def walk_best(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             return int(count)
         if top + count > m[b + H_NODE_CAP]:
             return NEED_NODES
+        if count > w[W_BUDGET]:
+            return over(w, le, count, nodes + top * s, True)
         source = top << 24 | count
         before = before if i >= w[W_MADE] else old
         store_nodes(m, w, b, i, source, le)

@@ -33,7 +33,7 @@ from afa.compiled.kernel.heap import put, room
 from afa.compiled.kernel.lists import copy, count_until, equal, same_list
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
-from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, store_nodes, waits_since
+from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, over, store_nodes, waits_since
 
 FAR_BACK = 32
 """A list with a partial match that was stored so many steps before is one that most events leave as it is in part."""
@@ -249,7 +249,7 @@ def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
 def store_derived(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
     """Store the ``count`` rows at W_NEW of a step: new ones become its nodes, nodes that stay are extended, others are ended.
 
-    W_SOURCE becomes the list of the step. Returns how many rows it has, or NEED_NODES, NEED_ROWS; ``count`` if that is a status.
+    W_SOURCE becomes the list of the step. Returns how many rows it has, NEED_NODES, NEED_ROWS, OVER; or ``count``, a status.
     """
     if count < 0:
         return count
@@ -259,6 +259,8 @@ def store_derived(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -
         return NEED_NODES
     if count >= w[W_ROWS]:
         return NEED_ROWS
+    if count > w[W_BUDGET]:
+        return over(w, le, count, new, False)
     made, reach, passed = 0, le, 0
     for k in range(count):
         row, target = new + k * s, other + k * s

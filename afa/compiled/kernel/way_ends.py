@@ -76,7 +76,7 @@ def is_end(m: Any, w: Any, p: Any, c: Any, b: int, place: int, a: Any, row: int)
         return 1
     if p[P_TIMEOUT] == 0:
         return 0
-    fired = fire(m, w, p, a, row, le, le, horizon_of(m, b, place))
+    fired = fire(m, w, p, a, row, le, le + 1, horizon_of(m, b, place))
     seek(p, last_le)
     for q in range(1, fired):
         at = w[W_READY] + q * (N_REG + m[C_R])

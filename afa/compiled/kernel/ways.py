@@ -20,7 +20,7 @@ from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.closure import close, fire, undated
 from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.gaps import linked
-from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.lists import copy, equal
 from afa.compiled.kernel.live_ways import keep_alive, renumber
 from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, call4, kernel
@@ -155,7 +155,7 @@ def one_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> int:
         copy(w, row, w, w[W_READY], s)
         sources = 1
         if p[P_TIMEOUT]:
-            sources = fire(m, w, p, w, row, before, before, le)
+            sources = fire(m, w, p, w, row, before, before + 1, le)
             if sources < 0:
                 return int(sources)
             sources = undated(m, w, w[W_READY], max(sources, 1))
@@ -169,7 +169,7 @@ def one_step(m: Any, w: Any, p: Any, c: Any, b: int, place: int, n: int) -> int:
         w[w[W_READY] + N_START], w[w[W_READY] + N_M] = le, FOREVER
         if c[Y_ASKED, Q_BOUNDED]:
             w[w[W_READY] + N_START], w[w[W_READY] + N_M] = 0, c[Y_ASKED, Q_LEAST]
-        sources = close(m, w, p, w[W_READY], 0, 1, le)
+        sources = close(m, w, p, w[W_READY], 0, 1, le, False)
         if sources < 0:
             return int(sources)
         for q in range(sources):
@@ -217,7 +217,8 @@ def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, q: 
             if once:
                 c[Y_SEEN, code] = 2 * place + taken
             if taken:
-                status = note_ways(m, w, p, c, b, place, k, NOWHERE, NOWHERE, na, n)
+                waits = not equal(w, source, w, target, s)
+                status = note_ways(m, w, p, c, b, place, k, NOWHERE, NOWHERE, na, n, waits)
                 if status < 0:
                     return int(status)
         if p[record + ARC_KIND] != CONSUME:
@@ -237,7 +238,7 @@ def through_arcs(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, q: 
             w[target + N_START], w[target + N_M] = w[source + N_START], min(w[source + N_M], m[event + E_RE])
             w[target + N_STATE] = p[record + ARC_DST]
             picked = NOWHERE if component < 0 else event
-            status = note_ways(m, w, p, c, b, place, k, picked, component, na, n)
+            status = note_ways(m, w, p, c, b, place, k, picked, component, na, n, True)
             if status < 0:
                 return int(status)
     return FOUND
@@ -251,10 +252,12 @@ def call_arc(m: Any, p: Any, record: int, event: int, source: int, target: int) 
 
 
 @kernel
-def note_ways(m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, event: int, component: int, na: int, n: int) -> int:
-    """Note that row ``k`` becomes the row at W_NEW, and what epsilon arcs make of that. Returns DONE, TOO_SMALL, or a status."""
+def note_ways(
+    m: Any, w: Any, p: Any, c: Any, b: int, place: int, k: int, event: int, component: int, na: int, n: int, waits: bool
+) -> int:
+    """Note that row ``k`` becomes the row at W_NEW, and what `close` makes of that. Returns DONE, TOO_SMALL, or a status."""
     s = N_REG + m[C_R]
-    count = close(m, w, p, w[W_NEW], 0, 1, m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]])
+    count = close(m, w, p, w[W_NEW], 0, 1, m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]], waits)
     for j in range(count):
         status = note_way(m, w, c, b, place, k, w[W_NEW] + j * s, event, component, na, n)
         if status < 0:

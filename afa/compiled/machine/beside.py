@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+from afa.compiled.machine.folder import in_environment
 from afa.compiled.machine.native import LOCK, native
 
 PAUSE = 0.05
@@ -104,7 +105,7 @@ def _started(module: str, blob: IO[bytes], lock: int | None) -> subprocess.Popen
         raise ValueError(f"expected Python but got sys.executable={sys.executable!r}")  # it would start the user's program anew
     root = Path(__file__).parents[3]
     path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
-    cache = {} if native.folder is None else {"AFA_CACHE_DIR": os.path.abspath(native.folder.path)}
+    cache = {} if native.folder is None else in_environment(native.folder)
     return subprocess.Popen(
         [sys.executable, "-m", module],
         stdin=subprocess.DEVNULL,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import tempfile
 import time
@@ -20,11 +21,16 @@ MAGIC = b"afa object 1\n"
 CHECK = 32
 """The bytes of the checksum, which follows the magic."""
 FILES, BYTES = 4096, 64 << 20
-"""The oldest files beyond these go."""
+"""The oldest files of code beyond these go."""
 EVERY = 64
 """How many files are written between two looks at the size of the folder."""
+NAME = "afa"
 SUFFIX, LAST = ".afa", ".last.afa"
 """The ending of a file; that of a file that outlasts the others."""
+DRAFT = ".afa-draft"
+"""The ending of an unfinished file."""
+_OURS = re.compile(r"[0-9a-f]{40}(\.last)?\.afa|tmp[a-z0-9_]{8}\.afa-draft")
+"""The names of the files that may be deleted: those of `Native`'s code, and of `tempfile`."""
 LASTING = 8
 """How many such lasting files there may be."""
 PATIENCE = 60.0
@@ -97,7 +103,7 @@ class Folder:
         try:
             if not self._usable():
                 return
-            handle, temporary = tempfile.mkstemp(dir=self.path)
+            handle, temporary = tempfile.mkstemp(DRAFT, dir=self.path)
             try:
                 with open(handle, "wb") as file:
                     file.write(MAGIC + _check(name, blob) + blob)
@@ -170,12 +176,17 @@ class Folder:
         return self._ready
 
     def _prune(self) -> None:
-        """Delete the oldest files, LASTING of the lasting ones last, down to three quarters of the bounds; and unfinished ones."""
+        """Delete the oldest files, LASTING of the lasting ones last, down to three quarters of the bounds; and unfinished ones.
+
+        Only files of our own, by name and kind; of all others not even the size is counted. Not the lock: two could hold it then.
+        """
         found: list[tuple[float, int, str]] = []
         with os.scandir(self.path) as entries:
             for entry in entries:
                 with contextlib.suppress(FileNotFoundError):  # another process has just finished it
-                    status = entry.stat()
+                    status = entry.stat(follow_symlinks=False)
+                    if not _OURS.fullmatch(entry.name) or not stat.S_ISREG(status.st_mode):
+                        continue
                     found.append((status.st_mtime, status.st_size, entry.path))
         found.sort()
         lasting = {path for *_, path in [entry for entry in found if entry[2].endswith(LAST)][-LASTING:]}
@@ -183,7 +194,7 @@ class Folder:
         count, size = len(found), sum(length for _, length, _ in found)
         over = count > FILES or size > BYTES
         for modified, length, path in found:
-            left = not path.endswith((SUFFIX, "lock")) and modified < time.time() - DAY
+            left = path.endswith(DRAFT) and modified < time.time() - DAY
             if left or (over and (count > FILES * 3 // 4 or size > BYTES * 3 // 4)):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
@@ -191,10 +202,14 @@ class Folder:
 
 
 def default_path() -> Path:
-    chosen, caches = os.environ.get("AFA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
-    if chosen:
-        return Path(chosen)
-    return Path(caches) / "afa" if caches else Path(os.path.expanduser("~")) / ".cache" / "afa"
+    """Return the folder ``afa`` in the folder of caches that the environment names."""
+    caches = os.environ.get("AFA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    return (Path(caches) if caches else Path(os.path.expanduser("~")) / ".cache") / NAME
+
+
+def in_environment(folder: Folder) -> dict[str, str]:
+    """Return variables by which another process finds a folder that is named as `default_path` names it."""
+    return {"AFA_CACHE_DIR": os.path.abspath(folder.path.parent)} if folder.path.name == NAME else {}
 
 
 def _ours(status: os.stat_result) -> bool:

@@ -619,7 +619,7 @@ function choose(match, quiet) {
   for (const group of document.querySelectorAll(".drawing .arc")) group.classList.toggle("passed", hops.has(JSON.stringify([group.dataset.src, group.dataset.dst])));
   document.querySelector(".drawing").classList.toggle("held", match !== null && match.gone === null);
   if (match === null) {
-    box.append(element("p", matches.length ? "Choose a match, in the list or in the picture, to see its events and why it came or went." : "Nothing has matched."));
+    box.append(element("p", matches.length ? "Choose a match, in the list or in the picture, to see its events and why it came or went." : data.why ? `Nothing has matched: ${data.why}.` : "Nothing has matched."));
   } else {
     describe(box, match);
     if (!quiet) history.replaceState(null, "", `#match-${match.i}`);

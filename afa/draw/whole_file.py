@@ -1,0 +1,80 @@
+"""Write a file that a user has named: as a whole or not at all, and in place of nothing of another kind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from afa.errors import AfaError
+
+HEAD = 1 << 20
+"""The bytes by which a kind of file is known."""
+_BEFORE = rb"(\xef\xbb\xbf)?\s*(<\?xml.*?\?>\s*)?(<!--.*?-->\s*)*"
+_HTML = re.compile(_BEFORE + rb"<(!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
+_SVG = re.compile(_BEFORE + rb"(<!doctype\s+svg[^>]*>\s*)?<svg\b", re.DOTALL | re.IGNORECASE)
+_DOT = re.compile(rb"\s*((//|#)[^\n]*\n\s*|/\*.*?\*/\s*)*(strict\s+)?(di)?graph\b[^;=(]*\{", re.DOTALL | re.IGNORECASE)
+
+
+def _is_lines(head: bytes) -> bool:
+    first, end, _ = head.partition(b"\n")
+    try:
+        return isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return not end and len(head) == HEAD and head.startswith(b'{"')  # a line that is longer than that
+
+
+KINDS: dict[str, tuple[str, Callable[[bytes], object]]] = {
+    "html": ("an HTML page", _HTML.match),
+    "svg": ("an SVG picture", _SVG.match),
+    "dot": ("a graph in DOT", _DOT.match),
+    "parquet": ("a Parquet file", lambda head: head.startswith(b"PAR1")),
+    "jsonl": ("JSON lines", _is_lines),
+}
+"""Of a form: in words, and what knows it by its first bytes."""
+
+
+def check_kind(path: str | os.PathLike[str], form: str, hint: str = "name another file, or delete it first") -> None:
+    """Refuse to write over a file that is neither empty nor of the form that is to be written.
+
+    Raises
+    ------
+    AfaError
+        It is of another kind; ``hint``: what to do.
+    """
+    place = Path(path)
+    if not place.is_file():
+        return
+    said, known = KINDS[form]
+    with open(place, "rb") as file:
+        head = file.read(HEAD)
+    if head and not known(head):
+        raise AfaError(f"expected {said}, or no file yet, to write {place} but got a file of another kind: {hint}")
+
+
+@contextlib.contextmanager
+def drafted(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield where a file is written that takes its place at the end, beside it; of a link, beside what it points to.
+
+    A failure leaves what was there before. What is no file, such as /dev/stdout, is written as it is.
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        yield place
+        return
+    draft = place.with_name(f".{place.name}.{secrets.token_hex(6)}.part")
+    try:
+        yield draft
+        os.replace(draft, place)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file of text."""
+    with drafted(path) as draft, open(draft, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,165 @@
+"""What one operator may hold: partial matches of a key at one step, and bytes of state. A call that needs more is refused, whole.
+
+    partial_matches   of one key at one step; never the sum over the steps, which grows with the window as it should
+    max_bytes         the memory that holds the state of all keys and the work of a call; None: three quarters of what is free when
+                      the state first grows beyond a few dozen MB
+
+An engine claims memory before it uses it. What it has claimed for a call that was refused stays with it, for the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from afa.errors import AfaError, BudgetError
+from afa.model.arc import Arc
+from punctuation.time import FOREVER
+
+PARTIAL_MATCHES = 1_000_000
+LEAST_BYTES = 1_000_000
+SAVED = "saved"
+"""Of a restored operator: the number that its snapshot says."""
+UNASKED = 1 << 26
+"""So many bytes are granted without a look at the machine, where no number is given."""
+SHOWN = 3
+"""How many states a message names."""
+
+
+class Budget:
+    """The bounds of one operator. Parameters: see `Operator`; ``claimed``: the bytes that its engine has claimed so far."""
+
+    def __init__(self, partial_matches: int | None = PARTIAL_MATCHES, max_bytes: int | None = None) -> None:
+        self.partial_matches = _number("partial_matches", partial_matches, 1)
+        self.max_bytes = _number("max_bytes", max_bytes, LEAST_BYTES)
+        self.claimed = 0
+        self._limit = max_bytes
+
+    @property
+    def most(self) -> int:
+        """How many partial matches of a key may stand at one step; FOREVER: any number."""
+        return FOREVER if self.partial_matches is None else self.partial_matches
+
+    def claim(self, wanted: int, least: int | None = None) -> int:
+        """Claim ``wanted`` bytes, or fewer, but at least ``least`` (None: all of them). Returns how many.
+
+        Raises
+        ------
+        BudgetError
+            They would be more than the budget.
+        """
+        least = wanted if least is None else least
+        if self._limit is None and self.claimed + wanted <= UNASKED:
+            self.claimed += wanted
+            return wanted
+        if self._limit is None:
+            self._limit = self.claimed + free_memory() // 4 * 3
+        granted = min(wanted, max(self._limit - self.claimed, 0))
+        if granted < least:
+            said = "three quarters of what was free" if self.max_bytes is None else f"max_bytes={self.max_bytes:,}"
+            raise BudgetError(
+                f"expected at most {self._limit:,} bytes of state ({said}) but got a call that needs {least:,} more than the "
+                f"{self.claimed:,} there are; a shorter window, or a condition that holds of fewer events, keeps state small, and "
+                "promises (Punctuation) drop what is over"
+            )
+        self.claimed += granted
+        return granted
+
+    def give_back(self, claimed: int) -> None:
+        """Take note that so many bytes are claimed no more."""
+        self.claimed -= claimed
+
+    def crowded(self, arcs: Iterable[Arc], key: Hashable, le: int, count: int, states: Mapping[str, int]) -> BudgetError:
+        """Return the error of a step with too many partial matches.
+
+        ``arcs``: those in force; ``states``: how many there are in each state, as far as is known.
+        """
+        where = "" if key is None else f" of key {key!r}"
+        return BudgetError(
+            f"expected at most {self.most:,} partial matches of one key at one step (partial_matches={self.partial_matches}) "
+            f"but got {count:,} at le={le}{where}{_held(states)}{_overlap(list(arcs), states)}; let "
+            "conditions exclude each other, choose a strategy that skips less, shorten the window, or say another partial_matches="
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Budget:
+        memo[id(self)] = other = Budget(self.partial_matches, self.max_bytes)
+        return other
+
+
+def _number(name: str, value: Any, least: int) -> Any:
+    if value is not None and (type(value) is not int or value < least):
+        raise AfaError(f"expected {name} of at least {least:,}, or None, but got {name}={value!r}")
+    return value
+
+
+def _held(states: Mapping[str, int]) -> str:
+    most = sorted(states.items(), key=lambda found: -found[1])
+    return "".join(f"{', ' if i else ': '}{n:,} in state {state!r}" for i, (state, n) in enumerate(most[:SHOWN]))
+
+
+def _overlap(arcs: Iterable[Arc], states: Mapping[str, int]) -> str:
+    """Return where one event may take several arcs, so that a partial match becomes several; in the fullest states first."""
+    ways: dict[str, list[str]] = {}
+    for arc in arcs:
+        if arc.reads_event:
+            ways.setdefault(arc.src, []).append(
+                f"{'stays' if arc.may_stay else 'goes on'} by {arc.name or f'{arc.src} -> {arc.dst}'}"
+            )
+    several = [state for state, found in ways.items() if len(found) > 1 and (state in states or not states)]
+    several.sort(key=lambda state: -states.get(state, 0))
+    found = [f"in state {state!r} ({', '.join(dict.fromkeys(ways[state]))})" for state in several[:SHOWN]]
+    return f"; one event may do several things {', '.join(found)}" if found else ""
+
+
+# -- what the machine has free -------------------------------------------------------------------------------------------------
+
+
+def free_memory() -> int:
+    """Return how many bytes this process may still take: of the machine, of its cgroup, of its own limit. FOREVER: not known."""
+    return max(min(_machine(), *_cgroups(), _own_limit()), 0)
+
+
+def _machine() -> int:
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return FOREVER
+
+
+def _cgroups() -> Iterable[int]:
+    """Yield what each memory cgroup of this process has free, of version 2 and 1: its limit less what can't be dropped."""
+    yield FOREVER
+    for line in _lines("/proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        v1 = "memory" in controllers.split(",")
+        if controllers and not v1:
+            continue
+        root = Path("/sys/fs/cgroup/memory" if v1 else "/sys/fs/cgroup")
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if v1 else ("memory.max", "memory.current")
+        group = root / path.lstrip("/")
+        for folder in (group, *group.parents):
+            limit, used = ("".join(_lines(folder / name)) for name in names)
+            if limit.isdecimal() and used.isdecimal():
+                stat = dict(line.split() for line in _lines(folder / "memory.stat"))
+                cached = int(stat.get("inactive_file", 0))
+                yield int(limit) - max(int(used) - cached, 0)
+            if folder == root:
+                break
+
+
+def _own_limit() -> int:
+    try:
+        import resource
+    except ImportError:  # pragma: no cover (Windows)
+        return FOREVER
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    size = "".join(_lines("/proc/self/statm")).split()
+    return FOREVER if limit == resource.RLIM_INFINITY or not size else limit - int(size[0]) * resource.getpagesize()
+
+
+def _lines(path: str | Path) -> list[str]:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return Path(path).read_text(encoding="ascii").splitlines()
+    return []

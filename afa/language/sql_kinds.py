@@ -1,0 +1,60 @@
+"""The type of a value in SQL: what may be compared, counted with, and taken for a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, Unary
+from afa.language.terms import Aggregate, Classifier, Final, Ref
+
+Kind = type | None
+"""int, float, bool or str; of NULL the type of None; None: any."""
+NULL = type(None)
+CALLED = {int: "an int", float: "a float", bool: "a condition", str: "a text"}
+
+
+def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
+    """Return the type of a value.
+
+    Examples
+    --------
+    >>> kind_of(Binary("+", Field("e", "n"), Const(2.5)), {"n": int}), kind_of(Ref("a", "last", "s"), {"s": str})
+    (<class 'float'>, <class 'str'>)
+    """
+    match expr:
+        case Const(value):
+            return type(value)
+        case Field(_, name) | Ref(_, _, name):
+            return fields.get(name)
+        case Aggregate(_, function, field):
+            return int if function == "count" else float if function == "avg" else fields.get(field or "")
+        case Classifier():
+            return str
+        case Compare() | In() | IsNone() | Not() | And() | Or() | Text():
+            return bool
+        case If(_, then, other):
+            return of_both(kind_of(then, fields), kind_of(other, fields))
+        case Binary(op, left, right):
+            return float if op == "/" else of_both(kind_of(left, fields), kind_of(right, fields))
+        case Unary(_, x) | Final(x) | Call("abs", (x,)):
+            return kind_of(x, fields)
+        case Call(name):
+            return {"int": int, "float": float}.get(name)
+    return None
+
+
+def of_both(one: Kind, other: Kind) -> Kind:
+    """Return the type of what is the one or the other."""
+    if one in (other, NULL):
+        return other
+    return one if other is NULL else float if {one, other} == {int, float} else None
+
+
+def alike(one: Kind, other: Kind) -> bool:
+    """Return whether two values can be compared."""
+    return one is other or None in (one, other) or NULL in (one, other) or {one, other} == {int, float}
+
+
+def is_number(kind: Kind) -> bool:
+    """Return whether one can count with a value."""
+    return kind in (None, NULL, int, float)

@@ -1,0 +1,170 @@
+"""What of a statement in SQL is read: a white list. Every other node of sqlglot's tree, every other argument is refused by name.
+
+A place in the statement has a name. The table says which nodes may stand there, and which arguments each may have, with the place
+that an argument is; one without a place is a word, a flag or a number. What sqlglot learns, or calls by another name, is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from afa.language.sase_grammar import RefusedError
+from afa.language.sql_text import SqlText
+
+FUNCTIONS = "functions: SUM AVG MIN MAX COUNT FIRST LAST PREV CLASSIFIER ABS MOD COALESCE LIKE CASE CAST"
+ROWS = ("Sum", "Avg", "Min", "Max", "Count", "First", "Last")
+TWO = "this:value expression:value"
+READ = {
+    "statement": {"Select": "expressions:list from_:from match:clauses order:output"},
+    "list": {"Star": "", "Column": "this:starred table:name", "Alias": "this:listed alias:name"},
+    "listed": {"Column": "this:name table:name"},
+    "starred": {"Identifier": "this quoted", "Star": ""},
+    "name": {"Identifier": "this quoted"},
+    "from": {"From": "this:from", "Table": "this:name db:name catalog:name alias:alias"},
+    "alias": {"TableAlias": "this:name"},
+    "clauses": {
+        "MatchRecognize": "partition_by:column order:order measures:measures rows:word pattern:word define:define alias:alias"
+    },
+    "word": {"Var": "this"},
+    "column": {"Column": "this:name table:name"},
+    "order": {"Order": "expressions:order", "Ordered": "this:column"},
+    "output": {"Order": "expressions:output", "Ordered": "this:sorted desc nulls_first"},
+    "sorted": {"Column": "this:name table:name", "Literal": "this"},
+    "measures": {"MatchRecognizeMeasure": "this:measure window_frame"},
+    "measure": {"Alias": "this:value alias:name"},
+    "define": {"Alias": "this:value alias:name"},
+    "counted": {"Star": "", "Column": "this:starred table:name"},
+    "branch": {"If": "this:value true:value"},
+    "type": {"DataType": "this"},
+    "offset": {"Literal": "this"},
+    "value": {
+        **dict.fromkeys(("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "Add", "Sub", "Mul", "Div", "Mod", "And", "Or", "Is", "Like"), TWO),
+        **dict.fromkeys(("Paren", "Neg", "Not", "Abs"), "this:value"),
+        **dict.fromkeys(("Sum", "Avg", "Min", "Max"), "this:column"),
+        **dict.fromkeys(("First", "Last"), "this:column expression:offset"),
+        "Count": "this:counted big_int",
+        "Column": "this:name table:name",
+        "Literal": "this is_string",
+        "Boolean": "this",
+        "Null": "",
+        "Between": "this:value low:value high:value",
+        "In": "this:value expressions:value",
+        "Coalesce": "this:value expressions:value",
+        "Case": "this:value ifs:branch default:value",
+        "Cast": "this:value to:type",
+        "Interval": "this:value unit:word",
+        "Anonymous": "this expressions:value",
+    },
+}  # fmt: skip
+WANTED = {
+    "statement": "one SELECT .. FROM .. MATCH_RECOGNIZE (..)", "from": "the name of a table in FROM", "column": "a column",
+    "list": "* or names of MEASURES in SELECT", "listed": "* or names of MEASURES in SELECT", "order": "columns in ORDER BY",
+    "sorted": "columns in ORDER BY", "measure": "value AS name in MEASURES", "define": "v AS condition in DEFINE",
+    "counted": "* or a column in COUNT", "offset": "an offset from 0 to 64", "value": "an expression over rows",
+}  # fmt: skip
+ALONE = {
+    "Select": "SELECT .. FROM name MATCH_RECOGNIZE (..)", "Star": "*", "Table": "the name of a table", "TableAlias": "a name",
+    "Ordered": "a column, ascending,",
+    **{kind: f"one column in {kind.upper()}" for kind in ROWS},
+}  # fmt: skip
+CALLED = {
+    "joins": "JOIN", "group": "GROUP BY", "except_": "EXCLUDE", "sample": "TABLESAMPLE", "when": "AT", "pivots": "PIVOT",
+    "cluster": "CLUSTER BY", "sort": "SORT BY", "distribute": "DISTRIBUTE BY",
+}  # fmt: skip
+BEFORE = "filter rows before they come, or matches when they leave"
+SUMMED = "add a field to the event for it"
+HINTS = {
+    "Select": BEFORE, "Star": "name the columns of MEASURES", "from": BEFORE, "Table": BEFORE, "value": FUNCTIONS, "column": SUMMED,
+    "counted": SUMMED, "Distinct": "DISTINCT needs all of them kept", "Lag": "write PREV(x) or PREV(x, k)",
+    "Between": "write the smaller bound first", "Lead": "what comes next is not known when a row comes",
+    "TableAlias": "its columns have the names of the event's fields, or of MEASURES",
+}  # fmt: skip
+
+
+@functools.cache
+def read_of(place: str) -> dict[str, dict[str, str]]:
+    """Return what may stand at a place: of each class of nodes its arguments, each with the place that it is.
+
+    Examples
+    --------
+    >>> read_of("from")["From"], read_of("word")
+    ({'this': 'from'}, {'Var': {'this': ''}})
+    """
+    return {
+        kind: {name: at for name, _, at in (each.partition(":") for each in args.split())} for kind, args in READ[place].items()
+    }
+
+
+def check(node: Any, text: SqlText, place: str = "statement") -> None:
+    """Refuse what is not read, the first in the order of the tree. Raises `RefusedError`."""
+    waiting = [(node, place)]
+    while waiting:
+        each, at = waiting.pop()
+        waiting += reversed(list(_below(each, at, text)))
+
+
+def running(node: Any) -> Any:
+    """Return ``LAST(..)`` for ``FINAL LAST(..)``, which `SqlText` has made one name; None: the node is something else."""
+    from sqlglot import exp
+
+    if type(node).__name__ != "Anonymous":
+        return None
+    final, _, name = str(node.this).title().partition("_")
+    if final != "Final" or name not in ROWS:
+        return None
+    this, *more = node.expressions or [None]
+    rest: dict[str, Any] = {"expression": more[0]} if name in ("First", "Last") and len(more) == 1 else {"expressions": more}
+    found = getattr(exp, name)(this=this, **rest)
+    found.meta.update(node.meta)
+    return found
+
+
+def _below(node: Any, place: str, text: SqlText) -> Iterator[tuple[Any, str]]:
+    """Return what stands in a node, each with its place."""
+    node = running(node) or node
+    kind = type(node).__name__
+    known = read_of(place).get(kind)
+    if known is None:
+        raise _unread(node, place, text)
+    for name, value in node.args.items():
+        parts = [
+            each
+            for each in (value if isinstance(value, list) else [value])
+            if each is not None and each is not False and each != ""
+        ]
+        if not parts:
+            continue
+        if name not in known or any(hasattr(each, "iter_expressions") != bool(known[name]) for each in parts):
+            raise _beside(node, name, parts, text)
+        yield from ((each, known[name]) for each in parts if known[name])
+
+
+def _unread(node: Any, place: str, text: SqlText) -> RefusedError:
+    from sqlglot import exp
+
+    wanted = WANTED.get(place, f"a {place}")
+    hint = HINTS.get(type(node).__name__ if place != "from" else "", HINTS.get(place, ""))
+    if node.find(exp.MatchRecognize) and place == "from":
+        hint = "write the SELECT with MATCH_RECOGNIZE alone, and select from what it answers"
+    if isinstance(node.parent, exp.AggFunc) and place == "column":
+        wanted = f"a column in {type(node.parent).__name__.upper()}"
+    return RefusedError(f"expected {wanted} but got {text.quoted(node)!r}{'; ' * bool(hint)}{hint}", text.place(node))
+
+
+def _beside(node: Any, name: str, values: list[Any], text: SqlText) -> RefusedError:
+    kind = type(node).__name__
+    if kind == "DataType":
+        cast = node.parent or node
+        return RefusedError(f"expected CAST to DOUBLE or INT but got {text.quoted(cast)!r}", text.place(cast))
+    wanted, called, said = ALONE.get(kind, kind.upper()), CALLED.get(name, name.strip("_").upper()), text.quoted(node)
+    hint = HINTS.get(kind)
+    way = f"; {hint}" if hint else ""
+    places = [text.place(each) for each in values if hasattr(each, "iter_expressions")]
+    if kind == "Select":
+        return RefusedError(f"expected {wanted} alone but got {called} beside it{way}", min(places, default=0))
+    if name == "expressions" or kind == "Ordered":
+        return RefusedError(f"expected {wanted} but got {said!r}{way}", text.place(node))
+    called = name if name == "columns" else called
+    return RefusedError(f"expected {wanted} alone but got {called} beside it: {said!r}{way}", text.place(node))

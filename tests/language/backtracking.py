@@ -1,0 +1,151 @@
+"""A matcher of SQL's row patterns with backtracking, for `tests.language.sql_worlds`: slow, and obvious.
+
+It goes through the rows of a partition as a database does: at each row it tries the ways of the pattern in the standard's order of
+preference (ISO/IEC 19075-5), takes the first that fits, and goes on where AFTER MATCH SKIP says. It has a form of its own for a
+query, of which the SQL text is written, and shares no code with the library, nor with `tests.language.oracle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any, NamedTuple
+
+import afa
+
+FOREVER = 2**63 - 1
+
+
+class Row(NamedTuple):
+    """A row."""
+
+    p: int
+    kind: str
+    v: int | None
+    at: afa.Instant | None = None
+
+
+Pick = tuple[str, Row, bool]
+"""A variable, the row it took, and whether ``{- -}`` hides that."""
+Picks = tuple[Pick, ...]
+Node = tuple[Any, ...]
+"""("var", name), ("seq", nodes), ("alt", nodes), ("permute", nodes), ("hide", node), ("times", node, low, high, greedy)."""
+Term = tuple[str, Callable[[Picks], Any]]
+"""A value of SQL, and what it is behind the rows that a match has taken."""
+
+
+class Sql(NamedTuple):
+    """A query in parts."""
+
+    pattern: Node
+    define: dict[str, tuple[str, Callable[[Picks], bool]]]
+    measures: tuple[Term, ...]
+    skip: str
+    window: int | None
+    all_rows: bool
+    keyed: bool
+
+    @property
+    def text(self) -> str:
+        shown = ", ".join(f"{term} AS m{i}" for i, (term, _) in enumerate(self.measures))
+        define = ", ".join(f"{name} AS {condition}" for name, (condition, _) in self.define.items())
+        parts = [
+            "PARTITION BY p" if self.keyed else "",
+            f"ORDER BY at MEASURES {shown}",
+            f"{'ALL ROWS' if self.all_rows else 'ONE ROW'} PER MATCH AFTER MATCH SKIP {self.skip}",
+            f"PATTERN ({written(self.pattern)})",
+            "" if self.window is None else f"WITHIN {self.window}",
+            "SUBSET U = (a, b)" if "U.v" in shown else "",
+            f"DEFINE {define}" if define else "",
+        ]
+        return f"SELECT * FROM t MATCH_RECOGNIZE ({' '.join(part for part in parts if part)})"
+
+
+TIMES = {
+    "?": (0, 1), "*": (0, None), "+": (1, None), "{2}": (2, 2), "{2,}": (2, None), "{1,2}": (1, 2), "{,2}": (0, 2), "{0,3}": (0, 3)
+}  # fmt: skip
+
+
+def written(node: Node) -> str:
+    """A part of the pattern in SQL, in parentheses where it has several parts."""
+    match node:
+        case ("var", name):
+            return str(name)
+        case ("seq", nodes):
+            return f"({' '.join(map(written, nodes))})"
+        case ("alt", nodes):
+            return f"({' | '.join(map(written, nodes))})"
+        case ("permute", nodes):
+            return f"PERMUTE({', '.join(map(written, nodes))})"
+        case ("hide", inner):
+            return f"{{- {written(inner)} -}}"
+    _, inner, low, high, greedy = node
+    text = next(text for text, bounds in TIMES.items() if bounds == (low, high))
+    return f"({written(inner)}){text}{'' if greedy or low == high else '?'}"
+
+
+# -- the matcher -----------------------------------------------------------------------------------------------------------------
+
+
+def told(query: Sql, rows: list[Row]) -> set[Any]:
+    """What the query says of these rows: (key, values, le, re)."""
+    out: set[Any] = set()
+    for key in {row.p for row in rows} if query.keyed else [None]:
+        own = sorted((row for row in rows if key in (None, row.p)), key=lambda row: row.at or 0)
+        start = 0
+        while start < len(own):
+            ways = take(query, query.pattern, (), own[start:])
+            picks = next((picks for picks in ways if picks), ())
+            for i in range(len(picks)) if query.all_rows else [len(picks) - 1] if picks else []:
+                shown = tuple(value(picks if term.startswith("FINAL") else picks[: i + 1]) for term, value in query.measures)
+                row, re = picks[i][1], FOREVER if query.window is None else (picks[0][1].at or 0) + query.window
+                if not (query.all_rows and picks[i][2]):
+                    out.add((key, (shown, tuple(row)) if query.all_rows else shown, row.at, re))
+            start += max(1, resumes(query.skip, picks)) if picks else 1
+    return out
+
+
+def resumes(skip: str, picks: Picks) -> int:
+    """How many rows behind the first one of a match the next may begin."""
+    if skip == "PAST LAST ROW":
+        return len(picks)
+    found = [i for i, (name, _, _) in enumerate(picks) if name == skip.split()[-1]]
+    return (found[0] if "FIRST" in skip else found[-1]) if found else 1
+
+
+def take(query: Sql, node: Node, picks: Picks, rows: list[Row]) -> Iterator[Picks]:
+    """The ways in which a part of the pattern takes rows behind those that are taken, the preferred one first."""
+    match node:
+        case ("var", name):
+            if len(picks) < len(rows):
+                row = rows[len(picks)]
+                more = (*picks, (name, row, False))
+                early = query.window is None or (row.at or 0) - (rows[0].at or 0) < query.window
+                if early and (name not in query.define or query.define[name][1](more)):
+                    yield more
+        case ("seq", []):
+            yield picks
+        case ("seq", [first, *rest]):
+            for more in take(query, first, picks, rows):
+                yield from take(query, ("seq", rest), more, rows)
+        case ("alt", nodes):
+            for each in nodes:
+                yield from take(query, each, picks, rows)
+        case ("permute", nodes):
+            for order in permutations(nodes):
+                yield from take(query, ("seq", [*order]), picks, rows)
+        case ("hide", inner):
+            for more in take(query, inner, picks, rows):
+                yield (*picks, *((name, row, True) for name, row, _ in more[len(picks) :]))
+        case ("times", inner, low, high, greedy):
+            if low == 0 and not greedy:
+                yield picks
+            if high != 0:
+                rest = ("times", inner, max(low - 1, 0), None if high is None else high - 1, greedy)
+                for more in take(query, inner, picks, rows):
+                    if len(more) == len(picks) and low <= 1:  # it took nothing, and no more are demanded
+                        yield more
+                    else:
+                        yield from take(query, rest, more, rows)
+            if low == 0 and greedy:
+                yield picks

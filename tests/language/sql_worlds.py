@@ -1,0 +1,255 @@
+"""Random SQL x rows against a matcher with backtracking: ``python -m tests.language.sql_worlds --worlds 10000 --seed 1``.
+
+After every step, in any order of arrival, with rows taken back, the net output must be what the matcher of
+`tests.language.backtracking` finds among the rows in force.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from math import factorial, prod
+from typing import Any
+
+import afa
+from afa import AfaError, Punctuation, insert, retract
+from tests.language.backtracking import TIMES, Node, Picks, Row, Sql, Term, take, told
+from tests.strategies import Choices, Seeded
+
+# -- random queries --------------------------------------------------------------------------------------------------------------
+
+NAMES = ("a", "b", "c", "d")
+OPS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda x, y: x < y, ">": lambda x, y: x > y, "=": lambda x, y: x == y, "<=": lambda x, y: x <= y, "<>": lambda x, y: x != y
+}  # fmt: skip
+
+
+def query(choose: Choices) -> Sql:
+    """A random query. Variables stand at several places; most of them take rows of several kinds."""
+    pattern, all_rows = node(choose, choose.one((1, 1, 2, 2, 2, 3))), choose.chance(50)
+    while size(pattern) > 50 or explodes(pattern):
+        pattern = node(choose, 2)
+    pattern = ("seq", [pattern, node(choose, 1)]) if choose.chance(40) else pattern
+    if all_rows and choose.chance(25):
+        pattern = ("seq", [pattern, ("hide", node(choose, 1))])
+    if may_be_empty(pattern):
+        pattern = ("seq", [("var", choose.one(NAMES)), pattern])
+    used = sorted(set(names(pattern)))
+    behind = [name for name in used if name not in begins(pattern)]  # of the others the same match would come again
+    to = [f"TO {which} {choose.one(behind)}" for which in ("FIRST", "LAST")] if behind else []
+    skip = choose.one(("PAST LAST ROW", "PAST LAST ROW", "TO NEXT ROW", *to))
+    define = {name: condition(choose, used, name) for name in used if choose.chance(65)}
+    measures = tuple(measure(choose, used, all_rows) for _ in range(choose.number(1, 3)))
+    return Sql(pattern, define, measures, skip, choose.one((None, 3, 6, 20)), all_rows, choose.chance(40))
+
+
+def node(choose: Choices, deep: int) -> Node:
+    kind = choose.number(0, 99) if deep else 0
+    if kind < 25:
+        made: Node = ("var", choose.one(NAMES))
+    elif kind < 55:
+        made = ("seq", [node(choose, deep - 1) for _ in range(choose.number(2, 3))])
+    elif kind < 75:
+        made = ("alt", [node(choose, deep - 1) for _ in range(choose.number(2, 3))])
+    elif kind < 90:
+        made = ("permute", [node(choose, choose.one((0, 0, 1))) for _ in range(choose.one((2, 2, 2, 3)))])
+    else:
+        made = ("times", node(choose, deep - 1), 0, 1, True)
+    return ("times", made, *TIMES[choose.one(tuple(TIMES))], choose.chance(50)) if choose.chance(45) else made
+
+
+def names(node: Node) -> Iterator[str]:
+    if node[0] == "var":
+        yield node[1]
+    for inner in node[1] if isinstance(node[1], list) else [node[1]] if isinstance(node[1], tuple) else []:
+        yield from names(inner)
+
+
+def size(node: Node) -> int:
+    """How many places a part of the pattern has, written out."""
+    if node[0] == "var":
+        return 1
+    if node[0] == "times":
+        return size(node[1]) * (node[3] or max(node[2], 1))
+    inner = node[1] if isinstance(node[1], list) else [node[1]]
+    return sum(map(size, inner)) * (factorial(len(inner)) if node[0] == "permute" else 1)
+
+
+def choices_in(node: Node) -> int:
+    """About how many ways there are through a part of the pattern, where what has no bound goes on twice."""
+    if node[0] == "var":
+        return 1
+    if node[0] == "times":
+        _, inner, low, high, _ = node
+        return sum(choices_in(inner) ** n for n in range(low, (high or low + 2) + 1))
+    inner = [choices_in(each) for each in (node[1] if isinstance(node[1], list) else [node[1]])]
+    return sum(inner) if node[0] == "alt" else prod(inner) * (factorial(len(inner)) if node[0] == "permute" else 1)
+
+
+def explodes(node: Node) -> bool:
+    """Whether a pattern has many ways to take eight rows: each is a partial match of its own; and many to take none."""
+    if choices_in(node) > 20_000:
+        return True
+    ways = take(Sql(node, {}, (), "", None, False, False), node, (), [Row(0, "x", 1, i) for i in range(8)])
+    return sum(1 for _ in islice(ways, 1001)) > 1000
+
+
+def may_be_empty(node: Node) -> bool:
+    match node:
+        case ("times", inner, low, _, _):
+            return low == 0 or may_be_empty(inner)
+        case ("seq" | "permute", nodes):
+            return all(map(may_be_empty, nodes))
+        case ("alt", nodes):
+            return any(map(may_be_empty, nodes))
+        case ("hide", inner):
+            return may_be_empty(inner)
+    return False
+
+
+def begins(node: Node) -> set[str]:
+    """The variables that may take the first row."""
+    inner = node[1] if isinstance(node[1], list) else [node[1]]
+    if node[0] == "var":
+        return {node[1]}
+    if node[0] == "seq":
+        inner = inner[: next((i for i, each in enumerate(inner, 1) if not may_be_empty(each)), None)]
+    return set().union(*map(begins, inner))
+
+
+def rows_of(name: str, picks: Picks) -> list[Row]:
+    return [row for taken, row, _ in picks if taken in {"U": "ab"}.get(name, name)]
+
+
+def term(choose: Choices, name: str) -> Term:
+    """A value over the rows of a variable."""
+
+    def values(picks: Picks) -> list[int]:
+        return [row.v for row in rows_of(name, picks) if row.v is not None]
+
+    kind = choose.one(("last", "last", "first", "sum", "max", "count"))
+    if kind in ("first", "last"):
+        i = 0 if kind == "first" else -1
+        return f"{kind.upper()}({name}.v)", lambda picks: rows_of(name, picks)[i].v if rows_of(name, picks) else None
+    if kind == "count":
+        return f"COUNT({name}.v)", lambda picks: len(values(picks))
+    of: Any = {"sum": sum, "max": max}[kind]
+    return f"{kind.upper()}({name}.v)", lambda picks: of(values(picks)) if values(picks) else None
+
+
+def condition(choose: Choices, used: list[str], name: str) -> tuple[str, Callable[[Picks], bool]]:
+    kind = choose.number(0, 99)
+    if kind < 40:
+        kinds = choose.one(("x", "y", "xy", "yz"))
+        return f"kind IN ({', '.join(map(repr, kinds))})", lambda picks: picks[-1][1].kind in kinds
+    number = choose.number(0, 3)
+    text, right = (str(number), lambda picks: number) if kind < 65 else term(choose, choose.one((name, *used)))
+    op = choose.one(tuple(OPS))
+
+    def holds(picks: Picks) -> bool:
+        left, other = picks[-1][1].v, right(picks)
+        return left is not None and other is not None and OPS[op](left, other)
+
+    return f"v {op} {text}", holds
+
+
+def measure(choose: Choices, used: list[str], all_rows: bool) -> Term:
+    kind = choose.number(0, 99)
+    if kind < 40:
+        return "CLASSIFIER()", lambda picks: picks[-1][0]
+    if kind < 55:
+        return "COUNT(*)", len
+    if kind < 70:
+        return "FIRST(at)", lambda picks: picks[0][1].at
+    text, value = term(choose, choose.one((*used, "U") if {"a", "b"} <= {*used} else used))
+    return f"FINAL {text}" if all_rows and choose.chance(30) else text, value
+
+
+# -- runs ------------------------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4)
+def made(seed: str, family: int) -> tuple[Sql, Any]:
+    """The query of a family of worlds, and what the library makes of it."""
+    found = query(Seeded(f"back/{seed}/query {family}"))
+    return found, afa.sql(found.text, event=Row)
+
+
+def run(query: Sql, choose: Choices, operator: Any) -> int:
+    """Run a random stream; returns how many matches or rows came."""
+    force, held, came = list[Row](), set[Any](), 0
+    history: list[Any] = []
+    promised = 0
+    for _ in range(choose.number(6, 18)):
+        free = [le for le in range(max(promised, 1), 11) if all(row.at != le for row in force)]
+        late = [row for row in force if (row.at or 0) >= promised]
+        batch: list[Any] = []
+        for _ in range(choose.one((1, 1, 1, 2, 4))):
+            if late and (len(force) > 7 or choose.chance(30)):
+                row = late.pop(choose.number(0, len(late) - 1))
+                force.remove(row)
+                batch.append(retract(row._replace(at=None), row.at))
+            elif free and len(force) < 8:
+                le = free.pop(choose.number(0, len(free) - 1))
+                v = None if choose.chance(8) else choose.number(0, 3)
+                row = Row(choose.number(0, 1), choose.one("xyz"), v, le)
+                force.append(row)
+                batch.append(insert(row._replace(at=None), le))
+        if choose.chance(6):
+            promised = max(promised, choose.number(0, 11))
+            batch.append(Punctuation(promised))
+        history.append(batch)
+        for change in operator.push_many(batch):
+            if not isinstance(change, Punctuation):
+                each = shown(query, change)
+                assert (each in held) == (change.diff < 0), f"{change} does not fit what is in force"
+                held ^= {each}
+                came += change.diff > 0
+        expected = told(query, force)
+        assert held == expected, f"missing {expected - held}, too much {held - expected}\n{query.text}\n{history}"
+    return came
+
+
+def shown(query: Sql, change: Any) -> Any:
+    values = tuple(getattr(change.payload, f"m{i}") for i in range(len(query.measures)))
+    row = tuple(getattr(change.payload, name, change.key) for name in Row._fields) if query.all_rows else None
+    return change.key, (values, row) if query.all_rows else values, change.le, change.re
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the worlds; 1 if any failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=1000)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
+    options = parser.parse_args(arguments)
+    begin, failed, came, refused = time.perf_counter(), 0, 0, Counter[str]()
+    for number in range(options.first, options.first + options.worlds):
+        try:
+            came += world(options.seed, number)
+        except AssertionError as error:
+            failed += 1
+            print(f"seed {options.seed}, world {number} fails: {error}\n", flush=True)
+        except AfaError as error:
+            refused[f"{type(error).__name__}: {str(error)[:90]}"] += 1
+        if failed >= options.failures:
+            break
+    took = time.perf_counter() - begin
+    print(f"seed {options.seed}, worlds {options.worlds}, failed {failed}, came {came}, {took:.0f} s, {dict(refused)}")
+    return int(failed > 0)
+
+
+def world(seed: str, number: int) -> int:
+    """Run the world of a number; four share a query, each engine has every second one. AfaError: it is refused."""
+    query, library = made(seed, number // 4)
+    return run(query, Seeded(f"back/{seed}/{number}"), library.operator(engine=("interpreted", "compiled")[number % 2]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

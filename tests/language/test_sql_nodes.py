@@ -1,0 +1,132 @@
+"""The white list of SQL against the installed sqlglot: each of its nodes is read or refused; what is on the list is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+import afa
+from afa.language.pattern import Tree
+from afa.language.sase_grammar import RefusedError
+from afa.language.sql_nodes import READ, check, read_of
+from afa.language.sql_reader import read
+from afa.language.sql_text import DIALECT, SqlText
+
+
+class Row(NamedTuple):
+    s: str
+    p: int
+    f: float
+    flag: bool
+    note: str | None = None
+    at: afa.Instant | None = None
+
+
+def classes(of: Any = exp.Expression) -> Iterator[Any]:
+    for each in of.__subclasses__():
+        yield each
+        yield from classes(each)
+
+
+NODES = list(dict.fromkeys(classes()))
+
+
+def test_sqlglot_has_nodes_and_the_list_names_some_of_them() -> None:
+    assert len(NODES) > 500
+    names = {each.__name__: set(each.arg_types) for each in NODES}
+    for place in READ:
+        for kind, args in read_of(place).items():
+            assert set(args) <= names[kind], f"{place}: {kind} has no {set(args) - names[kind]}"
+
+
+@pytest.mark.parametrize("place", READ)
+def test_each_node_and_each_argument_is_on_the_list_or_refused(place: str) -> None:
+    text = SqlText("SELECT 1")
+    for kind in NODES:
+        known = read_of(place).get(kind.__name__)
+        if known is None:
+            with pytest.raises(RefusedError, match=r"^expected .* but got "):
+                check(kind(), text, place)
+            continue
+        check(kind(), text, place)
+        for name in {"strange", *kind.arg_types} - set(known):
+            for value in (True, "x", exp.Null(), [exp.Null()], 0, 1):
+                with pytest.raises(RefusedError, match=r"^expected .* but got "):
+                    check(kind(**{name: value}), text, place)
+        for name, at in known.items():  # a node where a word is read, a word where a node is
+            with pytest.raises(RefusedError, match=r"^expected .* but got "):
+                check(kind(**{name: "x" if at else exp.Null()}), text, place)
+
+
+CORPUS = [
+    """SELECT MR."pp", mr."pp" AS q, n, k, l, c FROM c.d.t AS m MATCH_RECOGNIZE (PARTITION BY m.s, flag ORDER BY m.at, p
+        MEASURES RUNNING a.p AS pp, COUNT(*) AS n, COUNT("b".*) AS k, COUNT(b.p) AS l, CLASSIFIER() AS c
+        ALL ROWS PER MATCH PATTERN (a b+) DEFINE b AS b.p = a.p) AS MR ORDER BY MR.q DESC NULLS FIRST, 1""",
+    """SELECT "MR".* FROM t MATCH_RECOGNIZE (ORDER BY at
+        MEASURES FIRST(p, 0) AS x, LAST(a.p, 1) AS y, SUM(p) AS t, AVG(p) AS u, MIN(p) AS v, MAX(p) AS w, -a.p AS z, ABS(a.p) AS d,
+        COALESCE(a.note, s, 'x') AS e, a.f / 2 AS g, MOD(a.p, 3) AS h, (a.p + 1) * 2 - 4 AS i, CAST(a.p AS DOUBLE) AS j,
+        CASE a.p WHEN 1 THEN TRUE ELSE FALSE END AS o, NULL AS r PATTERN (a b+)) mr""",
+    """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES a.p AS x PATTERN (a b+)
+        DEFINE b AS (p <> 1 OR p < 2) AND p <= 3 AND p > 4 AND p >= 5 AND NOT p = 6 AND p IS NULL AND s LIKE 'x%'
+        AND p BETWEEN 1 AND 9 AND p IN (1, 2) AND at - a.at < INTERVAL 1 HOUR AND p > PREV(p, 1))""",
+]
+LEFT = {  # what may go without the query becoming another one
+    ("Count", "big_int"): "how wide a number is in sqlglot",
+    ("Identifier", "quoted"): "names are compared without case",
+    ("Table", "this"): "where the rows come from is said elsewhere",
+    ("Table", "db"): "so",
+    ("Table", "catalog"): "so",
+    ("Table", "alias"): "so",
+    ("MatchRecognize", "alias"): "so",
+    ("Column", "table"): "so, but of rows of a variable",
+    ("MatchRecognizeMeasure", "window_frame"): "of what is no aggregate: running and final are the same in one row",
+    ("First", "expression"): "0 alone is taken, which says nothing",
+    ("Select", "order"): "taken with a note",
+}  # fmt: skip
+
+
+def below(node: Any, place: str = "statement", left: bool = False) -> Iterator[tuple[Any, str, str, bool]]:
+    """Return each argument of a tree, and whether it may go, or is in what may."""
+    for name, value in node.args.items():
+        parts = value if isinstance(value, list) else [value]
+        goes = left or (type(node).__name__, name) in LEFT
+        if any(each is not None and each is not False for each in parts):
+            yield node, name, place, goes
+        for each in parts:
+            if isinstance(each, exp.Expression):
+                yield from below(each, read_of(place)[type(node).__name__][name], goes)
+
+
+def parsed(text: str) -> Any:
+    return sqlglot.parse(text, dialect=DIALECT)[0]
+
+
+def test_the_corpus_has_all_that_is_on_the_list() -> None:
+    found = {(place, type(node).__name__, name) for text in CORPUS for node, name, place, _ in below(parsed(text))}
+    listed = {(place, kind, name) for place in READ for kind in read_of(place) for name in read_of(place)[kind]}
+    assert listed - found == set()
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_what_is_on_the_list_is_read(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = read(text, Row, tick="s")
+    for i, (node, name, place, goes) in enumerate(list(below(parsed(text)))):
+        if goes or (name == "is_string" and isinstance(node.parent, exp.Interval)):  # INTERVAL 1 HOUR is INTERVAL '1' HOUR
+            continue
+        tree = parsed(text)
+        list(below(tree))[i][0].set(name, None)
+        assert without(text, tree, monkeypatch) != plain, f"{place}: {name} of {type(node).__name__} is not read"
+
+
+def without(text: str, tree: Any, monkeypatch: pytest.MonkeyPatch) -> Tree | None:
+    """Return what is read of a tree from which an argument is taken; None: nothing, it is no statement any more."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlglot, "parse", lambda *_, **__: [tree])
+        try:
+            return read(text, Row, tick="s")
+        except Exception:  # a tree that sqlglot does not make may fail anyhow
+            return None

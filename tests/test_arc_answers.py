@@ -1,0 +1,251 @@
+"""What a job writes back of the lines that it has read, and what `afa arcs FOLDER list` makes of it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afa import ArcLog, Keyed, Operator, Punctuation
+from afa.arclog import answers as answers_of
+from afa.arclog.answers import Answer, Answered, AnswerFile, answered, digest_of
+from tests.cli import call
+from tests.test_arclog import PAYMENTS, ended, pay, swapped, write
+from tests.test_cli_arcs import PAY
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    (tmp_path / "pay.py").write_text(PAY)
+    (tmp_path / "arcs").mkdir()
+    return tmp_path / "arcs"
+
+
+def said(folder: Path) -> dict[str, list[Answer]]:
+    return {job.job: list(job.answers.values()) for job in answered(folder)[0]}
+
+
+def listed(*options: str) -> list[list[str]]:
+    """The first three columns, without the head of a table; and the names of jobs."""
+    rows = call("arcs", "arcs", "list", "--pattern", "pay.py:large", *options).stdout.splitlines()
+    cells = [[cell.strip() for cell in row.split("  ") if cell.strip()] for row in rows]
+    return [[*row[:3], *row[4:5]] if len(row) > 1 else row for row in cells if row and row[0] != "name"]
+
+
+def begun(job: str = "job", **options: Any) -> tuple[ArcLog, Any]:
+    return ArcLog("arcs", PAYMENTS, job=job), Operator(PAYMENTS, window=10, **options)
+
+
+def test_since_when_a_line_holds_and_why_one_was_refused(folder: Path, engine: str) -> None:
+    log, op = begun(engine=engine)
+    assert log.poll(op) == []
+    assert said(folder) == {"job": []}, "it runs"
+    op.push(pay(400, 5))
+    op.push_many([Punctuation(4)])
+    write(folder, "a", swapped(300, "now", id=1), "{}", ended(3, id=2), swapped(900, 2))
+    log.poll(op)
+    assert len(log.told) == 3, "a swap that is late is told once"
+    found = said(folder)["job"]
+    assert found[0] == Answer(None, log.told[0].reason)
+    assert found[1:] == [Answer(6), Answer(None, log.told[1].reason), Answer(None, log.told[2].reason)]
+    rows = [row for row in listed() if row[0] == "above 500"]
+    assert rows == [["above 500", "the beginning", "6", "amount > 500"], ["above 500", "6", "forever", "amount > 300"]]
+    err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
+    assert "expected at >= the promise but got at=2 for 'above 500' (a, line 4)" in err
+    assert "no job runs" not in err
+
+
+def test_a_line_that_no_job_has_read(folder: Path) -> None:
+    log, op = begun()
+    log.poll(op)
+    new = {"op": "insert", "arc": {"src": "a", "dst": "b", "fence": "amount > 7", "name": "new"}, "at": 7, "until": 9}
+    write(folder, "a", swapped(200, "now"), new)
+    op.push(pay(400, 5))
+    assert [row[:3] for row in listed()] == [
+        ["above 500", "when it is read", "forever"],
+        ["in vain", "the beginning", "forever"],
+        ["new", "7 (not read yet)", "9"],
+        ["small", "the beginning", "forever"],
+    ]
+    log.poll(op)
+    assert [row[:3] for row in listed()] == [
+        ["above 500", "the beginning", "6"],
+        ["above 500", "6", "forever"],
+        ["in vain", "the beginning", "forever"],
+        ["new", "7", "9"],
+        ["small", "the beginning", "forever"],
+    ]
+
+
+def test_times_are_told_as_times(folder: Path) -> None:
+    log, op = begun(tick="s", late="drop")
+    op.push_many([Punctuation(1_772_355_600)])
+    write(folder, "a", swapped(900, "2026-03-01T08:00:00"))
+    log.poll(op)
+    assert [str(told) for told in log.told] == [
+        "expected at >= the promise but got at=1772352000 (2026-03-01T08:00:00) for 'above 500' (a, line 1)"
+    ]
+
+
+def test_a_retraction_that_waits_is_refused_later(folder: Path) -> None:
+    log, op = begun()
+    write(folder, "a", {"op": "retract", "arc": {"name": "none"}, "at": 3})
+    log.poll(op)
+    assert said(folder) == {"job": [Answer(3)]}
+    op.push_many([Punctuation(4)])
+    log.poll(op)
+    (found,) = said(folder)["job"]
+    assert found.refused.startswith("expected an arc in force but got 'none'")
+
+
+def test_each_job_answers_for_itself(folder: Path) -> None:
+    """They differ, so that each has a table; what one of them has taken is in force for who writes the next line."""
+    (one, early), (two, late) = begun("one"), begun("two")
+    late.push_many([Punctuation(9)])
+    write(folder, "a", swapped(300, 5))
+    one.poll(early), two.poll(late)
+    rows = listed()
+    assert [row for row in rows if len(row) == 1 or row[0] == "above 500"] == [
+        ["one:"],
+        ["above 500", "the beginning", "5", "amount > 500"],
+        ["above 500", "5", "forever", "amount > 300"],
+        ["two:"],
+        ["above 500", "the beginning", "forever", "amount > 500"],
+    ]
+    assert one.listing().last("above 500").name == "above 500"
+    assert len(one.listing().versions.of("above 500")) == 2
+    del one, early
+    assert len(two.listing().versions.of("above 500")) == 1, "all that run have refused it"
+    assert [row[0] for row in listed()] == ["above 500", "in vain", "small"]
+
+
+def test_operators_of_one_log_and_jobs_of_one_name(folder: Path) -> None:
+    log, op = begun()
+    log.poll(op)
+    others = [Keyed(PAYMENTS, key="who") for _ in range(12)]
+    for other in others:
+        log.poll(other)
+    assert len(said(folder)) == 8, "so many at a time, and no file more"
+    another = ArcLog("arcs", PAYMENTS, job="job")
+    another.poll(Operator(PAYMENTS))
+    assert sum(job.job == "job" for job in answered(folder)[0]) == 2
+
+
+def test_a_copy_of_a_log_answers_for_itself(folder: Path) -> None:
+    log, op = begun()
+    log.poll(op)
+    write(folder, "a", swapped(300, 5))
+    for make in (copy.deepcopy, lambda log: pickle.loads(pickle.dumps(log))):
+        other = make(log)
+        other.poll(Operator(PAYMENTS))
+        assert sorted(map(len, [job.answers for job in answered(folder)[0] if job.runs])) == [0, 1]
+        del other
+
+
+def test_a_restart_answers_anew_and_one_that_is_restored_goes_on(folder: Path) -> None:
+    write(folder, "a", swapped(300, 5), "{}")
+    log, op = begun()
+    log.poll(op)
+    before, blob = said(folder), op.snapshot()
+    del log, op
+    err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
+    assert "no job runs that follows it; so it was for the last one, job" in err
+    log = ArcLog("arcs", PAYMENTS, job="job")
+    restored = Operator.restore(PAYMENTS, blob)
+    log.poll(restored)
+    assert said(folder) == before
+    write(folder, "b", swapped(400, 7))
+    log.poll(restored)
+    assert len(said(folder)["job"]) == 3
+    del log
+    log, op = begun()
+    op.push_many([Punctuation(6)])
+    log.poll(op)
+    assert [answer.since for answer in said(folder)["job"]] == [None, None, 7]
+
+
+def test_a_folder_that_can_not_be_written_is_said_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    write(folder, "a", swapped(300, 5))
+    monkeypatch.setattr(answers_of.os, "open", refused)
+    log, op = begun()
+    log.poll(op)
+    assert [str(told) for told in log.told] == [
+        f"since when each line holds can't be written into {folder}: Permission denied; `afa arcs arcs list` does not tell it"
+    ]
+    log.poll(op)
+    assert log.told == []
+    assert op.push(pay(400, 6)), "it goes on"
+    monkeypatch.undo()
+    assert [path.name for path in folder.iterdir()] == ["a"]
+
+
+HOSTILE: list[Any] = [
+    b"", b"\n", b"[" * 100_000 + b"\n", b"7\n", b'{"job": 7, "tick": null}\n', b'{"job": "x", "tick": "moon"}\n', b"\xff\n",
+    b'{"job": "x", "tick": null}\n{"line": 7, "since": 1}\n', b'{"job": "x", "tick": null}\n{"line": "a"}\n',
+    b'{"job": "x", "tick": null}\n{"line": "a", "since": 1e999}\n',
+    b'{"job": "x", "tick": null}\n{"line": "a", "since": 1' + b"0" * 5000 + b"}\n",
+    b'{"job": "x", "tick": null}\n{"line": "a", "since": 1, "refused": "b"}\n', b'{"job": "x", "tick": null}\n[]\n',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_what_is_none_of_ours_is_told_and_nothing_else(data: bytes, folder: Path) -> None:
+    (folder / ".answers-x.jsonl").write_bytes(data)
+    log, op = begun()
+    log.poll(op)
+    assert list(said(folder)) == ["job"]
+    (fault,) = answered(folder)[1]
+    assert fault[0] == ".answers-x.jsonl"
+    err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
+    assert "afa: arcs: expected the answers of a job but got" in err
+    assert err.count("\n") == 1
+
+
+def test_links_pipes_and_folders_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    """Nor is anything written through them, where a file of a job should stand."""
+    log, op = begun()
+    log.poll(op)
+    (ours,) = folder.iterdir()
+    del log, op
+    precious = tmp_path / "thesis.tex"
+    precious.write_text("precious")
+    for make in (lambda: ours.symlink_to(precious), lambda: os.mkfifo(ours), ours.mkdir):
+        ours.rmdir() if ours.is_dir() and not ours.is_symlink() else ours.unlink()
+        make()
+        assert len(answered(folder)[1]) == 1
+        log, op = begun()
+        log.poll(op)
+        assert precious.read_text() == "precious"
+        assert bool(log.told) is (make == ours.mkdir)
+        del log, op
+    assert [path.name for path in folder.iterdir()] == [ours.name], "nothing half-made is left"
+
+
+def test_what_a_job_says_can_not_steer_a_terminal(folder: Path) -> None:
+    write(folder, "a", swapped(300, 5))
+    AnswerFile(folder, "\x1b[31mred\n" * 99, None, {}).put([])
+    (job,) = answered(folder)[0]
+    assert (job.job[:9], len(job.job)) == (" [31mred ", 200)
+    line = {"line": digest_of((folder / "a").read_bytes()), "refused": "\x1b]0;x\x07" * 999}
+    (folder / ".answers-x.jsonl").write_text(f'{{"job": "x", "tick": null}}\n{json.dumps(line)}\n{{"half')
+    (job,) = [job for job in answered(folder)[0] if job.job == "x"]
+    (found,) = job.answers.values()
+    assert (found.refused.isprintable(), len(found.refused)) == (True, 2_000)
+
+
+def test_readers_of_lines_do_not_look_at_answers(folder: Path) -> None:
+    log, op = begun()
+    write(folder, "a", swapped(300, 5))
+    log.poll(op)
+    assert set(log.folder.read({}).marks) == {"a"}
+    assert Answered("x", None, {}, True, 0).of(b"{}") is None

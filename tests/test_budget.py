@@ -1,0 +1,283 @@
+"""Budgets: how many partial matches of a key may stand at one step, how many bytes there may be; what a refused call leaves.
+
+What must be refused is worked out on an interpreted twin without a bound: a call after which a step of it holds more. Random
+automata in tiny worlds, pushed one by one (in any order, with retractions) and as tables in order, on both engines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import pickle
+import sys
+from typing import Any, NamedTuple
+
+import pytest
+
+from afa import AfaError, Arc, Automaton, BudgetError, Instant, Keyed, Operator, Punctuation, backtest, find, insert, retract, sql
+from afa.compiled import inforce, memory
+from afa.engine import budget
+from tests.strategies import Choices, Seeded, automaton, lifetime, payload
+from tests.text import E, T, automaton_of
+
+ENGINES = ("interpreted", "compiled")
+
+
+def longest_list(op: Any) -> int:
+    """The most partial matches that stand at any step of any key of an interpreted operator."""
+    return max((len(s.layer(y)) for s in op._core.engine.states.values() for y in s.index.values()), default=0)
+
+
+def push_all(op: Any, rows: Any) -> None:
+    for row in rows:
+        op.push(row)
+
+
+def one_by_one(choose: Choices, engine: str) -> int:
+    """One world of single pushes. Returns how many of them were refused."""
+    spec = {**automaton(choose), "event": "E"}
+    made = automaton_of(spec)
+    longest, bound = choose.chance(30), choose.number(1, 6)
+    options: dict[str, Any] = {"window": choose.number(2, 9), "longest": longest}
+    op = Operator(made, engine=engine, partial_matches=bound, **options)
+    free = Operator(made, engine="interpreted", partial_matches=None, **options)
+    refused, held = 0, list[Any]()
+    for _ in range(25):
+        if held and choose.chance(25):
+            event, le, re = held.pop(choose.number(0, len(held) - 1))
+            change = retract(event, le, re=re)
+        else:
+            le, re = lifetime(choose, choose.one(["window", "mixed"]))
+            event = E(*payload(choose))
+            change = insert(event, le, re=re)
+            held.append((event, le, re))
+        twin = copy.deepcopy(free)
+        twin.push(change)
+        most = longest_list(twin)
+        before = op.snapshot()
+        if most > bound:
+            with pytest.raises(BudgetError, match=f"at most {bound:,} partial matches of one key at one step"):
+                op.push(change)
+            assert op.snapshot() == before, "a refused call has left something"
+            refused += 1
+            if change.diff > 0:
+                held.pop()
+            else:
+                held.append((event, le, re))
+        else:
+            op.push(change)
+            free = twin
+        op._check()
+    return refused
+
+
+def in_order(choose: Choices, engine: str) -> int:
+    """One world of rows in order, in tables of the same size. Returns 1 if one was refused, with all of its rows."""
+    spec = json.loads(json.dumps({**automaton(choose), "event": "T"}).replace("e.kind", "e.sort"))
+    bound, keyed, n = choose.number(1, 8), choose.chance(30), choose.number(10, 60)
+    options: dict[str, Any] = {"window": choose.number(2, 40), "longest": choose.chance(30)}
+    if keyed:
+        options["key"] = "seq"
+    kind: Any = Keyed if keyed else Operator
+    made = automaton_of(spec)
+    op = kind(made, engine=engine, partial_matches=bound, **options)
+    free = kind(made, engine="interpreted", partial_matches=None, **options)
+    rows, size = [(*payload(choose), le) for le in range(n)], choose.one([1, 7, n])
+    for at in range(0, n, size):
+        part, over = rows[at : at + size], False
+        for sort, seq, le in part:
+            free.push(insert(T(sort, seq), le))
+            over = over or longest_list(free) > bound
+        table = dict(zip(("sort", "seq", "le"), map(list, zip(*part))))
+        before = op.snapshot()
+        if over:
+            with pytest.raises(BudgetError):
+                op.push_many(table)
+            assert op.snapshot() == before
+            return 1
+        op.push_many(table)
+        op._check()
+    return 0
+
+
+WORLDS = {"one by one": one_by_one, "in order": in_order}
+
+
+def run(kind: str, engine: str, seed: str, first: int, worlds: int) -> int:
+    """Run worlds of a kind. Returns how many calls were refused."""
+    return sum(WORLDS[kind](Seeded(f"{seed} {number}"), engine) for number in range(first, first + worlds))
+
+
+@pytest.fixture
+def early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the loops over rows in order, and lists in parts, begin with the first rows."""
+    monkeypatch.setattr(memory, "PARTS", 3)
+    for name in ("WARM", "AGAIN", "LONG"):
+        if hasattr(inforce, name):
+            monkeypatch.setattr(inforce, name, 0)
+
+
+@pytest.mark.usefixtures("early")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", WORLDS)
+def test_what_is_refused_is_what_would_hold_more(kind: str, engine: str) -> None:
+    assert run(kind, engine, "1", 0, 10 if kind == "one by one" else 20) > 2
+
+
+class V(NamedTuple):
+    v: int
+
+
+class N(NamedTuple):
+    n: int = 0
+
+
+def doubling() -> Automaton:
+    """Each event doubles what there is: it is taken by one arc or the other."""
+    arcs = [
+        Arc("0", "a", "v > 0", "(1,)"),
+        Arc("a", "a", "v > 0", "(2 * r.n,)"),
+        Arc("a", "a", "v > 0", "(2 * r.n + 1,)"),
+        Arc("a", "b", "v < 0"),
+    ]
+    return Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_error_says_what_doubles(engine: str) -> None:
+    op = Keyed(doubling(), key="v", window=100, engine=engine, partial_matches=1000)
+    with pytest.raises(BudgetError) as caught:
+        push_all(op, [insert(V(7), le) for le in range(20)])
+    text = str(caught.value)
+    assert (
+        "expected at most 1,000 partial matches of one key at one step (partial_matches=1000) but got 1,023 at le=9 of key 7"
+        in text
+    )
+    assert ": 1,023 in state 'a'; one event may do several things in state 'a' (goes on by a -> a, goes on by a -> b)" in text
+    assert "let conditions exclude each other" in text
+    assert op.statistics.events == 9
+    op.push(insert(V(-1), 9), key=7)  # it fits: what it leaves is less
+    assert op.statistics.matches == 511
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_default_is_a_million_and_none_is_no_bound(engine: str) -> None:
+    assert Operator(doubling(), engine=engine)._core.budget.partial_matches == 1_000_000
+    free = Operator(doubling(), window=100, engine=engine, partial_matches=None)
+    free.push_many([insert(V(1), le) for le in range(11)])
+    assert free.statistics.partial_matches > 2_000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_bytes_are_refused_before_they_are_taken(engine: str) -> None:
+    op = Operator(doubling(), window=100, engine=engine, partial_matches=None, max_bytes=8_000_000)
+    message = r"expected at most 8,000,000 bytes of state \(max_bytes=8,000,000\) but got a call that needs"
+    with pytest.raises(BudgetError, match=message):
+        push_all(op, [insert(V(1), le) for le in range(30)])
+    before = op.snapshot()
+    with pytest.raises(BudgetError, match=message):
+        op.push(insert(V(1), 30))
+    assert op.snapshot() == before
+    assert op._core.budget.claimed <= 8_000_000
+    assert 5 < op.statistics.events < 18
+    op.push(Punctuation(1000))
+    op.push(insert(V(1), 2000))  # it goes on
+    assert op.statistics.partial_matches == 1
+
+
+def test_without_a_number_bytes_are_what_the_machine_has_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "free_memory", lambda: 40_000_000)
+    monkeypatch.setattr(budget, "UNASKED", 1 << 22)
+    op = Operator(doubling(), window=100, engine="compiled", partial_matches=None)
+    with pytest.raises(BudgetError, match="bytes of state \\(three quarters of what was free\\)"):
+        push_all(op, [insert(V(1), le) for le in range(30)])
+
+
+def test_what_is_free_is_a_number() -> None:
+    assert budget.free_memory() > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"partial_matches": 0}, "expected partial_matches of at least 1, or None, but got partial_matches=0"),
+        ({"partial_matches": True}, "expected partial_matches of at least 1, or None, but got partial_matches=True"),
+        ({"partial_matches": 2.5}, "expected partial_matches of at least 1, or None, but got partial_matches=2.5"),
+        ({"max_bytes": 5}, "expected max_bytes of at least 1,000,000, or None, but got max_bytes=5"),
+    ],
+)
+def test_bounds_that_are_none(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(AfaError, match=message):
+        Operator(doubling(), **options)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_bound_is_kept_by_copies_pickles_and_snapshots(engine: str) -> None:
+    op = Operator(doubling(), window=100, engine=engine, partial_matches=100)
+    op.push_many([insert(V(1), le) for le in range(6)])
+    others = [
+        copy.deepcopy(op),
+        copy.copy(op),
+        pickle.loads(pickle.dumps(op)),
+        Operator.restore(doubling(), op.snapshot(), engine=engine),
+    ]
+    for other in others:
+        with pytest.raises(BudgetError, match="at most 100 partial matches"):
+            other.push(insert(V(1), 6))
+    larger = Operator.restore(doubling(), op.snapshot(), engine=engine, partial_matches=200)
+    larger.push(insert(V(1), 6))
+    smaller = Operator.restore(doubling(), op.snapshot(), engine=engine, partial_matches=1)  # what is held stays
+    assert smaller.statistics.partial_matches == op.statistics.partial_matches
+    with pytest.raises(BudgetError, match="at most 1 partial"):
+        smaller.push(insert(V(1), 6))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_keys_in_threads_share_a_budget(threads: int) -> None:
+    op = Keyed(doubling(), key="v", window=10_000, threads=threads, partial_matches=None, max_bytes=30_000_000)
+    with pytest.raises(BudgetError, match="bytes of state"):
+        op.push_many({"v": [k % 50 + 1 for k in range(900)], "le": list(range(900))})
+    assert op.statistics.events == 0
+
+
+class Row(NamedTuple):
+    v: int
+    at: Instant | None = None
+
+
+def test_queries_frames_and_patterns_have_the_same_bounds() -> None:
+    rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN ((a | x)+ b) WITHIN 100 DEFINE a AS v > 0, b AS v < 0"
+    query = sql(f"SELECT * FROM t MATCH_RECOGNIZE ({rows})", event=Row)
+    frame = {"v": [1] * 30 + [-1], "at": list(range(31))}
+    with pytest.raises(BudgetError, match="at most 2,000 partial matches of one key at one step"):
+        find(query, frame, time="at", partial_matches=2000)
+    with pytest.raises(BudgetError, match="bytes of state"):
+        find(query, frame, time="at", partial_matches=None, max_bytes=50_000_000)
+    with pytest.raises(BudgetError, match="at most 2,000 partial"):
+        backtest({"q": query}, frame, time="at", partial_matches=2000)
+    for engine in ENGINES:
+        op = query.operator(engine=engine, partial_matches=2000)
+        with pytest.raises(BudgetError, match="one event may do several things in state"):
+            push_all(op, [insert(Row(1), le) for le in range(30)])
+        op.push(insert(Row(1), 300))  # WITHIN has ended all others
+        assert [change.payload.n for change in op.push(insert(Row(-1), 301))] == [2]
+    assert find(query, {"v": [1, -1], "at": [0, 1]}, time="at", window=None)["n"].tolist() == [2]
+    with pytest.raises(BudgetError, match="at most 3 partial"):
+        find(doubling(), {"v": [1] * 9, "le": list(range(9))}, window=1_000_000, partial_matches=3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, default in (("--worlds", 1000), ("--first", 0)):
+        parser.add_argument(name, type=int, default=default)
+    parser.add_argument("--seed", default="1")
+    said = parser.parse_args()
+    memory.PARTS = 3
+    for kind in WORLDS:
+        for engine in ENGINES:
+            print(kind, engine, run(kind, engine, said.seed, said.first, said.worlds), "refused", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
