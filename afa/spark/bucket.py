@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from afa.arclog.outcome import Step
 from afa.change import Change
 from afa.compiled.compiled_engine import CompiledEngine
+from afa.engine.budget import Budget
 from afa.errors import AfaError, ChangeError, LateEventError, SnapshotError, blame
 from afa.model.arc import Arc
 from afa.model.keys import Keys
@@ -84,6 +85,7 @@ class Bucket:
             self._core = Core(job.automaton, late=late, **options)
             self._core.arcs.elsewhere = True
             self._core.keys = Keys(job.automaton, job.key)
+            self._core.engine.bound(Budget(job.partial_matches))
             self._stages = Stages(job.asked, self._core, job.keys, self._faults)
             self._logged = Logged(job, self._speaks, self._base, job.automaton)
             return
@@ -125,6 +127,7 @@ class Bucket:
         """Tell what functions raise from now on, or stop; what was derived anew was told before, maybe under another `on_fault`."""
         faults.taken()
         core.keys = Keys(core.automaton, self._job.key)
+        core.engine.bound(Budget(self._job.partial_matches))  # of this job, whatever the state was made under
         self._core, self._faults = core, None if self._job.stop_on_fault else faults
         self._stages = Stages(self._job.asked.as_made(self._base), core, self._job.keys, self._faults, stages)
         if self._faults is None:

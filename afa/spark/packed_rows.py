@@ -2,8 +2,8 @@
 
 Spark's Python workers take rows of a grouped stream one by one; so few and large ones are sent.
 
-    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (a row, see `Bad`,
-                                                   as JSON), END (what the end of a static table promises, in digits), WAKE (nothing: it
+    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (`Bad` as JSON),
+                                                   END (what the end of a static table promises, in digits), WAKE (nothing: it
                                                    is to see the job, and to tell its numbers)
     out     the columns of `changes_schema`
 """
@@ -84,8 +84,8 @@ def pack(
     times: Mapping[str, str | None],
     wake: int = 0,
 ) -> Iterator[pa.RecordBatch]:
-    """Return rows as parts. Bad rows stand apart: a null where none is allowed, a strange ``diff`` or end, a text in ``bad``, text that
-    is no UTF-8.
+    """Return rows as parts. Bad rows stand apart: a null where none is allowed, a strange ``diff`` or end, a text in ``bad``,
+    text that is no UTF-8.
 
     ``times`` are columns of ticks, each with the column that it comes from; None: it is none of its own.
 

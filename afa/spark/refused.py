@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.errors import LateEventError, SnapshotError
+from afa.errors import BudgetError, LateEventError, SnapshotError
 from afa.model.raised import text_of
 from afa.schema import NAN
 from afa.spark.hashing import bucket_numbers
@@ -22,7 +22,9 @@ from afa.spark.held import stream_of, table_of
 
 
 def is_of_rows(error: Exception) -> bool:
-    """Return whether rows may be to blame for what a call has raised. A machine is for want of memory or room, but in a function."""
+    """Return whether rows may be to blame for what a call has raised: a machine is for want of memory, but in a function."""
+    if isinstance(error, BudgetError):
+        return "bytes of state" not in str(error)
     if isinstance(error, MemoryError):
         text = text_of(error)
         return "expected at most" in text or " of arc " in text

@@ -106,9 +106,7 @@ class Stages:
     ``blobs`` is what `save` gave; ``faults`` are told of two readings of a key and time, None: they are refused.
     """
 
-    def __init__(
-        self, asked: Asked, core: Core, names: Sequence[str], faults: Faults | None, blobs: Sequence[bytes] = ()
-    ) -> None:
+    def __init__(self, asked: Asked, core: Core, names: Sequence[str], faults: Faults | None, blobs: Sequence[bytes] = ()) -> None:
         self._core, self._names = core, names
         self._blobs = list(blobs)
         self._asked = asked
