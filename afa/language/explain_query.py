@@ -22,6 +22,9 @@ from afa.language.match_states import END, WAITS, State
 from afa.language.pattern import ANY, Component, Pattern, Repeat, Tree, named_in
 from afa.language.postponed import Served
 
+NOT_ON_SPARK = (
+    ", by .operator(): so flat holds of that only; on Spark (afa.spark.match) it is carried, by up to 2^n partial matches"
+)
 FLAT, BY_VALUE, EXPONENTIAL = "flat", "by value", "exponential"
 
 
@@ -106,7 +109,7 @@ def explained(made: Served) -> QueryExplanation:
     warnings, back = tuple(_warnings(lowered)), lowered.back
     said = None if back is None else f"the stage LastBefore says in {back.field} when last: {back.condition}"
     held = made.waiting
-    waits = None if held is None else f"{held.text}; asked of the paths of each match, within {held.budget:,} steps"
+    waits = None if held is None else f"{held.text}; asked of the paths of each match, within {held.budget:,} steps{NOT_ON_SPARK}"
     return QueryExplanation(
         tuple(states), tuple(fields), tuple(dict.fromkeys(costs.values())), warnings, said, waits, _types(lowered.tree)
     )

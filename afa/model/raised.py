@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
+from punctuation.base_errors import AfaError
+
 
 class Raised(NamedTuple):
     """A fault: an exception that a user's function raised."""
@@ -45,4 +47,22 @@ class Faults:
 
 def in_words(error: BaseException) -> str:
     """Return type and text of an exception."""
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {_said(error)}"
+
+
+def text_of(error: BaseException) -> str:
+    """Return what an exception says, with its notes, and its type where it is none of ours."""
+    said = _said(error) if isinstance(error, AfaError) else in_words(error)
+    return "; ".join(dict.fromkeys([said, *map(str, getattr(error, "__notes__", ()))]))
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as raised:  # of a class of the user's
+        return f"(its text can't be told: {type(raised).__name__})"
+
+
+def shortened(text: str) -> str:
+    """Return a text without its middle, if it is long: payloads may be."""
+    return text if len(text) <= 1000 else f"{text[:500]} .. {text[-500:]}"

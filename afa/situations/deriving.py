@@ -6,6 +6,7 @@ change of a reading -> Readings of its key -> what is told, and no longer -> cha
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
@@ -14,6 +15,7 @@ from afa.change import Change
 from afa.conditions.condition import Condition
 from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.model.copies import as_total
+from afa.model.raised import Faults, Raised
 from afa.schema import Schema, as_ticks
 from afa.situations.column_readings import ColumnState, Coming
 from afa.situations.judged import InForce, Judged
@@ -111,6 +113,8 @@ class Deriving(Stage):
         self.promised = BEGINNING
         self._told = self._withdrawn = 0
         self._waiting = HeldEvents(self)  # type: ignore[assignment]
+        self.faults: Faults | None = None
+        """Told of two different readings of a key and time, of which neither holds then. None: they are refused."""
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
@@ -139,13 +143,19 @@ class Deriving(Stage):
 
     def _revised(self, key: Hashable, touched: Iterable[int], clock: int) -> Iterator[Change]:
         line, (_, payload, times, *_) = self._lines[key], self.telling
-        for each, diff in line.revised(touched, clock, self._read).items():
+        contested = None if self.faults is None else partial(self._contested, key)
+        for each, diff in line.revised(touched, clock, self._read, contested).items():
             if diff:
                 self._told += diff > 0
                 self._withdrawn += diff < 0
                 le, re = times(each)
                 yield Change(payload(each), le, re, diff, key)
         self._note(key, line)
+
+    def _contested(self, key: Hashable, error: str, le: int) -> None:
+        """Tell of two readings at one place: neither holds."""
+        assert self.faults is not None
+        self.faults.take(Raised(key, le, None, "", "reading", error), "; neither holds while both are there")
 
     def _note(self, key: Hashable, line: Readings) -> None:
         """Note at which promise a key has something to say, or to forget; a key of which nothing is held goes."""
@@ -210,7 +220,7 @@ class Deriving(Stage):
             touched.setdefault(key, set()).add(le)
         for key, les in touched.items():
             line = self._lines[key]
-            line.revised(les, self.promised, self._read)
+            line.revised(les, self.promised, self._read)  # each alone at its time
             self._note(key, line)
 
     def _put_line(self, key: Hashable) -> Readings:

@@ -24,6 +24,8 @@ from punctuation.time import FOREVER
 Place = tuple[Any, ...]
 """LE, and the order at one LE."""
 Told = tuple[Any, ...]
+Read = Callable[[Any, "int | None", int], Reading]
+Contested = Callable[[str, int], None]
 STEPS = 4096
 """So many steps are known at most."""
 
@@ -110,8 +112,13 @@ class Readings:
             if not bucket:
                 self._journal.drop(self.places, place)
 
-    def revised(self, touched: Iterable[int], clock: int, read: Callable[[Any, int | None, int], Reading]) -> Counter[Any]:
+    def revised(self, touched: Iterable[int], clock: int, read: Read, contested: Contested | None = None) -> Counter[Any]:
         """Work out what the readings at some LEs, the clock's way to a time and the cover lead to.
+
+        Parameters
+        ----------
+        contested : callable, optional
+            Told of two different readings at one place, of which neither holds then. None: they are refused.
 
         Returns
         -------
@@ -125,11 +132,11 @@ class Readings:
         difference: Counter[Any] = Counter()
         order = deque(sorted(set(touched)))
         while order:
-            self._go_on(order, difference, read)
+            self._go_on(order, difference, read, contested)
         self._draw_tail(clock, difference)
         return difference
 
-    def _go_on(self, order: deque[int], difference: Counter[Any], read: Callable[[Any, int | None, int], Reading]) -> None:
+    def _go_on(self, order: deque[int], difference: Counter[Any], read: Read, contested: Contested | None) -> None:
         """Draw anew from the first of some LEs on, until it stands as before. Takes away the LEs that this comes by."""
         le: int | None = order[0]
         before = next(self.entries.irange(None, le, inclusive=(True, False), reverse=True), None)
@@ -139,7 +146,7 @@ class Readings:
             old, reading = self.entries.get(le), None
             if order and order[0] == le:
                 order.popleft()
-                reading = self._reading(le, read)
+                reading = self._reading(le, read, contested)
             elif old is not None:
                 reading = old.reading
             if reading is not None:
@@ -207,18 +214,21 @@ class Readings:
         """How it stands behind the last reading."""
         return self.entries.peekitem(-1)[1].standing if self.entries else self.cover
 
-    def _reading(self, le: int, read: Callable[[Any, int | None, int], Reading]) -> Reading | None:
-        """Return the reading that holds from an LE on: the last one there; None: there is none."""
+    def _reading(self, le: int, read: Read, contested: Contested | None) -> Reading | None:
+        """Return the reading that holds from an LE on: the last one there; None: there is none, or there are two at its place."""
         alone: Any = [(le, 0)] if (le, 0) in self.places else []
         for place in self.places.irange((le,), (le + 1,), inclusive=(True, False), reverse=True) if self._form.ordered else alone:
             there = [each for each, copies in self.places[place].items() if copies > 0]
             if len(there) > 1:
                 (one, _), (other, _), *_ = sorted(there, key=repr)
-                raise ChangeError(
+                error = (
                     f"expected one reading of a key at a time but got {one!r} and {other!r} at le={le}; sequence= names the field "
                     f"that orders readings of one time, of which the last one holds"
                 )
-            if there:
+                if contested is None:
+                    raise ChangeError(error)
+                contested(error, le)
+            elif there:
                 payload, re = there[0]
                 return read(payload, re, le)
         return None

@@ -65,7 +65,7 @@ class Asker(NamedTuple):
         elif kind not in SAFE[target] and field.name in self.job.keys:  # a key is taken as it stands
             return F.lit(True)
         else:
-            there = given if kind in SAFE[target] else taken(given, kind, target).column
+            there = given if kind in SAFE[target] else taken(field.name, kind, target).column
             found = _VALUES[target](there, allowed)
             if allowed.nan and target is float and kind not in WHOLE:
                 found = found | F.isnan(there)

@@ -19,12 +19,14 @@ import pyarrow.compute as pc
 from afa.arclog.outcome import Step
 from afa.change import Change
 from afa.compiled.compiled_engine import CompiledEngine
-from afa.errors import AfaError, LateEventError, SnapshotError
+from afa.engine.budget import Budget
+from afa.errors import AfaError, ChangeError, LateEventError, SnapshotError, blame
 from afa.model.arc import Arc
 from afa.model.keys import Keys
-from afa.model.raised import Faults
+from afa.model.raised import Faults, shortened, text_of
 from afa.operator import snapshot
 from afa.operator.call import Core
+from afa.operator.member_columns import MEMBERS
 from afa.operator.table_columns import as_arrow, key_parts
 from afa.operator.tables import assemble
 from afa.spark import shared
@@ -33,15 +35,18 @@ from afa.spark.held import Held, Windows
 from afa.spark.job import Answer, Fault, Job
 from afa.spark.ledger import Logged
 from afa.spark.operator_image import Image
-from afa.spark.packed_rows import STATE
+from afa.spark.packed_rows import STATE, moment_of
 from afa.spark.recipe import Difference, check, difference, rebuilt
+from afa.spark.refused import Refused, in_order, is_of_rows, net_of, take_by_halves
 from afa.spark.stages import Stages
 from afa.state.key_columns import KeyColumns
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER, as_time
 
-FORMAT = 6
+FORMAT = 7
+BEFORE = 6
+"""The format without refused rows, which is read too."""
 
 
 class Bucket:
@@ -57,6 +62,9 @@ class Bucket:
         self._number = number
         self._speaks = number == 0  # of arcs, which come to all buckets
         self._late: list[Change] = []
+        self._vain: list[Change] = []  # of these, retractions whose rows have not come by now
+        self._told: list[Fault] = []
+        self._retracts = False  # whether rows say that they may be retractions
         self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
@@ -70,14 +78,15 @@ class Bucket:
         self._like = Table("arrow", empty, empty)  # as all output is written
         late: Any = self._late.append
         if image is None and not blobs:
-            self._held = Held(job.schema, job.speculation)
+            self._held, self._refused = Held(job.schema, job.speculation), Refused(job.schema)
             options: dict[str, Any] = {"engine": "auto", "arc_punctuation": False, "keyed": True, "faults": self._faults}
             options |= {"window": job.window, "sequence": job.sequence, "longest": job.longest, "members": job.members}
             options["lineage"] = job.asked.rows is not None
             self._core = Core(job.automaton, late=late, **options)
             self._core.arcs.elsewhere = True
             self._core.keys = Keys(job.automaton, job.key)
-            self._stages = Stages(job.asked, self._core, job.keys)
+            self._core.engine.bound(Budget(job.partial_matches))
+            self._stages = Stages(job.asked, self._core, job.keys, self._faults)
             self._logged = Logged(job, self._speaks, self._base, job.automaton)
             return
         try:
@@ -109,6 +118,7 @@ class Bucket:
         else:
             core = image.core(automaton, late=late, faults=faults, table=table)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], last.bound)
+        self._refused = Refused(job.schema, last.refused)
         self._end, self._windows, self._past = last.end, Windows(last.spans), last.delay
         self._delay = max(last.delay, job.delay)
         self._go_on_with(core, faults, [blob for part in parts for blob in part.stages])
@@ -117,8 +127,9 @@ class Bucket:
         """Tell what functions raise from now on, or stop; what was derived anew was told before, maybe under another `on_fault`."""
         faults.taken()
         core.keys = Keys(core.automaton, self._job.key)
+        core.engine.bound(Budget(self._job.partial_matches))  # of this job, whatever the state was made under
         self._core, self._faults = core, None if self._job.stop_on_fault else faults
-        self._stages = Stages(self._job.asked.as_made(self._base), core, self._job.keys, stages)
+        self._stages = Stages(self._job.asked.as_made(self._base), core, self._job.keys, self._faults, stages)
         if self._faults is None:
             core.faults = None
             core.engine.let_raise()
@@ -138,8 +149,9 @@ class Bucket:
         Raises
         ------
         Exception
-            What a user's function raised, or what is wrong with an arc, if faults are to stop the query. Else an arc does not serve
-            where one of its functions raises, which is told; rows, arcs and promise are taken in any case.
+            What a user's function raised, what is wrong with an arc, or why a row can't be taken, if faults are to stop the query.
+            Else an arc does not serve where one of its functions raises, and rows that can't be taken are left out, which is told;
+            all other rows, arcs and promise are taken in any case.
         LateEventError
             Something came behind the watermark, if that is to stop the query.
         """
@@ -147,9 +159,10 @@ class Bucket:
         present = max(promised, self._job.since) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
         if changed is not None and changed.window is not None:
             self._check_present(present)
-        waited, rows = self._held.take(events, promised)
-        early = self._early(events, promised)
-        waited = self._lived(waited)
+        self._retracts |= events is not None and "diff" in events.column_names
+        self._refused.forget(promised)
+        self._told = self._early(events, promised)
+        waited, rows = map(self._known, self._held.take(events, promised))
         if changed is not None:
             code, said = self._logged.of_code(changed, present)
             if changed.window is not None:
@@ -158,34 +171,105 @@ class Bucket:
         step, told = None, Answer([], [], [])
         if arcs or code or self._logged.waits < promised:  # else a promise changes nothing: all buckets are at one place in the log
             step, told = self._logged.take(arcs, promised, code)
-        changes = self._call(waited, promised, step, self._lived(rows))
+        changes = self._call(waited, promised, step, rows)
         if rows is None or not rows.num_rows:  # the timer has called: keys that get no more rows are gone when they are final
             self._engine.clean_all()
             self._stages.clean()
         self._windows.forget(promised)
-        late, faults = [change for change in self._late if self._speaks or not isinstance(change.payload, Arc)], self._raised()
+        late, faults = self._lates(promised), self._told
         if self._speaks:
-            late, faults = told.late + late, told.faults + faults
-        self._late.clear()
+            late, faults = told.late + late, faults + told.faults
         if late and self._job.stop_on_late:
             raise LateEventError(f"expected nothing behind the watermark {promised} but got {len(late)} late, first {late[0]!r}")
-        return Answer([changes], late, early + faults, said, told.notes if self._speaks else ())
+        return Answer([changes], late, faults, said, told.notes if self._speaks else ())
+
+    def _lates(self, promised: int) -> list[Change]:
+        """Return what has come behind the watermark; tell of retractions whose rows have not come by now."""
+        vain = {id(change) for change in self._vain}
+        late = [change for change in self._late if id(change) not in vain]
+        self._late.clear()
+        for change in self._vain:
+            said = _vain(change, promised)
+            if self._job.stop_on_late:
+                raise LateEventError(f"{said} of key {change.key!r}")
+            self._fault(ChangeError(said), change.key, change.le)
+        self._vain.clear()
+        return [change for change in late if self._speaks or not isinstance(change.payload, Arc)]
 
     def _call(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
-        """Carry out a batch, as one call. What it raises stops the query: no bucket may go on without what others have."""
-        return self._core.calls.call(self._carry_out, waited, promised, step, rows)
+        """Carry out a batch, as one call; where rows are to blame that it fails, as several. What else it raises stops the query:
+        no bucket may go on without what others have.
+        """
+        try:
+            return self._try(self._lived(waited), promised, step, self._lived(rows))
+        except Exception as error:
+            if not is_of_rows(error) or (waited is None and rows is None):
+                raise
+        found = self._take_apart(waited)
+        found.append(self._try(None, promised, step, None))
+        found += self._take_apart(self._known(rows))  # a row that has waited may be refused by now
+        return net_of(found, [MEMBERS])
+
+    def _try(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
+        """Carry out a call; if it fails, nothing is told of it."""
+        vain = len(self._vain)
+        try:
+            changes = self._core.calls.call(self._carry_out, waited, promised, step, rows)
+        except BaseException:
+            del self._vain[vain:]
+            if self._faults is not None:
+                self._faults.taken()
+            raise
+        self._redefined = {}, BEGINNING
+        self._told += self._raised()
+        return changes
 
     def _carry_out(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
         """Take rows that have waited, the promise, arcs and rows, within a call; what changes."""
-        core, stages, final = self._core, self._stages, self._core.progress.final
+        core, stages, final, late = self._core, self._stages, self._core.progress.final, len(self._core.late.waiting)
         is_new = promised > max(BEGINNING, core.progress.events)
         stages.take(waited, promised if is_new else None)
+        self._vain += core.late.waiting[late:]  # no row that has waited is late
         if step is not None and (step.gone or step.come):
             core.arcs.replace(self._logged.ledger.table(core.progress.floor), step.gone, step.come)
         stages.redefine(*self._redefined)
         stages.take(rows)
-        self._redefined = {}, BEGINNING
         return assemble(stages.logged(final, self._faults), self._like, core)
+
+    # -- rows that can't be taken ----------------------------------------------------------------------------------------------
+
+    def _take_apart(self, rows: Any) -> list[pa.Table]:
+        """Take rows in as few calls as can be, and refuse those that can't be taken; what changes."""
+        found: list[pa.Table] = []
+        if rows is not None:
+            take = lambda part: found.append(self._try(None, BEGINNING, None, self._lived(part)))  # noqa: E731
+            take_by_halves(in_order(rows, self._job.keys), take, self._refuse)
+        return found
+
+    def _refuse(self, row: pa.Table, error: Exception) -> None:
+        """Leave out a row, and tell why; or stop the query."""
+        [values] = row.to_pylist()
+        key = tuple(values[name] for name in self._job.keys)
+        self._fault(error, key if len(key) > 1 else key[0], values["le"], values)
+        self._refused.add(row)
+
+    def _known(self, rows: Any) -> Any:
+        """Return rows without the retractions of refused ones, which are told."""
+        rows, met = self._refused.met_by(rows)
+        for values in [] if met is None else met.to_pylist():
+            key = tuple(values[name] for name in self._job.keys)
+            error = ChangeError(f"expected the retraction of a row in force but got that of one that was refused: {_shown(values)}")
+            self._fault(error, key if len(key) > 1 else key[0], values["le"])
+        return rows
+
+    def _fault(self, error: Exception, key: Any, le: int | None, row: dict[str, Any] | None = None) -> None:
+        """Tell of what is wrong with a row, which is left out; or stop the query, with key and time."""
+        if self._job.stop_on_fault:
+            blame(error, f"of key {key!r} at {moment_of(le)}{'' if row is None else f', row {_shown(row)}'}")
+            raise error
+        text = text_of(error) if row is None else f"{text_of(error)}; left out: {_shown(row)}"
+        parts: Any = key if len(self._job.keys) > 1 else (key,)
+        self._told.append(Fault(shortened(text), f"bucket {self._number}", parts, le))
 
     def _check_present(self, present: int) -> None:
         """Refuse a new window if a row from the present on has come already: it would lose its own, so that no retraction finds it.
@@ -233,15 +317,19 @@ class Bucket:
         """Return what functions have raised, in words; texts without their middle, if they are long: payloads may be."""
         found = []
         for raised, where in self._faults.taken().items() if self._faults is not None else ():
-            text = f"{raised.error} {where}".rstrip()
-            text = text if len(text) <= 1000 else f"{text[:500]} .. {text[-500:]}"
+            text = shortened(f"{raised.error}{where}" if where.startswith(";") else f"{raised.error} {where}".rstrip())
             key: Any = raised.key if len(self._job.keys) > 1 else (raised.key,)
             found.append(Fault(text, f"bucket {self._number}", key, raised.le))
         return found
 
     def rest(self) -> list[Fault]:
-        """Return the faults that are known once nothing comes any more: retractions of arcs that have ended nothing."""
-        return self._logged.rest() if self._speaks else []
+        """Return the faults that are known once nothing comes any more: retractions of arcs and rows that have ended nothing."""
+        self._told = self._logged.rest() if self._speaks else []
+        if self._retracts:
+            self._core.calls.call(self._stages.overdue)
+            self._vain += self._late
+            self._lates(FOREVER)
+        return self._told
 
     # -- state ---------------------------------------------------------------------------------------------------------------
 
@@ -299,7 +387,7 @@ class Bucket:
 
     def _state(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes, stages: Sequence[bytes]) -> list[Any]:
         """Return the state as plain data; see `Saved`."""
-        rest = [self._held.bound, self._end, self._windows.spans, self._delay]
+        rest = [self._held.bound, self._end, self._windows.spans, self._delay, self._refused.save()]
         return [FORMAT, logged, recipes, snapshot, held, stages, *rest]
 
     def leave(self, token: bytes) -> None:
@@ -317,12 +405,13 @@ class Bucket:
         """Yield the state in parts, for each of so many buckets the keys that it has then."""
         core, states = self._core, self._engine.save()
         numbers = self._numbers_of(states.keys, count)
-        held = self._held.split(self._job.keys, count)
+        held, refused = self._held.split(self._job.keys, count), self._refused.split(self._job.keys, count)
         stages = self._stages.split(lambda keys: self._numbers_of(keys, count), count)
         recipes = [{**recipe, "buckets": count} for recipe in (self._base, self._code)]
         for number in range(count):
             blob = snapshot.blob_with(core, states.only(numbers == number))
-            yield _packed(self._state(self._logged.whole(), recipes, blob, held[number], stages[number]))
+            state = self._state(self._logged.whole(), recipes, blob, held[number], stages[number])
+            yield _packed([*state[:-1], refused[number]])
             core.changes = core.outputs = core.withdrawn = core.late.count = 0  # the first part has all that was counted
 
     def _numbers_of(self, keys: Sequence[Any], count: int) -> Any:
@@ -338,10 +427,11 @@ class Bucket:
 
     def settle(self, promised: int) -> Answer:
         """Follow the watermark, under the job as it was; what that brings."""
-        waited, rows = map(self._lived, self._held.take(None, promised))
+        self._told = []
+        waited, rows = self._held.take(None, promised)
         changes = self._call(waited, promised, None, rows)
         self._windows.forget(promised)
-        return Answer([changes], [], self._raised())
+        return Answer([changes], [], self._told)
 
     def join(self, others: Sequence[Bucket]) -> None:
         """Take the keys of buckets that have followed the same watermark; to be saved as a whole."""
@@ -349,7 +439,9 @@ class Bucket:
         stages = [blob for each in every for blob in each._stages.save(False)]
         self._go_on_with(snapshot.with_states_of([each._core for each in every], faults), faults, stages)
         self._held.join([other._held for other in others])
+        self._refused.join([other._refused for other in others])
         self._late.extend(change for other in others for change in other._late)
+        self._vain.extend(change for other in others for change in other._vain)
         self._end = max(each._end for each in every)
 
 
@@ -365,6 +457,18 @@ class Saved(NamedTuple):
     end: int
     spans: Any
     delay: int
+    refused: bytes = b""
+
+
+def _vain(change: Change, promised: int) -> str:
+    """Say that the row of a retraction has not come."""
+    until = "" if promised == FOREVER else f" before {moment_of(promised)} (promised)"
+    return f"expected the insertion of {change.payload!r}{until} but got its retraction only"
+
+
+def _shown(values: dict[str, Any]) -> str:
+    """Return a row in words, its times readable."""
+    return repr({name: moment_of(value) if name in ("le", "re") else value for name, value in values.items()})
 
 
 def _packed(state: list[Any]) -> bytes:
@@ -384,11 +488,12 @@ def _saved(state: Any) -> Saved:
     """Return the parts of a state, checked as far as those who take them do not."""
     wanted("the state of a bucket", isinstance(state, list) and len(state) > 0, state)
     version, *parts = state
-    if version != FORMAT:
+    if version not in (FORMAT, BEFORE):
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
-    wanted("the parts of the state of a bucket", len(parts) == len(Saved._fields), parts)
+    wanted("the parts of the state of a bucket", len(parts) == len(Saved._fields) - (version == BEFORE), parts)
     saved = Saved(*parts)
     lists = isinstance(saved.logged, list) and isinstance(saved.stages, list)
-    wanted("lines of an arc log, snapshots and rows", lists and type(saved.snapshot) is type(saved.held) is bytes, saved)
+    blobs = all(type(blob) is bytes for blob in (saved.snapshot, saved.held, saved.refused))
+    wanted("lines of an arc log, snapshots and rows", lists and blobs, saved)
     wanted("a delay", type(saved.delay) is int and saved.delay >= 0, saved.delay)
     return saved._replace(bound=as_time(saved.bound, "bound"), end=as_time(saved.end, "end"))

@@ -80,8 +80,8 @@ def _members_ddl(job: Job) -> str:
 
 
 def finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
-    """Return changes with keys as they came, times as timestamps, and the ids of matches."""
-    fields = job.shown.fields
+    """Return changes with keys as they came, times as timestamps (also the LEs of events in what is shown), the ids of matches."""
+    fields, moments = job.shown.fields, job.shown.times
     register, optional = [field.name for field in fields], [field.name for field in fields if field.optional]
     names = [*job.keys, *register, "le", "re"]
     # A hash passes over nulls, so that it is told which there are. sha2 of JSON takes twice the time, the most of a batch's output.
@@ -91,7 +91,8 @@ def finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
     known = F.when(F.col("kind") == MATCH, match_id).alias("id")
     keys = [column(name).cast(events[name].dataType).alias(name) for name in job.keys]
     told = [] if job.members is None else [_as_times(job).alias(MEMBERS)]
-    return changes.select(*keys, *map(column, register), *times, "diff", *told, known, "kind", "reason")
+    shown = [F.timestamp_micros(column(name)).alias(name) if name in moments else column(name) for name in register]
+    return changes.select(*keys, *shown, *times, "diff", *told, known, "kind", "reason")
 
 
 def _as_times(job: Job) -> Any:

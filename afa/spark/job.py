@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from afa.change import Change
+from afa.engine.budget import PARTIAL_MATCHES, Budget
 from afa.errors import AfaError, AutomatonError
 from afa.expression.arc_functions import Readable, functions_of
 from afa.expression.nodes import Const, walk
@@ -62,6 +63,7 @@ class Job(NamedTuple):
     asked: Asked = NONE  # the stages around its operator
     longest: bool = False  # whether of matches with equal payload and time only the longest is told
     members: str | None = None  # the field of its events, or "le", that a match comes with
+    partial_matches: int | None = PARTIAL_MATCHES  # of one key at one step; None: any number
 
     @property
     def digest(self) -> bytes:
@@ -143,6 +145,7 @@ def job_of(
     longest: bool = False,
     members: str | None = None,
     worlds: Mapping[str, Any] | None = None,
+    partial_matches: int | None = PARTIAL_MATCHES,
 ) -> Job:
     """Return the job that a user asks for, checked, on the driver; ``worlds``: the options of `Worlds`, which need no key."""
     if not isinstance(automaton, Automaton):
@@ -177,6 +180,7 @@ def job_of(
         )
     if members is not None:
         _check_members(automaton, asked, sequence, members)
+    Budget(partial_matches)  # which checks it
     ticks = None if window is None else microseconds(window, "window")
     ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
     if asked.choose is not None and ticks is not None and lifetimes:
@@ -216,6 +220,7 @@ def job_of(
         asked=asked,
         longest=longest,
         members=members,
+        partial_matches=partial_matches,
     )
 
 
@@ -240,6 +245,12 @@ def events_of(automaton: Automaton, asked: Asked) -> Schema:
         return Schema.of(asked.event, "event")
     assert automaton.event_schema is not None
     return automaton.event_schema
+
+
+def fields_of(automaton: Any, asked: Asked) -> tuple[Field, ...]:
+    """Return the fields of events as rows have them; none of what `job_of` refuses."""
+    there = isinstance(automaton, Automaton) and (asked.event is not None or automaton.event_schema is not None)
+    return events_of(automaton, asked).fields if there else ()
 
 
 def shown_of(automaton: Automaton, asked: Asked) -> Schema:

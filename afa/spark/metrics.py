@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -17,7 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from afa.errors import AfaError
 from afa.spark.job import Job
 from afa.spark.packed_rows import FAULT, LATE, MATCH, METRICS, STATE
+from afa.spark.session import is_first
 
+log = logging.getLogger("afa.spark")
 NAME = "afa"
 """The beginning of the names of observed metrics."""
 FIELDS = {
@@ -40,6 +43,11 @@ FIELDS = {
 MOST_STATES = 100
 """Of so many states the partial matches are among the observed metrics."""
 COUNTED = ("matches", "withdrawn", "late", "faults")
+WATCHED = (
+    ("late", "rows came behind the watermark and were not taken: kind = late", "lateness= says how late rows may come"),
+    ("faults", "rows, or functions over them, went wrong: kind = fault", "reason says what was expected"),
+)
+"""Of which numbers the first is told in the log, in which words."""
 SUMMED = ("events", "keys", "held", "memory_bytes", "stored_bytes", "read_bytes", "written_bytes", "operator_ms", "state_ms")
 
 
@@ -102,6 +110,22 @@ def listener(tell: Callable[[str], None] = print) -> Any:
     tell : callable
         Takes each line; by default it prints the line.
     """
+
+    def progressed(progress: Any) -> None:
+        ours = _ours(progress)
+        for name, row in ours.items():
+            took = progress.durationMs.get("triggerExecution", 0)
+            tell(line(progress.batchId, took, row, name if len(ours) > 1 else None))
+
+    return _listening(progressed)
+
+
+def _ours(progress: Any) -> dict[str, dict[str, Any]]:
+    """Return the numbers of each `match` of a query."""
+    return {name: row.asDict() for name, row in progress.observedMetrics.items() if name.startswith(NAME)}
+
+
+def _listening(progressed: Callable[[Any], None]) -> Any:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
@@ -109,11 +133,7 @@ def listener(tell: Callable[[str], None] = print) -> Any:
             pass
 
         def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-            progress = event.progress
-            ours = {name: row for name, row in progress.observedMetrics.items() if name.startswith(NAME)}
-            for name, row in ours.items():
-                took = progress.durationMs.get("triggerExecution", 0)
-                tell(line(progress.batchId, took, row.asDict(), name if len(ours) > 1 else None))
+            progressed(event.progress)
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
             pass
@@ -122,6 +142,29 @@ def listener(tell: Callable[[str], None] = print) -> Any:
             pass
 
     return Listener()
+
+
+class Watch:
+    """Lets the log say when the first late, and the first faulty, rows of a query come, which its matches do not show."""
+
+    def __init__(self) -> None:
+        self._told = set[tuple[str, str]]()
+
+    def progressed(self, run: str, query: str, found: Mapping[str, dict[str, Any]]) -> None:
+        """Take the numbers of a batch, of each `match` in it."""
+        for number, what, advice in WATCHED:
+            n = sum(row.get(number) or 0 for row in found.values())
+            if n and (run, number) not in self._told:
+                self._told.add((run, number))
+                log.warning("%s: %s %s; %s. Said at the first ones; afa.spark.listener() counts all", query, f"{n:,}", what, advice)
+
+
+def watch(session: Any) -> None:
+    """Watch all streaming queries of a session, once; under Spark Connect, where a listener is a query of its own, none."""
+    if hasattr(session, "_jsparkSession") and is_first(session, "watch"):
+        watching = Watch()
+        progressed = lambda p: watching.progressed(str(p.runId), f"query {p.name or p.id}", _ours(p))  # noqa: E731
+        session.streams.addListener(_listening(progressed))
 
 
 def line(batch: int, took_ms: int, found: dict[str, Any], name: str | None = None) -> str:

@@ -2,7 +2,7 @@
 
 Spark's Python workers take rows of a grouped stream one by one; so few and large ones are sent.
 
-    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (a row as JSON),
+    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (`Bad` as JSON),
                                                    END (what the end of a static table promises, in digits), WAKE (nothing: it
                                                    is to see the job, and to tell its numbers)
     out     the columns of `changes_schema`
@@ -14,6 +14,7 @@ import gc
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from afa.errors import ChangeError
 from afa.operator.member_columns import MEMBERS, column_type
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
@@ -46,12 +48,19 @@ def settle(kind: str) -> None:
         gc.freeze()
 
 
+class Bad(NamedTuple):
+    """A row that could not be read, as far as its values show it; its time in ticks, if that could be read."""
+
+    row: dict[str, Any]
+    le: int | None
+
+
 class Parts(NamedTuple):
     """The parts that came for a bucket."""
 
     events: pa.Table | None
     arcs: list[bytes | None]
-    bad: list[dict[str, Any]]
+    bad: list[Bad]
     promised: int | None = None
 
 
@@ -63,7 +72,7 @@ def packer(
     Its first task wakes so many buckets, so that each is called in every batch that has rows.
     """
     needed = [*job.keys, *(field.name for field in job.fields if not field.optional), "le", "diff"]
-    times = {"le": time, "re": until}
+    times = {"le": time, "re": until, **({} if job.instant in (None, time) else {job.instant: None})}
     return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times=times, wake=wake)
 
 
@@ -75,7 +84,10 @@ def pack(
     times: Mapping[str, str | None],
     wake: int = 0,
 ) -> Iterator[pa.RecordBatch]:
-    """Return rows as parts. Bad rows stand apart: a null where none is allowed, a strange ``diff`` or end, a text in ``bad``.
+    """Return rows as parts. Bad rows stand apart: a null where none is allowed, a strange ``diff`` or end, a text in ``bad``,
+    text that is no UTF-8.
+
+    ``times`` are columns of ticks, each with the column that it comes from; None: it is none of its own.
 
     Spark's own columns cost the most of this step, by their number: so neither the bucket nor what is wrong comes as one.
     """
@@ -84,9 +96,9 @@ def pack(
     if wake and context is not None and context.partitionId() == 0:
         yield _parts([(number, WAKE, b"") for number in range(wake)])
     for batch in batches:
-        rows = pa.Table.from_batches([batch])
+        rows, unread = _readable(pa.Table.from_batches([batch]))
         numbers, parts = _numbers(rows, keys, buckets), []
-        wrong = _wrong(rows, needed)
+        wrong = _wrong(rows, needed, unread)
         if wrong is not None:
             parts = [(b, BAD, line) for b, line in zip(numbers[wrong].tolist(), _said(rows.filter(pa.array(wrong)), times))]
             rows, numbers = rows.filter(pa.array(~wrong)), numbers[~wrong]
@@ -116,8 +128,24 @@ def _parts(parts: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
     )
 
 
-def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
-    found = [pc.is_null(rows[name]) for name in needed if name in rows.column_names and rows[name].null_count]
+def _readable(rows: pa.Table) -> tuple[pa.Table, list[Any]]:
+    """Return rows whose text Python can read, and in which of them it was none: Spark does not look at the bytes of its strings."""
+    unread = []
+    for place, column in enumerate(rows.columns):
+        if pa.types.is_string(column.type):
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                raw = column.cast(pa.binary()).to_pylist()
+                texts = [None if each is None else each.decode(errors="backslashreplace") for each in raw]
+                torn = [text is not None and text.encode() != each for text, each in zip(texts, raw)]
+                unread.append(pa.chunked_array([pa.array(torn)]))
+                rows = rows.set_column(place, rows.field(place), pa.array(texts, pa.string()))
+    return rows, unread
+
+
+def _wrong(rows: pa.Table, needed: Sequence[str], unread: Sequence[Any]) -> Any:
+    found = [*unread, *(pc.is_null(rows[name]) for name in needed if name in rows.column_names and rows[name].null_count)]
     if "diff" in rows.column_names:
         found.append(pc.fill_null(pc.not_equal(pc.abs(rows["diff"]), 1), False))
     if "re" in rows.column_names:
@@ -131,14 +159,31 @@ def _wrong(rows: pa.Table, needed: Sequence[str]) -> Any:
 
 
 def _said(rows: pa.Table, times: Mapping[str, str | None]) -> list[bytes]:
-    """Bad rows as JSON: as they came, or where that is not told, as they were read."""
+    """Return bad rows as JSON, see `Bad`: as they came, or where that is not told, as they were read."""
+    les = rows[next(iter(times))].to_pylist()
     for name, told in times.items():
         if name in rows.column_names:
-            moments = pc.if_else(pc.equal(rows[name], FOREVER), None, rows[name])
-            rows = rows.drop_columns([name])
-            if told not in rows.column_names:
-                rows = rows.append_column(told, pc.cast(moments.cast(pa.timestamp("us")), pa.string()))
-    return [(row.pop("bad", None) or json.dumps(row)).encode() for row in rows.to_pylist()]
+            moments = [None if tick == FOREVER else moment_of(tick) for tick in rows[name].to_pylist()]
+            rows = rows.drop_columns([name, *({told} & {*rows.column_names} - {name})])
+            if told is not None:
+                rows = rows.append_column(told, pa.array(moments, pa.string()))
+    return [f"[{row.pop('bad', None) or json.dumps(row)}, {json.dumps(le)}]".encode() for row, le in zip(rows.to_pylist(), les)]
+
+
+def moment_of(tick: int | None) -> str | None:
+    """Return a tick as a moment in text, the microseconds since 1970 where a calendar ends.
+
+    Examples
+    --------
+    >>> moment_of(1_500_000), moment_of(2**62)
+    ('1970-01-01 00:00:01.500000', '4611686018427387904')
+    """
+    if tick is None:
+        return None
+    try:
+        return (datetime(1970, 1, 1) + timedelta(microseconds=tick)).isoformat(" ", "microseconds")
+    except OverflowError:
+        return str(tick)
 
 
 def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
@@ -153,7 +198,7 @@ def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
         elif part == ARC:
             arcs.append(None if blob is None else bytes(blob))
         elif part == BAD:
-            bad.append(json.loads(bytes(blob)))
+            bad.append(Bad(*json.loads(bytes(blob))))
     return Parts(pa.concat_tables(tables) if tables else None, arcs, bad, promised)
 
 
@@ -169,14 +214,22 @@ def changes_schema(job: Job) -> pa.Schema:
     return pa.schema([*keys, *register, *rest])
 
 
-def written(job: Job, answer: Answer, bad: Sequence[dict[str, Any]], metrics: dict[str, Any] | None = None) -> pa.Table:
-    """Return all that a bucket has to say as one table of `changes_schema`."""
+def written(job: Job, answer: Answer, bad: Sequence[Bad], metrics: dict[str, Any] | None = None) -> pa.Table:
+    """Return all that a bucket has to say as one table of `changes_schema`.
+
+    Raises
+    ------
+    ChangeError
+        There are bad rows, and these are to stop the query.
+    """
+    if bad and job.stop_on_fault:
+        raise ChangeError(why(job, bad[0]))
     schema = changes_schema(job)
     tables = [_matches(schema, changes) for changes in answer.changes if changes.num_rows]
     rows = [_late(job, change) for change in answer.late]
     rows += [_fault(job, f"{fault.reason} (in {fault.what})", fault.key, fault.le) for fault in answer.faults]
     rows += [_fault(job, reason, None, None) for reason in _left_out(job, schema, answer)]
-    rows += [_fault(job, _why(job, row), tuple(row.get(name) for name in job.keys), None) for row in bad]
+    rows += [_fault(job, why(job, each), tuple(each.row.get(name) for name in job.keys), each.le) for each in bad]
     rows += [{"kind": NOTE, "reason": note} for note in answer.notes]
     if answer.code is not None:
         rows.append({"kind": CODE, "reason": answer.code})
@@ -225,18 +278,23 @@ def _fault(job: Job, reason: str, key: tuple[Any, ...] | None, le: int | None) -
     return {**dict(zip(job.keys, key or ())), "le": le, "kind": FAULT, "reason": reason}
 
 
-def _why(job: Job, row: dict[str, Any]) -> str:
-    """Return what is wrong with a row that could not be read, as far as its values show it."""
-    wanted = {field.name: field for field in job.fields}
-    text = ", ".join(f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in wanted.values())
-    end = ", an end after it" if job.lifetimes else ""
-    return f"expected a key, a time{end} and {text} but got {row!r}"
+def why(job: Job, bad: Bad, times: str = "a time") -> str:
+    """Return what is wrong with a row that could not be read, as far as its values show it; ``times``: what a row needs of them."""
+    diff = bad.row.get("diff", 1)
+    if diff not in (1, -1):
+        return f"expected 1 (an insertion) or -1 (a retraction) in the column that diff= names but got diff={diff!r} in {bad.row!r}"
+    fields = [field for field in job.fields if field.name != job.instant]
+    text = [f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in fields]
+    end = ["an end after it"] if job.lifetimes else []
+    return f"expected {', '.join([*(['a key'] if job.keys else []), times, *end, *text])} but got {bad.row!r}"
 
 
 def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
     """Return a row without values that do not fit their columns: those of a row that could not be read."""
     found = {}
     for name, value in row.items():
+        if isinstance(value, str):  # what a function says may hold text that no UTF-8 does
+            value = value.encode(errors="backslashreplace").decode()
         try:
             found[name] = pa.scalar(value, schema.field(name).type).as_py()
         except (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError):

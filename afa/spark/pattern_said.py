@@ -3,6 +3,7 @@ stage that derives instants; an automaton none of it."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ from afa.spark.job import Job
 from afa.spark.readings_asked import readings_asked
 from afa.spark.stages import NONE, Asked
 from afa.uncertain.worlds import Worlds
+
+ONE_KEY = "; where all rows are of one key, a constant column does it, as .withColumn('one', F.lit(1))"
+log = logging.getLogger("afa.spark")
 
 
 class Said(NamedTuple):
@@ -58,7 +62,7 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
             f"{pattern.having!r}; let its function choose among the members (members=) of the matches that leave"
         )
     if key is None:
-        raise AfaError("expected the names of key columns but got key=None")
+        raise AfaError(f"expected the names of key columns but got key=None{ONE_KEY}")
     return Said(pattern, key, window, sequence, asked, query)
 
 
@@ -72,7 +76,7 @@ def _of_situations(pattern: TemporalPattern, key: Any, window: Any, sequence: st
         raise AfaError(f"expected the pattern's own key={pattern.key!r} but got key={key!r}")
     key = pattern.key if key is None else key
     if key is None:
-        raise AfaError("expected the names of key columns but got key=None, and the pattern has no key")
+        raise AfaError(f"expected the names of key columns but got key=None, and the pattern has no key{ONE_KEY}")
     readings = readings_asked(pattern, sequence)
     asked = Asked(event=pattern.event_schema.cls, readings=readings)
     window = timedelta(microseconds=readings.span)
@@ -92,7 +96,10 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
         if value is not None:
             raise AfaError(f"expected no {name}= beside a query, which says it itself, but got {name}={value!r}")
     if query.key is None:
-        raise AfaError("expected a query with a key ([attribute] in text, .by(..), PARTITION BY): a stream is cut by it on Spark")
+        raise AfaError(
+            f"expected a query with a key ([attribute] in text, .by(..), PARTITION BY), by which a stream is cut on Spark, but got "
+            f"none{ONE_KEY}, here as a field of the event"
+        )
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
     window = None if query.window is None else timedelta(microseconds=query.window)
@@ -105,6 +112,17 @@ def _asked(query: Query) -> Asked:
     shown = None if choose is None else query.shown.cls
     rows = None if query.tree.rows is None else query.tree
     return Asked(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
+
+
+def tell_of_carried(pattern: Query | TemporalPattern | None) -> None:
+    """Let the log say which conditions Spark carries that an operator asks of each match only."""
+    waits = pattern.explain().waits if isinstance(pattern, Query) else None
+    if waits is not None:
+        log.warning(
+            "on Spark this condition is carried: %s. Of n events that may be chosen there are up to 2^n partial matches, of which "
+            "partial_matches= bounds the number; with .operator() it waits for the match",
+            waits.partition(";")[0],
+        )
 
 
 def tell_of_python(job: Job) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.language.builder import Builder
 from afa.language.query import Query, check_order
@@ -19,16 +20,16 @@ from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
-from afa.spark.job import Job, job_of
-from afa.spark.metrics import name_of, observed
+from afa.spark.job import Job, fields_of, job_of
+from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, METRICS, packer
-from afa.spark.pattern_said import said_of, tell_of_python
+from afa.spark.pattern_said import said_of, tell_of_carried, tell_of_python
 from afa.spark.processor import Matcher
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
-from afa.spark.typed import check_names, check_tables, key_types, timed, typed_rows
+from afa.spark.typed import check_names, check_tables, key_types, keyed, timed, typed_rows
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
 from afa.spark.worlds_plan import match_worlds
 from afa.uncertain.worlds import Worlds
@@ -59,6 +60,7 @@ def match(
     checkpoint: str | None = None,
     longest: bool = False,
     members: str | None = None,
+    partial_matches: int | None = PARTIAL_MATCHES,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function that matches an automaton in the rows of each key: ``events.transform(match(...))``.
 
@@ -98,8 +100,8 @@ def match(
     late : "report" or "stop"
         Whether rows and arcs behind the watermark come out as ``kind = late``, or stop the query.
     on_fault : "report" or "stop"
-        Whether bad rows, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the query. If they come out, an
-        arc does not serve where one of its functions raises ("Functions that raise" in SEMANTICS.md).
+        Whether bad rows, rows that can't be taken, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the
+        query. If they come out, an arc does not serve where one of its functions raises ("Functions that raise" in SEMANTICS.md).
     buckets : int
         How many parts the keys are hashed into. A checkpoint with another number goes on only with ``checkpoint=``.
     metrics : bool
@@ -125,6 +127,9 @@ def match(
     members : str, optional
         A field of the event, or ``"le"``: each match that comes has a column ``members`` of the values that its events have there:
         an array; a struct of arrays, where arcs of the automaton have a ``select=``, as every query's. A restart can't change it.
+    partial_matches : int, optional
+        How many partial matches of one key may stand at one step, as of `Operator`. A row under which there would be more is left
+        out, and told, as ``on_fault`` says; its key stays as it was. A restart may change it.
 
     Returns
     -------
@@ -176,6 +181,7 @@ def match(
             checkpoint=checkpoint,
             longest=longest,
             members=members,
+            partial_matches=None if partial_matches == PARTIAL_MATCHES else partial_matches,
         )
     automaton, key, window, sequence, asked, query = said_of(automaton, key, window, sequence)
 
@@ -188,6 +194,8 @@ def match(
             check_whole(automaton)
         if end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
+        schema = events.schema
+        events = keyed(events, key, fields_of(automaton, asked))
         types = key_types(events.schema, key)
         ahead, first = (speculation, beginning(since)) if events.isStreaming else (None, 0)
         job = job_of(
@@ -205,6 +213,7 @@ def match(
             asked=asked,
             longest=longest,
             members=members,
+            partial_matches=partial_matches,
         )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
@@ -215,11 +224,13 @@ def match(
         rows = timed(events, time)
         if events.isStreaming:
             check(events.sparkSession, buckets)
+            watch(events.sparkSession)
             rows, clock = watermarked(rows, time, lateness, first)
             job = job._replace(delay=delay_of(rows, clock))
             if checkpoint is not None:
                 job = job._replace(moved=moved(events.sparkSession, checkpoint, job))
         tell_of_python(job)
+        tell_of_carried(query)
         if arcs is None and asked.readings is None and events.isStreaming:
             _tell_alone()
         typed = typed_rows(rows, job, time, until, diff)
@@ -237,10 +248,10 @@ def match(
                 raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
             forget_ended(events.sparkSession)
             matcher: Any = Parcel(Matcher(job, metrics), job.automaton.arcs)
-            found = grouped.transformWithStateInPandas(matcher, ddl(events.schema, job), "append", "EventTime")
+            found = grouped.transformWithStateInPandas(matcher, ddl(schema, job), "append", "EventTime")
         else:
-            found = grouped.applyInArrow(shipped(at_once(job), job.automaton.arcs), ddl(events.schema, job))
-        found = finished(found, job, events.schema)
+            found = grouped.applyInArrow(shipped(at_once(job), job.automaton.arcs), ddl(schema, job))
+        found = finished(found, job, schema)
         if not events.isStreaming:
             return found
         behind = ahead is not None or clocked

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import LongType, StructField, StructType
 
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.language.builder import Builder
 from afa.language.query import Query, check_order
@@ -22,15 +23,15 @@ from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import Ends, History, Sought, ends_of, sought
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job, fields_of, job_of
 from afa.spark.ledger import Ledger
 from afa.spark.packed_rows import ARC, packer
-from afa.spark.pattern_said import Said, said_of, tell_of_python
+from afa.spark.pattern_said import Said, said_of, tell_of_carried, tell_of_python
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
 from afa.spark.span_rows import PackedSpans, SpanRows
-from afa.spark.typed import check_names, check_tables, column, key_types, timed
+from afa.spark.typed import check_names, check_tables, column, key_types, keyed, timed
 from punctuation.time import BEGINNING
 
 log = logging.getLogger("afa.spark")
@@ -50,6 +51,7 @@ class Options(NamedTuple):
     buckets: int
     longest: bool
     members: str | None
+    partial_matches: int | None
     require: bool
 
 
@@ -106,7 +108,13 @@ class Replaying:
         """Return the matches of a static table."""
         classes = [] if self._said.asked.event is None else [self._said.asked.event]
         with by_value(self._said.automaton, *classes):
-            return self._found(events)
+            check_tables(events, self._options.arcs)
+            whole = keyed(events, self._said.key, fields_of(self._said.automaton, self._said.asked))
+            found = self._found(whole)
+            for name in whole.columns if whole is not events else ():
+                if events.schema[name].dataType != whole.schema[name].dataType:  # as it came
+                    found = found.withColumn(name, column(name).cast(events.schema[name].dataType))
+            return found
 
     def _found(self, events: DataFrame) -> DataFrame:
         options = self._options
@@ -136,7 +144,6 @@ class Replaying:
     def _history(self, events: DataFrame) -> History:
         """Return a table with the job that is asked for, checked."""
         options = self._options
-        check_tables(events, options.arcs)
         check_order(self._said.pattern, options.time, events.columns)
         if events.isStreaming:
             raise AfaError("expected a static table, all rows of which are there, but got a stream: afa.spark.match takes one")
@@ -173,6 +180,7 @@ class Replaying:
             asked=said.asked,
             longest=options.longest,
             members=options.members,
+            partial_matches=options.partial_matches,
         )
 
     def _in_full(self, events: DataFrame) -> DataFrame:
@@ -187,6 +195,7 @@ class Replaying:
 
     def _in_spans(self, history: History, where: Sought, times: Sequence[tuple[int, int]], ends: Ends) -> DataFrame:
         """Return what operators find in spans: one for each, as the number of the span is part of its key."""
+        tell_of_carried(self._said.pattern)
         events, spans, keys, job = history.events, where.spans, where.keys, history.job
         assert spans is not None
         taken = {name.lower() for name in (*events.columns, *job.schema.names, *(field.name for field in job.shown.fields))}
@@ -238,6 +247,7 @@ def replay(
     buckets: int = BUCKETS,
     longest: bool = False,
     members: str | None = None,
+    partial_matches: int | None = PARTIAL_MATCHES,
     require: bool = False,
 ) -> Replaying:
     """Return a function that finds the matches of a static table, read only where one can lie: ``table.transform(replay(..))``.
@@ -249,7 +259,7 @@ def replay(
 
     Parameters
     ----------
-    automaton, key, time, window, until, diff, sequence, arcs, end, on_fault, buckets, longest, members
+    automaton, key, time, window, until, diff, sequence, arcs, end, on_fault, buckets, longest, members, partial_matches
         As of `match` for a static table.
     require : bool
         Whether a full run is refused, if only that would do.
@@ -279,4 +289,4 @@ def replay(
     ``kind = fault`` tell of the others.
     """
     said = said_of(automaton, key, window, sequence)
-    return Replaying(said, Options(time, until, diff, arcs, end, on_fault, buckets, longest, members, require))
+    return Replaying(said, Options(time, until, diff, arcs, end, on_fault, buckets, longest, members, partial_matches, require))

@@ -49,6 +49,7 @@ STARTING = (
 log = logging.getLogger("afa.spark")
 BUCKETS = 16
 """How many buckets `match` makes by default."""
+_done: set[tuple[str, str]] = set()
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 NEEDED = {
@@ -208,12 +209,22 @@ def check(session: Any, buckets: int) -> None:
             "for setting in afa.spark.NEEDED.items(): spark.conf.set(*setting)"
         )
     partitions = session.conf.get(PARTITIONS)
-    if int(partitions) > buckets:
+    if int(partitions) > buckets and is_first(session, f"{partitions} {buckets}"):
         log.warning(
-            "%s is %s, and there are %s buckets: more partitions only make each batch slower. Before the query starts for the "
+            "%s is %s, and %s: more partitions only make each batch slower. Before the query starts for the "
             'first time, spark.conf.set("%s", %s), or fewer where there are fewer cores; its checkpoint keeps the number',
-            *(PARTITIONS, partitions, buckets, PARTITIONS, buckets),
+            *(PARTITIONS, partitions, "there is 1 bucket" if buckets == 1 else f"there are {buckets} buckets", PARTITIONS, buckets),
         )
+
+
+def is_first(session: Any, what: str) -> bool:
+    """Return whether something is done for the first time in a session."""
+    java = getattr(session, "_jsparkSession", None)
+    done = str(session.session_id if java is None else java.sessionUUID()), what
+    if done in _done:
+        return False
+    _done.add(done)
+    return True
 
 
 def _count(cores: int | str) -> int:

@@ -101,9 +101,12 @@ NONE = Asked()
 
 
 class Stages:
-    """The stages around an operator; where a query asks for none, the operator alone. ``blobs`` is what `save` gave."""
+    """The stages around an operator; where a query asks for none, the operator alone.
 
-    def __init__(self, asked: Asked, core: Core, names: Sequence[str], blobs: Sequence[bytes] = ()) -> None:
+    ``blobs`` is what `save` gave; ``faults`` are told of two readings of a key and time, None: they are refused.
+    """
+
+    def __init__(self, asked: Asked, core: Core, names: Sequence[str], faults: Faults | None, blobs: Sequence[bytes] = ()) -> None:
         self._core, self._names = core, names
         self._blobs = list(blobs)
         self._asked = asked
@@ -124,8 +127,10 @@ class Stages:
             operator = self._looking = LookBack.joined(stage, operator)
         if asked.readings is not None:
             derived = asked.readings.stage(asked.event, core.automaton.event)
+            derived.faults = Faults()  # what is derived anew was told before
             for part, without in _newest(part[0] for part in parts):
                 derived.load(part.numbers, part.waiting, without)
+            derived.faults = faults
             operator = self._looking = Situated.put_at(derived, operator)
         if asked.choose is not None:
             operator = self._choosing = After(self._choose(asked, [part[1] for part in parts]), operator)
@@ -176,6 +181,12 @@ class Stages:
             assert isinstance(self._looking, Situated)
             condition = self._asked.readings.condition(text, self._asked.event)
             self._core.take(self._looking.redefined(name, condition, le))
+
+    def overdue(self) -> None:
+        """Let the policy have the retractions whose rows have not come, now that nothing comes any more."""
+        looking = self._looking
+        for change in self._core.engine.overdue(FOREVER) if looking is None else looking.stage.settled(FOREVER):
+            self._core.late.take(change, "")
 
     def logged(self, before: int, faults: Faults | None) -> Logged:
         """Return, within a call, what has changed; ``before``: what was final when it began.

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import ArrayType, LongType, StructType, TimestampType
 
 from afa.errors import AfaError
 from afa.operator.member_columns import MEMBERS
@@ -276,5 +276,8 @@ def _with(news: DataFrame, before: Table | None) -> DataFrame:
     if before is None:
         return news
     table = news.sparkSession.read.parquet(before.uri)
+    for field in news.schema:  # what a match shows of the LE of an event was a bigint
+        if isinstance(field.dataType, TimestampType) and isinstance(table.schema[field.name].dataType, LongType):
+            table = table.withColumn(field.name, F.timestamp_micros(column(field.name)))
     old = table.withColumn("diff", F.lit(1)).withColumn("kind", F.lit(MATCH))
     return news.unionByName(old.withColumn("reason", F.lit(None).cast("string")))

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import DataType, StructType
 
 from afa.errors import AfaError
+from afa.schema import Field
 from afa.spark.job import Job
 from afa.spark.packed_rows import changes_schema
 
@@ -35,6 +36,14 @@ SAFE = {
 """The types of columns whose casts lose no value."""
 MOMENTS = ("timestamp", "timestamp_ntz", "date")
 NUMBERS = (*WHOLE, "bigint", "float", "double", "decimal")
+_ANY = ("boolean", "string", *NUMBERS, "void")
+CASTS = {
+    int: (*_ANY, *MOMENTS, "interval"),
+    float: (*_ANY, *MOMENTS, "interval"),
+    bool: _ANY,
+    str: (*_ANY, *MOMENTS, "interval", "binary", "char", "varchar"),
+}
+"""The types of columns that Spark casts to a field's; what it would make text of, an array or a struct, says nothing to a field."""
 EDGE = 2.0**63
 """The float next to the largest int64, which Spark's casts take for it."""
 SHIFTED = "afa_watermark"
@@ -71,8 +80,14 @@ def micros(moment: Any) -> Any:
     return F.unix_micros(moment.cast("timestamp"))
 
 
-def taken(given: Any, kind: str, target: type) -> Taken:
-    """Return a column, of a type in Spark's words, as a field of type ``target``."""
+def taken(name: str, kind: str, target: type) -> Taken:
+    """Return a column, of a type in Spark's words, as a field of type ``target``. Refuse one whose values are none of these."""
+    given, family = column(name), kind.partition("(")[0].partition(" ")[0]
+    if family not in CASTS[target]:
+        raise AfaError(
+            f"expected a column {name!r} of {', '.join(each for each in CASTS[target] if each != 'void')}, as its field is "
+            f"{target.__name__}, but got {kind}: select of it what a match reads"
+        )
     if target in (int, float):
         if kind in MOMENTS:
             given, kind = micros(given), "bigint"
@@ -129,6 +144,23 @@ def key_types(schema: StructType, key: str | Sequence[str]) -> list[pa.DataType]
     return found
 
 
+def keyed(events: DataFrame, key: str | Sequence[str], fields: Sequence[Field]) -> DataFrame:
+    """Return a table in which a key column that is a field of str is one; refuse one that the field of its name does not take."""
+    types = {field.name: field.type for field in fields}
+    for name in [key] if isinstance(key, str) else key:
+        target = types.get(name)
+        kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
+        if kind not in KEY_TYPES or target is None or kind in SAFE[target]:
+            continue
+        if target is not str:
+            raise AfaError(
+                f"expected a key column {name!r} of {', '.join(SAFE[target])}, as the event's field is {target.__name__}, but got "
+                f"{kind}: cast it, or declare the field as the column is"
+            )
+        events = events.withColumn(name, column(name).cast("string"))
+    return events
+
+
 def timed(events: DataFrame, time: str) -> DataFrame:
     """Return a table with a timestamp if its time column names no zone (the session's holds): watermarks need one."""
     _micros(events, time)  # there is one
@@ -169,7 +201,7 @@ def typed_with(
     lost = list(wrong)
     for name, (source, target) in wanted.items():
         assert target is not None
-        columns[name], loses = taken(column(source), events.schema[source].dataType.simpleString(), target)
+        columns[name], loses = taken(source, events.schema[source].dataType.simpleString(), target)
         lost += [] if loses is None else [loses]
     columns |= times
     if lost:

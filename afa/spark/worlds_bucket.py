@@ -19,9 +19,11 @@ import pyarrow.compute as pc
 
 from afa.change import Change
 from afa.compiled.fit import known
-from afa.errors import ChangeError, LateEventError, SnapshotError
+from afa.errors import ChangeError, LateEventError, SnapshotError, blame
+from afa.model.raised import shortened, text_of
 from afa.spark.job import Answer, Fault
-from afa.spark.packed_rows import changes_schema
+from afa.spark.packed_rows import Bad, changes_schema, why
+from afa.spark.refused import take_by_halves
 from afa.spark.worlds_job import WorldsJob
 from afa.state.sound import wanted
 from afa.uncertain.drawn_events import CHUNK
@@ -44,14 +46,14 @@ class WorldsBucket:
             self._worlds = self._worlds.resumed(snapshot)
 
     @known()
-    def run(self, events: pa.Table | None, bad: Sequence[dict[str, Any]], promised: int) -> Answer:
+    def run(self, events: pa.Table | None, bad: Sequence[Bad], promised: int) -> Answer:
         """Take what a batch has for this bucket.
 
         Parameters
         ----------
         events : pyarrow.Table or None
             Key columns, the event's fields, times in ticks, ``diff``.
-        bad : sequence of dict
+        bad : sequence of Bad
             Rows that could not be read.
         promised : int
             No later event has a lower end below it.
@@ -72,7 +74,7 @@ class WorldsBucket:
         return Answer([self._table(found)], late, self._faults)
 
     @known()
-    def run_all(self, events: pa.Table | None, bad: Sequence[dict[str, Any]], end: int | None) -> Answer:
+    def run_all(self, events: pa.Table | None, bad: Sequence[Bad], end: int | None) -> Answer:
         """Take all rows of a static table, in order of their lower ends, with a promise between slices; ``end``: behind them."""
         self._faults = self._unread(bad)
         net: Counter[tuple[Any, ...]] = Counter()
@@ -104,25 +106,21 @@ class WorldsBucket:
 
     def _take(self, rows: pa.Table) -> list[Change]:
         """Take rows; those that the operator refuses one by one are told as faults, or stop the query."""
-        if not len(rows):
-            return []
-        try:
-            found = _changes(self._worlds.push_many([rows]))
-        except Exception as error:
-            if self._job.job.stop_on_fault or isinstance(error, (LateEventError, MemoryError)):
-                raise
-            if len(rows) > 1:
-                half = len(rows) // 2
-                return self._take(rows.slice(0, half)) + self._take(rows.slice(half))
-            self._faults.append(self._fault(error, rows))
-            return []
-        self._last = max(self._last, pc.max(self._job.upper(rows)).as_py())
+        found: list[Change] = []
+
+        def take(part: pa.Table) -> None:
+            found.extend(_changes(self._worlds.push_many([part])))
+            self._last = max(self._last, pc.max(self._job.upper(part)).as_py())
+
+        take_by_halves(rows, take, self._refuse)
         return found
 
-    def _fault(self, error: Exception, rows: pa.Table) -> Fault:
-        text = "; ".join([str(error), *getattr(error, "__notes__", ())])
-        text = text if len(text) <= 1000 else f"{text[:500]} .. {text[-500:]}"
-        return Fault(text, f"bucket {self._number}", self._keys(rows)[0], pc.min(self._job.lower(rows)).as_py())
+    def _refuse(self, row: pa.Table, error: Exception) -> None:
+        key = self._keys(row)[0]
+        if self._job.job.stop_on_fault:
+            blame(error, f"of key {key[0] if len(key) == 1 else key!r}")
+            raise error
+        self._faults.append(Fault(shortened(text_of(error)), f"bucket {self._number}", key, pc.min(self._job.lower(row)).as_py()))
 
     def _keys(self, rows: pa.Table) -> list[tuple[Any, ...]]:
         names = self._job.job.keys
@@ -149,19 +147,14 @@ class WorldsBucket:
             )
         return found
 
-    def _unread(self, bad: Sequence[dict[str, Any]]) -> list[Fault]:
+    def _unread(self, bad: Sequence[Bad]) -> list[Fault]:
         """Return the faults of rows that could not be read, or stop the query."""
-        if bad and self._job.job.stop_on_fault:
-            raise ChangeError(self._why(bad[0]))
-        return [Fault(self._why(row), f"bucket {self._number}") for row in bad]
-
-    def _why(self, row: dict[str, Any]) -> str:
-        """Return what is wrong with a row that could not be read, as far as its values show it."""
         job = self._job.job
-        instant, times = job.instant, "lower <= upper" if len(self._job.times) > 1 else "a time"
-        fields = [field for field in job.fields if field.name != instant]
-        said = [f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in fields]
-        return f"expected {', '.join([*(['a key'] if job.keys else []), times, *said])} but got {row!r}"
+        said = [why(job, each, "lower <= upper" if len(self._job.times) > 1 else "a time") for each in bad]
+        if said and job.stop_on_fault:
+            raise ChangeError(said[0])
+        keys = [tuple(each.row.get(name) for name in job.keys) for each in bad]
+        return [Fault(text, f"bucket {self._number}", key, each.le) for text, key, each in zip(said, keys, bad)]
 
     def _table(self, changes: Sequence[Change]) -> pa.Table:
         """Return changes as columns: keys, what matches show, ``le``, ``re``, ``diff``."""

@@ -10,17 +10,20 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.types import StructType
 
 from afa.errors import AfaError
 from afa.language.bare_numbers import check_units
 from afa.model.reach import check_whole
 from afa.spark.dealing import ddl, finished, labelled, packed, to_all
 from afa.spark.hashing import bucket_of
-from afa.spark.metrics import name_of, observed
+from afa.spark.job import fields_of
+from afa.spark.metrics import name_of, observed, watch
 from afa.spark.packed_rows import END, METRICS, pack, read_parts, written
 from afa.spark.session import check
 from afa.spark.shipped import Parcel, by_value, shipped
-from afa.spark.typed import check_names, check_tables, column, key_types, micros, timed, typed_with
+from afa.spark.stages import NONE
+from afa.spark.typed import check_names, check_tables, column, key_types, keyed, micros, timed, typed_with
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
 from afa.spark.worlds_bucket import WorldsBucket
 from afa.spark.worlds_job import LOWER, UPPER, WorldsJob, worlds_job_of
@@ -34,6 +37,7 @@ WHY_NOT = {
     "speculation": "matches come as early as possible, with a confidence that may change",
     "checkpoint": "their keys stay in their buckets",
     "longest": "matches of different worlds are one",
+    "partial_matches": "each world has operators of its own",
     "members": "it differs from world to world which events stand behind a match; put identities into the register",
 }
 """The options of `match` that are refused beside `Worlds`, and why."""
@@ -72,6 +76,8 @@ def match_worlds(
         if end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
         first = beginning(since) if events.isStreaming else 0
+        schema = events.schema
+        events = keyed(events, worlds.options["key"] or (), fields_of(worlds.automaton, NONE))
         of_key = partial(key_types, events.schema)
         known = dict(said, buckets=1 if worlds.options["key"] is None else buckets, since=first)
         job = worlds_job_of(worlds, time, key_types=of_key, **known)
@@ -79,6 +85,7 @@ def match_worlds(
         rows = _timed(events, worlds.options, time)
         if events.isStreaming:
             check(events.sparkSession, job.job.buckets)
+            watch(events.sparkSession)
             rows, clock = watermarked(rows, time, lateness, first)
             job = job._replace(job=job.job._replace(delay=delay_of(rows, clock)))
         typed = _typed(rows, job, worlds.options, time, diff)
@@ -88,13 +95,13 @@ def match_worlds(
             whole = typed.where(F.col(LOWER).isNotNull()).agg(last.alias("le")).where("le is not null")
             parts = parts.unionByName(to_all(whole, END, "le", job.job.buckets))
         grouped = labelled(parts, job.job.buckets).groupBy("bucket")
-        columns, arcs = ddl(events.schema, job.job), job.job.automaton.arcs
+        columns, arcs = ddl(schema, job.job), job.job.automaton.arcs
         if not events.isStreaming:
-            return _finished(grouped.applyInArrow(shipped(_at_once(job), arcs), columns), job, events)
+            return _finished(grouped.applyInArrow(shipped(_at_once(job), arcs), columns), job, schema)
         if not hasattr(grouped, "transformWithStateInPandas"):
             raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
         matcher: Any = Parcel(WorldsMatcher(job), arcs)
-        found = _finished(grouped.transformWithStateInPandas(matcher, columns, "append", "EventTime"), job, events)
+        found = _finished(grouped.transformWithStateInPandas(matcher, columns, "append", "EventTime"), job, schema)
         if not first:  # matches change down to the promise, which a clock puts behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.job.delay, job.waits or job.before > 0))
         found = observed(found, name_of(job.job, name), None)
@@ -150,7 +157,7 @@ def _at_once(job: WorldsJob) -> Callable[[pa.Table], pa.Table]:
     return work
 
 
-def _finished(changes: DataFrame, job: WorldsJob, events: DataFrame) -> DataFrame:
+def _finished(changes: DataFrame, job: WorldsJob, schema: StructType) -> DataFrame:
     """Return changes with ``first`` and ``last`` as timestamps, too."""
-    found = finished(changes, job.job, events.schema)
+    found = finished(changes, job.job, schema)
     return found.withColumns({name: F.timestamp_micros(F.col(name)) for name in ("first", "last")})

@@ -39,13 +39,13 @@ def test_parts_come_back() -> None:
         one: [{"who": 1, "x": 1, "diff": 1, "le": 0}, {"who": 1, "x": 3, "diff": 1, "le": 2}],
         two: [{"who": 2, "x": 2, "diff": -1, "le": 1}],
     }
-    bad = [(bucket, row) for bucket, parts in of.items() for row in read_parts(parts).bad]
+    bad = [(bucket, *each) for bucket, parts in of.items() for each in read_parts(parts).bad]
     assert sorted(bad, key=repr) == sorted(
         [
-            (none, {"who": None, "x": 4, "diff": 1, "at": moment.format(3)}),
-            (two, {"who": 2, "x": None, "diff": 1, "at": moment.format(4)}),
-            (one, {"who": 1, "x": 6, "diff": 2, "at": moment.format(5)}),
-            (three, {"who": 3, "x": "?"}),
+            (none, {"who": None, "x": 4, "diff": 1, "at": moment.format(3)}, 3),
+            (two, {"who": 2, "x": None, "diff": 1, "at": moment.format(4)}, 4),
+            (one, {"who": 1, "x": 6, "diff": 2, "at": moment.format(5)}, 5),
+            (three, {"who": 3, "x": "?"}, 6),
         ],
         key=repr,
     )

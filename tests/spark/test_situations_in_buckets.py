@@ -318,7 +318,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def test_readings_of_one_time_need_an_order() -> None:
     two = [Change(Reading(1, 5, False, None), 1, None, 1), Change(Reading(1, 2, False, None), 1, None, 1)]
-    here = job(speeding())
+    here = job(speeding(), on_fault="stop")
     with pytest.raises(AfaError, match=r"expected one reading of a key at a time but got .* sequence= names the field"):
         Bucket(here, 0).run(rows_of(here, two), [], BEGINNING)
     ordered = job(speeding(), sequence="speed")
