@@ -237,7 +237,9 @@ def load(
         if reduction is None:
             check_waits(core.held(), old)
         elif old and in_force.timeouts and in_force.skips:
-            raise SnapshotError(f"expected a snapshot of a version above {FIRES_AGAIN}, as skips stand beside time-outs, but got an old one")
+            raise SnapshotError(
+                f"expected a snapshot of a version above {FIRES_AGAIN}, as there are skips and time-outs, but got an old one"
+            )
         saved = _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None).get("partial_matches", PARTIAL_MATCHES)
         core.bound(Budget(saved if bounds[0] == SAVED else bounds[0], bounds[1]))
     except (SnapshotError, MemoryError):
