@@ -228,7 +228,7 @@ def load(
                 core.named.load(_events_of(part, held), core.progress.events)
         core.call_worked()
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
-        check_waits(core.held(), old)
+        check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
     except (SnapshotError, MemoryError):
         raise
     except Exception as error:  # a user's function may raise anything on a payload that none has sent
