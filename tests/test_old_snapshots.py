@@ -94,6 +94,18 @@ def test_matches_of_time_outs_that_fired_again_are_not_left_behind(engine: str, 
     again._check()
 
 
+def test_without_payloads_waits_are_looked_at_too(engine: str) -> None:
+    arcs = [Arc("a", "b", "kind == 0"), Arc.skip("b", "kind != 1"), Arc.timeout("b", "c", "10")]
+    automaton = Automaton(start="a", final={"c"}, event=E, arcs=arcs)
+    op = Operator(automaton, window=100, engine=engine, retractions=False, keep_payloads=False)
+    op.push_many([insert(E(0), 0), insert(E(2), 5)])
+    again = Operator.restore(automaton, as_version(op.snapshot(), 8), engine=engine)
+    assert again.push(insert(E(2), 20)) == op.push(insert(E(2), 20)) != []
+    with pytest.raises(SnapshotError, match=r"fired again at each event that a skip passed, .* at le=20"):
+        Operator.restore(automaton, as_version(op.snapshot(), 8), engine=engine)
+    assert Operator.restore(automaton, op.snapshot(), engine=engine).push(insert(E(2), 30)) == []
+
+
 def test_waits_of_earlier_versions_that_fired_once_go_on(engine: str) -> None:
     for automaton, les in ((waiting(), [5]), (waiting("kind != 1 and seq < 9"), [5, 20])):
         op = Operator(automaton, window=100, engine=engine)

@@ -149,7 +149,7 @@ def test_every_damaged_byte_is_noticed() -> None:
     [
         (b"", r"expected a snapshot \(it begins with b'AFAS'\) but got b''"),
         (b"\x80\x04\x95pickle", r"expected a snapshot"),
-        (b"AFAS\x09" + bytes(20), r"version 8 but got version 9"),
+        (b"AFAS\x0a" + bytes(20), r"version 9 but got version 10"),
         ("AFAS", r"expected the bytes of a snapshot but got str"),
     ],
 )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from afa.engine import Engine
 from afa.errors import SnapshotError
-from afa.lineage.match_ends import Held
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch, Rest
 from afa.model.raised import Faults
 from afa.model.transitions import Transitions
@@ -20,19 +22,19 @@ FIRES_AGAIN = 8
 """The last version in which time-outs fired again behind skips."""
 
 
-def check_waits(held: Held, old: Iterable[States]) -> None:
+def check_waits(engine: Engine, automaton: Automaton, table: ArcTable, goes_on: bool, old: Iterable[States]) -> None:
     """Raise `SnapshotError` if a restored operator holds waits behind skips whose time-outs have fired again.
 
-    ``old``: the states that snapshots of such a version have brought. O(their state), where there are skips beside time-outs.
+    ``goes_on``: an arc does not serve where it raises. ``old``: the states that snapshots of such a version have brought.
+    O(their state), where there are skips beside time-outs.
     """
-    table = held.table
     if not (table.timeouts and table.skips):
         return
-    transitions = Transitions(held.automaton, table, Faults() if held.goes_on else None)
+    transitions = Transitions(automaton, table, Faults() if goes_on else None)
     made = {event.arc.dst for events in table.epsilon.values() for event in events}
     for key in [key for part in old for key in part.keys]:
         before: set[PMatch] = set()
-        for y in held.engine.steps(key, BEGINNING, FOREVER - 1):
+        for y in engine.steps(key, BEGINNING, FOREVER - 1):
             again = [p for p in y.partial if (p in before and p.state in table.skips) or p.state in made] if y.events else []
             for p in again:
                 for arc, begin, end in table.timeouts.get(p.state, ()):

@@ -234,12 +234,7 @@ def load(
                 core.named.load(_events_of(part, held), core.progress.events)
         core.call_worked()
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
-        if reduction is None:
-            check_waits(core.held(), old)
-        elif old and in_force.timeouts and in_force.skips:
-            raise SnapshotError(
-                f"expected a snapshot of a version above {FIRES_AGAIN}, as there are skips and time-outs, but got an old one"
-            )
+        check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
         saved = _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None).get("partial_matches", PARTIAL_MATCHES)
         core.bound(Budget(saved if bounds[0] == SAVED else bounds[0], bounds[1]))
     except (SnapshotError, MemoryError):
