@@ -44,7 +44,7 @@ def first_time(part: Any, names: Sequence[str | None]) -> Any:
     """Return the first value of a table's column of times, or a row's; None: there is none."""
     for name in names:
         try:
-            column = Table.column(part, name) if isinstance(part, Table) else part[name]  # as it came, not as ticks
+            column = Table.column(part, str(name)) if isinstance(part, Table) else part[name]  # as it came, not as ticks
             if isinstance(column, (int, str)) or is_time(column):
                 return column
             return next(iter(column.to_pylist() if hasattr(column, "to_pylist") else column), None)

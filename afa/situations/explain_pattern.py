@@ -93,7 +93,7 @@ def _apart(plan: Plan) -> tuple[str, ...]:
     found = []
     for each, other in itertools.combinations(plan.definitions, 2):
         read = [one.condition.fields for one in (each, other)]
-        optional = {field.name for field in each.condition.event_schema.fields if field.optional}  # type: ignore[union-attr]
+        optional = {field.name for field in each.condition.event_schema.fields if field.optional}
         if all(read) and not read[0] & read[1] and (read[0] | read[1]) <= optional:
             found.append(
                 f"{each.name} reads {', '.join(sorted(read[0]))}, {other.name} reads {', '.join(sorted(read[1]))}: a row without a "

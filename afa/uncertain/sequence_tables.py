@@ -102,12 +102,13 @@ def _in_arrow(pattern: SequencePattern, column: Sequence[Any], several: bool, na
 
     names = pattern.identity or tuple(field.name for field in pattern.schema.fields)
     fields = [field for field in pattern.schema.fields if field.name in names]
-    if any(field.type is None for field in fields):
+    kinds = [field.type for field in fields if field.type is not None]
+    if len(kinds) < len(fields):
         raise ChangeError(f"expected an identity of int, float, bool and str for the column {name!r} but got other fields")
     if pattern.single_identity:
-        kind, shown = arrow_type(fields[0].type), _same
+        kind, shown = arrow_type(kinds[0]), _same
     else:
-        kind = pa.struct([(field.name, arrow_type(field.type)) for field in fields])
+        kind = pa.struct([(field.name, arrow_type(of)) for field, of in zip(fields, kinds)])
         shown = functools.partial(_named, names)
     values = [list(map(shown, each)) if several else shown(each) for each in column]
     return as_arrow(values, pa.list_(kind) if several else kind, name)
