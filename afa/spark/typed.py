@@ -82,12 +82,12 @@ def micros(moment: Any) -> Any:
 
 def taken(name: str, kind: str, target: type) -> Taken:
     """Return a column, of a type in Spark's words, as a field of type ``target``. Refuse one whose values are none of these."""
-    given, family = column(name), kind.partition("(")[0].partition(" ")[0]
-    if family not in CASTS[target]:
+    if kind.partition("(")[0].partition(" ")[0] not in CASTS[target]:
         raise AfaError(
             f"expected a column {name!r} of {', '.join(each for each in CASTS[target] if each != 'void')}, as its field is "
             f"{target.__name__}, but got {kind}: select of it what a match reads"
         )
+    given = column(name)
     if target in (int, float):
         if kind in MOMENTS:
             given, kind = micros(given), "bigint"
