@@ -17,6 +17,7 @@ from afa.change import Change
 from afa.situations import Situation, TemporalPattern
 from afa.spark import match, replay
 from tests.spark.test_query_on_spark import micros
+from tests.spark.test_rows_of_matches import told
 from tests.spark.test_stream import Files, run
 
 COLUMNS = "who string, speed int, wet boolean, time timestamp"
@@ -69,7 +70,7 @@ def take(op: Any, items: list[Any], net: Counter[Any]) -> None:
 
 def found_in(table: Any, pattern: TemporalPattern) -> set[Any]:
     names = [field.name for field in pattern.automaton.match_schema.fields]
-    return {(row.who, tuple(row[name] for name in names), micros(row.le), micros(row.re)) for row in table.collect()}
+    return {(row.who, tuple(told(row[name]) for name in names), micros(row.le), micros(row.re)) for row in table.collect()}
 
 
 @pytest.mark.parametrize("speed", [3, 4], ids=["the same pattern", "another threshold"])
