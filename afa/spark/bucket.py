@@ -428,7 +428,8 @@ class Bucket:
     def settle(self, promised: int) -> Answer:
         """Follow the watermark, under the job as it was; what that brings."""
         self._told = []
-        waited, rows = self._held.take(None, promised)
+        self._refused.forget(promised)
+        waited, rows = map(self._known, self._held.take(None, promised))
         changes = self._call(waited, promised, None, rows)
         self._windows.forget(promised)
         return Answer([changes], [], self._told)

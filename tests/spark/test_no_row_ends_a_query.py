@@ -316,6 +316,31 @@ def test_of_two_readings_at_once_neither_holds(order: list[int]) -> None:
         run(stops, again, rows((1, 7, 10)))
 
 
+@pytest.mark.parametrize("number", range(6))
+def test_random_readings_some_at_once(number: int) -> None:
+    """After each batch the matches are those of the readings that are alone at their time, in whatever order all came and went."""
+    choose, here, there, net, told = Seeded(f"at once/{number}"), situations(), set[tuple[int, int, int]](), Counter[Any](), 0
+    bucket, names = Bucket(here, 0), ("who", "a_ts", "a_te", "b_ts", "le")
+    for _ in range(10):
+        batch = set[tuple[int, int, int]]()
+        for _ in range(choose.number(1, 5)):
+            batch.add((choose.number(1, 2), choose.number(-1, 2), choose.number(0, 9)))
+        out = run(here, bucket, rows(*((*each, -1 if each in there else 1) for each in sorted(batch))))
+        there ^= batch
+        for row in out:
+            told += row["kind"] == "fault"
+            if row["kind"] == "match":
+                net[tuple(row[name] for name in names)] += row["diff"]
+        at = Counter((who, le) for who, _, le in there)
+        alone = rows(*sorted(each for each in there if at[each[0], each[2]] == 1))
+        whole = run(here, Bucket(here, 0), alone)
+        assert {match for match, n in net.items() if n} == {tuple(row[name] for name in names) for row in whole}
+        assert all(row["kind"] == "match" for row in whole)
+        bucket.check()
+        bucket = Bucket(here, 0, [bucket.save(False)]) if choose.chance(50) else bucket
+    assert told
+
+
 # -- rows that can't be read, and retractions of none ------------------------------------------------------------------------
 
 
