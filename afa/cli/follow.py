@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog, Poll
 from afa.arclog.log_folder import place_of
 from afa.cli.fault import CommandError
+from afa.errors import QueryError
 from afa.model.automaton import Automaton
 
 
@@ -19,15 +21,23 @@ def make_log(folder: str, pattern: Any, tick: str | None) -> None:
 
     It says what the arcs are, too, if ``pattern`` is an automaton or a query; one in a file has none before its columns are known.
     """
-    automaton = getattr(pattern, "automaton", pattern)
+    automaton = automaton_of(pattern)
     if not Path(folder).is_dir():
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CommandError(f"{folder}: {error.strerror}") from error
         _tell(f"{folder}: an empty arc log was made there")
-    if isinstance(automaton, Automaton):
+    if automaton is not None:
         put_about(Path(folder), automaton, tick)
+
+
+def automaton_of(pattern: Any) -> Automaton | None:
+    """Return the automaton of a pattern; None: it is known with the columns of the input only."""
+    with contextlib.suppress(QueryError):  # words without an event class
+        found = getattr(pattern, "automaton", pattern)
+        return found if isinstance(found, Automaton) else None
+    return None
 
 
 class Follow:

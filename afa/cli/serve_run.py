@@ -22,7 +22,7 @@ from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
 from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, on_the_line, one_line
-from afa.cli.follow import make_log
+from afa.cli.follow import automaton_of, make_log
 from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
@@ -80,9 +80,9 @@ def serve(job: Job, how: Serving) -> None:
     with _folder(job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
         try:
             given = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
-            known = getattr(given, "automaton", given)
+            known = automaton_of(given)
             told = {"title": Path(job.pattern).name, "where": job.file, "log": str(Path(folder).resolve())}
-            page = WaitingJob(told, known if isinstance(known, Automaton) else None, job.tick)
+            page = WaitingJob(told, known, job.tick)
             if comes := job.file == STREAM or how.follow:  # its first row may be late: the page is there before it, and the log
                 form_of(job.file, job.form, how.follow)
                 if how.follow:

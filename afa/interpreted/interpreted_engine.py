@@ -71,6 +71,7 @@ class InterpretedEngine(ByRows):
     def _claim(self) -> None:
         """Claim what all that is held may take, by its number."""
         budget, sizes = self._algorithm.budget, self.sizes()
+        self._measure.update(dict.fromkeys(self._touched))  # the call goes on with them
         wanted = PARTIAL_MATCH * sizes.partial_matches + EVENT * sizes.events
         assert budget is not None
         if wanted > budget.claimed:

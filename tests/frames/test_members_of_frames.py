@@ -126,7 +126,7 @@ def test_random_frames(kind: str, engine: str, monkeypatch: pytest.MonkeyPatch) 
     for name, size in (("SLICE", 3), ("MOST", 3), ("KEYS", 1), ("SAMPLE", 2)):
         monkeypatch.setattr(slicing, name, size)
     met = 0
-    for number in range(40):
+    for number in range(60):
         if kind == "chosen":
             here = row_worlds.numbered("members of frames", number)
             query = Query(replace(here.tree, rows=None, returns=(("n", Aggregate("", "count")),)))
