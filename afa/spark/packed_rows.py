@@ -292,7 +292,8 @@ def why(job: Job, bad: Bad, times: str = "a time") -> str:
     fields = [field for field in job.fields if field.name != job.instant]
     text = [f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in fields]
     end = ["an end after it"] if job.lifetimes else []
-    return f"expected {', '.join([*(['a key'] if job.keys else []), times, *end, *text])} but got {bad.row!r}"
+    what = ", ".join([*(["a key"] if job.keys else []), times, *end])
+    return f"expected {what}{' and ' if text else ''}{', '.join(text)} but got {bad.row!r}"
 
 
 def _fitting(row: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:

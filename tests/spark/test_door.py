@@ -212,7 +212,10 @@ def test_a_worker_needs_no_module_of_the_users(own: Any, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("hidden", "message"),
     [
-        (("afa",), "expected the module 'afa' on each worker but .* has none: pip install \"afa.spark.\" there, or name a Python"),
+        (
+            ("afa",),
+            "expected the module 'afa' on each worker but .* has none: pip install \"..spark.\" there, in the folder of afa, or name a Python",
+        ),
         (
             ("helper",),
             "expected the module 'helper' on each worker but .*: ship it, spark.addArtifacts\\(\"helper.py\", pyfile=True",

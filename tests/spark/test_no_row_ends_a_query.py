@@ -373,8 +373,8 @@ def test_a_bad_row_is_told_with_its_time_and_what_is_wrong() -> None:
         assert f"-1 (a retraction) in the column that diff= names but got diff={diff} in " in fault["reason"]
         assert "'at': '1970-01-01 00:00:01.500000'" in fault["reason"]
     bad = Bad({"who": 1, "n": None}, 7)
-    assert why(job(), bad) == "expected a key, a time, n: int but got {'who': 1, 'n': None}"
-    with pytest.raises(AfaError, match="expected a key, a time, n: int but got"):
+    assert why(job(), bad) == "expected a key, a time and n: int but got {'who': 1, 'n': None}"
+    with pytest.raises(AfaError, match="expected a key, a time and n: int but got"):
         written(job(on_fault="stop"), Bucket(job(), 0).run(None, [], BEGINNING), [bad])
 
 

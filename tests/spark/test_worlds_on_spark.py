@@ -202,7 +202,7 @@ def test_a_function_that_raises_leaves_out_the_rows_that_it_is_asked_of(caplog: 
     some = [Row(n, "x", "B", n, n) for n in range(8)]
     answer = WorldsBucket(job_with(Worlds(given, **options)), 0).run(as_table(some, LOWER, UPPER), [], 0)
     ((reason, *where),) = answer.faults
-    assert reason.startswith("integer division or modulo by zero; ")
+    assert reason.startswith("ZeroDivisionError: integer division or modulo by zero; ")
     assert where == ["bucket 0", ("x",), ZERO + 4 * SECOND]
     assert net_in(job_with(worlds()), [answer]) == net_of(Worlds(given, **options), [[as_table(some[:4] + some[5:])]])
     assert not caplog.records
