@@ -214,7 +214,7 @@ def test_a_worker_needs_no_module_of_the_users(own: Any, tmp_path: Path) -> None
     [
         (
             ("afa",),
-            "expected the module 'afa' on each worker but .* has none: pip install \"..spark.\" there, in the folder of afa, or name a Python",
+            "expected the module 'afa' on each worker but .* has none: pip install \"..spark.\" there, in the folder of afa, or",
         ),
         (
             ("helper",),
