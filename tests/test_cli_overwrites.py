@@ -162,3 +162,30 @@ def test_a_trace_is_not_written_over_what_is_no_page(tmp_path: Path) -> None:
     afa.trace(DECLINED, []).html(folder / "run.html")
     assert sorted(path.name for path in folder.glob("*")) == ["far.html", "p.py", "run.html"]
     assert (folder / "run.html").is_symlink()
+
+
+COMMENTS = (b"<!-- a - b -- c -->\n", b"<!--?><!-- -->", b"/* a * b ** c */\n", b"// a\n \n", b"<?xml ?> ?>")
+
+
+@pytest.mark.parametrize("form", ["html", "svg", "dot"])
+@pytest.mark.parametrize("comment", COMMENTS)
+def test_a_file_of_comments_is_known_in_one_pass(form: str, comment: bytes, tmp_path: Path) -> None:
+    """Where comments could be read in several ways, thirty of them took an hour."""
+    path, before = tmp_path / "x", b"<?xml version='1.0'?>\n" if comment.startswith(b"<!") else b""
+    path.write_bytes(before + comment * (HEAD // len(comment)))
+    with pytest.raises(AfaError, match="of another kind"):
+        check_kind(path, form)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("html", b"\xef\xbb\xbf<?xml v='?'?><!-- a - b --><!---->\n<!DOCTYPE html>"),
+        ("svg", b"<?xml version='1.0'?>\n<!-- a -- b -->\n<!DOCTYPE svg PUBLIC 'x'>\n<svg>"),
+        ("dot", b"/* a * b **/\n// c\n# d\n strict digraph x {"),
+    ],
+)
+def test_a_file_of_its_kind_may_begin_with_comments(form: str, text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(text)
+    check_kind(path, form)

@@ -14,10 +14,12 @@ from afa.errors import AfaError
 
 HEAD = 1 << 20
 """The bytes by which a kind of file is known."""
-_BEFORE = rb"(\xef\xbb\xbf)?\s*(<\?xml.*?\?>\s*)?(<!--.*?-->\s*)*"
+# each comment ends at its first end, so that a thousand of them can be read in one way only
+_BEFORE = rb"(\xef\xbb\xbf)?\s*(<\?xml[^?]*(\?(?!>)[^?]*)*\?>\s*)?(<!--[^-]*(-(?!->)[^-]*)*-->\s*)*"
 _HTML = re.compile(_BEFORE + rb"<(!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _SVG = re.compile(_BEFORE + rb"(<!doctype\s+svg[^>]*>\s*)?<svg\b", re.DOTALL | re.IGNORECASE)
-_DOT = re.compile(rb"\s*((//|#)[^\n]*\n\s*|/\*.*?\*/\s*)*(strict\s+)?(di)?graph\b[^;=(]*\{", re.DOTALL | re.IGNORECASE)
+_REMARKS = rb"\s*((//|#)[^\n]*\n\s*|/\*[^*]*(\*(?!/)[^*]*)*\*/\s*)*"
+_DOT = re.compile(_REMARKS + rb"(strict\s+)?(di)?graph\b[^;=(]*\{", re.DOTALL | re.IGNORECASE)
 
 
 def _is_lines(head: bytes) -> bool:
