@@ -13,7 +13,7 @@ import pytest
 
 from afa import ArcLog, Keyed, Operator, Punctuation
 from afa.arclog import answers as answers_of
-from afa.arclog.answers import Answer, Answered, AnswerFile, answered, digest_of
+from afa.arclog.answers import AnswerFile, JobAnswers, LineAnswer, answered, digest_of
 from tests.cli import call
 from tests.test_arclog import PAYMENTS, ended, pay, swapped, write
 from tests.test_cli_arcs import PAY
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "arcs"
 
 
-def said(folder: Path) -> dict[str, list[Answer]]:
+def said(folder: Path) -> dict[str, list[LineAnswer]]:
     return {job.job: list(job.answers.values()) for job in answered(folder)[0]}
 
 
@@ -53,8 +53,8 @@ def test_since_when_a_line_holds_and_why_one_was_refused(folder: Path, engine: s
     log.poll(op)
     assert len(log.told) == 3, "a swap that is late is told once"
     found = said(folder)["job"]
-    assert found[0] == Answer(None, log.told[0].reason)
-    assert found[1:] == [Answer(6), Answer(None, log.told[1].reason), Answer(None, log.told[2].reason)]
+    assert found[0] == LineAnswer(None, log.told[0].reason)
+    assert found[1:] == [LineAnswer(6), LineAnswer(None, log.told[1].reason), LineAnswer(None, log.told[2].reason)]
     rows = [row for row in listed() if row[0] == "above 500"]
     assert rows == [["above 500", "the beginning", "6", "amount > 500"], ["above 500", "6", "forever", "amount > 300"]]
     err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
@@ -98,7 +98,7 @@ def test_a_retraction_that_waits_is_refused_later(folder: Path) -> None:
     log, op = begun()
     write(folder, "a", {"op": "retract", "arc": {"name": "none"}, "at": 3})
     log.poll(op)
-    assert said(folder) == {"job": [Answer(3)]}
+    assert said(folder) == {"job": [LineAnswer(3)]}
     op.push_many([Punctuation(4)])
     log.poll(op)
     (found,) = said(folder)["job"]
@@ -248,4 +248,4 @@ def test_readers_of_lines_do_not_look_at_answers(folder: Path) -> None:
     write(folder, "a", swapped(300, 5))
     log.poll(op)
     assert set(log.folder.read({}).marks) == {"a"}
-    assert Answered("x", None, {}, True, 0).of(b"{}") is None
+    assert JobAnswers("x", None, {}, True, 0).of(b"{}") is None

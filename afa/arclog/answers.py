@@ -41,23 +41,23 @@ SAME = 100
 """So many jobs of one name may run beside each other."""
 
 
-class Answer(NamedTuple):
+class LineAnswer(NamedTuple):
     """What a job says of a line: the instant from which it holds, in the job's ticks, or why it was refused."""
 
     since: int | None
     refused: str = ""
 
 
-class Answered(NamedTuple):
+class JobAnswers(NamedTuple):
     """What one job has answered."""
 
     job: str
     tick: str | None
-    answers: dict[str, Answer]
+    answers: dict[str, LineAnswer]
     runs: bool
     last: int  # when it wrote last
 
-    def of(self, text: bytes) -> Answer | None:
+    def of(self, text: bytes) -> LineAnswer | None:
         """Return the answer to a line; None: the job has not read it."""
         return self.answers.get(digest_of(text))
 
@@ -77,7 +77,7 @@ class AnswerFile:
         How the job is called.
     tick : str or None
         What one int of its instants counts.
-    before : mapping of str to Answer
+    before : mapping of str to LineAnswer
         What is known from before a restart.
 
     Raises
@@ -86,7 +86,7 @@ class AnswerFile:
         The folder can't be written.
     """
 
-    def __init__(self, folder: Path, job: str, tick: str | None, before: Mapping[str, Answer]) -> None:
+    def __init__(self, folder: Path, job: str, tick: str | None, before: Mapping[str, LineAnswer]) -> None:
         hidden = folder / f".{uuid.uuid4().hex}"
         self._file = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         self._end = weakref.finalize(self, os.close, self._file)
@@ -101,7 +101,7 @@ class AnswerFile:
             hidden.unlink(missing_ok=True)
             raise
 
-    def put(self, answers: Iterable[tuple[Raw, Answer]]) -> None:
+    def put(self, answers: Iterable[tuple[Raw, LineAnswer]]) -> None:
         """Add answers."""
         self._write([_said(digest_of(raw.text), answer) for raw, answer in answers])
 
@@ -110,7 +110,7 @@ class AnswerFile:
             os.write(self._file, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
 
 
-def _said(line: str, answer: Answer) -> dict[str, Any]:
+def _said(line: str, answer: LineAnswer) -> dict[str, Any]:
     return {"line": line, **({"refused": answer.refused[:WORDS]} if answer.since is None else {"since": answer.since})}
 
 
@@ -124,7 +124,7 @@ def _free(folder: Path, job: str) -> Path:
     raise OSError(errno.EBUSY, f"{SAME} jobs of one name run")
 
 
-def before_restart(folder: Path, job: str) -> dict[str, Answer]:
+def before_restart(folder: Path, job: str) -> dict[str, LineAnswer]:
     """Return what a job of this name that has ended had answered."""
     try:
         return _read(_free(folder, job)).answers
@@ -132,9 +132,9 @@ def before_restart(folder: Path, job: str) -> dict[str, Answer]:
         return {}
 
 
-def answered(folder: Path) -> tuple[list[Answered], list[tuple[str, str]]]:
+def answered(folder: Path) -> tuple[list[JobAnswers], list[tuple[str, str]]]:
     """Return the answers of all jobs, and the files that can't be read, each with the reason."""
-    found, faults = list[Answered](), list[tuple[str, str]]()
+    found, faults = list[JobAnswers](), list[tuple[str, str]]()
     for name in sorted(os.listdir(folder)):
         if name.startswith(BEGIN) and name.endswith(END):
             try:
@@ -146,7 +146,7 @@ def answered(folder: Path) -> tuple[list[Answered], list[tuple[str, str]]]:
     return found, faults
 
 
-def _read(path: Path) -> Answered:
+def _read(path: Path) -> JobAnswers:
     """Read a file; a link, a pipe, what is too long or says something else is refused."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with open(file, "rb") as raw:
@@ -161,13 +161,13 @@ def _read(path: Path) -> Answered:
         raise AfaError("expected the name of a job in the first line") from None
     if type(job) is not str or not (tick is None or tick in NANOSECONDS):
         raise AfaError(f"expected the name of a job and its tick but got job={str(job)[:80]!r}, tick={str(tick)[:80]!r}")
-    answers = dict[str, Answer]()
+    answers = dict[str, LineAnswer]()
     for line in lines:
         known, since, refused = _object(line, "line", "since", "refused")
         if type(known) is not str or (since is None) is (type(refused) is not str):
             raise AfaError(f"expected a line with since or refused but got {line[:80]!r}")
-        answers[known[:NAME]] = Answer(None, _plain(refused, WORDS)) if since is None else Answer(as_time(since, "since"))
-    return Answered(_plain(job, NAME), tick, answers, fcntl is None or _is_locked(path), there.st_mtime_ns)
+        answers[known[:NAME]] = LineAnswer(None, _plain(refused, WORDS)) if since is None else LineAnswer(as_time(since, "since"))
+    return JobAnswers(_plain(job, NAME), tick, answers, fcntl is None or _is_locked(path), there.st_mtime_ns)
 
 
 def _object(line: bytes, *names: str) -> list[Any]:

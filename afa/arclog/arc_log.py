@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from afa.arclog.answers import Answer, AnswerFile, before_restart
+from afa.arclog.answers import AnswerFile, LineAnswer, before_restart
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.log_state import Told
 from afa.arclog.log_writer import LogWriter
@@ -22,13 +22,13 @@ OPERATORS = 8
 """For so many operators of one `ArcLog` answers are written at a time."""
 
 
-class Reached(NamedTuple):
+class Visit(NamedTuple):
     """An operator that a poll has come to: by what it is known, its tick, whether it had read lines before, and its answers."""
 
     place: int
     tick: str | None
     before: bool
-    answers: Sequence[tuple[Raw, Answer]]
+    answers: Sequence[tuple[Raw, LineAnswer]]
 
 
 class Poll:
@@ -38,7 +38,7 @@ class Poll:
         self.log = arcs
         self.told: list[Told] = []
         self.reading: Any = None
-        self.reached: list[Reached] = []
+        self.reached: list[Visit] = []
 
 
 class ArcLog(LogWriter):
@@ -151,7 +151,7 @@ class ArcLog(LogWriter):
             why = f"since when each line holds can't be written into {self.path}: {error.strerror}"
             poll.told.append(Told("note", f"{why}; `afa arcs {self.path.name} list` does not tell it"))
 
-    def _file_of(self, reached: Reached) -> AnswerFile:
+    def _file_of(self, reached: Visit) -> AnswerFile:
         found = self._files.get(reached.place)
         if found is None:
             if len(self._files) == OPERATORS:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from afa.arclog.answers import Answered
+from afa.arclog.answers import JobAnswers
 from afa.arclog.lines import ISO, NOW, as_iso, digest, instant, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.versions import INSERT, Line, Version, Versions
@@ -40,7 +40,7 @@ class Listing(NamedTuple):
     unread: frozenset[bytes] = frozenset()  # lines that no job has answered; without jobs those that hold from when they are read
 
     @classmethod
-    def of(cls, path: Path, automaton: Automaton | None, tick: str | None, jobs: Sequence[Answered] = ()) -> Listing:
+    def of(cls, path: Path, automaton: Automaton | None, tick: str | None, jobs: Sequence[JobAnswers] = ()) -> Listing:
         """Read a folder.
 
         Parameters
@@ -49,7 +49,7 @@ class Listing(NamedTuple):
             Whose arcs these are, if that is known.
         tick : str, optional
             What an int is that does not say it.
-        jobs : sequence of Answered
+        jobs : sequence of JobAnswers
             Whose answers count.
         """
         faults, lines, present, unread = list[tuple[Raw, str]](), list[Line](), BEGINNING, set[bytes]()

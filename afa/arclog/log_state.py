@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from afa.arclog.answers import Answer
+from afa.arclog.answers import LineAnswer
 from afa.arclog.lines import NOW, digest, in_words, read_lines
 from afa.arclog.log_folder import Mark, Raw, Reading
 from afa.arclog.outcome import ONE_ID, Step, event_of, not_in_force, step_of
@@ -111,13 +111,13 @@ class Followed(NamedTuple):
     gone: list[ArcEvent]
     come: list[ArcEvent]
     told: list[Told]
-    answers: list[tuple[Raw, Answer]]  # what became of each line
+    answers: list[tuple[Raw, LineAnswer]]  # what became of each line
 
 
 def followed(state: LogState, reading: Reading, here: Here) -> Followed:
     """Take what a folder has brought."""
     told: list[Told] = [Told("fault", reason, name) for name, reason in reading.faults]
-    marks, answers = dict(reading.marks), list[tuple[Raw, Answer]]()
+    marks, answers = dict(reading.marks), list[tuple[Raw, LineAnswer]]()
     lines = _read(reading.lines, marks, here, told, answers)
     versions = state.versions()
     idle = versions.promise(max(here.promised, state.promised))
@@ -131,10 +131,10 @@ def followed(state: LogState, reading: Reading, here: Here) -> Followed:
             f"the snapshot and can't be written as text; insert it by a line of its own"
         )
     table = _changed(here.table, step, here.final)
-    answers += [(_raw(line), Answer(line.at)) for line in lines]
+    answers += [(_raw(line), LineAnswer(line.at)) for line in lines]
     for kind, reason, line in _refused(step, here.tick):
         told.append(Told(kind, reason, line.source.file, line.source.number, line.at))
-        answers.append((_raw(line), Answer(None, reason)))
+        answers.append((_raw(line), LineAnswer(None, reason)))
     told = list(dict.fromkeys([*told, *(Told("note", text) for text in step.notes)]))  # of a swap both lines tell the same
     waits = versions.waits
     begun, left = tuple(versions.begun()), tuple(versions.lines())
@@ -145,7 +145,7 @@ def followed(state: LogState, reading: Reading, here: Here) -> Followed:
 
 
 def _read(
-    raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[Told], answers: list[tuple[Raw, Answer]]
+    raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[Told], answers: list[tuple[Raw, LineAnswer]]
 ) -> list[Line]:
     """Return lines that can be taken; one that holds from when it is read, and was read before, is left out."""
     found: list[Line] = []
@@ -155,7 +155,7 @@ def _read(
             lines = fitting_lines(raw.text, here.tick, here.now, here.fitting)
         except AfaError as error:
             told.append(Told("fault", str(error)[:2000], raw.file, raw.number))
-            answers.append((raw, Answer(None, str(error))))
+            answers.append((raw, LineAnswer(None, str(error))))
             continue
         if json.loads(raw.text)["at"] == NOW:
             identity = lines[-1].identity

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from afa.arclog.about import About, about
-from afa.arclog.answers import Answered, answered
+from afa.arclog.answers import JobAnswers, answered
 from afa.arclog.arc_log import ArcLog
 from afa.arclog.lines import ISO, NOW, as_iso
 from afa.arclog.listing import Listing
@@ -70,7 +70,7 @@ def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
     unit, automaton = (_unit(tick), None) if known is None else (known.tick, known.automaton)
     jobs, wrong = answered(folder)
     running = [job for job in jobs if job.runs]
-    tables = dict[Any, tuple[Listing, list[Answered]]]()
+    tables = dict[Any, tuple[Listing, list[JobAnswers]]]()
     for job in running or sorted(jobs, key=lambda job: job.last)[-1:]:
         found = Listing.of(folder, automaton, job.tick or unit, [job])
         tables.setdefault((_rows(found), tuple(found.faults)), (found, []))[1].append(job)

@@ -28,6 +28,10 @@ SHOWN = 3
 """How many states a message names."""
 
 
+class BytesError(BudgetError):
+    """The bytes of an operator are used up. No single row is to blame."""
+
+
 class Budget:
     """The bounds of one operator. Parameters: see `Operator`; ``claimed``: the bytes that its engine has claimed so far."""
 
@@ -47,7 +51,7 @@ class Budget:
 
         Raises
         ------
-        BudgetError
+        BytesError
             They would be more than the budget.
         """
         least = wanted if least is None else least
@@ -59,7 +63,7 @@ class Budget:
         granted = min(wanted, max(self._limit - self.claimed, 0))
         if granted < least:
             said = "three quarters of what was free" if self.max_bytes is None else f"max_bytes={self.max_bytes:,}"
-            raise BudgetError(
+            raise BytesError(
                 f"expected at most {self._limit:,} bytes of state ({said}) but got a call that needs {least:,} more than the "
                 f"{self.claimed:,} there are; a shorter window, or a condition that holds of fewer events, keeps state small, and "
                 "promises (Punctuation) drop what is over"

@@ -68,13 +68,13 @@ class Derived(str):
     __slots__ = ()
 
 
-class Barring(Derived):
+class SkipText(Derived):
     """Text of a fence by which events are skipped; ``bars``: its conjuncts that negations have made, each with the negation."""
 
     __slots__ = ("bars",)
     bars: tuple[tuple[str, str], ...]
 
-    def __new__(cls, text: str, bars: tuple[tuple[str, str], ...]) -> Barring:
+    def __new__(cls, text: str, bars: tuple[tuple[str, str], ...]) -> SkipText:
         found = super().__new__(cls, text)
         found.bars = bars
         return found

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
-from afa.expression.arc_functions import Barring, expression_of
+from afa.expression.arc_functions import SkipText, expression_of
 from afa.expression.evaluation import callable_of
 from afa.expression.kinds import EPSILON_FENCE, FENCE, Unreadable
 from afa.expression.nodes import Const, Expr, sides
@@ -64,7 +64,7 @@ class Asked:
         self.arc, self.far = arc, far  # far: it leads nearer to a final state
         self.parts = parts_of(arc, automaton)
         text = getattr((arc.origin or arc).fence, "text", None)
-        bars = dict(text.bars) if isinstance(text, Barring) else {}
+        bars = dict(text.bars) if isinstance(text, SkipText) else {}
         self.bars = {i: bars[part.text] for i, part in enumerate(self.parts) if part.text in bars}  # the negations behind conjuncts
         self.lead = next((i for i, part in enumerate(self.parts) if not part.of_event), len(self.parts))
         self.whole = self.lead == len(self.parts)  # the event decides alone

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from afa.expression.arc_functions import Barring
+from afa.expression.arc_functions import SkipText
 from afa.funnel.counting import Counting
 from afa.funnel.fence_parts import Asked
 from afa.funnel.labels import event_in_words
-from afa.funnel.tally import Cut
+from afa.funnel.tally import NegationCount
 from afa.model.arc import SKIP, TIMEOUT, Arc
 from afa.model.arctable import ArcEvent, ArcTable
 
@@ -46,7 +46,7 @@ def but_for(counting: Counting, again: Callable[[ArcTable], Counting], keys: str
     return _in_words(together, cuts, found.matches, counting, keys, when) if found.matches else ""
 
 
-def cut_in_words(cut: Cut, counting: Counting, keys: str, when: Callable[[int], str]) -> str:
+def cut_in_words(cut: NegationCount, counting: Counting, keys: str, when: Callable[[int], str]) -> str:
     """Say which event a negation forbids that came, and how many partial matches it has ended with such."""
     of = f" (key {cut.key!r})" if keys else ""
     at_end = any(asked.arc.kind == TIMEOUT and asked.arc.src == cut.state for asked in counting.asked.values())
@@ -67,11 +67,11 @@ def _passing(asked: Asked, negations: Collection[str]) -> Arc:
         return asked.arc
     left = [(part.text, asked.bars.get(i)) for i, part in enumerate(asked.parts) if asked.bars.get(i) not in negations]
     bars = tuple((text, words) for text, words in left if words is not None)
-    return asked.arc.changed(fence=Barring(" and ".join(f"({text})" for text, _ in left) or "True", bars))
+    return asked.arc.changed(fence=SkipText(" and ".join(f"({text})" for text, _ in left) or "True", bars))
 
 
 def _in_words(
-    negations: list[str], cuts: list[Cut], matches: int, counting: Counting, keys: str, when: Callable[[int], str]
+    negations: list[str], cuts: list[NegationCount], matches: int, counting: Counting, keys: str, when: Callable[[int], str]
 ) -> str:
     names = " and ".join(f"`{name}`" for name in negations)
     without = f"without {'it' if len(negations) == 1 else 'them'} there would be {matches:,} match{'es' * (matches != 1)}"

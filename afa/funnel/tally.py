@@ -39,7 +39,7 @@ def distances(automaton: Automaton, table: ArcTable) -> dict[str, int]:
     return far
 
 
-class Cut(NamedTuple):
+class NegationCount(NamedTuple):
     """What a negation has ended in a state: how many partial matches, and the first event that did."""
 
     state: str
@@ -91,7 +91,7 @@ class Tally:
         self.events = self.steps = self.keys = self.single = self.cost = self.began = self.matches = 0
         self.ties = 0  # how often a partial match came to stand where another event of that very instant would have led it on
         self.alike = 0  # events that share key and time with another
-        self.cuts: dict[tuple[str, str], Cut] = {}  # by state and negation
+        self.cuts: dict[tuple[str, str], NegationCount] = {}  # by state and negation
         self.until: int | None = None  # where the count ended within a key, as it had asked enough
         self.low, self.high = FOREVER, BEGINNING
         self.gaps: list[int] = []
@@ -191,7 +191,7 @@ class Tally:
     def cut(self, state: str, negation: str, payload: Any, le: int) -> None:
         """Count a partial match that an event has ended which a negation forbids."""
         before = self.cuts.get((state, negation))
-        new = Cut(state, negation, 1, le, self.transitions.key, payload)
+        new = NegationCount(state, negation, 1, le, self.transitions.key, payload)
         if before is not None:
             new = (min(before, new, key=lambda cut: (cut.le, repr(cut.payload))))._replace(ended=before.ended + 1)
         self.cuts[state, negation] = new

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 
 from afa.errors import AutomatonError
-from afa.expression.arc_functions import Barring, Derived
+from afa.expression.arc_functions import Derived, SkipText
 from afa.expression.nodes import Binary, Const, Expr
 from afa.expression.nodes import Field as Named
 from afa.expression.splitting import clauses
@@ -136,7 +136,7 @@ class Lowered:
             if fence is not None and fence != FALSE:
                 noted = self.registers.noted(state)
                 transfer = None if noted is None else text_of_expr(noted, self.registers.schema)
-                text = Barring(text_of_expr(self.registers.written(fence)), tuple(self._bars(state)))
+                text = SkipText(text_of_expr(self.registers.written(fence)), tuple(self._bars(state)))
                 yield skip_arc(self.names[state], text, transfer)
 
     def _bars(self, state: State) -> Iterator[tuple[str, str]]:

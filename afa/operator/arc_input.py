@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from afa.arclog.arc_log import Poll, Reached
+from afa.arclog.arc_log import Poll, Visit
 from afa.arclog.log_state import Here, LogState, followed
 from afa.change import Change
 from afa.errors import AfaError, AutomatonError, ChangeError, LateEventError
@@ -82,11 +82,11 @@ class ArcInput:
             raise AfaError(f"expected the folder of an arc log but got {poll.log.path}: {error.strerror}") from error
         poll.reading = reading
         if not reading.lines and not reading.faults and state.waits >= here.promised:
-            poll.reached.append(Reached(id(self), here.tick, bool(state.files), ()))
+            poll.reached.append(Visit(id(self), here.tick, bool(state.files), ()))
             return  # nothing has come, and nothing waits in vain; what has ended is dropped later
         found = followed(state, reading, here)
         poll.told = found.told
-        poll.reached.append(Reached(id(self), here.tick, bool(state.files), found.answers))
+        poll.reached.append(Visit(id(self), here.tick, bool(state.files), found.answers))
         bad = next((told for told in found.told if told.kind != "note"), None) if poll.log.on_fault == "raise" else None
         if bad is not None:
             poll.log.folder.forget_faults()

@@ -37,7 +37,7 @@ from afa.spark.ledger import Logged
 from afa.spark.operator_image import Image
 from afa.spark.packed_rows import STATE, moment_of
 from afa.spark.recipe import Difference, check, difference, rebuilt
-from afa.spark.refused import Refused, in_order, is_of_rows, net_of, take_by_halves
+from afa.spark.refused import RefusedRows, in_order, is_of_rows, net_of, take_by_halves
 from afa.spark.stages import Stages
 from afa.state.key_columns import KeyColumns
 from afa.state.sound import wanted
@@ -78,7 +78,7 @@ class Bucket:
         self._like = Table("arrow", empty, empty)  # as all output is written
         late: Any = self._late.append
         if image is None and not blobs:
-            self._held, self._refused = Held(job.schema, job.speculation), Refused(job.schema)
+            self._held, self._refused = Held(job.schema, job.speculation), RefusedRows(job.schema)
             options: dict[str, Any] = {"engine": "auto", "arc_punctuation": False, "keyed": True, "faults": self._faults}
             options |= {"window": job.window, "sequence": job.sequence, "longest": job.longest, "members": job.members}
             options["lineage"] = job.asked.rows is not None
@@ -118,7 +118,7 @@ class Bucket:
         else:
             core = image.core(automaton, late=late, faults=faults, table=table)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], last.bound)
-        self._refused = Refused(job.schema, last.refused)
+        self._refused = RefusedRows(job.schema, last.refused)
         self._end, self._windows, self._past = last.end, Windows(last.spans), last.delay
         self._delay = max(last.delay, job.delay)
         self._go_on_with(core, faults, [blob for part in parts for blob in part.stages])

@@ -144,7 +144,7 @@ def _listening(progressed: Callable[[Any], None]) -> Any:
     return Listener()
 
 
-class Watch:
+class FirstWarnings:
     """Lets the log say when the first late, and the first faulty, rows of a query come, which its matches do not show."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Watch:
 def watch(session: Any) -> None:
     """Watch all streaming queries of a session, once; under Spark Connect, where a listener is a query of its own, none."""
     if hasattr(session, "_jsparkSession") and is_first(session, "watch"):
-        watching = Watch()
+        watching = FirstWarnings()
         progressed = lambda p: watching.progressed(str(p.runId), f"query {p.name or p.id}", _ours(p))  # noqa: E731
         session.streams.addListener(_listening(progressed))
 

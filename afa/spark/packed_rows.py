@@ -2,7 +2,7 @@
 
 Spark's Python workers take rows of a grouped stream one by one; so few and large ones are sent.
 
-    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (`Bad` as JSON),
+    in      bucket int, part int, rows binary      part: EVENTS (an Arrow stream), ARC (a line of an arc log), BAD (`BadRow`, JSON),
                                                    END (what the end of a static table promises, in digits), WAKE (nothing: it
                                                    is to see the job, and to tell its numbers)
     out     the columns of `changes_schema`
@@ -48,7 +48,7 @@ def settle(kind: str) -> None:
         gc.freeze()
 
 
-class Bad(NamedTuple):
+class BadRow(NamedTuple):
     """A row that could not be read, as far as its values show it; its time in ticks, if that could be read."""
 
     row: dict[str, Any]
@@ -60,7 +60,7 @@ class Parts(NamedTuple):
 
     events: pa.Table | None
     arcs: list[bytes | None]
-    bad: list[Bad]
+    bad: list[BadRow]
     promised: int | None = None
 
 
@@ -165,7 +165,7 @@ def _wrong(rows: pa.Table, needed: Sequence[str], unread: Sequence[Any]) -> Any:
 
 
 def _said(rows: pa.Table, times: Mapping[str, str | None]) -> list[bytes]:
-    """Return bad rows as JSON, see `Bad`: as they came, or where that is not told, as they were read."""
+    """Return bad rows as JSON, see `BadRow`: as they came, or where that is not told, as they were read."""
     les = rows[next(iter(times))].to_pylist()
     for name, told in times.items():
         if name in rows.column_names:
@@ -204,7 +204,7 @@ def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
         elif part == ARC:
             arcs.append(None if blob is None else bytes(blob))
         elif part == BAD:
-            bad.append(Bad(*json.loads(bytes(blob))))
+            bad.append(BadRow(*json.loads(bytes(blob))))
     return Parts(pa.concat_tables(tables) if tables else None, arcs, bad, promised)
 
 
@@ -220,7 +220,7 @@ def changes_schema(job: Job) -> pa.Schema:
     return pa.schema([*keys, *register, *rest])
 
 
-def written(job: Job, answer: Answer, bad: Sequence[Bad], metrics: dict[str, Any] | None = None) -> pa.Table:
+def written(job: Job, answer: Answer, bad: Sequence[BadRow], metrics: dict[str, Any] | None = None) -> pa.Table:
     """Return all that a bucket has to say as one table of `changes_schema`.
 
     Raises
@@ -284,7 +284,7 @@ def _fault(job: Job, reason: str, key: tuple[Any, ...] | None, le: int | None) -
     return {**dict(zip(job.keys, key or ())), "le": le, "kind": FAULT, "reason": reason}
 
 
-def why(job: Job, bad: Bad, times: str = "a time") -> str:
+def why(job: Job, bad: BadRow, times: str = "a time") -> str:
     """Return what is wrong with a row that could not be read, as far as its values show it; ``times``: what a row needs of them."""
     diff = bad.row.get("diff", 1)
     if diff not in (1, -1):

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.engine.budget import BytesError
 from afa.errors import BudgetError, LateEventError, SnapshotError
 from afa.model.raised import text_of
 from afa.schema import NAN
@@ -24,7 +25,7 @@ from afa.spark.held import stream_of, table_of
 def is_of_rows(error: Exception) -> bool:
     """Return whether rows may be to blame for what a call has raised: a machine is for want of memory, but in a function."""
     if isinstance(error, BudgetError):
-        return "bytes of state" not in str(error)
+        return not isinstance(error, BytesError)
     if isinstance(error, MemoryError):
         text = text_of(error)
         return "expected at most" in text or " of arc " in text
@@ -69,7 +70,7 @@ def net_of(tables: Sequence[pa.Table], aside: Sequence[str] = ()) -> pa.Table:
     return summed.filter(pc.not_equal(summed["diff"], 0)).select(names).cast(whole.schema)
 
 
-class Refused:
+class RefusedRows:
     """The rows that a bucket has refused, as long as their retractions may come. ``blob`` is what `save` gave."""
 
     def __init__(self, schema: pa.Schema, blob: bytes = b"") -> None:
@@ -130,6 +131,6 @@ class Refused:
         parts = [self.rows.filter(pa.array(numbers == number)) for number in range(count)]
         return [stream_of(rows) if len(rows) else b"" for rows in parts]
 
-    def join(self, others: Sequence[Refused]) -> None:
+    def join(self, others: Sequence[RefusedRows]) -> None:
         """Take the rows that others have refused."""
         self.rows = pa.concat_tables([self.rows, *(other.rows for other in others)])

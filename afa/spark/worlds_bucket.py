@@ -22,7 +22,7 @@ from afa.compiled.fit import known
 from afa.errors import ChangeError, LateEventError, SnapshotError, blame
 from afa.model.raised import shortened, text_of
 from afa.spark.job import Answer, Fault
-from afa.spark.packed_rows import Bad, changes_schema, why
+from afa.spark.packed_rows import BadRow, changes_schema, why
 from afa.spark.refused import take_by_halves
 from afa.spark.worlds_job import WorldsJob
 from afa.state.sound import wanted
@@ -46,14 +46,14 @@ class WorldsBucket:
             self._worlds = self._worlds.resumed(snapshot)
 
     @known()
-    def run(self, events: pa.Table | None, bad: Sequence[Bad], promised: int) -> Answer:
+    def run(self, events: pa.Table | None, bad: Sequence[BadRow], promised: int) -> Answer:
         """Take what a batch has for this bucket.
 
         Parameters
         ----------
         events : pyarrow.Table or None
             Key columns, the event's fields, times in ticks, ``diff``.
-        bad : sequence of Bad
+        bad : sequence of BadRow
             Rows that could not be read.
         promised : int
             No later event has a lower end below it.
@@ -74,7 +74,7 @@ class WorldsBucket:
         return Answer([self._table(found)], late, self._faults)
 
     @known()
-    def run_all(self, events: pa.Table | None, bad: Sequence[Bad], end: int | None) -> Answer:
+    def run_all(self, events: pa.Table | None, bad: Sequence[BadRow], end: int | None) -> Answer:
         """Take all rows of a static table, in order of their lower ends, with a promise between slices; ``end``: behind them."""
         self._faults = self._unread(bad)
         net: Counter[tuple[Any, ...]] = Counter()
@@ -147,7 +147,7 @@ class WorldsBucket:
             )
         return found
 
-    def _unread(self, bad: Sequence[Bad]) -> list[Fault]:
+    def _unread(self, bad: Sequence[BadRow]) -> list[Fault]:
         """Return the faults of rows that could not be read, or stop the query."""
         job = self._job.job
         said = [why(job, each, "lower <= upper" if len(self._job.times) > 1 else "a time") for each in bad]

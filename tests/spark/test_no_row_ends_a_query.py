@@ -14,13 +14,14 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Arc, Automaton, BudgetError, LateEventError, SnapshotError
+from afa.engine.budget import BytesError
 from afa.model.raised import text_of
 from afa.situations import Situation, TemporalPattern
 from afa.spark import shared
 from afa.spark.bucket import BEFORE, Bucket
 from afa.spark.job import Job, job_of
 from afa.spark.moved import joined
-from afa.spark.packed_rows import Bad, packer, read_parts, why, written
+from afa.spark.packed_rows import BadRow, packer, read_parts, why, written
 from afa.spark.pattern_said import said_of
 from afa.spark.stages import Stages
 from punctuation.time import BEGINNING, FOREVER
@@ -181,7 +182,7 @@ def test_whatever_a_call_raises_just_the_rows_to_blame_are_left_out(error: Excep
 @pytest.mark.parametrize(
     "error",
     [OSError(28, "No space left"), MemoryError("expected memory for the columns of a batch but the system has no more"),
-     BudgetError("expected at most 5 bytes of state"), SnapshotError("torn"), KeyboardInterrupt()],
+     BytesError("expected at most 5 bytes of state"), SnapshotError("torn"), KeyboardInterrupt()],
 )  # fmt: skip
 def test_what_a_machine_lacks_is_no_fault_of_a_row(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def taken(*_: Any) -> None:
@@ -372,7 +373,7 @@ def test_a_bad_row_is_told_with_its_time_and_what_is_wrong() -> None:
         assert (fault["who"], fault["le"]) == (1, 1_500_000)
         assert f"-1 (a retraction) in the column that diff= names but got diff={diff} in " in fault["reason"]
         assert "'at': '1970-01-01 00:00:01.500000'" in fault["reason"]
-    bad = Bad({"who": 1, "n": None}, 7)
+    bad = BadRow({"who": 1, "n": None}, 7)
     assert why(job(), bad) == "expected a key, a time and n: int but got {'who': 1, 'n': None}"
     with pytest.raises(AfaError, match="expected a key, a time and n: int but got"):
         written(job(on_fault="stop"), Bucket(job(), 0).run(None, [], BEGINNING), [bad])

@@ -10,7 +10,7 @@ import pytest
 
 import afa
 from afa import AfaError
-from afa.spark.metrics import Watch
+from afa.spark.metrics import FirstWarnings
 from afa.spark.pattern_said import said_of, tell_of_carried
 from afa.spark.session import NEEDED, PARTITIONS, PROVIDER, check
 from afa.spark.typed import keyed, taken
@@ -88,7 +88,7 @@ def test_an_int_or_boolean_key_of_a_field_of_str_is_cast() -> None:
 
 
 def test_the_first_late_and_faulty_rows_of_a_query_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    watching = Watch()
+    watching = FirstWarnings()
     with caplog.at_level(logging.WARNING, "afa.spark"):
         watching.progressed("run 1", "query now", {"afa": {"late": 0, "faults": None}})
         assert not caplog.records

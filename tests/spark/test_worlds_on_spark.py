@@ -17,7 +17,7 @@ import afa
 from afa import AfaError, Arc, Automaton, Change, Punctuation
 from afa.errors import ChangeError, LateEventError, SnapshotError
 from afa.spark import match, replay
-from afa.spark.packed_rows import Bad, changes_schema, written
+from afa.spark.packed_rows import BadRow, changes_schema, written
 from afa.spark.worlds_bucket import WorldsBucket
 from afa.spark.worlds_job import LOWER, UPPER, WorldsJob, check_same, worlds_job_of
 from afa.uncertain import Clock, Worlds
@@ -171,7 +171,7 @@ def test_what_a_bucket_tells_of_rows_that_it_does_not_take() -> None:
     bucket = WorldsBucket(job, 3)
     answers = [
         bucket.run(as_table(first, LOWER, UPPER), [], 0),
-        bucket.run(as_table(other, LOWER, UPPER), [Bad({"id": None}, None)], ZERO),
+        bucket.run(as_table(other, LOWER, UPPER), [BadRow({"id": None}, None)], ZERO),
     ]
     said = [(fault.reason[:62], fault.what, fault.key) for fault in answers[1].faults]
     assert said == [
@@ -183,7 +183,7 @@ def test_what_a_bucket_tells_of_rows_that_it_does_not_take() -> None:
     with pytest.raises(AfaError, match="expected an identity of one event but got 2"):
         WorldsBucket(job_with(worlds(), on_fault="stop"), 3).run(as_table([*first, *other], LOWER, UPPER), [], 0)
     with pytest.raises(ChangeError, match=r"expected a key, lower <= upper and id: int, kind: str but got \{.id.: None\}"):
-        WorldsBucket(job_with(worlds(), on_fault="stop"), 3).run(None, [Bad({"id": None}, None)], 0)
+        WorldsBucket(job_with(worlds(), on_fault="stop"), 3).run(None, [BadRow({"id": None}, None)], 0)
     late = bucket.run(as_table([Row(5, "x", "A", 2, 9)], LOWER, UPPER), [], ZERO + 4 * SECOND).late
     assert late == [Change(Item(5, "A"), ZERO + 2 * SECOND, None, 1, "x")]
     with pytest.raises(
