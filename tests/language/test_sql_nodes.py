@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import sqlglot
 from sqlglot import exp
 
-import afa
 from afa.language.pattern import Tree
 from afa.language.sase_grammar import RefusedError
 from afa.language.sql_nodes import READ, check, read_of
 from afa.language.sql_reader import read
 from afa.language.sql_text import DIALECT, SqlText
-
-
-class Row(NamedTuple):
-    s: str
-    p: int
-    f: float
-    flag: bool
-    note: str | None = None
-    at: afa.Instant | None = None
+from tests.language.test_sql_clauses import Row
 
 
 def classes(of: Any = exp.Expression) -> Iterator[Any]:
