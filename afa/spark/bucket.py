@@ -64,7 +64,6 @@ class Bucket:
         self._late: list[Change] = []
         self._vain: list[Change] = []  # of these, retractions whose rows have not come by now
         self._told: list[Fault] = []
-        self._retracts = False  # whether rows say that they may be retractions
         self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
@@ -159,7 +158,6 @@ class Bucket:
         present = max(promised, self._job.since) + 1000 * (self._past + 1)  # no bucket has seen a row from there on
         if changed is not None and changed.window is not None:
             self._check_present(present)
-        self._retracts |= events is not None and "diff" in events.column_names
         self._refused.forget(promised)
         self._told = self._early(events, promised)
         waited, rows = map(self._known, self._held.take(events, promised))
@@ -251,7 +249,8 @@ class Bucket:
         [values] = row.to_pylist()
         key = tuple(values[name] for name in self._job.keys)
         self._fault(error, key if len(key) > 1 else key[0], values["le"], values)
-        self._refused.add(row)
+        if self._job.retracts:
+            self._refused.add(row)
 
     def _known(self, rows: Any) -> Any:
         """Return rows without the retractions of refused ones, which are told."""
@@ -325,7 +324,7 @@ class Bucket:
     def rest(self) -> list[Fault]:
         """Return the faults that are known once nothing comes any more: retractions of arcs and rows that have ended nothing."""
         self._told = self._logged.rest() if self._speaks else []
-        if self._retracts:
+        if self._job.retracts:
             self._core.calls.call(self._stages.overdue)
             self._vain += self._late
             self._lates(FOREVER)

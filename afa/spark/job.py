@@ -64,6 +64,7 @@ class Job(NamedTuple):
     longest: bool = False  # whether of matches with equal payload and time only the longest is told
     members: str | None = None  # the field of its events, or "le", that a match comes with
     partial_matches: int | None = PARTIAL_MATCHES  # of one key at one step; None: any number
+    retracts: bool = True  # whether rows say that they may be retractions
 
     @property
     def digest(self) -> bytes:

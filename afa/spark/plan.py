@@ -233,6 +233,7 @@ def match(
         tell_of_carried(query)
         if arcs is None and asked.readings is None and events.isStreaming:
             _tell_alone()
+        job = job._replace(retracts=diff is not None)
         typed = typed_rows(rows, job, time, until, diff)
         parts = packed(typed, job, packer(job, time, until, wake=_woken(job) if events.isStreaming else 0))
         if arcs is not None:  # for buckets that are no more, too: a batch may have no other rows

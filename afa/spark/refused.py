@@ -75,11 +75,22 @@ class RefusedRows:
 
     def __init__(self, schema: pa.Schema, blob: bytes = b"") -> None:
         self._names = [name for name in schema.names if name != "diff"]
-        self.rows = pa.schema([schema.field(name) for name in self._names]).empty_table()
+        self._parts = [pa.schema([schema.field(name) for name in self._names]).empty_table()]
         if blob:
             rows = table_of(blob)
             rows.validate(full=True)
             self._add(rows)
+
+    @property
+    def rows(self) -> pa.Table:
+        """The rows, as one table."""
+        if len(self._parts) > 1:
+            self._parts = [pa.concat_tables(self._parts).combine_chunks()]
+        return self._parts[0]
+
+    @rows.setter
+    def rows(self, rows: pa.Table) -> None:
+        self._parts = [rows]
 
     def add(self, row: pa.Table) -> None:
         """Take note of a row. A retraction has nothing that could be retracted."""
@@ -87,7 +98,7 @@ class RefusedRows:
             self._add(row)
 
     def _add(self, rows: pa.Table) -> None:
-        self.rows = pa.concat_tables([self.rows, rows.select(self._names).cast(self.rows.schema)])
+        self._parts.append(rows.select(self._names).cast(self._parts[0].schema))
 
     def forget(self, promised: int) -> None:
         """Drop the rows below a promise, of which a retraction is late."""

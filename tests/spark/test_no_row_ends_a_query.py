@@ -266,6 +266,22 @@ def test_a_refused_row_may_come_again_and_its_retraction_is_told() -> None:
     assert "of key 1 at 1970-01-01 00:00:00.000003" in text_of(stopped.value)
 
 
+def test_refused_rows_are_kept_in_one_piece_and_only_where_retractions_may_come() -> None:
+    """Each of many refused rows was a batch of its own in the state; without ``diff=`` none can be retracted."""
+    here, doubled = doubling(6), rows(*((1, 1 << at % 3, at) for at in range(100)))
+    bucket = Bucket(here, 0)
+    refused = [row for row in run(here, bucket, doubled) if row["kind"] == "fault"]
+    assert len(refused) > 90
+    kept = bucket._refused.rows
+    assert (len(kept), kept["le"].num_chunks) == (len(refused), 1)
+    assert len(bucket._refused.save()) < 40 * len(kept)
+    plain = here._replace(retracts=False)
+    bucket = Bucket(plain, 0)
+    again = [row for row in run(plain, bucket, doubled) if row["kind"] == "fault"]
+    assert len(again) == len(refused)
+    assert not len(bucket._refused.rows)
+
+
 def test_a_bound_may_change_from_start_to_start() -> None:
     blobs: list[bytes] = []
     for bound, refused in ((6, True), (None, False), (50, False)):
