@@ -74,6 +74,21 @@ def test_a_named_pipe_is_read_as_standard_input_is(form: str, pattern: str) -> N
     assert ("`e.price % 4 == 0` is true of no event" in found.stderr) is (pattern == "p.py:patient")
 
 
+def test_a_named_pipe_that_is_gone_when_it_is_asked_why() -> None:
+    os.mkfifo("in.csv")
+
+    def write_once() -> None:
+        with open("in.csv", "wb") as pipe:
+            os.unlink("in.csv")
+            pipe.write(as_bytes("csv"))
+
+    writer = threading.Thread(target=write_once, daemon=True)
+    writer.start()
+    found = call("run", "p.py:patient", "in.csv", *OPTIONS)
+    writer.join()
+    assert "`e.price % 4 == 0` is true of no event" in found.stderr
+
+
 def test_a_named_pipe_of_what_is_packed() -> None:
     os.mkfifo("in.csv.gz")
     assert fails("run", "p.py:every", "in.csv.gz", *OPTIONS) == (

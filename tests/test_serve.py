@@ -609,6 +609,15 @@ def test_the_address_is_there_before_the_first_row(tmp_path: Path) -> None:
         assert served.end()[0] == 0
 
 
+def test_the_address_is_there_before_a_named_pipe_is_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "in.csv")
+    with Served(tmp_path, "in.csv", "--window", "5", "--speed", "max") as served:
+        assert served.state()["status"] == "waiting"
+        (tmp_path / "in.csv").write_text("le,change\n" + lines(1, 6))
+        served.until(lambda told: told["samples"] and told["samples"][-1]["rows"] == 6)
+        assert served.end()[0] == 0
+
+
 def test_it_ends_before_the_first_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def waits(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -660,12 +669,14 @@ def test_a_fault_is_shown_and_told_at_the_end(tmp_path: Path) -> None:
         (("in.csv", "--speed", "fast"), "expected a speed"),
         (("in.csv", "--speed", "2x"), "expected --tick"),
         (("in.csv.gz", "--follow"), "to follow as it grows"),
+        (("pipe.csv", "--follow"), "a pipe is read as it comes: leave out --follow"),
         (("in.csv", "--host", "no.such.host.invalid"), "expected an address to listen on"),
         (("none.csv",), "No such file"),
     ],
 )
 def test_what_is_asked_wrongly_is_one_line(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("le,change\n" + lines(1, 5))
+    os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "fall.py").write_text(PATTERN)
     found = call("serve", str(tmp_path / "fall.py"), str(tmp_path / options[0]), *options[1:], status=1)
     assert said in found.stderr

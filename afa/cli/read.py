@@ -42,6 +42,9 @@ class Source(Protocol):
     stream: Stdin | None
     """Where the rows come from, as they come."""
 
+    again: bool
+    """Whether they can be read once more, from the beginning."""
+
     full: frozenset[str]
     """The columns that have a value in every row, as far as the file says it."""
 
@@ -74,6 +77,8 @@ def form_of(file: str, form: str | None, grows: bool = False) -> str:
     form = form or SUFFIXES.get(suffixes[-1] if suffixes else "")
     if form is None:
         raise CommandError(f"{file}: expected one of {', '.join(SUFFIXES)} (or these with .gz); say --format csv, jsonl or parquet")
+    if grows and file != STREAM and comes_once(file):
+        raise CommandError(f"{file}: expected a file to follow as it grows; a pipe is read as it comes: leave out --follow")
     if grows and (form == "parquet" or path.suffix.lower() in CODECS):
         raise CommandError(f"{file}: expected CSV or JSON lines, not compressed, to follow as it grows")
     return form
@@ -149,7 +154,7 @@ class Csv:
     full: frozenset[str] = frozenset()
 
     def __init__(self, file: File | Stdin) -> None:
-        self._file = file
+        self._file, self.again = file, file.again
         self._block = BLOCK if file.again else STREAMED
         self._blocks = 0
         self._passed = 0  # rows of a stream that were parsed before
@@ -291,7 +296,7 @@ class JsonLines:
     full: frozenset[str] = frozenset()
 
     def __init__(self, file: File | Stdin) -> None:
-        self._file, self.stream = file, file if isinstance(file, Stdin) else None
+        self._file, self.stream, self.again = file, file if isinstance(file, Stdin) else None, file.again
         self.total = file.total
         seen: dict[str, Any] = {}
         with self._lines(look=True) as lines:
@@ -405,7 +410,7 @@ class Parquet:
     stream: Stdin | None = None
 
     def __init__(self, file: File | Stdin) -> None:
-        self._bytes = file.whole()
+        self._bytes, self.again = file.whole(), file.again
         self._file = pyarrow.parquet.ParquetFile(self._bytes)
         self.full = _full(self._file.metadata)
         self.names: list[str] | None = list(self._file.schema_arrow.names)

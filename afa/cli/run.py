@@ -111,7 +111,7 @@ def _run(
         screen.finish(summary)
     why = ""
     if not summary.inserted and job.cancel is None and not (job.quiet and job.report is None):
-        again = [batches_in.first] if comes_once(job.file) else Input(job, open_source(job.file, job.form), columns)
+        again = Input(job, open_source(job.file, job.form), columns) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)
     if advice is not None:

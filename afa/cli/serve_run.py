@@ -20,7 +20,6 @@ import typer
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
-from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.input_columns import choose
@@ -29,7 +28,7 @@ from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
 from afa.cli.output_times import in_text, with_times
 from afa.cli.pace import Pace
-from afa.cli.read import Source, form_of, open_source, readable
+from afa.cli.read import Source, comes_once, form_of, open_source, readable
 from afa.cli.request import Job
 from afa.cli.run import ENDS, operator_of, schema_of, typed_output
 from afa.errors import AfaError
@@ -83,7 +82,7 @@ def serve(job: Job, how: Serving) -> None:
             known = automaton_of(given)
             told = {"title": Path(job.pattern).name, "where": job.file, "log": str(Path(folder).resolve())}
             page = WaitingJob(told, known, job.tick)
-            if comes := job.file == STREAM or how.follow:  # its first row may be late: the page is there before it, and the log
+            if comes := how.follow or comes_once(job.file):  # its first row may be late: the page is there before it, and the log
                 form_of(job.file, job.form, how.follow)
                 if how.follow:
                     with readable(job.file):
