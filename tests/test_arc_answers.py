@@ -14,8 +14,9 @@ import pytest
 from afa import ArcLog, Keyed, Operator, Punctuation
 from afa.arclog import answers as answers_of
 from afa.arclog.answers import AnswerFile, JobAnswers, LineAnswer, answered, digest_of
+from afa.errors import ChangeError
 from tests.cli import call
-from tests.test_arclog import PAYMENTS, ended, pay, swapped, write
+from tests.test_arclog import PAYMENTS, ended, inserted, pay, swapped, write
 from tests.test_cli_arcs import PAY
 
 
@@ -69,6 +70,7 @@ def test_a_line_that_no_job_has_read(folder: Path) -> None:
     write(folder, "a", swapped(200, "now"), new)
     op.push(pay(400, 5))
     assert [row[:3] for row in listed()] == [
+        ["above 500", "the beginning", "when it is read"],
         ["above 500", "when it is read", "forever"],
         ["in vain", "the beginning", "forever"],
         ["new", "7 (not read yet)", "9"],
@@ -82,6 +84,46 @@ def test_a_line_that_no_job_has_read(folder: Path) -> None:
         ["new", "7", "9"],
         ["small", "the beginning", "forever"],
     ]
+
+
+def test_an_end_that_no_job_has_read(folder: Path) -> None:
+    """The job has the arc in force until it reads the line, at whatever instant that will be."""
+    log, op = begun()
+    op.push(pay(400, 5))
+    arc = {"src": "a", "dst": "b", "fence": "amount > 3", "name": "b"}
+    write(folder, "a", {"op": "insert", "arc": arc, "at": "now", "sequence": 1})
+    log.poll(op)
+    write(folder, "b", {"op": "retract", "arc": {"name": "b"}, "at": "now", "sequence": 2})
+    write(folder, "c", ended(9, sequence=3))
+    assert [row[:3] for row in listed()] == [
+        ["above 500", "the beginning", "9 (not read yet)"],
+        ["b", "6", "when it is read"],
+        ["in vain", "the beginning", "forever"],
+        ["small", "the beginning", "forever"],
+    ]
+    there = log.listing()
+    assert there.one("b", 8) == there.last("b")
+    with pytest.raises(ChangeError, match=r"'b' from now on but got none; the last: arc 'b': a -> b in \[6, when it is read\)$"):
+        there.one("b", None)
+    op.push(pay(400, 7))
+    log.poll(op)
+    assert ["b", "6", "8"] in [row[:3] for row in listed()]
+
+
+def test_ends_that_no_job_has_read_of_arcs_that_begin_when_they_end(folder: Path) -> None:
+    """Of two arcs of a name the one that began last ends; one that would begin and end when lines are read is not listed."""
+    log, op = begun()
+    op.push(pay(400, 5))
+    write(folder, "a", inserted(200, 6, sequence=1))
+    log.poll(op)
+    write(folder, "b", ended(6, sequence=2), swapped(100, "now", sequence=3), swapped(50, "now", sequence=4))
+    write(folder, "c", ended(9, sequence=5))
+    assert [row for row in listed() if row[0] == "above 500"] == [
+        ["above 500", "the beginning", "when it is read", "amount > 500"],
+        ["above 500", "6", "6 (not read yet)", "amount > 200"],
+        ["above 500", "when it is read", "9 (not read yet)", "amount > 50"],
+    ]
+    assert log.listing().one("above 500", 8).name == "above 500", "the last one, in whose place another swap may stand"
 
 
 def test_times_are_told_as_times(folder: Path) -> None:
