@@ -14,7 +14,9 @@ import pytest
 from afa import ArcLog, Keyed, Operator, Punctuation
 from afa.arclog import answers as answers_of
 from afa.arclog.answers import AnswerFile, JobAnswers, LineAnswer, answered, digest_of
+from afa.arclog.arc_log import OPERATORS, Poll
 from afa.errors import ChangeError
+from speculation import Cleanse
 from tests.cli import call
 from tests.test_arclog import PAYMENTS, ended, inserted, pay, swapped, write
 from tests.test_cli_arcs import PAY
@@ -180,15 +182,61 @@ def test_operators_of_one_log_and_jobs_of_one_name(folder: Path) -> None:
     assert sum(job.job == "job" for job in answered(folder)[0]) == 2
 
 
+def test_more_operators_than_names_are_told_once_and_take_no_name(folder: Path) -> None:
+    """A name is an operator's as long as it lives: no other one answers under it, or takes over what was answered under it."""
+    log, op = begun()
+    many = [op, *(Operator(PAYMENTS, window=10) for _ in range(OPERATORS - 1))]
+    for n, each in enumerate(many):
+        each.push(pay(400, n))
+        log.poll(each)
+    write(folder, "a", swapped(300, "now"))
+    for each in many:
+        log.poll(each)
+        assert log.told == []
+    one_more, before = Operator.restore(PAYMENTS, op.snapshot()), said(folder)
+    log.poll(one_more)
+    assert [str(told) for told in log.told] == [
+        "since when each line holds is written for 8 operators of an ArcLog at a time, but there is one more; "
+        "`afa arcs arcs list` does not tell it"
+    ]
+    for each in (one_more, *many, Operator(PAYMENTS)):
+        log.poll(each)
+        assert log.told == []
+    assert said(folder) == before == {"job": [LineAnswer(1)], **{f"job ({n})": [LineAnswer(n)] for n in range(2, 9)}}
+    del many[3], each
+    log.poll(one_more)
+    log.poll(Operator(PAYMENTS))
+    assert [job.job for job in answered(folder)[0] if not job.runs] == ["job (4)"], "what came when there was no name has none"
+
+
+def test_an_operator_that_is_restored_in_the_same_process_keeps_name_and_answers(folder: Path) -> None:
+    write(folder, "a", swapped(300, 5))
+    log, op = begun()
+    log.poll(op)
+    op = Operator.restore(PAYMENTS, op.snapshot())
+    assert [job.runs for job in answered(folder)[0]] == [False], "the file of an operator that is gone is not held"
+    log.poll(op)
+    assert [(job.job, job.runs, [*job.answers.values()]) for job in answered(folder)[0]] == [("job", True, [LineAnswer(5)])]
+
+
+def test_an_operator_that_is_gone_before_it_is_answered(folder: Path) -> None:
+    """Its arcs are in no cycle of references, so that its name is free at once."""
+    log = ArcLog("arcs", PAYMENTS, job="job")
+    for make in (lambda: Cleanse(0).before(Keyed(PAYMENTS, key="who")), lambda: Operator(PAYMENTS, engine="interpreted")):
+        make().push_many([poll := Poll(log)])
+        log.answer(poll)
+        assert (said(folder), len(poll.reached)) == ({}, 1)
+
+
 def test_a_copy_of_a_log_answers_for_itself(folder: Path) -> None:
     log, op = begun()
     log.poll(op)
     write(folder, "a", swapped(300, 5))
     for make in (copy.deepcopy, lambda log: pickle.loads(pickle.dumps(log))):
-        other = make(log)
-        other.poll(Operator(PAYMENTS))
+        other, follower = make(log), Operator(PAYMENTS)
+        other.poll(follower)
         assert sorted(map(len, [job.answers for job in answered(folder)[0] if job.runs])) == [0, 1]
-        del other
+        del other, follower
 
 
 def test_a_restart_answers_anew_and_one_that_is_restored_goes_on(folder: Path) -> None:
