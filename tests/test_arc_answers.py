@@ -15,6 +15,7 @@ from afa import ArcLog, Keyed, Operator, Punctuation
 from afa.arclog import answers as answers_of
 from afa.arclog.answers import AnswerFile, JobAnswers, LineAnswer, answered, digest_of
 from afa.arclog.arc_log import OPERATORS, Poll
+from afa.arclog.log_folder import Raw
 from afa.errors import ChangeError
 from speculation import Cleanse
 from tests.cli import call
@@ -299,6 +300,82 @@ def test_what_is_none_of_ours_is_told_and_nothing_else(data: bytes, folder: Path
     err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
     assert "afa: arcs: expected the answers of a job but got" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "expected the name of a job in the first line but got an empty file"),
+        (b'{"job": "x", "tick": null}', "expected the name of a job in the first line but got one that no newline ends yet"),
+        (b"7\n", "expected the name of a job in the first line but got b'7'"),
+    ],
+)
+def test_a_file_without_a_first_line(data: bytes, text: str, folder: Path) -> None:
+    (folder / ".answers-x.jsonl").write_bytes(data)
+    assert answered(folder) == ([], [(".answers-x.jsonl", f"expected the answers of a job but got something else: {text}")])
+
+
+ROOM: list[Any] = [7, 40, 1_000]
+
+
+@pytest.mark.parametrize("most", ROOM)
+def test_what_is_written_in_parts_is_written_whole(most: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(file: int, data: bytes) -> int:
+        return written(file, data[:most])
+
+    written = os.write
+    write(folder, "a", swapped(300, 5), "{}")
+    monkeypatch.setattr(answers_of.os, "write", some)
+    log, op = begun()
+    log.poll(op)
+    assert (len(said(folder)["job"]), answered(folder)[1]) == (2, [])
+
+
+@pytest.mark.parametrize("none", [True, False], ids=["0", "ENOSPC"])
+@pytest.mark.parametrize("room", ROOM)
+def test_a_line_that_is_not_whole_is_told_and_those_before_it_count(
+    room: int, none: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full after so many bytes; where there is room again the next answer stands behind the rest of the line."""
+
+    def full(file: int, data: bytes) -> int:
+        nonlocal room
+        n = min(room, len(data))
+        if n == 0 and not none:
+            raise OSError(28, "No space left on device")
+        room -= n
+        return written(file, data[:n]) if n else 0
+
+    written, raws = os.write, [Raw(b"%d" % n, "a", n) for n in range(40)]
+    file = AnswerFile(folder, "job", None, {})
+    monkeypatch.setattr(answers_of.os, "write", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        file.put([(raw, LineAnswer(raw.number)) for raw in raws[:39]])
+    monkeypatch.undo()
+    (job,), faults = answered(folder)
+    lines = job.answers.values()
+    assert list(lines) == [LineAnswer(n) for n in range(len(lines))]
+    (path,) = folder.iterdir()
+    assert faults == [(f"{path.name}, line {len(lines) + 2}", "expected a whole line but got one that no newline ends yet")]
+    file.put([(raws[39], LineAnswer(39))])
+    assert said(folder) == {"job": [LineAnswer(n) for n in range(40)]}
+    assert answered(folder)[1] == []
+
+
+def test_a_job_goes_on_behind_a_line_that_is_not_whole(folder: Path) -> None:
+    write(folder, "a", swapped(300, 5))
+    log, op = begun()
+    log.poll(op)
+    (ours,) = [path for path in folder.iterdir() if path.name != "a"]
+    blob = op.snapshot()
+    del log, op
+    with ours.open("ab") as file:
+        file.write(b'{"line": "9b1f')
+    err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
+    assert f"expected a whole line but got one that no newline ends yet ({ours.name}, line 4)" in err
+    log, op = ArcLog("arcs", PAYMENTS, job="job"), Operator.restore(PAYMENTS, blob)
+    log.poll(op)
+    assert (said(folder), answered(folder)[1]) == ({"job": [LineAnswer(5)]}, [])
 
 
 def test_links_pipes_and_folders_are_not_followed(folder: Path, tmp_path: Path) -> None:
