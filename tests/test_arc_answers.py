@@ -14,8 +14,12 @@ import pytest
 from afa import ArcLog, Keyed, Operator, Punctuation
 from afa.arclog import answers as answers_of
 from afa.arclog.answers import AnswerFile, JobAnswers, LineAnswer, answered, digest_of
+from afa.arclog.arc_log import OPERATORS, Poll
+from afa.arclog.log_folder import Raw
+from afa.errors import ChangeError
+from speculation import Cleanse
 from tests.cli import call
-from tests.test_arclog import PAYMENTS, ended, pay, swapped, write
+from tests.test_arclog import PAYMENTS, ended, inserted, pay, swapped, write
 from tests.test_cli_arcs import PAY
 
 
@@ -69,6 +73,7 @@ def test_a_line_that_no_job_has_read(folder: Path) -> None:
     write(folder, "a", swapped(200, "now"), new)
     op.push(pay(400, 5))
     assert [row[:3] for row in listed()] == [
+        ["above 500", "the beginning", "when it is read"],
         ["above 500", "when it is read", "forever"],
         ["in vain", "the beginning", "forever"],
         ["new", "7 (not read yet)", "9"],
@@ -82,6 +87,46 @@ def test_a_line_that_no_job_has_read(folder: Path) -> None:
         ["new", "7", "9"],
         ["small", "the beginning", "forever"],
     ]
+
+
+def test_an_end_that_no_job_has_read(folder: Path) -> None:
+    """The job has the arc in force until it reads the line, at whatever instant that will be."""
+    log, op = begun()
+    op.push(pay(400, 5))
+    arc = {"src": "a", "dst": "b", "fence": "amount > 3", "name": "b"}
+    write(folder, "a", {"op": "insert", "arc": arc, "at": "now", "sequence": 1})
+    log.poll(op)
+    write(folder, "b", {"op": "retract", "arc": {"name": "b"}, "at": "now", "sequence": 2})
+    write(folder, "c", ended(9, sequence=3))
+    assert [row[:3] for row in listed()] == [
+        ["above 500", "the beginning", "9 (not read yet)"],
+        ["b", "6", "when it is read"],
+        ["in vain", "the beginning", "forever"],
+        ["small", "the beginning", "forever"],
+    ]
+    there = log.listing()
+    assert there.one("b", 8) == there.last("b")
+    with pytest.raises(ChangeError, match=r"'b' from now on but got none; the last: arc 'b': a -> b in \[6, when it is read\)$"):
+        there.one("b", None)
+    op.push(pay(400, 7))
+    log.poll(op)
+    assert ["b", "6", "8"] in [row[:3] for row in listed()]
+
+
+def test_ends_that_no_job_has_read_of_arcs_that_begin_when_they_end(folder: Path) -> None:
+    """Of two arcs of a name the one that began last ends; one that would begin and end when lines are read is not listed."""
+    log, op = begun()
+    op.push(pay(400, 5))
+    write(folder, "a", inserted(200, 6, sequence=1))
+    log.poll(op)
+    write(folder, "b", ended(6, sequence=2), swapped(100, "now", sequence=3), swapped(50, "now", sequence=4))
+    write(folder, "c", ended(9, sequence=5))
+    assert [row for row in listed() if row[0] == "above 500"] == [
+        ["above 500", "the beginning", "when it is read", "amount > 500"],
+        ["above 500", "6", "6 (not read yet)", "amount > 200"],
+        ["above 500", "when it is read", "9 (not read yet)", "amount > 50"],
+    ]
+    assert log.listing().one("above 500", 8).name == "above 500", "the last one, in whose place another swap may stand"
 
 
 def test_times_are_told_as_times(folder: Path) -> None:
@@ -138,15 +183,61 @@ def test_operators_of_one_log_and_jobs_of_one_name(folder: Path) -> None:
     assert sum(job.job == "job" for job in answered(folder)[0]) == 2
 
 
+def test_more_operators_than_names_are_told_once_and_take_no_name(folder: Path) -> None:
+    """A name is an operator's as long as it lives: no other one answers under it, or takes over what was answered under it."""
+    log, op = begun()
+    many = [op, *(Operator(PAYMENTS, window=10) for _ in range(OPERATORS - 1))]
+    for n, each in enumerate(many):
+        each.push(pay(400, n))
+        log.poll(each)
+    write(folder, "a", swapped(300, "now"))
+    for each in many:
+        log.poll(each)
+        assert log.told == []
+    one_more, before = Operator.restore(PAYMENTS, op.snapshot()), said(folder)
+    log.poll(one_more)
+    assert [str(told) for told in log.told] == [
+        "since when each line holds is written for 8 operators of an ArcLog at a time, but there is one more; "
+        "`afa arcs arcs list` does not tell it"
+    ]
+    for each in (one_more, *many, Operator(PAYMENTS)):
+        log.poll(each)
+        assert log.told == []
+    assert said(folder) == before == {"job": [LineAnswer(1)], **{f"job ({n})": [LineAnswer(n)] for n in range(2, 9)}}
+    del many[3], each
+    log.poll(one_more)
+    log.poll(Operator(PAYMENTS))
+    assert [job.job for job in answered(folder)[0] if not job.runs] == ["job (4)"], "what came when there was no name has none"
+
+
+def test_an_operator_that_is_restored_in_the_same_process_keeps_name_and_answers(folder: Path) -> None:
+    write(folder, "a", swapped(300, 5))
+    log, op = begun()
+    log.poll(op)
+    op = Operator.restore(PAYMENTS, op.snapshot())
+    assert [job.runs for job in answered(folder)[0]] == [False], "the file of an operator that is gone is not held"
+    log.poll(op)
+    assert [(job.job, job.runs, [*job.answers.values()]) for job in answered(folder)[0]] == [("job", True, [LineAnswer(5)])]
+
+
+def test_an_operator_that_is_gone_before_it_is_answered(folder: Path) -> None:
+    """Its arcs are in no cycle of references, so that its name is free at once."""
+    log = ArcLog("arcs", PAYMENTS, job="job")
+    for make in (lambda: Cleanse(0).before(Keyed(PAYMENTS, key="who")), lambda: Operator(PAYMENTS, engine="interpreted")):
+        make().push_many([poll := Poll(log)])
+        log.answer(poll)
+        assert (said(folder), len(poll.reached)) == ({}, 1)
+
+
 def test_a_copy_of_a_log_answers_for_itself(folder: Path) -> None:
     log, op = begun()
     log.poll(op)
     write(folder, "a", swapped(300, 5))
     for make in (copy.deepcopy, lambda log: pickle.loads(pickle.dumps(log))):
-        other = make(log)
-        other.poll(Operator(PAYMENTS))
+        other, follower = make(log), Operator(PAYMENTS)
+        other.poll(follower)
         assert sorted(map(len, [job.answers for job in answered(folder)[0] if job.runs])) == [0, 1]
-        del other
+        del other, follower
 
 
 def test_a_restart_answers_anew_and_one_that_is_restored_goes_on(folder: Path) -> None:
@@ -209,6 +300,82 @@ def test_what_is_none_of_ours_is_told_and_nothing_else(data: bytes, folder: Path
     err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
     assert "afa: arcs: expected the answers of a job but got" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "expected the name of a job in the first line but got an empty file"),
+        (b'{"job": "x", "tick": null}', "expected the name of a job in the first line but got one that no newline ends yet"),
+        (b"7\n", "expected the name of a job in the first line but got b'7'"),
+    ],
+)
+def test_a_file_without_a_first_line(data: bytes, text: str, folder: Path) -> None:
+    (folder / ".answers-x.jsonl").write_bytes(data)
+    assert answered(folder) == ([], [(".answers-x.jsonl", f"expected the answers of a job but got something else: {text}")])
+
+
+ROOM: list[Any] = [7, 40, 1_000]
+
+
+@pytest.mark.parametrize("most", ROOM)
+def test_what_is_written_in_parts_is_written_whole(most: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(file: int, data: bytes) -> int:
+        return written(file, data[:most])
+
+    written = os.write
+    write(folder, "a", swapped(300, 5), "{}")
+    monkeypatch.setattr(answers_of.os, "write", some)
+    log, op = begun()
+    log.poll(op)
+    assert (len(said(folder)["job"]), answered(folder)[1]) == (2, [])
+
+
+@pytest.mark.parametrize("none", [True, False], ids=["0", "ENOSPC"])
+@pytest.mark.parametrize("room", ROOM)
+def test_a_line_that_is_not_whole_is_told_and_those_before_it_count(
+    room: int, none: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full after so many bytes; where there is room again the next answer stands behind the rest of the line."""
+
+    def full(file: int, data: bytes) -> int:
+        nonlocal room
+        n = min(room, len(data))
+        if n == 0 and not none:
+            raise OSError(28, "No space left on device")
+        room -= n
+        return written(file, data[:n]) if n else 0
+
+    written, raws = os.write, [Raw(b"%d" % n, "a", n) for n in range(40)]
+    file = AnswerFile(folder, "job", None, {})
+    monkeypatch.setattr(answers_of.os, "write", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        file.put([(raw, LineAnswer(raw.number)) for raw in raws[:39]])
+    monkeypatch.undo()
+    (job,), faults = answered(folder)
+    lines = job.answers.values()
+    assert list(lines) == [LineAnswer(n) for n in range(len(lines))]
+    (path,) = folder.iterdir()
+    assert faults == [(f"{path.name}, line {len(lines) + 2}", "expected a whole line but got one that no newline ends yet")]
+    file.put([(raws[39], LineAnswer(39))])
+    assert said(folder) == {"job": [LineAnswer(n) for n in range(40)]}
+    assert answered(folder)[1] == []
+
+
+def test_a_job_goes_on_behind_a_line_that_is_not_whole(folder: Path) -> None:
+    write(folder, "a", swapped(300, 5))
+    log, op = begun()
+    log.poll(op)
+    (ours,) = [path for path in folder.iterdir() if path.name != "a"]
+    blob = op.snapshot()
+    del log, op
+    with ours.open("ab") as file:
+        file.write(b'{"line": "9b1f')
+    err = call("arcs", "arcs", "list", "--pattern", "pay.py:large").stderr
+    assert f"expected a whole line but got one that no newline ends yet ({ours.name}, line 4)" in err
+    log, op = ArcLog("arcs", PAYMENTS, job="job"), Operator.restore(PAYMENTS, blob)
+    log.poll(op)
+    assert (said(folder), answered(folder)[1]) == ({"job": [LineAnswer(5)]}, [])
 
 
 def test_links_pipes_and_folders_are_not_followed(folder: Path, tmp_path: Path) -> None:

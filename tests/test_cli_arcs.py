@@ -110,8 +110,9 @@ def test_a_job_says_what_its_arcs_are() -> None:
     )
     assert "did you mean 'above 500'?" in fails("arcs", "rules", "end", "above 50")
     call(*swap, "amount > 300")
-    assert [row[:2] for row in listed()[1:]] == [
-        ["above 500", "when it is read"], ["in vain", "the beginning"], ["small", "the beginning"]
+    assert [row[:3] for row in listed()[1:]] == [
+        ["above 500", "the beginning", "when it is read"], ["above 500", "when it is read", "forever"],
+        ["in vain", "the beginning", "forever"], ["small", "the beginning", "forever"],
     ]  # fmt: skip
     assert len(followed()) == 4
 

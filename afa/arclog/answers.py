@@ -5,7 +5,8 @@
     {"line": "9b1f..", "since": 1767276660000}
     {"line": "07aa..", "refused": "expected at >= the promise but got .."}
 
-A line is known by a digest of its text; of two answers the later one counts. No reader of lines looks at such a file.
+A line is known by a digest of its text; of two answers the later one counts. No reader of lines looks at such a file. A last line
+that is not whole, as where the disk is full or a job was killed, is told; those before it count.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class JobAnswers(NamedTuple):
     answers: dict[str, LineAnswer]
     runs: bool
     last: int  # when it wrote last
+    torn: int = 0  # the number of the last line, from 1, if it is not whole
 
     def of(self, text: bytes) -> LineAnswer | None:
         """Return the answer to a line; None: the job has not read it."""
@@ -90,6 +92,7 @@ class AnswerFile:
         hidden = folder / f".{uuid.uuid4().hex}"
         self._file = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         self._end = weakref.finalize(self, os.close, self._file)
+        self._left = b""  # what could not be written: the rest of a line, perhaps
         try:
             if fcntl is not None:
                 with contextlib.suppress(OSError):  # of a file system without locks
@@ -102,12 +105,16 @@ class AnswerFile:
             raise
 
     def put(self, answers: Iterable[tuple[Raw, LineAnswer]]) -> None:
-        """Add answers."""
+        """Add answers, behind those that could not be written before."""
         self._write([_said(digest_of(raw.text), answer) for raw, answer in answers])
 
     def _write(self, lines: list[dict[str, Any]]) -> None:
-        if lines:
-            os.write(self._file, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+        self._left += "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        while self._left:
+            n = os.write(self._file, self._left)
+            if n == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._left = self._left[n:]
 
 
 def _said(line: str, answer: LineAnswer) -> dict[str, Any]:
@@ -133,12 +140,14 @@ def before_restart(folder: Path, job: str) -> dict[str, LineAnswer]:
 
 
 def answered(folder: Path) -> tuple[list[JobAnswers], list[tuple[str, str]]]:
-    """Return the answers of all jobs, and the files that can't be read, each with the reason."""
+    """Return the answers of all jobs; and the files that can't be read, or the place in one, each with the reason."""
     found, faults = list[JobAnswers](), list[tuple[str, str]]()
     for name in sorted(os.listdir(folder)):
         if name.startswith(BEGIN) and name.endswith(END):
             try:
-                found.append(_read(folder / name))
+                found.append(job := _read(folder / name))
+                if job.torn:
+                    faults.append((f"{name}, line {job.torn}", "expected a whole line but got one that no newline ends yet"))
             except OSError as error:
                 faults.append((name, f"expected the answers of a job but got {os.strerror(error.errno or 0)}"))
             except Exception as error:  # what is none of ours may be wrong in any way
@@ -153,12 +162,15 @@ def _read(path: Path) -> JobAnswers:
         there = os.fstat(file)
         if not stat.S_ISREG(there.st_mode) or there.st_size > LONGEST:
             raise AfaError(f"expected a file of at most {LONGEST} bytes")
-        head, *lines = raw.read(LONGEST).split(b"\n")
-        lines.pop()  # what no newline ends is not whole yet
+        *lines, rest = raw.read(LONGEST).split(b"\n")
+    if not lines:
+        there_is = "one that no newline ends yet" if rest else "an empty file"
+        raise AfaError(f"expected the name of a job in the first line but got {there_is}")
+    head, *lines = lines
     try:
         job, tick = _object(head, "job", "tick")
     except ValueError:
-        raise AfaError("expected the name of a job in the first line") from None
+        raise AfaError(f"expected the name of a job in the first line but got {head[:80]!r}") from None
     if type(job) is not str or not (tick is None or tick in NANOSECONDS):
         raise AfaError(f"expected the name of a job and its tick but got job={str(job)[:80]!r}, tick={str(tick)[:80]!r}")
     answers = dict[str, LineAnswer]()
@@ -167,7 +179,8 @@ def _read(path: Path) -> JobAnswers:
         if type(known) is not str or (since is None) is (type(refused) is not str):
             raise AfaError(f"expected a line with since or refused but got {line[:80]!r}")
         answers[known[:NAME]] = LineAnswer(None, _plain(refused, WORDS)) if since is None else LineAnswer(as_time(since, "since"))
-    return JobAnswers(_plain(job, NAME), tick, answers, fcntl is None or _is_locked(path), there.st_mtime_ns)
+    torn = len(lines) + 2 if rest else 0
+    return JobAnswers(_plain(job, NAME), tick, answers, fcntl is None or _is_locked(path), there.st_mtime_ns, torn)
 
 
 def _object(line: bytes, *names: str) -> list[Any]:

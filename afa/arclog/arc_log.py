@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 from afa.arclog.answers import AnswerFile, LineAnswer, before_restart
 from afa.arclog.log_folder import LogFolder, Raw
@@ -19,13 +20,23 @@ from punctuation.durations import unit_of
 
 log = logging.getLogger("afa.arclog")
 OPERATORS = 8
-"""For so many operators of one `ArcLog` answers are written at a time."""
+"""For so many operators of one `ArcLog` that live at a time answers are written."""
+
+
+TOO_MANY = f"since when each line holds is written for {OPERATORS} operators of an ArcLog at a time, but there is one more"
+
+
+class NumberedFile(NamedTuple):
+    """Where the answers of an operator are written: the number of its name, and the file."""
+
+    number: int
+    file: AnswerFile
 
 
 class Visit(NamedTuple):
-    """An operator that a poll has come to: by what it is known, its tick, whether it had read lines before, and its answers."""
+    """An operator that a poll has come to: its arcs, which live as long, its tick, whether it had read lines, its answers."""
 
-    place: int
+    arcs: ref[Any]
     tick: str | None
     before: bool
     answers: Sequence[tuple[Raw, LineAnswer]]
@@ -105,8 +116,12 @@ class ArcLog(LogWriter):
         self.on_fault = on_fault
         self.told: list[Told] = []
         self.job = os.path.basename(sys.argv[0]) or "python" if job is None else job
-        self._files: dict[int, tuple[int, AnswerFile]] = {}  # by operator, each with the number of its name
         self._mute = False  # whether answers can't be written
+        self._begin_to_answer()
+
+    def _begin_to_answer(self) -> None:
+        self._files: MutableMapping[Any, NumberedFile | None] = WeakKeyDictionary()  # by an operator's arcs; None: of too many
+        self._full = False  # whether it was told that there are too many
 
     def poll(self, operator: Any) -> list[Any]:
         """Take what the folder has brought since the operator's last poll, as one call: all of it or nothing.
@@ -139,25 +154,43 @@ class ArcLog(LogWriter):
         return out
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_files": {}}  # a copy answers in files of its own
+        return {name: value for name, value in self.__dict__.items() if name not in ("_files", "_full")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin_to_answer()  # a copy answers in files of its own
 
     def answer(self, poll: Poll) -> None:
         """Write back what has become of the lines of a poll, once it is taken. Where that can't be, ``told`` says so, once."""
         try:
             for reached in poll.reached if not self._mute else ():
-                self._file_of(reached).put(reached.answers)
+                self._write_back(reached, poll)
         except OSError as error:
             self._mute = True
             why = f"since when each line holds can't be written into {self.path}: {error.strerror}"
             poll.told.append(Told("note", f"{why}; `afa arcs {self.path.name} list` does not tell it"))
 
-    def _file_of(self, reached: Visit) -> AnswerFile:
-        found = self._files.get(reached.place)
-        if found is None:
-            if len(self._files) == OPERATORS:
-                self._files.pop(next(iter(self._files)))
-            n = next(n for n in range(OPERATORS) if all(n != other for other, _ in self._files.values()))
-            name = f"{self.job} ({n + 1})" if n else self.job
-            before = before_restart(self.path, name) if reached.before else {}
-            found = self._files[reached.place] = n, AnswerFile(self.path, name, reached.tick, before)
-        return found[1]
+    def _write_back(self, reached: Visit, poll: Poll) -> None:
+        arcs = reached.arcs()
+        if arcs is None:
+            return  # the operator is gone
+        found = self._file_of(arcs, reached)
+        if found is not None:
+            found.file.put(reached.answers)
+        elif not self._full:
+            self._full = True
+            poll.told.append(Told("note", f"{TOO_MANY}; `afa arcs {self.path.name} list` does not tell it"))
+
+    def _file_of(self, arcs: Any, reached: Visit) -> NumberedFile | None:
+        """Return the file of an operator, which keeps its name as long as it lives; None: there were too many when it came."""
+        if arcs not in self._files:
+            taken = {each.number for each in self._files.values() if each is not None}
+            n = next((n for n in range(OPERATORS) if n not in taken), None)
+            self._files[arcs] = None if n is None else self._begun(n, reached)
+        return self._files[arcs]
+
+    def _begun(self, n: int, reached: Visit) -> NumberedFile:
+        """Begin a file under a name that no operator which lives has, with what was answered under it before a restart."""
+        name = f"{self.job} ({n + 1})" if n else self.job
+        before = before_restart(self.path, name) if reached.before else {}
+        return NumberedFile(n, AnswerFile(self.path, name, reached.tick, before))

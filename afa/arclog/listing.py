@@ -2,6 +2,8 @@
 
 A line that holds from when it is read ("now") holds from the instant that a job has answered. Where none has, it counts as read
 when it was written, at the largest instant of the lines before it. What all jobs that are asked have refused is left out.
+
+An arc that only a line ends which no job has read is in force in the jobs that are asked, so it is listed as in force until then.
 """
 
 from __future__ import annotations
@@ -20,24 +22,33 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from punctuation.time import BEGINNING, FOREVER
 
+WHEN_READ = "when it is read"
+
 
 class Listed(NamedTuple):
-    """An arc, and from when until when it is in force; ``now``: from when its line is read; ``unread``: no job has read it yet."""
+    """An arc, and from when until when it is in force; ``now``: from when its line is read; ``unread``: no job has read it yet.
+
+    ``ends_now`` and ``end_unread`` say the same of the line that ends it. ``re`` of what ends when a line is read is as if there
+    were no such line.
+    """
 
     arc: Arc
     le: int
     re: int
     now: bool = False
     unread: bool = False
+    ends_now: bool = False
+    end_unread: bool = False
 
 
 class Listing(NamedTuple):
-    """What stands in a folder."""
+    """What stands in a folder; ``versions``: what its lines come to once all of them are read."""
 
     versions: Versions
     faults: list[tuple[Raw, str]]
     tick: str | None
     unread: frozenset[bytes] = frozenset()  # lines that no job has answered; without jobs those that hold from when they are read
+    asked: bool = False  # whether there are jobs whose answers count
 
     @classmethod
     def of(cls, path: Path, automaton: Automaton | None, tick: str | None, jobs: Sequence[JobAnswers] = ()) -> Listing:
@@ -77,12 +88,40 @@ class Listing(NamedTuple):
         faults += [(raw, "expected a whole line but got one that no newline ends yet") for raw in reading.open]
         versions = Versions(Version(line, BEGINNING, FOREVER) for line in ([] if automaton is None else _own(automaton)))
         versions.take(lines)
-        return cls(versions, faults, tick, frozenset(unread))
+        return cls(versions, faults, tick, frozenset(unread), bool(jobs))
 
     def all(self) -> list[Listed]:
         """Return all versions, by name and beginning."""
-        there = [(v, v.line.identity in self.unread) for v in self.versions.all()]
-        return [Listed(v.line.arc, v.le, v.re, unread and _is_now(v.line), unread) for v, unread in there]
+        return [each for name in sorted(self.versions.names) for each in self.named(name)]
+
+    def named(self, name: str) -> list[Listed]:
+        """Return the versions of a name, by beginning: those that begin and end when lines are read are left out."""
+        ends = self.versions.ended(name) if self.asked else []
+        unread = {version.line.identity: (version, line) for version, line in ends if line.identity in self.unread}
+        there = self.versions.of(name)
+        known = {version.line.identity for version in there}
+        gone = [version for version, _ in unread.values() if version.line.identity not in known]  # once the lines are read
+        begun = sorted([*there, *gone], key=lambda version: version.line[:2])
+        found = [self._listed(version, unread.get(version.line.identity)) for version in begun]
+        return [each for each in found if not (each.now and each.ends_now)]
+
+    def _listed(self, version: Version, end: tuple[Version, Line] | None) -> Listed:
+        """Return a version as it is listed; ``end``: as it was before a line ended it that no job has read, and this line."""
+        unread = version.line.identity in self.unread
+        found = Listed(version.line.arc, version.le, version.re, unread and _is_now(version.line), unread)
+        if end is None:
+            return found
+        before, line = end
+        now = _is_now(line)
+        return found._replace(re=before.re if now else line.at, ends_now=now, end_unread=True)
+
+    def begin_of(self, each: Listed) -> str:
+        """Return in words from when on an arc is in force."""
+        return WHEN_READ if each.now else f"{_said(each.le, self.tick)}{' (not read yet)' * each.unread}"
+
+    def end_of(self, each: Listed) -> str:
+        """Return in words until when an arc is in force."""
+        return WHEN_READ if each.ends_now else f"{_said(each.re, self.tick)}{' (not read yet)' * each.end_unread}"
 
     def one(self, name: str, at: int | str | None) -> Arc:
         """Return the only arc of a name that is in force at an instant and beyond; None: when a line is read that is written now.
@@ -93,27 +132,26 @@ class Listing(NamedTuple):
             No arc has this name, or not then; or more than one will.
         """
         self.last(name)
-        found = self.versions.of(name)
-        lasting = [v for v in found if v.re == FOREVER] if at is None else []
+        found = self.named(name)
+        lasting = [each for each in found if each.re == FOREVER and not each.ends_now] if at is None else []
         if at is not None:
             t = instant(at, "at", self.tick or "us")
-            lasting = [v for v in found if v.re > t]
+            beyond = [each for each in found if each.re > t]
+            lasting = [each for each in beyond if not each.ends_now] or beyond  # in the place of what ends may stand another arc
         if len(lasting) == 1 and (at is None or lasting[0].le <= t):
-            arc: Arc = lasting[0].line.arc
-            return arc
-        there = ", ".join(f"{v.line.arc!r} in [{_said(v.le, self.tick)}, {_said(v.re, self.tick)})" for v in lasting or found[-1:])
+            return lasting[0].arc
+        there = ", ".join(f"{x.arc!r} in [{self.begin_of(x)}, {self.end_of(x)})" for x in lasting or found[-1:])
         when = "from now on" if at is None else f"from {at} on"
         raise ChangeError(f"expected one arc named {name!r} {when} but got {there if lasting else f'none; the last: {there}'}")
 
     def last(self, name: str) -> Arc:
         """Return the arc of a name that began last; `ChangeError` if no arc has it."""
-        found = self.versions.of(name)
+        found = self.named(name)
         if not found:
-            known = sorted(self.versions.names)
+            known = sorted({str(each.arc.name) for each in self.all()})
             there = ", ".join(map(repr, known)) or "none has a name"
             raise ChangeError(f"expected the name of an arc but got {name!r}{did_you_mean(name, known)}; there are: {there}")
-        arc: Arc = found[-1].line.arc
-        return arc
+        return found[-1].arc
 
 
 def _said(t: int, tick: str | None) -> str:

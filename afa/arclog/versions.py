@@ -50,17 +50,20 @@ class Replay:
         self._open = list(range(len(begun)))  # places of those that may still be in force
         self.idle: list[Line] = []
 
-    def feed(self, line: Line) -> None:
-        """Take the next line."""
+    def feed(self, line: Line) -> Version | None:
+        """Take the next line; return the version that it ends, as it was before, if it ends one."""
         if line.op == INSERT:
             self._open.append(len(self._versions))
             self._versions.append(Version(line, line.at, line.until))
-            return
+            return None
         place = self._last(line)
         if place is not None:
-            self._versions[place] = self._versions[place]._replace(re=line.at)
-        elif line.op == RETRACT:
+            before = self._versions[place]
+            self._versions[place] = before._replace(re=line.at)
+            return before
+        if line.op == RETRACT:
             self.idle.append(line)
+        return None
 
     def _last(self, line: Line) -> int | None:
         """Return the place of the version that a retraction ends; it is open no more."""
@@ -166,6 +169,12 @@ class Versions:
     def of(self, name: str) -> list[Version]:
         """Return the versions of a name, but those that an earlier promise has passed, in the order in which they began."""
         return self._replay(name).versions(BEGINNING)
+
+    def ended(self, name: str) -> list[tuple[Version, Line]]:
+        """Return the versions of a name that lines which are not final end, each as it was before, with its line. O(lines)."""
+        replay = Replay(self._begun.get(name, ()))
+        found = [(replay.feed(line), line) for line in self._lines.get(name, ())]
+        return [(version, line) for version, line in found if version is not None]
 
     def all(self) -> list[Version]:
         return [version for name in sorted(self.names) for version in self.of(name)]

@@ -13,7 +13,7 @@ from rich.text import Text
 from afa.arclog.about import About, about
 from afa.arclog.answers import JobAnswers, answered
 from afa.arclog.arc_log import ArcLog
-from afa.arclog.lines import ISO, NOW, as_iso
+from afa.arclog.lines import NOW
 from afa.arclog.listing import Listing
 from afa.cli.fault import CommandError, Terminal
 from afa.cli.input_columns import TICKS
@@ -24,7 +24,6 @@ from afa.draw.words import fence_of, function_text, kind_of
 from afa.language.builder import Builder
 from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton
-from punctuation.time import BEGINNING, FOREVER
 
 WIDE = 10_000
 """The width of a table that does not go to a terminal: an arc is a line."""
@@ -100,10 +99,9 @@ def _rows(found: Listing) -> tuple[Row, ...]:
     rows = []
     for each in found.all():
         arc = each.arc
-        begin = "when it is read" if each.now else f"{_time(each.le, found.tick)}{' (not read yet)' * each.unread}"
         ways = f"{arc.src} -> {arc.dst}" if arc.kind == CONSUME else f"{arc.src} -> {arc.dst} ({kind_of(arc)})"
         transfer = "" if arc.transfer is None else function_text(arc.transfer)
-        rows.append((str(arc.name), begin, _time(each.re, found.tick), ways, fence_of(arc), transfer))
+        rows.append((str(arc.name), found.begin_of(each), found.end_of(each), ways, fence_of(arc), transfer))
     return tuple(rows)
 
 
@@ -114,12 +112,6 @@ def _table(rows: tuple[Row, ...]) -> Table:
     for row in rows:
         shown.add_row(*map(Text, row))  # Text: no markup inside
     return shown
-
-
-def _time(ticks: int, tick: str | None) -> str:
-    if ticks in (BEGINNING, FOREVER):
-        return "the beginning" if ticks == BEGINNING else "forever"
-    return as_iso(ticks, tick) if tick in ISO else str(ticks)
 
 
 class _Log(ArcLog):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from weakref import ref
 
 from afa.arclog.arc_log import Poll, Visit
 from afa.arclog.log_state import Here, LogState, followed
@@ -24,7 +25,7 @@ class ArcInput:
     ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
     """
 
-    __slots__ = ("_journal", "_late", "_progress", "_swap", "_tick", "elsewhere", "log", "pending", "table")
+    __slots__ = ("__weakref__", "_journal", "_late", "_progress", "_swap", "_tick", "elsewhere", "log", "pending", "table")
 
     def __init__(
         self,
@@ -82,11 +83,11 @@ class ArcInput:
             raise AfaError(f"expected the folder of an arc log but got {poll.log.path}: {error.strerror}") from error
         poll.reading = reading
         if not reading.lines and not reading.faults and state.waits >= here.promised:
-            poll.reached.append(Visit(id(self), here.tick, bool(state.files), ()))
+            poll.reached.append(Visit(ref(self), here.tick, bool(state.files), ()))
             return  # nothing has come, and nothing waits in vain; what has ended is dropped later
         found = followed(state, reading, here)
         poll.told = found.told
-        poll.reached.append(Visit(id(self), here.tick, bool(state.files), found.answers))
+        poll.reached.append(Visit(ref(self), here.tick, bool(state.files), found.answers))
         bad = next((told for told in found.told if told.kind != "note"), None) if poll.log.on_fault == "raise" else None
         if bad is not None:
             poll.log.folder.forget_faults()

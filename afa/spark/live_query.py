@@ -237,7 +237,7 @@ class LiveQuery:
         if self._known is None or self._known[0] != mark:
             unnamed = [ArcEvent(arc, BEGINNING, FOREVER) for arc in self._automaton.arcs if arc.name is None]
             own = {arc.name: i for i, arc in enumerate(self._automaton.arcs)}
-            named = [ArcEvent(each.arc, each.le, each.re) for each in self._log.listing().all()]
+            named = [ArcEvent(v.line.arc, v.le, v.re) for v in self._log.listing().versions.all()]
             self._known = mark, unnamed + sorted(named, key=lambda event: own.get(event.arc.name, len(own)))
         return self._known[1]
 
