@@ -36,10 +36,12 @@ LOGGER = logging.getLogger("afa.language")
 SKIPS = re.compile(
     r"AFTER\s+MATCH\s+SKIP\s+(?:(PAST\s+LAST\s+ROW)|TO\s+(?:(NEXT\s+ROW)|(?:(FIRST|LAST)\s+)?(\w+|\"[^\"]*\")))$", re.IGNORECASE
 )
-SKIP = re.compile(r"\bAFTER\s+MATCH\b.*?(?=\s*\bPATTERN\b)", re.IGNORECASE | re.DOTALL)
-WITHIN = re.compile(r"\bWITHIN\s+(INTERVAL\s*'([^']*)'\s*([A-Za-z]+)?|(\d+))(?=\s*(?:\)|SUBSET\b|DEFINE\b))", re.IGNORECASE)
+SKIP = re.compile(r"\bAFTER\s+MATCH\b(?:(?!\bPATTERN\b).)*(?=\bPATTERN\b)", re.IGNORECASE | re.DOTALL)
+WITHIN = re.compile(r"\bWITHIN\s+(INTERVAL\s*'([^']*)'(?:\s*([A-Za-z]+))?|(\d+))(?=\s*(?:\)|SUBSET\b|DEFINE\b))", re.IGNORECASE)
 NAME = r'(?:\w+|"[^"]*")'
-SUBSET = re.compile(rf"\bSUBSET\b((?:\s*{NAME}\s*=\s*\([^()]*\)\s*,?)+)(?=\s*(?:WITHIN\b|DEFINE\b|\)))", re.IGNORECASE)
+SUBSET = re.compile(
+    rf"\bSUBSET\b((?:\s*{NAME}\s*=\s*\([^()]*\)(?:\s*,)?)+)(?=\s*(?:WITHIN\b|DEFINE\b|\)))", re.IGNORECASE
+)  # as all of these: no blanks that two parts of it could both take
 PATTERN = re.compile(r"\bPATTERN\s*\(", re.IGNORECASE)
 SORTED = (
     "ORDER BY behind MATCH_RECOGNIZE is not applied: matches leave in the order of the times at which they are complete; sort what "
@@ -176,9 +178,7 @@ class _Text:
             if found:
                 read_it(found)
                 self._text.blank(*found.span())
-        left = re.search(
-            r"\bWITHIN\s+(INTERVAL\b[^),]*|\d[^),]*?)(?=\s*(?:\)|,|SUBSET\b|DEFINE\b))", self._text.bare, re.IGNORECASE
-        )
+        left = re.search(r"\bWITHIN\s+(INTERVAL\b|\d)(?:(?!SUBSET\b|DEFINE\b)[^),])*", self._text.bare, re.IGNORECASE)
         if left:
             said = " ".join(self._text.text[left.start() : left.end()].split())
             raise RefusedError(f"expected WITHIN INTERVAL 'n' UNIT or WITHIN n but got {said!r}", left.start())

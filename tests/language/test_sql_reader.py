@@ -181,3 +181,17 @@ def test_the_place_is_that_of_the_word() -> None:
         read(text, Tick)
     with pytest.raises(QueryError, match="expected a query as text"):
         read(3, Tick)  # type: ignore[arg-type]
+
+
+CUT_OUT = ("SUBSET s = (a)", "AFTER MATCH", "WITHIN INTERVAL '5'", "WITHIN INTERVAL", "WITHIN 5", "SUBSET s = (")
+
+
+@pytest.mark.parametrize("clause", CUT_OUT)
+@pytest.mark.parametrize("blanks", [0, 1, 9, 400, 9_000])
+@pytest.mark.parametrize("word", ["PATTERN", "PATTER"])
+def test_a_clause_said_over_and_over_with_many_blanks(clause: str, blanks: int, word: str) -> None:
+    """Its words are looked for in time that grows with the length: in more than its square this would not end."""
+    many = (clause + " " * blanks) * max(1, 9_000 // (len(clause) + blanks))
+    for text in (f"{many} {word} (A B)", f"{word} (A B) {many} oops", f"{word} (A B) {many}!"):
+        with pytest.raises(QueryError):
+            read(f"SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at {text} DEFINE B AS price > 1)", Tick)
