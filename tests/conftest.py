@@ -38,6 +38,9 @@ SLOW = (  # beginnings of names, below this folder
 )
 """What `make fast` leaves out: more than a second of CPU each, and seldom the first to fail."""
 
+SEEDS = ("seed", "number", "part")
+"""What a property is parametrized by that has many: a third of these, no fewer than two, runs by default, the rest are stress."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector. No deadlines."""
@@ -52,10 +55,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow: ``pytest -m "not slow"``."""
+    """Mark what is slow: ``pytest -m "not slow"``; and the seeds of a property that are for the long runs: ``-m stress``."""
     for item in items:
+        if is_further(item):
+            item.add_marker("stress")
         if item.nodeid.removeprefix("tests/").startswith(SLOW):
             item.add_marker("slow")
+
+
+def is_further(item: pytest.Item) -> bool:
+    """Return whether a test is a property with one seed of many, and not one of the first."""
+    for marker in item.iter_markers("parametrize"):
+        if marker.args[0] in SEEDS and (index := item.callspec.indices[marker.args[0]]) >= 2:  # type: ignore[attr-defined]
+            return bool(3 * index >= len(marker.args[1]))
+    return False
 
 
 @pytest.fixture(autouse=True, scope="module")

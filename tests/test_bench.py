@@ -240,6 +240,7 @@ def test_runs_of_closures_give_the_answer_of_a_sequence() -> None:
 # -- every benchmark runs ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ["compiled", pytest.param("interpreted", marks=pytest.mark.stress)])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_runs(name: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gc.freeze()  # benchmarks collect garbage before each part of a run: not that of the tests before them

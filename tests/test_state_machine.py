@@ -146,7 +146,7 @@ def case_of(engine: str) -> type:
     machine = type(f"Machine_{engine}", (Machine,), {"engine": engine})
     case = machine.TestCase
     case.settings = settings(
-        max_examples=300,
+        max_examples=100,
         stateful_step_count=25,
         deadline=None,
         derandomize=True,
