@@ -26,6 +26,7 @@ from afa.state.sound import short
 from punctuation import sealed
 from punctuation.door import Table
 from punctuation.promise import Punctuation
+from punctuation.timestamps import Timed
 from speculation.before_after import Around
 
 MAGIC, VERSION = b"AFAL", 1
@@ -198,8 +199,8 @@ class Chain(Twins):
                 parts = [part if isinstance(part, Punctuation) else assemble(part, like, core) for part in found.parts()]
                 come = brought(self.links[i + 1]._core, [assemble(found.rows.part(0, 0), like, core), *parts])
                 come = come._replace(parts=self.links[i + 1]._core.resolved(come.parts))
-                like = come.like
-                assert like is not None
+                assert come.like is not None
+                like = _timed(come.like, like)
         return found, like
 
     def _one_by_one(self, come: Come) -> Found:
@@ -215,7 +216,7 @@ class Chain(Twins):
             none = assemble(Found.of([], core.shown).rows, like, core)
             found = brought(other._core, [none]).like
             assert found is not None
-            like = found
+            like = _timed(found, like)
         return like
 
     # -- what is held ------------------------------------------------------------------------------------------------------------
@@ -280,6 +281,12 @@ class Chain(Twins):
 
     def __repr__(self) -> str:
         return f"Chain({', '.join(type(link).__name__ for link in self.links)})"
+
+
+def _timed(found: Table, like: Table) -> Table:
+    """Return a table whose times are of the type of another one's: a list without rows does not show it."""
+    times = like.times if isinstance(like, Timed) else None
+    return found if times is None or (isinstance(found, Timed) and found.times) else Timed(found, {}, times)
 
 
 def _check_fit(one: Core, other: Core) -> None:

@@ -110,7 +110,10 @@ def test_a_table_is_its_rows(kind: Kind, library: str, times: str) -> None:
 
 def seconds(time: Any) -> int:
     """A time of any library as seconds since 1970."""
-    return int(time) if isinstance(time, (int, np.integer)) else int(np.datetime64(time, "s").astype(np.int64))
+    if isinstance(time, (int, np.integer)):
+        return int(time)
+    zone = getattr(time, "tzinfo", None)
+    return int(np.datetime64(time, "s").astype(np.int64) if zone is None else time.timestamp())
 
 
 def test_a_copy_is_independent(kind: Kind) -> None:
