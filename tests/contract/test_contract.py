@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa import AfaError, ChangeError, Punctuation
+from afa import AfaError, ChangeError, LateEventError, Punctuation
 from tests.contract.operators import KINDS, ROWS, START, Kind, change, columns
+from tests.interrupts import at_line
 
 LIBRARIES = ("dict", "pandas", "polars", "arrow", "duckdb")
 TIMES = ("ints", "times")
@@ -183,3 +184,72 @@ def test_an_event_has_a_kind_as_any_other_field(kind: Kind) -> None:
     given["diff"] = [1] * len(ROWS)
     out = op.push_many(given)
     assert len(out["le"]) or net(op.push(Punctuation(START + 100)))
+
+
+# -- what comes late, and what is taken back -------------------------------------------------------------------------------------
+
+
+def test_what_is_late_is_refused_and_leaves_no_trace(kind: Kind) -> None:
+    """However it comes: below what was promised."""
+    op = kind.make()
+    op.push_many(all_changes(kind))
+    op.push(Punctuation(START + 3))
+    before = op.snapshot()
+    row = {name: column[1:2] for name, column in columns(kind, as_ints).items()}
+    for come in (
+        lambda: op.push(change(ROWS[0], 1, kind)),
+        lambda: op.push_many(all_changes(kind, slice(1))),
+        lambda: op.push_many(row),
+    ):
+        with pytest.raises(LateEventError):
+            come()
+        assert op.snapshot() == before
+
+
+@pytest.mark.parametrize("order", ["as they came", "backwards"])
+def test_nothing_is_in_force_once_all_is_taken_back(kind: Kind, order: str) -> None:
+    op, held = kind.make(), Counter[Any]()
+    taken = all_changes(kind)
+    for each in [*taken, *(each._replace(diff=-1) for each in (taken if order == "as they came" else taken[::-1]))]:
+        for out in op.push(each):
+            if not isinstance(out, Punctuation):
+                held[tuple(out.payload), out.le, out.re, out.key] += out.diff
+    assert not any(held.values())
+    assert not net(op.push(Punctuation(START + 100)))
+
+
+@pytest.mark.parametrize("library", ["dict", "pandas", "polars", "arrow"])
+def test_a_table_that_takes_back_all_that_it_brings_tells_nothing(kind: Kind, library: str) -> None:
+    op, given = kind.make(), columns(kind, as_ints)
+    twice = {name: [*column, *column] for name, column in given.items()} | {"diff": [1] * len(ROWS) + [-1] * len(ROWS)}
+    assert not listed(op.push_many(table(library, twice)))["diff"]
+    assert not net(op.push(Punctuation(START + 100)))
+
+
+def test_a_retraction_may_come_before_what_it_retracts(kind: Kind) -> None:
+    op = kind.make()
+    taken = all_changes(kind)
+    for each in taken:
+        assert not op.push(each._replace(diff=-1))
+    assert not net(op.push_many(taken))
+    assert not net(op.push(Punctuation(START + 100)))
+
+
+@pytest.mark.parametrize("come", ["a row", "a list", "a table"])
+def test_an_interrupted_call_is_done_whole_or_not_at_all(kind: Kind, come: str) -> None:
+    """At some of its lines: the snapshot is that before it, or that behind it."""
+    given = {name: column[2:] for name, column in columns(kind, as_ints).items()}
+    begun = kind.make()
+    begun.push_many(all_changes(kind, slice(2)))
+    works = {
+        "a row": lambda op: op.push(change(ROWS[2], 2, kind)),
+        "a list": lambda op: op.push_many(all_changes(kind, slice(2, None))),
+        "a table": lambda op: op.push_many(given),
+    }
+    work, before, whole = works[come], begun.snapshot(), copy.deepcopy(begun)
+    lines = at_line(lambda: work(whole), None).lines
+    for stop in range(1, lines, max(1, lines // 12)):
+        op = copy.deepcopy(begun)
+        ended = at_line(lambda op=op: work(op), stop)
+        assert op.snapshot() in (before, whole.snapshot()), f"line {stop} of {lines}"
+        assert ended.interrupted or op.snapshot() == whole.snapshot()
