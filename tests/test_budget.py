@@ -18,6 +18,7 @@ import pytest
 from afa import AfaError, Arc, Automaton, BudgetError, Instant, Keyed, Operator, Punctuation, backtest, find, insert, retract, sql
 from afa.compiled import inforce, memory
 from afa.engine import budget
+from afa.situations import Situation, TemporalPattern
 from tests.strategies import Choices, Seeded, automaton, lifetime, payload
 from tests.text import E, T, automaton_of
 
@@ -231,6 +232,31 @@ def test_a_bound_is_kept_by_copies_pickles_and_snapshots(engine: str) -> None:
     assert smaller.statistics.partial_matches == op.statistics.partial_matches
     with pytest.raises(BudgetError, match="at most 1 partial"):
         smaller.push(insert(V(1), 6))
+
+
+def test_bytes_that_were_said_are_restored_and_others_can_be_said() -> None:
+    query = sql("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at PATTERN (a b) WITHIN 100 DEFINE a AS v > 0, b AS v < 0)", event=Row)
+    pattern = TemporalPattern(event=Row, a=Situation("v > 0"), b=Situation("v < 0"), where="a before b", within=9)
+    keyed = {"key": "v", "window": 9}
+    ways: list[tuple[Any, Any]] = [
+        (lambda **said: Operator(doubling(), window=9, **said), lambda blob, **said: Operator.restore(doubling(), blob, **said)),
+        (lambda **said: Keyed(doubling(), **keyed, **said), lambda blob, **said: Keyed.restore(doubling(), blob, key="v", **said)),
+        (query.operator, query.restore),
+        (pattern.operator, lambda blob, **said: Operator.restore(pattern, blob, **said)),
+        (lambda **said: Keyed(pattern, key="v", **said), lambda blob, **said: Keyed.restore(pattern, blob, key="v", **said)),
+    ]
+    for made, restored in ways:
+
+        def bounds(op: Any) -> tuple[Any, Any]:
+            return op._core.budget.partial_matches, op._core.budget.max_bytes
+
+        op = made(partial_matches=7, max_bytes=8_000_000)
+        blob = op.snapshot()
+        assert bounds(restored(blob)) == (7, 8_000_000)
+        assert bounds(restored(blob, partial_matches=9, max_bytes=9_000_000)) == (9, 9_000_000)
+        assert bounds(restored(blob, max_bytes=None)) == (7, None)
+        assert bounds(restored(made().snapshot())) == (1_000_000, None)
+    assert bounds(pickle.loads(pickle.dumps(Operator(doubling(), max_bytes=8_000_000)))) == (1_000_000, 8_000_000)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
