@@ -11,14 +11,19 @@ import copy
 import json
 import pickle
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from afa import AfaError, Arc, Automaton, BudgetError, Instant, Keyed, Operator, Punctuation, backtest, find, insert, retract, sql
 from afa.compiled import inforce, memory
 from afa.engine import budget
+from afa.replay import amend, replay, sweep
 from afa.situations import Situation, TemporalPattern
+from afa.uncertain import Worlds, between
 from tests.strategies import Choices, Seeded, automaton, lifetime, payload
 from tests.text import E, T, automaton_of
 
@@ -291,6 +296,44 @@ def test_queries_frames_and_patterns_have_the_same_bounds() -> None:
     assert find(query, {"v": [1, -1], "at": [0, 1]}, time="at", window=None)["n"].tolist() == [2]
     with pytest.raises(BudgetError, match="at most 3 partial"):
         find(doubling(), {"v": [1] * 9, "le": list(range(9))}, window=1_000_000, partial_matches=3)
+
+
+def test_stored_history_has_the_same_bounds(tmp_path: Path) -> None:
+    rows = {"v": [1] * 9 + [-1], "le": list(range(10))}
+    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    options: dict[str, Any] = {"time": "le", "window": 1_000}
+    late = {"v": [1], "le": [4]}
+    ways: list[Any] = [
+        lambda **said: replay(doubling(), tmp_path, **options, **said),
+        lambda **said: sweep({"one": doubling()}, tmp_path, **options, **said),
+        lambda **said: amend(doubling(), tmp_path, late, applied=False, **options, **said),
+    ]
+    for way in ways:
+        way()
+        with pytest.raises(BudgetError, match="at most 30 partial matches"):
+            way(partial_matches=30)
+        with pytest.raises(AfaError, match="expected max_bytes of at least 1,000,000"):
+            way(max_bytes=5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_worlds_have_the_same_bounds_and_name_no_world(engine: Any) -> None:
+    def pushed(op: Worlds, le: int) -> None:
+        for t in range(le, le + 5):
+            op.push(insert(V(1), between(10 * t, 10 * t + 1)))
+
+    op = Worlds(doubling(), 20, window=10_000, engine=engine, partial_matches=20, max_bytes=50_000_000)
+    with pytest.raises(BudgetError, match=r"at most 20 partial matches of one key at one step .* at le=\d+: 31 in state"):
+        pushed(copy.deepcopy(op), 0)
+    with pytest.raises(BudgetError, match="at most 20 partial matches"):
+        pushed(op.resumed(op.snapshot()), 0)
+    budget = Worlds(doubling(), **op.options)._core.budget
+    assert budget is not None
+    assert (budget.partial_matches, budget.max_bytes) == (20, 50_000_000)
+    pushed(Worlds(doubling(), 20, window=10_000, engine=engine, partial_matches=31), 0)
+    of_key = Worlds(doubling(), 20, window=10_000, engine=engine, key="v", partial_matches=20)
+    with pytest.raises(BudgetError, match="of key 1: "):
+        pushed(of_key, 0)
 
 
 def main() -> None:
