@@ -11,13 +11,19 @@ import copy
 import json
 import pickle
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from afa import AfaError, Arc, Automaton, BudgetError, Instant, Keyed, Operator, Punctuation, backtest, find, insert, retract, sql
 from afa.compiled import inforce, memory
 from afa.engine import budget
+from afa.replay import amend, replay, sweep
+from afa.situations import Situation, TemporalPattern
+from afa.uncertain import Worlds, between
 from tests.strategies import Choices, Seeded, automaton, lifetime, payload
 from tests.text import E, T, automaton_of
 
@@ -233,6 +239,31 @@ def test_a_bound_is_kept_by_copies_pickles_and_snapshots(engine: str) -> None:
         smaller.push(insert(V(1), 6))
 
 
+def test_bytes_that_were_said_are_restored_and_others_can_be_said() -> None:
+    query = sql("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at PATTERN (a b) WITHIN 100 DEFINE a AS v > 0, b AS v < 0)", event=Row)
+    pattern = TemporalPattern(event=Row, a=Situation("v > 0"), b=Situation("v < 0"), where="a before b", within=9)
+    keyed = {"key": "v", "window": 9}
+    ways: list[tuple[Any, Any]] = [
+        (lambda **said: Operator(doubling(), window=9, **said), lambda blob, **said: Operator.restore(doubling(), blob, **said)),
+        (lambda **said: Keyed(doubling(), **keyed, **said), lambda blob, **said: Keyed.restore(doubling(), blob, key="v", **said)),
+        (query.operator, query.restore),
+        (pattern.operator, lambda blob, **said: Operator.restore(pattern, blob, **said)),
+        (lambda **said: Keyed(pattern, key="v", **said), lambda blob, **said: Keyed.restore(pattern, blob, key="v", **said)),
+    ]
+    for made, restored in ways:
+
+        def bounds(op: Any) -> tuple[Any, Any]:
+            return op._core.budget.partial_matches, op._core.budget.max_bytes
+
+        op = made(partial_matches=7, max_bytes=8_000_000)
+        blob = op.snapshot()
+        assert bounds(restored(blob)) == (7, 8_000_000)
+        assert bounds(restored(blob, partial_matches=9, max_bytes=9_000_000)) == (9, 9_000_000)
+        assert bounds(restored(blob, max_bytes=None)) == (7, None)
+        assert bounds(restored(made().snapshot())) == (1_000_000, None)
+    assert bounds(pickle.loads(pickle.dumps(Operator(doubling(), max_bytes=8_000_000)))) == (1_000_000, 8_000_000)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_keys_in_threads_share_a_budget(threads: int) -> None:
     op = Keyed(doubling(), key="v", window=10_000, threads=threads, partial_matches=None, max_bytes=30_000_000)
@@ -265,6 +296,44 @@ def test_queries_frames_and_patterns_have_the_same_bounds() -> None:
     assert find(query, {"v": [1, -1], "at": [0, 1]}, time="at", window=None)["n"].tolist() == [2]
     with pytest.raises(BudgetError, match="at most 3 partial"):
         find(doubling(), {"v": [1] * 9, "le": list(range(9))}, window=1_000_000, partial_matches=3)
+
+
+def test_stored_history_has_the_same_bounds(tmp_path: Path) -> None:
+    rows = {"v": [1] * 9 + [-1], "le": list(range(10))}
+    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    options: dict[str, Any] = {"time": "le", "window": 1_000}
+    late = {"v": [1], "le": [4]}
+    ways: list[Any] = [
+        lambda **said: replay(doubling(), tmp_path, **options, **said),
+        lambda **said: sweep({"one": doubling()}, tmp_path, **options, **said),
+        lambda **said: amend(doubling(), tmp_path, late, applied=False, **options, **said),
+    ]
+    for way in ways:
+        way()
+        with pytest.raises(BudgetError, match="at most 30 partial matches"):
+            way(partial_matches=30)
+        with pytest.raises(AfaError, match="expected max_bytes of at least 1,000,000"):
+            way(max_bytes=5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_worlds_have_the_same_bounds_and_name_no_world(engine: Any) -> None:
+    def pushed(op: Worlds, le: int) -> None:
+        for t in range(le, le + 5):
+            op.push(insert(V(1), between(10 * t, 10 * t + 1)))
+
+    op = Worlds(doubling(), 20, window=10_000, engine=engine, partial_matches=20, max_bytes=50_000_000)
+    with pytest.raises(BudgetError, match=r"at most 20 partial matches of one key at one step .* at le=\d+: 31 in state"):
+        pushed(copy.deepcopy(op), 0)
+    with pytest.raises(BudgetError, match="at most 20 partial matches"):
+        pushed(op.resumed(op.snapshot()), 0)
+    budget = Worlds(doubling(), **op.options)._core.budget
+    assert budget is not None
+    assert (budget.partial_matches, budget.max_bytes) == (20, 50_000_000)
+    pushed(Worlds(doubling(), 20, window=10_000, engine=engine, partial_matches=31), 0)
+    of_key = Worlds(doubling(), 20, window=10_000, engine=engine, key="v", partial_matches=20)
+    with pytest.raises(BudgetError, match="of key 1: "):
+        pushed(of_key, 0)
 
 
 def main() -> None:

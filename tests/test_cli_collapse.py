@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pyarrow.parquet
 
 from tests.cli import call, fails, write
@@ -70,3 +71,17 @@ def test_what_is_refused() -> None:
     assert "expected no --collapse beside --vary" in fails(
         "run", "p.py:make", table, "--window", "60", "--vary", "n=1,2", "--collapse", "size"
     )
+
+
+def test_bounds_of_what_is_held() -> None:
+    rows = logs()
+    write("q.sase", QUERY)
+    window = ("--window", "60")
+    for some in (("run", "p.py:tries", rows, *window), ("run", "q.sase", rows, "--type", "kind")):
+        call(*some, "--partial-matches", "0", "--max-bytes", "100000000")
+        assert "expected at most 1 partial matches of one key at one step" in fails(*some, "--partial-matches", "1")
+    assert "1 partial matches" in fails("run", "p.py:make", rows, *window, "--vary", "n=1,2", "--partial-matches", "1")
+    table = pa.table({"kind": ["try", "try", "login"], "size": [1, 2, 3], "le": [1, 2, 3]})
+    pyarrow.parquet.write_table(table, "logs.parquet")
+    assert "1 partial matches" in fails("replay", "p.py:tries", "logs.parquet", *window, "--partial-matches", "1")
+    assert "--max-bytes" in call("run", "p.py:tries", rows, "--max-bytes", "5", status=2).stderr

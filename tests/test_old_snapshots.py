@@ -116,6 +116,27 @@ def test_waits_of_earlier_versions_that_fired_once_go_on(engine: str) -> None:
         assert Operator.restore(automaton, later[0], engine=engine).snapshot() == op.snapshot()
 
 
+def test_a_time_out_behind_an_epsilon_arc_that_no_skip_has_passed_is_no_matter(engine: str) -> None:
+    arcs = [
+        Arc("a", "m", "kind == 0", "(e.seq,)"),
+        Arc.epsilon("m", "w"),
+        Arc.timeout("w", "c", "r.at"),
+        Arc("m", "n", "kind == 5"),
+    ]
+    for skipped in ("a", "n"):
+        automaton = Automaton(
+            start="a",
+            final={"c"},
+            register=Seen(),
+            event=E,
+            arcs=[*arcs, Arc.skip(skipped, "kind == 9"), Arc("n", "a", "kind == 7")],
+        )
+        op = Operator(automaton, window=100, engine=engine)
+        assert len(op.push_many([insert(E(0, 5), 20), insert(E(5, 5), 30), insert(E(0, 6), 40)])) == 2
+        again = Operator.restore(automaton, as_version(op.snapshot(), 8), engine=engine)
+        assert again.push(retract(E(0, 6), 40)) == op.push(retract(E(0, 6), 40)) != []
+
+
 def test_waits_that_came_behind_an_earlier_version_are_those_of_this_one(engine: str) -> None:
     """Of a snapshot and an incremental one behind it only the first is of an earlier version."""
     automaton = waiting()

@@ -54,7 +54,7 @@ def _of_timestamps(job: Job, pattern: TemporalPattern, kinds: Any) -> bool:
 def options_of(job: Job) -> dict[str, Any]:
     """Return the options of the operator that a job asks for."""
     key: Any = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
-    return {"key": key, **{name: getattr(job, name) for name in ("sequence", "late", "tick", "longest", "threads")}}
+    return {"key": key, **{name: getattr(job, name) for name in ("sequence", "late", "tick", "longest", "threads")}, **job.bounds}
 
 
 def no_situations(found: Any, pattern: str, why: str) -> Any:

@@ -15,6 +15,7 @@ from afa.cli.fault import Terminal, plain_exit
 from afa.cli.options import (
     ARCS,
     BATCH,
+    BYTES,
     CANCEL,
     COLLAPSE,
     COLUMNS,
@@ -35,6 +36,7 @@ from afa.cli.options import (
     ORDER,
     OUTPUT,
     PAGE,
+    PARTIAL,
     REASONS,
     REPORT,
     RESULT,
@@ -52,10 +54,12 @@ from afa.cli.options import (
     Pattern,
     Tick,
     duration,
+    none_if_zero,
     option,
     output_file,
     page_file,
 )
+from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
 
 app = typer.Typer(
     add_completion=False,
@@ -133,6 +137,8 @@ def run(
     arcs: Annotated[Path | None, option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
     threads: Annotated[int, option(ORDER, THREADS, metavar="N", min=1)] = 1,
+    partial_matches: Annotated[int, option(ORDER, PARTIAL, metavar="N", min=0)] = PARTIAL_MATCHES,
+    max_bytes: Annotated[int | None, option(ORDER, BYTES, metavar="N", min=LEAST_BYTES)] = None,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
 
@@ -180,6 +186,8 @@ def run(
                 vary=tuple(vary or ()),
                 threads=threads,
                 longest=longest,
+                partial_matches=none_if_zero(partial_matches),
+                max_bytes=max_bytes,
                 members=members,
                 collapse=collapse,
                 having=having,
@@ -214,6 +222,8 @@ def serve(
     arcs: Annotated[Path | None, option(ORDER, ARCS, metavar="FOLDER")] = None,
     longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
     threads: Annotated[int, option(ORDER, THREADS, metavar="N", min=1)] = 1,
+    partial_matches: Annotated[int, option(ORDER, PARTIAL, metavar="N", min=0)] = PARTIAL_MATCHES,
+    max_bytes: Annotated[int | None, option(ORDER, BYTES, metavar="N", min=LEAST_BYTES)] = None,
     speed: Annotated[str, option(PAGE, SPEED, metavar="SPEED")] = "1000",
     follow: Annotated[bool, option(PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
     browse: Annotated[bool, option(PAGE, "Open the page in the browser.", "--open")] = False,
@@ -252,6 +262,8 @@ def serve(
             arcs=None if arcs is None else str(arcs),
             threads=threads,
             longest=longest,
+            partial_matches=none_if_zero(partial_matches),
+            max_bytes=max_bytes,
         )
         serve_job(job, Serving(host, port, speed, sigma, follow, browse))
 
@@ -403,6 +415,8 @@ def replay(
     require: Annotated[bool, option(RESULT, "Stop where all rows would have to be read, and say why.", "--require")] = False,
     output: Annotated[Path | None, option(RESULT, MATCHES_OUT, metavar="FILE", callback=output_file)] = None,
     matches: Annotated[int, option(RESULT, "How many matches to print; -1: all.", metavar="N", min=-1)] = 20,
+    partial_matches: Annotated[int, option(ORDER, PARTIAL, metavar="N", min=0)] = PARTIAL_MATCHES,
+    max_bytes: Annotated[int | None, option(ORDER, BYTES, metavar="N", min=LEAST_BYTES)] = None,
     longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
     force: Annotated[bool, option(RESULT, FORCE, "--force")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no plan.", rich_help_panel=RESULT)] = False,
@@ -435,6 +449,8 @@ def replay(
             matches=matches,
             quiet=quiet,
             longest=longest,
+            partial_matches=none_if_zero(partial_matches),
+            max_bytes=max_bytes,
             force=force,
         )
         replay_job(job, Replaying(tuple(source), explain, require))

@@ -35,6 +35,8 @@ END = (
 ARCS = "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch."
 LONGEST = "Of matches that show the same at one timestamp tell the one that lasts longest only."
 THREADS = "Match in so many threads, each for a part of the keys; what comes out is the same."
+PARTIAL = "At most N partial matches of a key at one step; with a row that brings more it stops, and says why. 0: any number."
+BYTES = "At most N bytes of state and work. By default three quarters of what the machine has free."
 BATCH = "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072."
 VARY = (
     "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many matches "
@@ -106,6 +108,11 @@ class Late(str, enum.Enum):
 
 def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+
+
+def none_if_zero(number: int) -> int | None:
+    """Return a number as the library takes it, for which None is any number."""
+    return number or None
 
 
 def output_file(file: Path | None) -> Path | None:

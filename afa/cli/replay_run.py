@@ -60,6 +60,7 @@ def replay_job(job: Job, asked: Replaying) -> None:
             diff=job.diff,
             end=job.end,  # type: ignore[arg-type]
             longest=job.longest,
+            **job.bounds,
             require=asked.require,
             progress=bar.update,
         )

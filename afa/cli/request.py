@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from afa.cli.fault import CommandError, on_the_line
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.schema import Schema
 from punctuation.durations import ticks_of_duration
@@ -43,6 +44,8 @@ class Job(NamedTuple):
     arcs: str | None = None
     vary: tuple[str, ...] = ()
     threads: int = 1
+    partial_matches: int | None = PARTIAL_MATCHES
+    max_bytes: int | None = None
     longest: bool = False
     members: str | None = None
     collapse: str | None = None
@@ -84,6 +87,11 @@ class Job(NamedTuple):
                 raise CommandError(on_the_line(error)) from error
 
         return self._replace(tick=tick, window=ticks("--window", self.window), lateness=ticks("--lateness", self.lateness))
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The options of an operator that bound what it holds."""
+        return {"partial_matches": self.partial_matches, "max_bytes": self.max_bytes}
 
     @property
     def rows(self) -> int:

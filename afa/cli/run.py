@@ -51,7 +51,7 @@ def run(job: Job) -> None:
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
         names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
-        options: dict[str, Any] = {name: getattr(job, name) for name in names}
+        options: dict[str, Any] = {name: getattr(job, name) for name in names} | job.bounds
         if job.arcs is not None or job.reasons or job.report is not None:  # which speak of the query's own arcs
             options["postpone"] = False
         try:
@@ -137,6 +137,7 @@ def operator_of(automaton: Automaton, job: Job) -> Any:
         "members": job.members,
         "collapse": job.collapse,
         "having": job.having,
+        **job.bounds,
     }
     options = with_lineage(options, job)
     if not job.keys:

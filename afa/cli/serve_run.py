@@ -255,7 +255,7 @@ def _opened(job: Job, automaton: Any, source: Source) -> Opened:
         job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
         return Opened(automaton, automaton.event_schema, automaton.match_schema, operator_of(automaton, job), job)
     found, job = load_query(job, source, automaton)
-    options = {name: getattr(job, name) for name in ("late", "tick", "cancel", "threads", "longest")}
+    options = {name: getattr(job, name) for name in ("late", "tick", "cancel", "threads", "longest")} | job.bounds
     text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else text_of(found)
     events, operator = (
         Schema.of(found.tree.event, "event"),

@@ -194,13 +194,14 @@ def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Sc
         queries, jobs = zip(*(load_query(job, source, pattern) for pattern in patterns))
         if len(set(jobs)) > 1:
             raise CommandError(f"expected queries of one key, order and tick but got several from {job.pattern}")
-        return list(queries), Schema.of(queries[0].tree.event, "event"), jobs[0], Options(tick=jobs[0].tick, longest=job.longest)
+        options = Options(tick=jobs[0].tick, longest=job.longest, **job.bounds)
+        return list(queries), Schema.of(queries[0].tree.event, "event"), jobs[0], options
     events = patterns[0].event_schema
     if events is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     job = job.in_ticks(source.kinds(), events.cls)
     key: Any = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
-    return patterns, events, job, Options(key, job.window, job.sequence, job.tick, longest=job.longest)
+    return patterns, events, job, Options(key, job.window, job.sequence, job.tick, longest=job.longest, **job.bounds)
 
 
 def _of_situations(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Schema, Job, Options]:
@@ -208,7 +209,7 @@ def _of_situations(patterns: list[Any], source: Source, job: Job) -> tuple[list[
     jobs = [job_of(job, pattern, kinds) for pattern in patterns]
     if len({(each.keys, each.tick, pattern.event_schema.cls) for each, pattern in zip(jobs, patterns)}) > 1:
         raise CommandError(f"expected temporal patterns of the same readings, key and tick but got several from {job.pattern}")
-    options = {name: value for name, value in options_of(jobs[0]).items() if name in ("key", "sequence", "tick", "longest")}
+    options = {name: value for name, value in options_of(jobs[0]).items() if name not in ("late", "threads")}
     return patterns, patterns[0].event_schema, jobs[0], Options(**options)
 
 

@@ -88,7 +88,7 @@ class Budget:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Budget:
-        memo[id(self)] = other = Budget(self.partial_matches, self.max_bytes)
+        memo[id(self)] = other = type(self)(self.partial_matches, self.max_bytes)
         return other
 
 

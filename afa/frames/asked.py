@@ -131,6 +131,12 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
     if isinstance(pattern, Automaton):
         return _of(_of_automaton(pattern, options if by is None else options._replace(key=by)))
     if hasattr(type(pattern), "again"):  # an operator that makes another one like itself
+        for name, value in options._asdict().items():
+            if name not in ("key", "tick") and value != Options._field_defaults[name]:
+                raise AfaError(
+                    f"expected key= and tick= at most beside a {type(pattern).__name__}, which was made with all else, "
+                    f"but got {name}={value!r}"
+                )
         _check_key(by or options.key)
         return _of(lambda: pattern.again(by or options.key, options.tick))
     if not hasattr(pattern, "operator") or isinstance(pattern, Around):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from afa.engine.budget import SAVED
 from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
 from afa.language.all_rows import AllRows, Shown
@@ -215,13 +216,15 @@ class Query:
         late: Policy | None = None,
         arcs: Iterable[Arc] = (),
         threads: int = 1,
+        partial_matches: int | str | None = SAVED,
+        max_bytes: int | str | None = SAVED,
     ) -> Keyed | Operator | After | LookBack:
         """Make the operator of this query that ``snapshot`` saved, with the stages around it.
 
         Parameters
         ----------
         blob : bytes
-        engine, late, arcs
+        engine, late, arcs, partial_matches, max_bytes
             As of `Operator.restore`.
         threads : int
             As of `Keyed`.
@@ -234,6 +237,7 @@ class Query:
             It asks for threads, and the query has no key.
         """
         options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "tick": self.tree.tick}
+        options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
         threads = self._threads(threads)
 
         def alone(part: bytes) -> Keyed | Operator:

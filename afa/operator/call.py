@@ -212,6 +212,8 @@ class Core(Member):
         found = [*([] if self.told is None else self.told.options), *([["longest", True]] if self.longest else [])]
         if self.budget is not None and self.budget.partial_matches != PARTIAL_MATCHES:
             found.append(["partial_matches", self.budget.partial_matches])
+        if self.budget is not None and self.budget.max_bytes is not None:
+            found.append(["max_bytes", self.budget.max_bytes])
         return sorted([*found, *kept_options(self)])
 
     def in_form(self, item: Any, le: str = "le") -> Any:

@@ -163,7 +163,7 @@ class Keyed(Matching):
         tick: str | None = None,
         threads: int = 1,
         partial_matches: int | str | None = SAVED,
-        max_bytes: int | None = None,
+        max_bytes: int | str | None = SAVED,
     ) -> Keyed:
         """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
@@ -177,7 +177,8 @@ class Keyed(Matching):
         if makes_operators(automaton):
             given = {"repeated": repeated, "on_gap": on_gap, "tick": tick}
             said = {name: value for name, value in given.items() if value is not None}
-            found: Keyed = automaton.restore(blob, key=key, arcs=arcs, late=late, engine=engine, **said)
+            bounds = {"partial_matches": partial_matches, "max_bytes": max_bytes, "threads": threads}
+            found: Keyed = automaton.restore(blob, key=key, arcs=arcs, late=late, engine=engine, **bounds, **said)
             return found
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
         core = snapshot.load(

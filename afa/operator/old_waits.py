@@ -31,12 +31,11 @@ def check_waits(engine: Engine, automaton: Automaton, table: ArcTable, goes_on: 
     if not (table.timeouts and table.skips):
         return
     transitions = Transitions(automaton, table, Faults() if goes_on else None)
-    made = {event.arc.dst for events in table.epsilon.values() for event in events}
     for key in [key for part in old for key in part.keys]:
         before: set[PMatch] = set()
         for y in engine.steps(key, BEGINNING, FOREVER - 1):
-            again = [p for p in y.partial if (p in before and p.state in table.skips) or p.state in made] if y.events else []
-            for p in again:
+            passed = [p for p in y.partial if p in before and p.state in table.skips] if y.events else []
+            for p in [reached for each in passed for reached in transitions.closure(each, y.le)]:
                 for arc, begin, end in table.timeouts.get(p.state, ()):
                     if begin <= y.le < end and transitions.instant(arc, p.register, y.le) <= y.le:
                         raise SnapshotError(

@@ -422,7 +422,7 @@ class Operator(Matching):
         (`BudgetError`), which tells what doubles. None: any number. A restored operator keeps it.
     max_bytes : int, optional
         At most so many bytes of state and of the work of a call, or the call is refused likewise. None: three quarters of what the
-        machine, its cgroup or the limit of the process has free when the state grows beyond 256 MB.
+        machine, its cgroup or the limit of the process has free when the state grows beyond 256 MB. A restored operator keeps it.
 
     Examples
     --------
@@ -540,7 +540,7 @@ class Operator(Matching):
         on_gap: OnGap | None = None,
         tick: str | None = None,
         partial_matches: int | str | None = SAVED,
-        max_bytes: int | None = None,
+        max_bytes: int | str | None = SAVED,
     ) -> Operator:
         """Make the operator that `snapshot` saved.
 
@@ -555,10 +555,8 @@ class Operator(Matching):
             None: the policy that was saved. A callable is not saved, and must be given again.
         tick : str, optional
             What one int of LE counts, where the snapshot does not say it: it was made without ``tick=``.
-        partial_matches : int, None or "saved"
+        partial_matches, max_bytes : int, None or "saved"
             As of `Operator`; ``"saved"``: as it was. What is held already stays.
-        max_bytes : int, optional
-            As of `Operator`.
 
         Raises
         ------
@@ -570,12 +568,13 @@ class Operator(Matching):
         if makes_operators(automaton):
             given = {"repeated": repeated, "on_gap": on_gap, "tick": tick}
             said = {name: value for name, value in given.items() if value is not None}
-            found: Operator = automaton.restore(blob, arcs=arcs, late=late, engine=engine, **said)
+            bounds = {"partial_matches": partial_matches, "max_bytes": max_bytes}
+            found: Operator = automaton.restore(blob, arcs=arcs, late=late, engine=engine, **bounds, **said)
             return found
-        bounds = partial_matches, max_bytes
+        budget = partial_matches, max_bytes
         return cls._of(
             snapshot.load(
-                automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap, tick=tick, bounds=bounds
+                automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap, tick=tick, bounds=budget
             )
         )
 

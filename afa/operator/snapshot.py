@@ -11,9 +11,9 @@ Format, version 9
                   then [the field that names events, [[id, until..]..]] (`afa.operator.named_events`);
                   then of further options that are on [[name, value]..], by name: ["collapse", "price"], ["having",
                   ["sum(b.price) > 1", the budget]], ["longest", true],
-                  ["members", "id"], ["partial_matches", null or how many], ["tell", "lineage"], ["lineage", [floor, from where on
-                  matches have their lineage, the longest lifetime, after how many changes it is looked again how far back the
-                  floor must be]]
+                  ["max_bytes", how many], ["members", "id"], ["partial_matches", null or how many], ["tell", "lineage"],
+                  ["lineage", [floor, from where on matches have their lineage, the longest lifetime, after how many changes it is
+                  looked again how far back the floor must be]]
     numbers       null; or of gapless numbers [field, "break" or "join", repeated policy or null, [gaps, missing, repeated]]
     bits          null: payloads are kept; or of each arc the number of its bit in a triggering set, null: none (`afa.rewrite`)
     marks         [events', arcs', final, now, stale punctuations, the largest promise with a condition]
@@ -38,7 +38,7 @@ import numpy as np
 from afa.arclog import log_state
 from afa.change import Change
 from afa.conditions.condition import Condition
-from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
+from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES, SAVED, Budget
 from afa.engines import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
@@ -74,11 +74,14 @@ FURTHER: dict[str, Callable[[Any], bool]] = {
     "collapse": lambda value: isinstance(value, str) and value != "",
     "lineage": lambda value: isinstance(value, list) and len(value) == 4,
     "longest": lambda value: value is True,
+    "max_bytes": lambda value: type(value) is int and value >= LEAST_BYTES,
     "members": lambda value: isinstance(value, str),
     "partial_matches": lambda value: value is None or (type(value) is int and value > 0),
     "tell": lambda value: value == "lineage",
 }
 """What each further option may say."""
+BOUNDS = {"partial_matches": PARTIAL_MATCHES, "max_bytes": None}
+"""Those that make the `Budget`, and what they say where a snapshot says nothing."""
 MARKS = 6
 """How many numbers of a `Progress` stand among the marks."""
 DEPTH = 32
@@ -190,12 +193,12 @@ def load(
     on_gap: OnGap | None = None,
     tick: str | None = None,
     threads: int = 1,
-    bounds: tuple[Any, int | None] = (SAVED, None),
+    bounds: tuple[Any, Any] = (SAVED, SAVED),
 ) -> Core:
     """Make an operator's core from a snapshot and the incremental ones that follow it.
 
     ``table`` returns the arcs in force for what is final, if these are kept elsewhere; ``tick`` is that of a snapshot without one;
-    ``bounds``: as of `Operator` the most partial matches, SAVED as it was, and the most bytes, for what comes from now on.
+    ``bounds``: as of `Operator` the most partial matches and bytes, SAVED as it was, for what comes from now on.
 
     Raises
     ------
@@ -235,8 +238,8 @@ def load(
         core.call_worked()
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
         check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
-        saved = _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None).get("partial_matches", PARTIAL_MATCHES)
-        core.bound(Budget(saved if bounds[0] == SAVED else bounds[0], bounds[1]))
+        saved = BOUNDS | _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None)
+        core.bound(Budget(*(saved[name] if given == SAVED else given for name, given in zip(BOUNDS, bounds))))
     except (SnapshotError, MemoryError):
         raise
     except Exception as error:  # a user's function may raise anything on a payload that none has sent
@@ -441,7 +444,7 @@ def _further(further: Any) -> dict[str, Any]:
 def _asked(further: Any) -> dict[str, Any]:
     """Return further options as a core takes them; what else they hold stands in `_marks`."""
     found = _further(further)
-    return {name: True if name == "lineage" else value for name, value in found.items() if name != "partial_matches"}
+    return {name: True if name == "lineage" else value for name, value in found.items() if name not in BOUNDS}
 
 
 def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:

@@ -24,7 +24,10 @@ class Twins:
 
     def __reduce__(self) -> Any:
         what = self._called or type(self).__name__
-        raise AfaError(f"expected an Operator or a Keyed to be pickled but got {what}: use snapshot() and restore()")
+        again = "restore" if hasattr(self, "restore") else "resumed"
+        raise AfaError(
+            f"expected an Operator or a Keyed to be pickled but got {what}: use snapshot() and {again}(), as of all others"
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return twin(self, memo)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa.change import Change
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.frames.asked import Options
 from afa.frames.decoded import Frame, listed
 from afa.frames.found import Columns, written
@@ -43,6 +44,8 @@ def amend(
     arcs: Iterable[Change] = (),
     engine: EngineName = "auto",
     longest: bool = False,
+    partial_matches: int | None = PARTIAL_MATCHES,
+    max_bytes: int | None = None,
 ) -> pa.Table:
     """Find what changes that came too late make of the matches of stored history: the minimal difference.
 
@@ -57,7 +60,7 @@ def amend(
         Rows that are inserted or, with -1 in the column ``diff``, retracted, in the columns of the source; what `afa.spark.match`
         writes, of which the rows of ``kind = late`` are taken; or changes of events and of arcs: ``afa.insert(arc, le, re)`` for an
         arc that was in force for a while.
-    key, time, window, until, sequence, tick, end, engine, longest
+    key, time, window, until, sequence, tick, end, engine, longest, partial_matches, max_bytes
         As of `afa.find`.
     applied : bool
         Whether the source is as it is after the changes of rows: it has the inserted ones, and no retracted one. False: it is as
@@ -101,7 +104,7 @@ def amend(
     >>> found.to_pylist()
     [{'le': 22, 're': 30, 'diff': -1}]
     """
-    options = Options(key, window, sequence, tick, engine, longest)
+    options = Options(key, window, sequence, tick, engine, longest, partial_matches=partial_matches, max_bytes=max_bytes)
     asking = question(pattern, source, options, (time, until, None, end), arcs)
     come = changed(changes, asking)
     asking = asking._replace(plan=waiting(asking.plan, come.arcs))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa.change import Change
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.frames.asked import Options
 from afa.frames.found import joined, written
@@ -64,6 +65,8 @@ def replay(
     members: str | bool | None = None,
     collapse: str | bool | None = None,
     having: str | tuple[str, int] | None = None,
+    partial_matches: int | None = PARTIAL_MATCHES,
+    max_bytes: int | None = None,
     require: bool = False,
     progress: Progress | None = None,
 ) -> Replayed:
@@ -79,7 +82,7 @@ def replay(
     pattern : Automaton, Query, words of `afa.language`
     source : str, Path, list of these, or pyarrow.dataset.Dataset
         A Parquet file, a folder of them, what else pyarrow reads. Sorted by time, or nearly, it is read least.
-    key, time, window, until, diff, sequence, tick, end, engine, longest, members, collapse, having
+    key, time, window, until, diff, sequence, tick, end, engine, longest, members, collapse, having, partial_matches, max_bytes
         As of `afa.find`.
     arcs : iterable of Change
         Arcs with lifetimes, as ``afa.insert(arc, le, re)`` makes them, which serve beside the automaton's own, or retract some.
@@ -123,7 +126,7 @@ def replay(
     >>> print(found.plan)
     a match may lie in 1 of 11 row groups, by their statistics; 2 of 1,002 rows replayed
     """
-    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having)
+    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having, partial_matches, max_bytes)
     asking = question(pattern, source, options, (time, until, diff, end), arcs)
     found, plan = located(asking, require, progress)
     tables = matches_in(asking, found, plan, progress)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa.change import Change
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.frames.asked import Options
 from afa.frames.found import joined, written
@@ -56,6 +57,8 @@ def sweep(
     arcs: Iterable[Change] = (),
     engine: EngineName = "auto",
     longest: bool = False,
+    partial_matches: int | None = PARTIAL_MATCHES,
+    max_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Swept:
     """Find the matches of several patterns in stored history: what if the limit had been 45?
@@ -64,7 +67,7 @@ def sweep(
     ----------
     patterns : dict of str to pattern
         Automata, or queries, of one event, one register and one start state: those of a function, called with several constants.
-    source, key, time, window, until, diff, sequence, tick, end, arcs, engine, longest, progress
+    source, key, time, window, until, diff, sequence, tick, end, arcs, engine, longest, partial_matches, max_bytes, progress
         As of `replay`.
 
     Returns
@@ -99,7 +102,8 @@ def sweep(
     """
     if not isinstance(patterns, Mapping) or not patterns:
         raise AfaError(f"expected patterns by name, {{name: pattern}}, but got {patterns!r}")
-    options, stored = Options(key, window, sequence, tick, engine, longest), Stored(source)
+    options = Options(key, window, sequence, tick, engine, longest, partial_matches=partial_matches, max_bytes=max_bytes)
+    stored = Stored(source)
     said, given = (time, until, diff, end), tuple(arcs)
     askings = {name: question(pattern, stored, options, said, given) for name, pattern in patterns.items()}
     first = next(iter(askings.values()))

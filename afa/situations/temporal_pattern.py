@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from afa.engine.budget import SAVED
 from afa.errors import QueryError
 from afa.html_tables import pairs, titled
 from afa.language.changes import QueryChanges
@@ -266,6 +267,8 @@ class TemporalPattern:
         late: Policy | None = None,
         arcs: Iterable[Arc] = (),
         threads: int = 1,
+        partial_matches: int | str | None = SAVED,
+        max_bytes: int | str | None = SAVED,
     ) -> Situated:
         """Make the operator of this pattern that ``snapshot`` saved.
 
@@ -274,7 +277,7 @@ class TemporalPattern:
         blob : bytes
         key, sequence, tick
             As the operator was made with them.
-        engine, late, arcs
+        engine, late, arcs, partial_matches, max_bytes
             As of `Operator.restore`.
         threads : int
             As of `operator`.
@@ -285,6 +288,7 @@ class TemporalPattern:
             The blob is no snapshot of an operator of this pattern, or is damaged.
         """
         options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "threads": threads}
+        options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
         return restored(self, blob, key or self.key, sequence, tick, options)
 
     def changes_to(self, other: TemporalPattern) -> QueryChanges:

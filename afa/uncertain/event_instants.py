@@ -6,8 +6,8 @@ weights 0, .5, 0, .5       low 6, high 8     p .5 0 .5             an instant of
 
 from __future__ import annotations
 
-import functools
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -27,39 +27,82 @@ def check_width(when: Any, error: type[AfaError]) -> None:
         )
 
 
+class IntervalKind:
+    """What the intervals of one distribution and length have in common. Frozen; O(n).
+
+    Parameters
+    ----------
+    shape : Shape
+    n : int
+        The number of instants.
+    """
+
+    __slots__ = ("__weakref__", "above", "below", "n", "p", "padded", "possible", "shape", "skipped")
+
+    def __init__(self, shape: Shape, n: int) -> None:
+        self.shape, self.n = shape, n
+        p = shape.probabilities(n)
+        there = np.flatnonzero(p > 0)
+        self.skipped, last = int(there[0]), int(there[-1])
+        """How many instants of no weight it begins with."""
+        p = p[self.skipped : last + 1]
+        self.below = np.concatenate([[0.0], np.cumsum(p)])  # INVARIANT: added up one by one, so that no weight adds exactly nothing
+        self.above = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])
+        self.below[-1] = self.above[0] = 1.0
+        self.padded = np.concatenate([[0.0], p, [0.0]])
+        self.p = self.padded[1:-1]
+        self.possible = None if len(there) == len(p) else there - self.skipped
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> IntervalKind:
+        return self
+
+
+_KINDS: WeakValueDictionary[tuple[Shape, int], IntervalKind] = WeakValueDictionary()
+"""The kinds that some event has: 29 bytes for each instant, which go with the last event."""
+
+
+def interval_kind(shape: Shape, n: int) -> IntervalKind:
+    """Return the kind of a distribution and length: the same one, as long as some event has it."""
+    found = _KINDS.get((shape, n))
+    if found is None:
+        found = _KINDS[shape, n] = IntervalKind(shape, n)
+    return found
+
+
 class Instants:
     """The possible instants of an event.
 
     Parameters
     ----------
-    low, high : int
-        The first and the last possible instant.
-    p : array, shape (high - low + 1,)
+    lower : int
+        The lower end of its interval.
+    kind : IntervalKind
     """
 
-    __slots__ = ("_padded", "above", "below", "high", "low", "p", "possible")
+    __slots__ = ("above", "below", "high", "kind", "low", "p", "possible")
 
-    def __init__(self, low: int, high: int, padded: Any, below: Any, above: Any, possible: Any) -> None:
-        self.low, self.high, self.p = low, high, padded[1:-1]
-        self._padded, self.below, self.above = padded, below, above
+    def __init__(self, lower: int, kind: IntervalKind) -> None:
+        self.kind, self.p = kind, kind.p
+        self.low = lower + kind.skipped
+        self.high = self.low + len(kind.p) - 1
+        """The first and the last possible instant."""
+        self.below, self.above = kind.below, kind.above
         """P(x < low + k) and P(x >= low + k), for k from 0 to the number of instants."""
-        self.possible = possible
+        self.possible = kind.possible
         """The possible instants, less ``low``, where some between the ends are not; else None."""
 
     @classmethod
     def of(cls, lower: int, upper: int, shape: Shape) -> Instants:
         """Return the instants of an interval. Those of one shape and length share their arrays."""
-        skipped, padded, below, above, possible = _parts(shape, upper - lower + 1)
-        low = lower + skipped
-        return cls(low, low + len(padded) - 3, padded, below, above, possible)
+        return cls(lower, interval_kind(shape, upper - lower + 1))
 
     def moved(self, by: int) -> Instants:
         """Return the same instants, later."""
-        return Instants(self.low + by, self.high + by, self._padded, self.below, self.above, self.possible)
+        return Instants(self.low - self.kind.skipped + by, self.kind)
 
     def at(self, t: Any) -> Any:
         """Return the probability of each time of an array."""
-        return self._padded[np.clip(t - (self.low - 1), 0, len(self.p) + 1)]
+        return self.kind.padded[np.clip(t - (self.low - 1), 0, len(self.p) + 1)]
 
     def at_most(self, t: Any) -> Any:
         """Return the probability of an instant at or before each time of an array: 1.0 from ``high`` on."""
@@ -88,16 +131,3 @@ class Instants:
         if self.possible is None or t < self.low:
             return t
         return self.low + int(self.possible[np.searchsorted(self.possible, t - self.low, side="right") - 1])
-
-
-@functools.lru_cache(maxsize=256)
-def _parts(shape: Shape, n: int) -> tuple[int, Any, Any, Any, Any]:
-    p = shape.probabilities(n)
-    there = np.flatnonzero(p > 0)
-    skipped, last = int(there[0]), int(there[-1])
-    p = np.ascontiguousarray(p[skipped : last + 1])
-    below = np.concatenate([[0.0], np.cumsum(p)])  # INVARIANT: added up one by one, so that no weight adds exactly nothing
-    above = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])
-    below[-1] = above[0] = 1.0
-    padded = np.concatenate([[0.0], p, [0.0]])
-    return skipped, padded, below, above, None if len(there) == len(p) else there - skipped

@@ -7,17 +7,18 @@ Events of one kind differ in where they lie only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.errors import ChangeError
 from afa.uncertain.distributions import Shape
-from afa.uncertain.event_instants import Instants
+from afa.uncertain.event_instants import Instants, IntervalKind, interval_kind
 
 LANES, BLOCK = 8, 128
 IN_ALL = 20_000_000
-"""The most instants of all kinds together: about a gigabyte."""
+"""The most instants of all kinds of what is held: about a gigabyte."""
 LONGEST = 512
 """Signatures with an event of more instants are looked at one by one: tables would be too wide."""
 
@@ -34,48 +35,56 @@ class Events(NamedTuple):
         return Events(self.low[places], self.high[places], self.kind[places])
 
 
-class Kinds:
-    """The kinds of intervals that an operator has met. It only grows, to IN_ALL, and says the same of a kind always."""
+def check_room(held: int, n: int) -> None:
+    """Refuse a kind of ``n`` instants beside others with so many instants in all."""
+    if held + n > IN_ALL:
+        raise ChangeError(
+            f"expected intervals of different lengths with {IN_ALL:,} instants in all, each of which has its probability, "
+            f"but got one more, of {n:,}; a coarser tick= makes them fewer, and Worlds take intervals of any length"
+        )
 
-    def __init__(self) -> None:
-        self.instants: list[Instants] = []
+
+class Kinds:
+    """The kinds of the intervals of some events, as columns. Frozen.
+
+    Parameters
+    ----------
+    kinds : iterable of IntervalKind
+    """
+
+    def __init__(self, kinds: Iterable[IntervalKind] = ()) -> None:
+        self.instants = [Instants(0, kind) for kind in kinds]
         """Of each kind, from 0 on."""
-        self.shapes: list[tuple[Shape, int]] = []
-        """Of each kind the distribution, and how many instants it is over."""
-        self._numbers: dict[tuple[Shape, int], int] = {}
-        self.lengths = np.zeros(0, np.int64)
+        self.numbers = {(each.kind.shape, each.kind.n): number for number, each in enumerate(self.instants)}
+        self.lengths = np.array([len(each.p) for each in self.instants], np.int64)
         """How many instants each kind has."""
-        self.skips = np.zeros(0, np.int64)
+        self.skips = np.array([each.low for each in self.instants], np.int64)
         """How many instants of no weight each begins with."""
-        self.special = np.zeros(0, np.bool_)
+        self.special = np.array([len(each.p) > LONGEST or each.possible is not None for each in self.instants], np.bool_)
         """Which kinds need to be looked at one by one: long ones, and ones with instants of no weight."""
         self._tables: dict[Any, Any] = {}
 
-    def number(self, shape: Shape, n: int) -> int:
-        """Return the number of a kind."""
-        found = self._numbers.get((shape, n))
-        if found is None:
-            if int(self.lengths.sum()) + n > IN_ALL:
-                raise ChangeError(
-                    f"expected intervals of different lengths with {IN_ALL:,} instants in all, each of which has its probability, "
-                    f"but got one more, of {n:,}; a coarser tick= makes them fewer, and Worlds take intervals of any length"
-                )
-            instants = Instants.of(0, n - 1, shape)
-            found = len(self.instants)
-            self.instants.append(instants)
-            self.shapes.append((shape, n))
-            self.special = np.append(self.special, len(instants.p) > LONGEST or instants.possible is not None)
-            self.lengths = np.append(self.lengths, len(instants.p))
-            self.skips = np.append(self.skips, instants.low)
-            self._tables.clear()
-            self._numbers[shape, n] = found  # INVARIANT: last, as an interrupt may come before: what is then there twice is unused
-        return found
+    def changed(self, kept: Iterable[int], wanted: Iterable[tuple[Shape, int]]) -> Kinds:
+        """Return kinds with those of some numbers, then more ones.
+
+        Raises
+        ------
+        ChangeError
+            They have more instants than IN_ALL.
+        """
+        kinds = {(each.shape, each.n): each for each in (self.instants[number].kind for number in kept)}
+        held = sum(n for _, n in kinds)
+        for shape, n in wanted:
+            if (shape, n) not in kinds:
+                check_room(held, n)
+                kinds[shape, n], held = interval_kind(shape, n), held + n
+        return Kinds(kinds.values())
 
     @property
     def ranks(self) -> Any:
         """Of each kind its rank among distributions, so that events of one range have an order."""
         if "ranks" not in self._tables:
-            names = [(shape.name, shape.parameters) for shape, _ in self.shapes]
+            names = [(each.kind.shape.name, each.kind.shape.parameters) for each in self.instants]
             order = {name: rank for rank, name in enumerate(sorted(set(names)))}
             self._tables["ranks"] = np.array([order[name] for name in names], np.int64)
         return self._tables["ranks"]

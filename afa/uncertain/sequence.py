@@ -17,8 +17,8 @@ from afa.operator.twins import Twins
 from afa.schema import as_ticks
 from afa.uncertain import sequence_snapshot, sequence_tables
 from afa.uncertain.collapsed_closures import place_of, subsets
-from afa.uncertain.event_instants import Instants, check_width
-from afa.uncertain.instant_tables import Kinds
+from afa.uncertain.event_instants import Instants, IntervalKind, check_width
+from afa.uncertain.instant_tables import check_room
 from afa.uncertain.interval import Between, interval_of
 from afa.uncertain.sequence_batches import Row, SequenceBatches, table_length
 from afa.uncertain.sequence_columns import SequenceColumns
@@ -165,14 +165,15 @@ class Sequence(Twins, Member):
         self.columns = sequence_tables.columns_of(lower, upper, shape)
         self._journal = Journal()
         self._late = Late(late)
-        self._events, self._kinds = SequenceEvents(self._journal), Kinds()
+        self._events = SequenceEvents(self._journal)
         self._lines: dict[Hashable, Line] = {}
         self._standing: dict[Hashable, tuple[Hashable, int, Standing]] = {}  # by identity: key, component, as it is in its line
+        self._kinds: dict[IntervalKind, int] = {}  # how many of them are of each kind
         self._touched: dict[Hashable, None] = {}  # the identities that a call has changed
         self._promised = self._settled = BEGINNING  # said; and up to where all that is final has been forgotten
         self._changes = self._ignored = self._pruned = self._outputs = self._retractions = self._numbered = 0
         self._said_long = False
-        self._batches, self._keys = SequenceBatches(self.pattern, self.columns, self._kinds), RowKeys()
+        self._batches, self._keys = SequenceBatches(self.pattern, self.columns), RowKeys()
         self._state: SequenceColumns | None = None  # what is held, in the place of the above, while tables come
         self._calls = Calls(self)
 
@@ -240,7 +241,7 @@ class Sequence(Twins, Member):
         if self._keys.many:
             self._keep_keys(state)
         coming = self._batches.coming(table, self._keys, state, self._promised)
-        found = None if coming is None else state.taken(self.pattern, self._kinds, coming.blocks, self._settled)
+        found = None if coming is None else coming.state.taken(self.pattern, coming.blocks, self._settled)
         if coming is None or found is None:
             return None
         self._state, gone, come, pruned = found
@@ -266,7 +267,7 @@ class Sequence(Twins, Member):
         self._keys = RowKeys()
         matches = [item for line in self._lines.values() for found in line.matches.values() for item in found.items()]
         state = self._batches.loaded(self._keys, rows, matches)
-        for each in (known, self._standing, self._lines):
+        for each in (known, self._standing, self._kinds, self._lines):
             for key in list(each):
                 self._journal.drop(each, key)
         self._state = state
@@ -362,33 +363,45 @@ class Sequence(Twins, Member):
         entry, was = self._events.settled(identity), self._standing.get(identity)
         if was is not None:
             key, number, standing = was
-            if entry is not None and self._places(entry, identity) == standing.place[:-1] and (key, number) == entry[:2]:
+            if entry is not None and self._places(entry, identity)[0] == standing.place[:-1] and (key, number) == entry[:2]:
                 return  # other copies of the same event
             self._lines[key].remove(number, standing)
             moved.setdefault(key, []).append((number, standing))
-            self._journal.drop(self._standing, identity)
+            self._take_out(identity)
         if entry is not None:
             moved.setdefault(entry.key, []).append((entry.component, self._put(identity, entry)))
 
     def _put(self, identity: Hashable, entry: Entry) -> Standing:
         """Put an event into its line."""
         self._numbered += 1
-        place = (*self._places(entry, identity), self._numbered)
-        kind = self._kinds.number(entry.shape, entry.upper - entry.lower + 1)
-        standing = Standing(place, identity, entry.payload, Instants.of(entry.lower, entry.upper, entry.shape), kind)
+        places, instants = self._places(entry, identity)
+        copies = self._kinds.get(instants.kind, 0)
+        if not copies:
+            check_room(sum(each.n for each in self._kinds), instants.kind.n)
+        self._journal.put(self._kinds, instants.kind, copies + 1)
+        standing = Standing((*places, self._numbered), identity, entry.payload, instants)
         self._line(entry.key).add(entry.component, standing)
         self._journal.put(self._standing, identity, (entry.key, entry.component, standing))
         return standing
 
+    def _take_out(self, identity: Hashable) -> None:
+        """Forget an event that is in no line any more."""
+        kind = self._standing[identity][2].instants.kind
+        self._journal.drop(self._standing, identity)
+        if self._kinds[kind] == 1:
+            self._journal.drop(self._kinds, kind)
+        else:
+            self._journal.put(self._kinds, kind, self._kinds[kind] - 1)
+
     @staticmethod
-    def _places(entry: Entry, identity: Hashable) -> tuple[Any, ...]:
+    def _places(entry: Entry, identity: Hashable) -> tuple[tuple[Any, ...], Instants]:
         instants = Instants.of(entry.lower, entry.upper, entry.shape)
-        return instants.low, instants.high, entry.shape.name, entry.shape.parameters, repr(identity)
+        return (instants.low, instants.high, entry.shape.name, entry.shape.parameters, repr(identity)), instants
 
     def _line(self, key: Hashable) -> Line:
         line = self._lines.get(key)
         if line is None:
-            line = Line(self.pattern, self._kinds, self._journal)
+            line = Line(self.pattern, self._journal)
             self._journal.put(self._lines, key, line)
         return line
 
@@ -429,7 +442,7 @@ class Sequence(Twins, Member):
         for key, line in list(self._lines.items()):
             for event in line.forget(t):
                 self._events.forget(event.identity)
-                self._journal.drop(self._standing, event.identity)
+                self._take_out(event.identity)
             if line.empty:
                 self._journal.drop(self._lines, key)
 

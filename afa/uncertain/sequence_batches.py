@@ -16,7 +16,7 @@ from afa.rewrite.vectors import vector_of
 from afa.schema import Field
 from afa.state.plain import Unfit, field_columns, ints, keys_in
 from afa.state.states import Column
-from afa.uncertain.distributions import UNIFORM, Shape
+from afa.uncertain.distributions import UNIFORM
 from afa.uncertain.event_instants import MOST
 from afa.uncertain.instant_tables import Kinds
 from afa.uncertain.sequence_columns import Block, SequenceColumns, Told
@@ -32,8 +32,9 @@ LARGEST = 1 << 60
 
 
 class Coming(NamedTuple):
-    """The events of a table: by component; how many fit none; the interval of one that is longer than the window."""
+    """The events of a table by component, and the state with their kinds; how many fit none; an interval longer than the window."""
 
+    state: SequenceColumns
     blocks: Sequence[Block]
     ignored: int
     long: tuple[int, int] | None
@@ -53,11 +54,10 @@ class SequenceBatches:
     ----------
     pattern : SequencePattern
     columns : Columns
-    kinds : Kinds
     """
 
-    def __init__(self, pattern: SequencePattern, columns: Columns, kinds: Kinds) -> None:
-        self._pattern, self._columns, self._kinds = pattern, columns, kinds
+    def __init__(self, pattern: SequencePattern, columns: Columns) -> None:
+        self._pattern, self._columns = pattern, columns
         known = {field.name: field for field in pattern.schema.fields}
         names = [*known]
         self.fit = False
@@ -106,23 +106,23 @@ class SequenceBatches:
             key = keys.numbers(found)[indices]
         elif not len(keys):
             keys.number(None)
-        kind = self._kind(length)
+        state, kind = self._with_kinds(state, length)
         rows = [np.flatnonzero(mask) for mask in fitting]
         values = [(column, field) for field, column in zip(fields, columns.values())]
         if not self._new([_array(*values[self._identity], each) for each in rows], state):
             return None
         blocks, serial = [], state.serial
-        low = lower + self._kinds.skips[kind]
+        low = lower + state.kinds.skips[kind]
         for each in rows:
             k = kind[each]
             own = [_array(column, field, each) for column, field in values]
             numbers = np.arange(serial, serial + len(each))
-            high = low[each] + self._kinds.lengths[k] - 1
+            high = low[each] + state.kinds.lengths[k] - 1
             blocks.append(Block(key[each], low[each], high, k, lower[each], numbers, own))
             serial += len(each)
         long = np.flatnonzero((length > pattern.window) & np.logical_or.reduce(fitting))
         said = (int(lower[long[0]]), int(upper[long[0]])) if len(long) else None
-        return Coming(blocks, n - sum(map(len, rows)), said)
+        return Coming(state, blocks, n - sum(map(len, rows)), said)
 
     def _fitting(self, columns: dict[str, Column], n: int) -> list[Any] | None:
         """Return for each component which rows fit it; None: some row fits two."""
@@ -139,20 +139,20 @@ class SequenceBatches:
             once = once | mask
         return found
 
-    def _kind(self, length: Any) -> Any:
-        """Return the kinds of intervals by their lengths."""
+    def _with_kinds(self, state: SequenceColumns, length: Any) -> tuple[SequenceColumns, Any]:
+        """Return the state with the kinds of intervals of some lengths, and their numbers."""
         shape = self._columns.shape
         if shape != UNIFORM and shape.name == "weights" and not np.isin(length, (1, len(shape.parameters))).all():
             raise Unfit
         if length.max() > MOST:
             raise Unfit
         if length[0] == length[-1] and (length == length[0]).all():
-            return np.full(len(length), self._number(shape, int(length[0])))
-        lengths, places = np.unique(length, return_inverse=True)
-        return np.array([self._number(shape, int(each)) for each in lengths], np.int64)[places]
-
-    def _number(self, shape: Shape, n: int) -> int:
-        return self._kinds.number(shape if n > 1 else UNIFORM, n)
+            lengths, places = length[:1], np.zeros(len(length), np.int64)
+        else:
+            lengths, places = np.unique(length, return_inverse=True)
+        wanted = [(shape if n > 1 else UNIFORM, n) for n in lengths.tolist()]
+        state = state.with_kinds(wanted)
+        return state, np.array([state.kinds.numbers[each] for each in wanted], np.int64)[places]
 
     def _new(self, identities: Sequence[Any], state: SequenceColumns) -> bool:
         """Return whether no identity comes twice, or is known."""
@@ -194,8 +194,8 @@ class SequenceBatches:
             fields = zip(*(each.tolist() for each in block.fields))
             rest = zip(block.key.tolist(), block.kind.tolist(), block.lower.tolist(), block.serial.tolist())
             for values, (key, kind, lower, serial) in zip(fields, rest):
-                payload, (shape, n) = take(make(*values)), self._kinds.shapes[kind]
-                entry = Entry(keys.names[key], number, payload, lower, lower + n - 1, shape)
+                payload, of = take(make(*values)), state.kinds.instants[kind].kind
+                entry = Entry(keys.names[key], number, payload, lower, lower + of.n - 1, of.shape)
                 yield serial, Row(self._pattern.identity_of(payload), entry)
 
     @staticmethod
@@ -209,33 +209,30 @@ class SequenceBatches:
         """Return the state that holds rows, and matches by identities."""
         pattern, fields = self._pattern, self._pattern.schema.fields
         blocks, serials, serial = [], dict[Hashable, int](), 0
+        known = [(row.entry.shape, row.entry.upper - row.entry.lower + 1) for row in rows]
+        kinds = Kinds().changed([], dict.fromkeys(known))
         for number in range(len(pattern.components)):
             of = [row for row in rows if row.entry.component == number]
             entries = [row.entry for row in of]
-            kind = np.array([self._number(each.shape, each.upper - each.lower + 1) for each in entries], np.int64)
+            kind = np.array([kinds.numbers[each.shape, each.upper - each.lower + 1] for each in entries], np.int64)
             lower = np.array([each.lower for each in entries], np.int64)
-            low = lower + self._kinds.skips[kind]
+            low = lower + kinds.skips[kind]
             everyone = np.arange(len(of))
             columns = [
                 _array(Column.of([each.payload[i] for each in entries], field), field, everyone) for i, field in enumerate(fields)
             ]
             key = np.array([keys.number(each.key) for each in entries], np.int64)
-            high = low + self._kinds.lengths[kind] - 1
+            high = low + kinds.lengths[kind] - 1
             made = Block(key, low, high, kind, lower, everyone + serial, columns)
             serials.update(zip([row.identity for row in of], range(serial, serial + len(of))))
             serial += len(of)
-            blocks.append(made.with_more(made.at(everyone[:0]), self._kinds.ranks) if len(of) else made)
+            blocks.append(made.with_more(made.at(everyone[:0]), kinds.ranks) if len(of) else made)
         if not matches:
-            return SequenceColumns(blocks, Told.empty(len(blocks)), serial)
+            return SequenceColumns(blocks, Told.empty(len(blocks)), serial, kinds)
         names = np.array([[serials[each] for each in name] for name, _ in matches], np.int64).T
         confidence, *times = zip(*(found for _, found in matches))
         told = Told(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
-        return SequenceColumns(blocks, told, serial)
-
-    @property
-    def empty(self) -> SequenceColumns:
-        """What holds nothing."""
-        return self.loaded(RowKeys(), [], [])
+        return SequenceColumns(blocks, told, serial, kinds)
 
 
 def table_length(table: Table) -> int:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.uncertain.distributions import Shape
 from afa.uncertain.instant_tables import Events, Kinds
 from afa.uncertain.plain_signatures import PlainSearch
 from afa.uncertain.sequence_pattern import SequencePattern
@@ -100,28 +101,47 @@ class SequenceColumns(NamedTuple):
     told : Told
     serial : int
         The next serial number.
+    kinds : Kinds
+        Those of the events, by number; others that events have had until a new one comes.
     """
 
     blocks: Sequence[Block]
     told: Told
     serial: int
+    kinds: Kinds
 
     @property
     def held(self) -> int:
         """How many events are held."""
         return sum(len(block.key) for block in self.blocks)
 
+    def with_kinds(self, wanted: Sequence[tuple[Shape, int]]) -> SequenceColumns:
+        """Return the same with some more kinds, if one is new: without those that no event has any more.
+
+        Raises
+        ------
+        ChangeError
+            They have too many instants.
+        """
+        if all(each in self.kinds.numbers for each in wanted):
+            return self
+        used = np.unique(np.concatenate([block.kind for block in self.blocks]))
+        number = np.zeros(len(self.kinds.instants), np.int64)
+        number[used] = np.arange(len(used))
+        blocks = [block._replace(kind=number[block.kind]) for block in self.blocks]
+        return self._replace(blocks=blocks, kinds=self.kinds.changed(used.tolist(), wanted))
+
     def taken(
-        self, pattern: SequencePattern, kinds: Kinds, come: Sequence[Block], promised: int
+        self, pattern: SequencePattern, come: Sequence[Block], promised: int
     ) -> tuple[SequenceColumns, Told, Told, int] | None:
-        """Take new events.
+        """Take new events, of kinds that are there.
 
         Returns
         -------
         (SequenceColumns, Told, Told, int) or None
             What is held now, what goes and what comes, and how many lists were ended early. None: times lie too far apart.
         """
-        ranks = kinds.ranks
+        ranks = self.kinds.ranks
         blocks = [block.with_more(more, ranks) if len(more.key) else block for block, more in zip(self.blocks, come)]
         axis = _Axis.of(blocks, pattern.window)
         if axis is None:
@@ -139,7 +159,7 @@ class SequenceColumns(NamedTuple):
         if not len(places):
             return held, Told.empty(len(blocks)), Told.empty(len(blocks)), 0
         events = [Events(axis.moved(each.key, each.low), axis.moved(each.key, each.high), each.kind) for each in blocks]
-        search = PlainSearch(kinds, events, pattern.window, pattern.next, pattern.threshold)
+        search = PlainSearch(self.kinds, events, pattern.window, pattern.next, pattern.threshold)
         found = search.matches(places)
         back = axis.offsets[anchors.key[found.places[0]]]
         serials = np.stack([block.serial[at] for block, at in zip(blocks, found.places)])

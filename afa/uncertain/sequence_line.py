@@ -17,6 +17,7 @@ from sortedcontainers import SortedDict
 
 from afa.journal import Journal
 from afa.uncertain.collapsed_closures import CollapsedSearch
+from afa.uncertain.event_instants import IntervalKind
 from afa.uncertain.instant_tables import Events, Kinds
 from afa.uncertain.plain_signatures import PlainSearch
 from afa.uncertain.sequence_pattern import CLOSURE, ONE, SequencePattern
@@ -40,15 +41,13 @@ class Line:
     Parameters
     ----------
     pattern : SequencePattern
-    kinds : Kinds
-        The kinds of intervals that the operator has met.
     journal : Journal
     """
 
-    __slots__ = ("_journal", "_kinds", "_pattern", "components", "matches", "spread")
+    __slots__ = ("_journal", "_pattern", "components", "matches", "spread")
 
-    def __init__(self, pattern: SequencePattern, kinds: Kinds, journal: Journal) -> None:
-        self._pattern, self._kinds, self._journal = pattern, kinds, journal
+    def __init__(self, pattern: SequencePattern, journal: Journal) -> None:
+        self._pattern, self._journal = pattern, journal
         self.components: list[SortedDict[Any, Standing]] = [SortedDict() for _ in pattern.components]
         self.spread = [0] * len(pattern.components)
         """At least the length of the longest interval of each component."""
@@ -113,9 +112,10 @@ class Line:
             return [], 0
         low, high = min(each.instants.low for each in anchors), max(each.instants.high for each in anchors)
         near = [list(self.between(number, low, high + self._pattern.window - 1)) for number in range(len(self.components))]
-        search = PlainSearch(
-            self._kinds, [self._columns(of) for of in near], self._pattern.window, self._pattern.next, self._pattern.threshold
-        )
+        kinds = {each.instants.kind: 0 for of in near for each in of}
+        kinds.update(zip(kinds, itertools.count()))
+        columns = [_columns(of, kinds) for of in near]
+        search = PlainSearch(Kinds(kinds), columns, self._pattern.window, self._pattern.next, self._pattern.threshold)
         wanted = {anchor.place: number for number, anchor in enumerate(anchors)}
         told = search.matches(np.array([at for at, each in enumerate(near[0]) if each.place in wanted], np.int64))
         found: list[dict[Name, Found]] = [{} for _ in anchors]
@@ -124,10 +124,6 @@ class Line:
         for anchor, name, each in zip(told.places[0].tolist(), zip(*identities), itertools.starmap(Found, numbers)):
             found[wanted[near[0][anchor].place]][name] = each
         return found, search.pruned
-
-    def _columns(self, events: Sequence[Standing]) -> Events:
-        ends = np.array([each.place[:2] for each in events], np.int64).reshape(len(events), 2)
-        return Events(ends[:, 0].copy(), ends[:, 1].copy(), np.array([each.kind for each in events], np.int64))
 
     def _put(self, anchor: Standing, new: dict[Name, Found]) -> list[Revised]:
         """Write the matches of an anchor. Returns what goes and comes."""
@@ -176,6 +172,11 @@ class Line:
         for number, event in over:
             self.remove(number, event)
         return [event for _, event in over]
+
+
+def _columns(events: Sequence[Standing], kinds: dict[IntervalKind, int]) -> Events:
+    ends = np.array([each.place[:2] for each in events], np.int64).reshape(len(events), 2)
+    return Events(ends[:, 0].copy(), ends[:, 1].copy(), np.array([kinds[each.instants.kind] for each in events], np.int64))
 
 
 def name_of(pattern: SequencePattern, signature: Signature) -> Name:

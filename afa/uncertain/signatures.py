@@ -36,8 +36,6 @@ class Standing(NamedTuple):
     identity: Any
     payload: Any
     instants: Instants
-    kind: int = -1
-    """The number of its interval's kind."""
 
 
 class Found(NamedTuple):

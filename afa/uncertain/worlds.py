@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from afa.change import Change, put_in_order
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.language.query import Query
 from afa.model.arc import TIMEOUT, Arc
@@ -32,7 +33,7 @@ from afa.uncertain.known_events import KnownEvents
 from afa.uncertain.relevance import LeftOut
 from afa.uncertain.told_tables import match_class, table_of_matches
 from afa.uncertain.uncertain_rows import Reading
-from afa.uncertain.worlds_options import check_times, check_worlds, fields_named, of_query
+from afa.uncertain.worlds_options import WorldsBudget, check_times, check_worlds, fields_named, of_query
 from punctuation import sealed
 from punctuation.door import is_row, table_of
 from punctuation.durations import Duration
@@ -103,6 +104,8 @@ class Worlds(Twins):
     seed : int
     window, engine, sequence, late, tick, threads
         As of `Keyed`. ``late`` decides about an event whose lower end lies below a promise.
+    partial_matches, max_bytes
+        As of `Keyed`: the most partial matches of a key in one world, and bytes of all worlds together.
 
     Raises
     ------
@@ -158,6 +161,8 @@ class Worlds(Twins):
         late: Policy = "raise",
         tick: str | None = None,
         threads: int = 1,
+        partial_matches: int | None = PARTIAL_MATCHES,
+        max_bytes: int | None = None,
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "automaton")}
         self.query = automaton if isinstance(automaton, Query) else None
@@ -192,6 +197,7 @@ class Worlds(Twins):
         key, worlds, identity = said["key"], said["worlds"], said["identity"]
         assert given.event_schema is not None
         self._keyed, self._core = keyed, keyed._core
+        self._core.bound(WorldsBudget(said["partial_matches"], said["max_bytes"]))
         names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
         self._key = None if key is None else Keys(given, key, self._core.tick)
         event = given.event_schema._replace(tick=self._core.tick)

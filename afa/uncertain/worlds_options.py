@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from afa.errors import AfaError
+from afa.engine.budget import Budget
+from afa.errors import AfaError, BudgetError
 from afa.language.query import Query
+from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
@@ -15,6 +17,15 @@ from afa.uncertain.distributions import shape_of
 
 FEWEST = 20
 """The fewest worlds: with less a confidence says next to nothing."""
+
+
+class WorldsBudget(Budget):
+    """The budget of `Worlds`: each key of the operator begins with the number of a world, which no error names."""
+
+    def crowded(self, arcs: Iterable[Arc], key: Any, le: int, count: int, states: Mapping[str, int]) -> BudgetError:
+        """Return the error of a step with too many partial matches, as `Budget.crowded`."""
+        _, *names = key
+        return super().crowded(arcs, None if not names else names[0] if len(names) == 1 else tuple(names), le, count, states)
 
 
 def of_query(query: Query, said: Mapping[str, Any]) -> tuple[Automaton, dict[str, Any]]:

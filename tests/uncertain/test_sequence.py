@@ -17,7 +17,7 @@ import pytest
 
 from afa import AfaError, ChangeError, LateEventError, Punctuation, SnapshotError, insert, retract
 from afa.operator import snapshot
-from afa.uncertain import Sequence, between, sequence_snapshot, triangular, weights
+from afa.uncertain import Sequence, between, event_instants, sequence_snapshot, triangular, weights
 from afa.uncertain.chain_confidence import Link, confidence
 from afa.uncertain.distributions import UNIFORM
 from afa.uncertain.event_instants import Instants
@@ -594,6 +594,32 @@ def test_an_interval_has_a_limit() -> None:
     with pytest.raises(ChangeError, match="with 20,000,000 instants in all"):
         op.push_many(many)
     assert op.snapshot() == before
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_lengths_that_no_event_has_any_more_do_not_count(monkeypatch: pytest.MonkeyPatch, table: bool) -> None:
+    monkeypatch.setattr("afa.uncertain.instant_tables.IN_ALL", 2_000)
+    op = Sequence(["a", "b"], of="kind", event=Named, window=4_000, identity="n")
+
+    def push(*events: tuple[int, int, int]) -> None:
+        given = [("b", *each) for each in events]
+        columns = dict(zip(("kind", "n", "lower", "upper"), map(list, zip(*given))))
+        op.push_many(columns if table else [insert(Named(kind, n), between(low, high)) for kind, n, low, high in given])
+
+    push((0, 0, 1_000))
+    held = len(event_instants._KINDS)
+    with pytest.raises(ChangeError, match="expected one interval of the identity 0 but got"):
+        push((1, 0, 400), (2, 0, 401), (0, 0, 7))
+    with pytest.raises(ChangeError, match="expected intervals of different lengths with 2,000 instants in all"):
+        push((1, 0, 400), (2, 0, 401), (3, 0, 402))
+    gc.collect()
+    assert len(event_instants._KINDS) <= held
+    push((1, 0, 990))
+    for n in range(2, 12):
+        op.push(Punctuation(10_000 * n))
+        push((n, 10_000 * n, 10_000 * n + 1_000 + n))
+    op.push(retract(Named("b", 11), between(110_000, 111_011)))
+    push((12, 110_000, 111_900))
 
 
 def test_what_is_no_event_is_refused_in_words() -> None:

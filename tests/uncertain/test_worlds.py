@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import random
 import warnings
 from collections.abc import Callable
@@ -511,3 +512,8 @@ def test_an_interval_longer_than_the_window_is_said_once(caplog: pytest.LogCaptu
         op.push(insert(E("A", i), between(3, 7)))
     (record,) = caplog.records
     assert "within [3, 7], which is longer than the window of 4 ticks" in record.getMessage()
+
+
+def test_what_is_said_of_a_pickle_is_there() -> None:
+    with pytest.raises(AfaError, match=r"but got Worlds: use snapshot\(\) and resumed\(\), as of all others"):
+        pickle.dumps(Worlds(sequence("next"), worlds=20, window=9))
