@@ -19,6 +19,7 @@ from afa.frames.row_groups import whole
 from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
+from afa.model.option_values import tick_of, yes_or_no
 from afa.operator.operator import EngineName
 
 Labels = Mapping[str, Sequence[Any]]
@@ -112,12 +113,15 @@ def backtest(
     >>> found.matches["variant"].tolist(), found.matches["le"].tolist()
     ([8.2, 9.0], [11, 12])
     """
+    yes_or_no(withdrawn=withdrawn)
+    if batch is not None and (type(batch) is not int or batch < 1):
+        raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
     if not isinstance(patterns, Mapping) or not patterns:
         raise AfaError(f"expected patterns by their names, {{name: automaton or query}}, but got {patterns!r}")
     opened = whole(frame) if is_path(frame) else Frame(frame)
     labels = {"variant": list(patterns)}
     reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
-    options = Options(key, window, sequence, tick, engine, longest, None, collapse, having, partial_matches, max_bytes)
+    options = Options(key, window, sequence, tick_of(tick), engine, longest, None, collapse, having, partial_matches, max_bytes)
     count = batch if withdrawn else False
     return swept(labels, list(patterns.values()), opened, reading, options, count, workers)
 
@@ -132,8 +136,6 @@ def swept(
     workers: int | None = None,
 ) -> Backtest:
     """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`. ``batch``: False: nothing is counted."""
-    if batch is not None and batch is not False and (batch is True or not isinstance(batch, int) or batch < 1):
-        raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
     names = [_name(labels, place) for place in range(len(patterns))]
     plans = [_of(name, lambda pattern=pattern: reading.asked(pattern, frame, options)) for name, pattern in zip(names, patterns)]  # type: ignore[misc]
     _check_alike(labels, plans, names)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from afa.errors import AfaError
+from afa.model.option_values import threads_of
 
 T = TypeVar("T")
 
@@ -32,9 +32,7 @@ def in_threads(jobs: Sequence[Callable[[bool], T]], workers: int | None) -> list
     AfaError
         ``workers`` is no number of threads. Also what a job raises.
     """
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise AfaError(f"expected a number of threads, at least 1, but got workers={workers!r}")
-    workers = min(cores() if workers is None else workers, len(jobs))
+    workers = min(cores() if workers is None else threads_of(workers, "workers"), len(jobs))
     if workers < 2:
         return [job(False) for job in jobs]
     over = threading.Event()

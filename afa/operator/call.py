@@ -31,6 +31,7 @@ from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
 from afa.model.keys import Keys
+from afa.model.option_values import threads_of, tick_of, yes_or_no
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.arc_input import ArcInput
@@ -51,7 +52,7 @@ from afa.operator.weak_method import Weak
 from afa.rewrite.reduction import check_options
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
-from punctuation.durations import Duration, ticks_of_duration, unit_of
+from punctuation.durations import Duration, ticks_of_duration
 from punctuation.late import Late, Policy
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
@@ -92,24 +93,19 @@ class Core(Member):
         if not isinstance(automaton, Automaton):
             hint = "; its method operator(..) makes one" if callable(getattr(automaton, "operator", None)) else ""
             raise AfaError(f"expected an Automaton but got {automaton!r}{hint}")
-        yes_or_no = {"lineage": lineage, "longest": longest, "retractions": retractions, "keep_payloads": keep_payloads}
-        for name, value in yes_or_no.items():
-            if type(value) is not bool:
-                raise AfaError(f"expected {name}=True or False but got {name}={value!r}")
-        tick = None if tick is None else unit_of(tick, AfaError, "tick=")
+        yes_or_no(lineage=lineage, longest=longest, retractions=retractions, keep_payloads=keep_payloads)
+        yes_or_no(arc_punctuation=arc_punctuation)
+        tick, self.threads = tick_of(tick), threads_of(threads)
         automaton = automaton.bound(tick)
         if not keep_payloads:
             check_options(automaton, retractions, arc_punctuation)
         self.window = None if window is None else ticks_of_duration(window, tick, "window")
         if self.window is not None and self.window < 1:
             raise AfaError(f"expected a window of at least one tick but got window={window!r}")
-        if type(threads) is not int or threads < 1:
-            raise AfaError(f"expected a number of threads, at least 1, but got threads={threads!r}")
         members, collapse = (None if said is False else said for said in (members, collapse))
         lineage = lineage or asks(automaton, members, tell, collapse, having)  # of all paths, or of none
         if lineage:
             check_kept(keep_payloads, gapless)
-        self.threads = threads
         self.longest = longest
         self.gapless = gapless
         self.automaton = automaton

@@ -14,6 +14,7 @@ from typing import Any
 
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
+from afa.model.option_values import yes_or_no
 from afa.replay.awaited import asked, obstacle, said, without_witness
 from afa.replay.gated_operator import Gated
 from afa.replay.holding_back import GateStatistics, HoldsBack
@@ -125,8 +126,7 @@ class Gate(HoldsBack):
     ) -> None:
         if not isinstance(automaton, Automaton) and not isinstance(getattr(automaton, "automaton", None), Automaton):
             raise AfaError(f"expected an Automaton, or a query, but got {automaton!r}")
-        if type(require) is not bool:
-            raise AfaError(f"expected require=True or False but got require={require!r}")
+        yes_or_no(require=require)
         self._begin(window, require, tick)
         self._automaton = automaton if isinstance(automaton, Automaton) else None
         self._share = share or guessed

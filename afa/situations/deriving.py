@@ -100,7 +100,9 @@ class Deriving(Stage):
         )  # the values of a reading of which nothing is aggregated
         known = {field.name: field for field in event.fields}
         self._types = {name: field.type for name, field in known.items()}
-        if order is not None and (order not in known or known[order].type not in (int, float, str) or known[order].optional):
+        if order is not None and (
+            not isinstance(order, str) or order not in known or known[order].type not in (int, float, str) or known[order].optional
+        ):
             raise AfaError(f"expected a field of int, float or str in {event.describe()} but got sequence={order!r}")
         self._lines: dict[Hashable, Readings] = {}
         self._due: SortedDict[int, dict[Hashable, None]] = (

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from afa.errors import AfaError
+from afa.model.option_values import threads_of, tick_of
 from afa.operator.keyed import Keyed
 from afa.operator.maker import Spanned
 from afa.operator.operator import Operator
@@ -13,7 +14,6 @@ from afa.schema import Schema
 from afa.situations.deriving import Deriving
 from afa.situations.judged import Judged
 from afa.situations.key_standing import Kind
-from afa.situations.reading_slices import threads_of
 from afa.situations.situated import Situated
 from afa.situations.situation import Definition
 from afa.situations.situation_aggregates import Aggregate
@@ -22,7 +22,7 @@ from afa.situations.told_forms import Telling, instants
 
 def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
     """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
-    tick, order = options.pop("tick", None) or pattern.tick, options.pop("sequence", None)
+    tick, order = tick_of(options.pop("tick", None)) or pattern.tick, options.pop("sequence", None)
     window = options.pop("window", None)
     if window is not None and window != pattern.window:
         raise AfaError(f"expected the pattern's own window={pattern.window!r} (within) but got window={window!r}")
@@ -45,7 +45,7 @@ def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
 
 def restored(pattern: Any, blob: bytes, key: Any, sequence: str | None, tick: str | None, options: dict[str, Any]) -> Situated:
     """Make the operator that `Situated.snapshot` saved; see `TemporalPattern.restore`."""
-    tick = tick or pattern.tick
+    tick = tick_of(tick) or pattern.tick
     pattern = pattern.bound(tick)
     threads = threads_of(options.pop("threads", 1) if key is None else options.get("threads", 1))
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.crew import Crew
-from afa.errors import AfaError
 
 LEAST = 1 << 16
 """How many readings a slice has at least."""
@@ -57,16 +56,3 @@ def _side_by_side(works: Sequence[Callable[[], Any]]) -> list[Any]:
         if job.error is not None:
             raise job.error
     return [job.found for job in jobs]
-
-
-def threads_of(given: Any) -> int:
-    """Return a number of threads, checked.
-
-    Raises
-    ------
-    AfaError
-        It is none.
-    """
-    if type(given) is not int or given < 1:
-        raise AfaError(f"expected a number of threads, at least 1, but got threads={given!r}")
-    return given

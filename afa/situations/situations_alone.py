@@ -13,6 +13,7 @@ from afa.errors import AfaError, QueryError
 from afa.language.payload_classes import made as payload_class
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.option_values import tick_of
 from afa.operator.keyed import Keyed
 from afa.operator.operator import EngineName, Operator
 from afa.schema import Schema
@@ -86,6 +87,7 @@ class Derive(Situated):
         tick: str | None = None,
         **definitions: Any,
     ) -> None:
+        tick = tick_of(tick)
         stage, automaton = _parts(event, returns, sequence, tick, definitions)
         options: dict[str, Any] = {"engine": engine, "late": late, "tick": tick}
         super().__init__(stage, Operator(automaton, **options) if key is None else Keyed(automaton, key=key, **options))

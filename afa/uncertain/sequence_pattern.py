@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from afa.conditions.condition import Condition
 from afa.errors import AfaError, AutomatonError, ChangeError, did_you_mean
+from afa.model.option_values import names_of, yes_or_no
 from afa.schema import Schema, any_payload
 from afa.uncertain.sequence_where import constraints_of
 from punctuation.durations import has_unit, ticks_of_duration
@@ -71,8 +72,9 @@ class SequencePattern:
         kleene = [name.endswith("+") for name in names]
         self.constraints = constraints_of(where, bare, kleene, self.schema, tick)
         self.of = of
-        if of is not None:
-            self._fields("of", of)
+        if not isinstance(of, (str, type(None))):
+            raise AfaError(f"expected the name of a field but got of={of!r}")
+        self._fields("of", of)
         self.components = tuple(
             Component(name, self._kind(number, plus), value if of is not None else None, self._condition(of, name, value, tick))
             for number, (name, plus, value) in enumerate(zip(bare, kleene, given))
@@ -85,7 +87,8 @@ class SequencePattern:
             [each for each in self.constraints if not each.chain and each.earlier is not None and each.later == n]
             for n in range(len(bare))
         ]
-        self.collapsed = bool(collapsed)
+        yes_or_no(collapsed=collapsed)
+        self.collapsed = collapsed
         """Whether the subsets of a closure are told as one match."""
         told = (*bare, "subsets", *TOLD) if collapsed else (*bare, *TOLD)
         self.match: Any = NamedTuple("Match", [(name, Any) for name in told])  # type: ignore[misc]
@@ -102,9 +105,7 @@ class SequencePattern:
 
     def _fields(self, what: str, given: Any) -> tuple[str, ...]:
         """Return fields of the event by their names."""
-        if given is None:
-            return ()
-        names = (given,) if isinstance(given, str) else tuple(given)
+        names = names_of(given, what)
         known = [field.name for field in self.schema.fields]
         for name in names:
             if name not in known:

@@ -65,6 +65,8 @@ def constraints_of(
     ExpressionError
         It is no expression of the allow-list, names no component, or reads more than two events.
     """
+    if not isinstance(where, Sequence):
+        raise ExpressionError(f"expected constraints as text but got where={where!r}")
     texts = [where] if isinstance(where, str) else list(where)
     found = []
     for text in texts:

@@ -16,6 +16,7 @@ from afa.language.query import Query
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
+from afa.model.option_values import names_of
 from afa.operator import snapshot as saving
 from afa.operator.keyed import Keyed
 from afa.operator.named_swap import named_swap
@@ -178,7 +179,9 @@ class Worlds(Twins):
         self._bounded = bounded(automaton, tick)
         if self._waits and window is None:
             raise AfaError("expected window= for an automaton with time-outs, as it alone says by when they have fired")
-        names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+        if not isinstance(time, str):
+            raise AfaError(f"expected the name of a column but got time={time!r}")
+        names = names_of(key, "key")
         self._take_operator(
             Keyed(
                 self._bounded.automaton,
@@ -198,7 +201,7 @@ class Worlds(Twins):
         assert given.event_schema is not None
         self._keyed, self._core = keyed, keyed._core
         self._core.bound(WorldsBudget(said["partial_matches"], said["max_bytes"]))
-        names = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+        names = names_of(key, "key")
         self._key = None if key is None else Keys(given, key, self._core.tick)
         event = given.event_schema._replace(tick=self._core.tick)
         of = fields_named(identity, "identity", [*(field.name for field in event.fields), *names]) if identity is not None else None

@@ -10,12 +10,13 @@ from afa.errors import AfaError, BudgetError
 from afa.language.query import Query
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.option_values import names_of
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.uncertain.clock import Clock
 from afa.uncertain.distributions import shape_of
 
-FEWEST = 20
+FEWEST, MOST = 20, 1_000_000
 """The fewest worlds: with less a confidence says next to nothing."""
 
 
@@ -54,6 +55,8 @@ def check_worlds(worlds: Any, threshold: Any, seed: Any) -> None:
     """Refuse a number of worlds, a threshold or a seed that is none, or a threshold that so many worlds can't tell."""
     if type(worlds) is not int or worlds < FEWEST:
         raise AfaError(f"expected at least {FEWEST} worlds but got worlds={worlds!r}")
+    if worlds > MOST:
+        raise AfaError(f"expected at most {MOST:,} worlds but got worlds={worlds!r}")
     if type(seed) is not int:
         raise AfaError(f"expected an int but got seed={seed!r}")
     if threshold is None:
@@ -79,7 +82,7 @@ def check_times(lower: Any, upper: Any, clock: Any, shape: Any) -> None:
 
 def fields_named(given: Any, what: str, known: Sequence[str]) -> tuple[str, ...]:
     """Return names, each of which must be known."""
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = names_of(given, what)
     wrong = [name for name in names if name not in known]
     if wrong or not names:
         raise AfaError(f"expected {what}= as fields of the event or columns of the key, of {', '.join(known)}, but got {given!r}")
