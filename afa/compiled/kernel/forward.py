@@ -34,6 +34,8 @@ from afa.compiled.kernel.parts import UNFIT, give_up, is_worth_it, may_part, rea
 from afa.compiled.kernel.walk_runs import summarize
 
 LEAVE, READY = 0, 1
+SHORT = 1 << 10
+"""Lists of fewer rows stay as they are written where the call drops them itself."""
 JOINED = 1 << 12
 """After so many nodes lists are joined: what was written of them is in the cache still."""
 APART = 16
@@ -178,7 +180,7 @@ def forward(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
             le = peek(c[0, F_LE] + 8 * row_of(c, record))
             status = finish_step(m, w, p, b, i, place, event_top, le, top, w[x + X_MADE])
         elif code == -2 and runs and limit < m[b + H_NODE_CAP]:
-            if top == begun_top or (latest < m[C_THEN] and w[x + X_N] < w[W_MANY]):  # one list is as long, or all goes soon
+            if top == begun_top or (latest < m[C_THEN] and w[x + X_N] < SHORT):  # one list is as long, or all goes soon
                 limit = m[b + H_NODE_CAP]
                 continue
             written, top = top - begun_top, join_lists(m, w, b, begun, place, top, n if whole else 0)
