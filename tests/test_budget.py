@@ -186,6 +186,61 @@ def test_bytes_are_refused_before_they_are_taken(engine: str) -> None:
     assert op.statistics.partial_matches == 1
 
 
+def growing() -> Automaton:
+    """Each event is in every partial match that there is within the window."""
+    arcs = [Arc("0", "a", "v > 0", "(v,)"), Arc("a", "a", "v > 0", "(r.n,)"), Arc("a", "b", "v > 5", "(r.n,)")]
+    return Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs)
+
+
+@pytest.mark.parametrize(("threads", "most"), [(0, None), (1, None), (2, None), (0, 85)])
+@pytest.mark.parametrize("max_bytes", [4_000_000, 10_000_000])
+def test_a_refused_call_takes_no_bytes_from_later_ones(max_bytes: int, threads: int, most: int | None) -> None:
+    kind: Any = Keyed if threads else Operator
+    options: dict[str, Any] = {"key": "v", "threads": threads} if threads else {}
+    op = kind(growing(), window=40, engine="compiled", max_bytes=max_bytes, partial_matches=most, **options)
+    choose, base, taken = Seeded(f"bytes {max_bytes}"), 0, 0
+    for _ in range(10):
+        n = choose.one([10, 50, 100, 300])
+        large = n + 40 if most else 20_000
+        les = [*range(base, base + large), *[base + large] * (50 * (most is not None))]  # 50 partial matches, or many bytes
+        assert not does(op, {"v": [7] * large + list(range(50 * bool(most))), "le": les})
+        more = {"v": [7 + i % 3 * bool(threads) for i in range(n * 3 // 2)], "le": list(range(base, base + n * 3 // 2))}
+        fresh = kind.restore(growing(), op.snapshot(), engine="compiled", max_bytes=max_bytes, **options)
+        if does(fresh, more):
+            assert does(op, {name: column[:n] for name, column in more.items()}), (
+                f"{n} rows are refused, where a new operator takes half as many again"
+            )
+            base, taken = base + n, taken + 1
+            op.push(Punctuation(base - 5))
+        op._check()
+    assert taken > 3
+
+
+def test_what_the_system_does_not_give_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = Operator(growing(), window=40, engine="compiled")
+    op.push_many({"v": [7] * 9, "le": list(range(9))})
+    claimed = op._core.budget.claimed
+
+    def none(*_: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.Memory, "_resize", none)
+        with pytest.raises(MemoryError):
+            op._core.engine.store.memory.grow("rows")
+    op._core.engine.rollback()
+    assert op._core.budget.claimed == claimed
+
+
+def does(op: Any, table: Any) -> bool:
+    """Return whether an operator takes a table."""
+    try:
+        op.push_many(table)
+    except BudgetError:
+        return False
+    return True
+
+
 def test_without_a_number_bytes_are_what_the_machine_has_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "free_memory", lambda: 40_000_000)
     monkeypatch.setattr(budget, "UNASKED", 1 << 22)

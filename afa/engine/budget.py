@@ -4,12 +4,14 @@
     max_bytes         the memory that holds the state of all keys and the work of a call; None: three quarters of what is free when
                       the state first grows beyond a few dozen MB
 
-An engine claims memory before it uses it. What it has claimed for a call that was refused stays with it, for the next one.
+An engine claims memory before it uses it, and says in the end of a call how much it holds. After a refused call that is as much as
+in a new operator with this state; after others it is more, by what the work and the growth of the state have left.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,47 +35,63 @@ class BytesError(BudgetError):
 
 
 class Budget:
-    """The bounds of one operator. Parameters: see `Operator`; ``claimed``: the bytes that its engine has claimed so far."""
+    """The bounds of one operator. Parameters: see `Operator`."""
 
     def __init__(self, partial_matches: int | None = PARTIAL_MATCHES, max_bytes: int | None = None) -> None:
         self.partial_matches = _number("partial_matches", partial_matches, 1)
         self.max_bytes = _number("max_bytes", max_bytes, LEAST_BYTES)
-        self.claimed = 0
         self._limit = max_bytes
+        self._held: dict[int, int] = {}  # bytes, by the id of who holds them
+        self._lock = threading.Lock()
 
     @property
     def most(self) -> int:
         """How many partial matches of a key may stand at one step; FOREVER: any number."""
         return FOREVER if self.partial_matches is None else self.partial_matches
 
-    def claim(self, wanted: int, least: int | None = None) -> int:
-        """Claim ``wanted`` bytes, or fewer, but at least ``least`` (None: all of them). Returns how many.
+    @property
+    def claimed(self) -> int:
+        """How many bytes are claimed."""
+        return sum(self._held.values())
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit of bytes: one was given, or it was looked at what is free."""
+        return self._limit is not None
+
+    def hold(self, owner: object, held: int) -> None:
+        """Take note that an owner holds so many bytes, whatever it has claimed."""
+        self._held[id(owner)] = held
+
+    def claim(self, owner: object, wanted: int, least: int | None = None) -> int:
+        """Claim ``wanted`` bytes; or up to half of what is left, but at least ``least`` (None: all of them). Returns how many.
 
         Raises
         ------
         BytesError
             They would be more than the budget.
         """
-        least = wanted if least is None else least
-        if self._limit is None and self.claimed + wanted <= UNASKED:
-            self.claimed += wanted
-            return wanted
-        if self._limit is None:
-            self._limit = self.claimed + free_memory() // 4 * 3
-        granted = min(wanted, max(self._limit - self.claimed, 0))
-        if granted < least:
-            said = "three quarters of what was free" if self.max_bytes is None else f"max_bytes={self.max_bytes:,}"
-            raise BytesError(
-                f"expected at most {self._limit:,} bytes of state ({said}) but got a call that needs {least:,} more than the "
-                f"{self.claimed:,} there are; a shorter window, or a condition that holds of fewer events, keeps state small, and "
-                "promises (Punctuation) drop what is over"
-            )
-        self.claimed += granted
+        with self._lock:
+            claimed = self.claimed
+            granted = self._granted(claimed, wanted, least)
+            self._held[id(owner)] = self._held.get(id(owner), 0) + granted
         return granted
 
-    def give_back(self, claimed: int) -> None:
-        """Take note that so many bytes are claimed no more."""
-        self.claimed -= claimed
+    def _granted(self, claimed: int, wanted: int, least: int | None) -> int:
+        if self._limit is None and claimed + wanted <= UNASKED:
+            return wanted
+        if self._limit is None:
+            self._limit = claimed + free_memory() // 4 * 3
+        left = self._limit - claimed
+        granted = wanted if least is None else min(wanted, max(least, left // 2))  # the rest is for what others need
+        if granted > left:
+            said = "three quarters of what was free" if self.max_bytes is None else f"max_bytes={self.max_bytes:,}"
+            raise BytesError(
+                f"expected at most {self._limit:,} bytes of state ({said}) but got a call that needs {granted:,} more than the "
+                f"{claimed:,} there are; a shorter window, or a condition that holds of fewer events, keeps state small, and "
+                "promises (Punctuation) drop what is over"
+            )
+        return granted
 
     def crowded(self, arcs: Iterable[Arc], key: Hashable, le: int, count: int, states: Mapping[str, int]) -> BudgetError:
         """Return the error of a step with too many partial matches.

@@ -75,9 +75,8 @@ class InterpretedEngine(ByRows):
         wanted = PARTIAL_MATCH * sizes.partial_matches + EVENT * sizes.events
         assert budget is not None
         if wanted > budget.claimed:
-            budget.claim(wanted - budget.claimed)
-        else:
-            budget.give_back(budget.claimed - wanted)
+            budget.claim(self, wanted - budget.claimed)
+        budget.hold(self, wanted)
 
     def state(self, key: Hashable) -> State:
         """Return the state of a key, made if there is none, and noted as touched."""
