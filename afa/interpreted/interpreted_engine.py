@@ -119,15 +119,17 @@ class InterpretedEngine(ByRows):
             diffs[event] = diffs.get(event, 0) + max(count, 0) - there
             if waiting != max(-count, 0):
                 self._pend(s, waiter, max(-count, 0))
-        for at, (le, diffs) in steps.items():
-            if not any(diffs.values()):
-                continue
+        changed = [(at, *steps[at]) for at in sorted(steps) if any(steps[at][1].values())]
+        algorithm.begin_steps()
+        for i, (at, le, diffs) in enumerate(changed, 1):
+            algorithm.coming = changed[i][0] if i < len(changed) else None
             if s.pruned is not None and pruning.behind(s, at):
                 pruning.insert(algorithm, s, at, le, diffs)
             else:
                 algorithm.change_step(s, at, le, diffs)
             if not self.automaton.ties:
                 self._tied.append((s, at))
+        algorithm.end_steps(s)
         if self._gaps is not None:
             cleanup.forget_cover(algorithm, s)
 
@@ -266,6 +268,7 @@ class InterpretedEngine(ByRows):
 
     def rollback(self) -> None:
         """Drop what depends on undone states: the journal has restored these, but deadlines and sizes may have come from them."""
+        self._algorithm.begin_steps()
         self._tied = []
         for s in (*self._touched.values(), *self._due):
             s.delta.clear()
