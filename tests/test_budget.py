@@ -102,7 +102,7 @@ def in_order(choose: Choices, engine: str) -> int:
 
 
 def in_lists(choose: Choices, engine: str) -> int:
-    """One world of lists of changes, in which events also move. Returns how many of them were refused: what stands in the end counts."""
+    """One world of lists of changes, in which events also move: what stands in the end counts. Returns how many were refused."""
     made = automaton_of({**automaton(choose), "event": "E"})
     bound = choose.number(1, 6)
     options: dict[str, Any] = {"window": choose.number(2, 9), "longest": choose.chance(30)}
@@ -191,6 +191,30 @@ def test_the_error_says_what_doubles(engine: str) -> None:
     assert op.statistics.events == 9
     op.push(insert(V(-1), 9), key=7)  # it fits: what it leaves is less
     assert op.statistics.matches == 511
+
+
+class K(NamedTuple):
+    k: int
+    v: int
+
+
+@pytest.mark.parametrize("le", [300, 305])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_state_that_is_pruned_has_the_same_bound(engine: str, le: int) -> None:
+    arcs = [
+        Arc("0", "a", "k == 0", "(v,)"),
+        Arc("a", "b", "k == 1"),
+        Arc("b", "c", "k == 2"),
+        *(Arc("0", "z", "k == 9", f"(v + {i},)") for i in range(4)),
+        Arc("z", "c", "k == 8"),
+    ]
+    made = Automaton(start="0", final={"c"}, event=K, register=N(), arcs=arcs)
+    op = Operator(made, window=10_000, engine=engine, retractions=False, partial_matches=2)
+    push_all(op, [insert(K(0, 0), t) for t in range(100, 2100, 10)])
+    push_all(op, [Punctuation(t, "k == 1") for t in range(350, 4100, 10)])
+    with pytest.raises(BudgetError, match=f"at most 2 .* but got [45] at le={le}"):
+        op.push(insert(K(9, 1), le))
+    op._check()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
