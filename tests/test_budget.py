@@ -242,6 +242,16 @@ def test_bytes_are_refused_before_they_are_taken(engine: str) -> None:
     assert op.statistics.partial_matches == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_events_that_lead_nowhere_take_bytes(engine: str, sign: int) -> None:
+    """And so do retractions that wait."""
+    op = Operator(doubling(), engine=engine, max_bytes=1_000_000)
+    with pytest.raises(BudgetError, match="expected at most 1,000,000 bytes of state"):
+        push_all(op, [insert(V(-1), le)._replace(diff=sign) for le in range(60_000)])
+    assert op.statistics.events + op.statistics.pending < 20_000
+
+
 def growing() -> Automaton:
     """Each event is in every partial match that there is within the window."""
     arcs = [Arc("0", "a", "v > 0", "(v,)"), Arc("a", "a", "v > 0", "(r.n,)"), Arc("a", "b", "v > 5", "(r.n,)")]

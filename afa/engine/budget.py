@@ -2,7 +2,7 @@
 
     partial_matches   of one key at one step; never the sum over the steps, which grows with the window as it should
     max_bytes         the memory that holds the state of all keys and the work of a call; None: three quarters of what is free when
-                      the state first grows beyond a few dozen MB
+                      the state first grows beyond a few dozen MB. Keys and the characters of texts do not count
 
 An engine claims memory before it uses it, and says in the end of a call how much it holds. After a refused call that is as much as
 in a new operator with this state; after others it is more, by what the work and the growth of the state have left.

@@ -34,7 +34,7 @@ NOTHING: Mapping[PMatch, Any] = {}
 LOOSE = 16
 """On the way to the lists that stand after a call, of which some steps are not changed yet, they may be so many times as long."""
 LOOK = 50_000
-"""After so many partial matches it is looked at how many bytes there are."""
+"""After so many partial matches and events, at the latest, it is looked at how many bytes there are."""
 
 
 class Algorithm:
@@ -50,7 +50,7 @@ class Algorithm:
         Keys are numbered without gaps, and what becomes of gaps that can't close any more. None: they are not.
     """
 
-    __slots__ = ("budget", "coming", "gaps", "long", "look", "made", "progress", "transitions")
+    __slots__ = ("budget", "coming", "every", "gaps", "long", "look", "made", "progress", "transitions")
 
     def __init__(self, transitions: Transitions, progress: Progress, gaps: str | None = None) -> None:
         self.transitions = transitions
@@ -60,7 +60,8 @@ class Algorithm:
         self.coming: Any = None  # the next step that the call changes: from there on lists are not what they will be
         self.long: dict[Any, Entry] = {}  # those of them that are longer than the budget allows
         self.look: Callable[[], None] = lambda: None  # at how many bytes there are
-        self.made = 0  # partial matches that were written to lists since
+        self.every = LOOK  # after how many this is done
+        self.made = 0  # partial matches that were written to lists since, and changes of events
 
     # -- numbers (Sec. 5.3) -----------------------------------------------------------------------------------------------
 
@@ -273,7 +274,7 @@ class Algorithm:
             if len(z.nodes) + len(s.runs) + len(stays) > self.budget.most:
                 covered_now = [p for p in s.runs.at(z.key) if stays.get(p, 0) == 0]  # runs that change are written where they end
                 self.within(s, z, joined(z.nodes, [*covered_now, *(p for p, stay in stays.items() if stay > 0)]))
-            self._grown(len(new))
+            self.grown(len(new))
         new.sort(key=by_start)
         return gone, new
 
@@ -285,7 +286,7 @@ class Algorithm:
                     arcs = [event.arc for event in self.transitions.table.events]
                     raise self.budget.crowded(arcs, s.key, y.le, len(found), Counter(p.state for p in found))
                 self.long[y.key] = y
-            self._grown(len(y.nodes))
+            self.grown(len(y.nodes))
 
     def begin_steps(self) -> None:
         """Begin to change steps, each behind the one before."""
@@ -297,11 +298,11 @@ class Algorithm:
             if s.index.get(key) is y:
                 self.within(s, y, s.layer(y))
 
-    def _grown(self, n: int) -> None:
-        """Take note of ``n`` more partial matches; now and then the engine looks at how many bytes all of them are."""
+    def grown(self, n: int) -> None:
+        """Take note of ``n`` more partial matches, or events; now and then the engine looks at how many bytes all of them are."""
         self.made += n
-        if self.made >= LOOK:
-            self.look()  # where it refuses, the next partial match is looked at, too
+        if self.made >= self.every:
+            self.look()  # where it refuses, it is looked at the next one, too
             self.made = 0
 
     def _differs(self, here: Mapping[PMatch, Any], there: Mapping[PMatch, Any]) -> list[PMatch]:
