@@ -362,6 +362,18 @@ def test_keys_in_threads_share_a_budget(threads: int) -> None:
     assert op.statistics.events == 0
 
 
+@pytest.mark.parametrize("threads", [4, 40])
+def test_threads_have_enough_of_the_least_bytes_there_may_be(threads: int) -> None:
+    options: dict[str, Any] = {"key": "v", "window": 9, "threads": threads}
+    op = Keyed(doubling(), max_bytes=threads * 1_000_000, **options)
+    op.push_many({"v": [i % 60 + 1 for i in range(300)], "le": list(range(300))})
+    message = f"expected max_bytes of at least {threads},000,000, or None, but got max_bytes=1000000 with threads={threads}"
+    with pytest.raises(AfaError, match=message):
+        Keyed(doubling(), max_bytes=1_000_000, **options)
+    with pytest.raises(AfaError, match="at least 1, but got threads='x'"):
+        Keyed(doubling(), key="v", max_bytes=1_000_000, threads="x")  # type: ignore[arg-type]
+
+
 class Row(NamedTuple):
     v: int
     at: Instant | None = None

@@ -165,13 +165,12 @@ class Memory:
 
     def _claimed(self, budget: Budget, words: int) -> int:
         """Claim as much as there is of the heap once more, or a part of what is left. Returns how many bytes."""
-        least = STEP if budget.max_bytes is None else min(STEP, budget.max_bytes // reserve.WORD // PART)
+        least = _part(budget, STEP)
         return budget.claim(self, max(words, least) * reserve.WORD, least * reserve.WORD)
 
     def bound(self, budget: Budget) -> None:
         """Let this be the budget from now on, of which is claimed what there is."""
-        free = UNASKED if budget.max_bytes is None else min(UNASKED, budget.max_bytes // reserve.WORD // PART)
-        self._allowed = max(int(self.m[k.C_TOP]), min(free, len(self.m)))
+        self._allowed = max(int(self.m[k.C_TOP]), min(_part(budget, UNASKED), len(self.m)))
         self.m_size = min(len(self.m), self._allowed)
         self.budget = budget
         self.w[k.W_BUDGET] = budget.most
@@ -319,6 +318,11 @@ def directory_at(begin: int, keys: int) -> tuple[int, int, int, int]:
     above = minima - (-keys >> k.LEVEL) * k.MIN_SIZE
     end = above - (-keys >> 2 * k.LEVEL) * k.MIN_SIZE
     return begin, minima, above, end + (begin - end) % 16
+
+
+def _part(budget: Budget, words: int) -> int:
+    """Return so many words, or fewer where they are more than a part of what each thread may have."""
+    return words if budget.max_bytes is None else min(words, budget.max_bytes // (reserve.WORD * PART * budget.threads))
 
 
 def _hashes(rows: int) -> int:

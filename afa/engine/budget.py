@@ -35,11 +35,14 @@ class BytesError(BudgetError):
 
 
 class Budget:
-    """The bounds of one operator. Parameters: see `Operator`."""
+    """The bounds of one operator. Parameters: see `Operator` and `Keyed`."""
 
-    def __init__(self, partial_matches: int | None = PARTIAL_MATCHES, max_bytes: int | None = None) -> None:
+    def __init__(self, partial_matches: int | None = PARTIAL_MATCHES, max_bytes: int | None = None, threads: int = 1) -> None:
         self.partial_matches = _number("partial_matches", partial_matches, 1)
-        self.max_bytes = _number("max_bytes", max_bytes, LEAST_BYTES)
+        self.threads = threads if type(threads) is int and threads > 1 else 1  # what is no number the operator refuses
+        self.max_bytes = _number(
+            "max_bytes", max_bytes, LEAST_BYTES * self.threads, f" with threads={threads}" * (self.threads > 1)
+        )
         self._limit = max_bytes
         self._held: dict[int, int] = {}  # bytes, by the id of who holds them
         self._lock = threading.Lock()
@@ -106,13 +109,13 @@ class Budget:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Budget:
-        memo[id(self)] = other = Budget(self.partial_matches, self.max_bytes)
+        memo[id(self)] = other = Budget(self.partial_matches, self.max_bytes, self.threads)
         return other
 
 
-def _number(name: str, value: Any, least: int) -> Any:
+def _number(name: str, value: Any, least: int, where: str = "") -> Any:
     if value is not None and (type(value) is not int or value < least):
-        raise AfaError(f"expected {name} of at least {least:,}, or None, but got {name}={value!r}")
+        raise AfaError(f"expected {name} of at least {least:,}, or None, but got {name}={value!r}{where}")
     return value
 
 
