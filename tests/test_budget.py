@@ -333,6 +333,15 @@ def test_bounds_that_are_none(options: dict[str, Any], message: str) -> None:
         Operator(doubling(), **options)
 
 
+def test_a_restore_refuses_the_same_bounds_as_arguments() -> None:
+    blob = Operator(doubling()).snapshot()
+    for options in ({"max_bytes": 5}, {"partial_matches": 0}):
+        name, value = next(iter(options.items()))
+        with pytest.raises(AfaError, match=f"^expected {name} of at least .*, or None, but got {name}={value}$") as caught:
+            Operator.restore(doubling(), blob, **options)  # type: ignore[arg-type]
+        assert type(caught.value) is AfaError, "it is reported as a fault of the snapshot"
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_bound_is_kept_by_copies_pickles_and_snapshots(engine: str) -> None:
     op = Operator(doubling(), window=100, engine=engine, partial_matches=100)

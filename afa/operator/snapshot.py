@@ -223,6 +223,7 @@ def load(
     reduction = _reduction(automaton, bodies)
     held = automaton if reduction is None else reduction.rewritten
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
+    budget = Budget(None if bounds[0] == SAVED else bounds[0], bounds[1], threads)
     try:
         _check_chain(automaton, blobs, bodies, keyed)
         core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap, threads)
@@ -235,8 +236,11 @@ def load(
         core.call_worked()
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
         check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
-        saved = _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None).get("partial_matches", PARTIAL_MATCHES)
-        core.bound(Budget(saved if bounds[0] == SAVED else bounds[0], bounds[1]))
+        if bounds[0] == SAVED:
+            options = bodies[-1][2]
+            saved = _further(options[BITS + 4] if len(options) > BITS + 4 else None)
+            budget.partial_matches = saved.get("partial_matches", PARTIAL_MATCHES)
+        core.bound(budget)
     except (SnapshotError, MemoryError):
         raise
     except Exception as error:  # a user's function may raise anything on a payload that none has sent
