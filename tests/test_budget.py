@@ -15,7 +15,22 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import AfaError, Arc, Automaton, BudgetError, Instant, Keyed, Operator, Punctuation, backtest, find, insert, retract, sql
+from afa import (
+    AfaError,
+    Arc,
+    Automaton,
+    BudgetError,
+    Instant,
+    Keyed,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    backtest,
+    find,
+    insert,
+    retract,
+    sql,
+)
 from afa.compiled import inforce, memory
 from afa.engine import budget
 from tests.strategies import Choices, Seeded, automaton, lifetime, payload
@@ -340,6 +355,23 @@ def test_a_restore_refuses_the_same_bounds_as_arguments() -> None:
         with pytest.raises(AfaError, match=f"^expected {name} of at least .*, or None, but got {name}={value}$") as caught:
             Operator.restore(doubling(), blob, **options)  # type: ignore[arg-type]
         assert type(caught.value) is AfaError, "it is reported as a fault of the snapshot"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_largest_bounds_are_those_of_int64(engine: str) -> None:
+    op = Operator(doubling(), engine=engine, partial_matches=2**70, max_bytes=2**70)
+    op.push(insert(V(1), 1))
+    again = Operator.restore(doubling(), op.snapshot(), engine=engine)
+    again.push(insert(V(1), 2))
+    assert again._core.budget.partial_matches == 2**63 - 1
+    saved = blob_with_bound(op, 2**63)
+    with pytest.raises(SnapshotError, match="partial_matches"):
+        Operator.restore(doubling(), saved, engine=engine)
+
+
+def blob_with_bound(op: Any, most: int) -> bytes:
+    op._core.budget.partial_matches = most
+    return op.snapshot()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

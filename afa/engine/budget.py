@@ -43,7 +43,7 @@ class Budget:
         self.max_bytes = _number(
             "max_bytes", max_bytes, LEAST_BYTES * self.threads, f" with threads={threads}" * (self.threads > 1)
         )
-        self._limit = max_bytes
+        self._limit = self.max_bytes
         self._held: dict[int, int] = {}  # bytes, by the id of who holds them
         self._lock = threading.Lock()
 
@@ -116,7 +116,7 @@ class Budget:
 def _number(name: str, value: Any, least: int, where: str = "") -> Any:
     if value is not None and (type(value) is not int or value < least):
         raise AfaError(f"expected {name} of at least {least:,}, or None, but got {name}={value!r}{where}")
-    return value
+    return value and min(value, FOREVER)
 
 
 def _held(states: Mapping[str, int]) -> str:

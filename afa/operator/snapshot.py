@@ -62,7 +62,7 @@ from punctuation.durations import NANOSECONDS, unit_of
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.sealed import seal
-from punctuation.time import as_time
+from punctuation.time import FOREVER, as_time
 
 MAGIC, VERSION, TUPLE = b"AFAS", 9, 1
 OLD = (7, 8)
@@ -75,7 +75,7 @@ FURTHER: dict[str, Callable[[Any], bool]] = {
     "lineage": lambda value: isinstance(value, list) and len(value) == 4,
     "longest": lambda value: value is True,
     "members": lambda value: isinstance(value, str),
-    "partial_matches": lambda value: value is None or (type(value) is int and value > 0),
+    "partial_matches": lambda value: value is None or (type(value) is int and 0 < value <= FOREVER),
     "tell": lambda value: value == "lineage",
 }
 """What each further option may say."""
