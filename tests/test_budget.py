@@ -201,7 +201,7 @@ def test_the_error_says_what_doubles(engine: str) -> None:
         "expected at most 1,000 partial matches of one key at one step (partial_matches=1000) but got 1,023 at le=9 of key 7"
         in text
     )
-    assert ": 1,023 in state 'a'; one event may do several things in state 'a' (goes on by a -> a, goes on by a -> b)" in text
+    assert ": 1,023 in state 'a'; one event may do several things in state 'a' (goes on by a -> a, 2 arcs); let" in text
     assert "let conditions exclude each other" in text
     assert op.statistics.events == 9
     op.push(insert(V(-1), 9), key=7)  # it fits: what it leaves is less
@@ -230,6 +230,25 @@ def test_state_that_is_pruned_has_the_same_bound(engine: str, le: int) -> None:
     with pytest.raises(BudgetError, match=f"at most 2 .* but got [45] at le={le}"):
         op.push(insert(K(9, 1), le))
     op._check()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_error_leaves_out_what_excludes_each_other(engine: str) -> None:
+    arcs = [Arc("0", "a", "v > 0"), Arc("0", "a", "v == 3", "(v,)"), Arc("a", "b", "v > 5"), Arc("a", "c", "v < 5")]
+    op = Operator(Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs), engine=engine, partial_matches=1)
+    with pytest.raises(
+        BudgetError, match=r"2 in state 'a'; one event may do several things in state '0' \(goes on by 0 -> a, 2 arcs\); let"
+    ):
+        op.push(insert(V(3), 1))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_error_calls_arcs_of_a_query_by_their_components(engine: str) -> None:
+    rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN (a+ b) WITHIN 100 DEFINE a AS v > 0, b AS v > 1"
+    op = sql(f"SELECT * FROM t MATCH_RECOGNIZE ({rows})", event=Row).operator(engine=engine, partial_matches=3)
+    with pytest.raises(BudgetError, match=r"goes on by a, goes on by b") as caught:
+        push_all(op, [insert(Row(7), le) for le in range(9)])
+    assert "#" not in str(caught.value)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -12,12 +12,20 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from afa.errors import AfaError, BudgetError
+from afa.draw.words import name_of
+from afa.errors import AfaError, AutomatonError, BudgetError
+from afa.expression.arc_functions import expression_of
+from afa.expression.intervals import contradiction
+from afa.expression.kinds import FENCE, Unreadable
+from afa.expression.nodes import conjunction
 from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
 from punctuation.time import FOREVER
 
 PARTIAL_MATCHES = 1_000_000
@@ -96,15 +104,18 @@ class Budget:
             )
         return granted
 
-    def crowded(self, arcs: Iterable[Arc], key: Hashable, le: int, count: int, states: Mapping[str, int]) -> BudgetError:
+    def crowded(
+        self, automaton: Automaton, table: ArcTable, key: Hashable, le: int, count: int, states: Mapping[str, int]
+    ) -> BudgetError:
         """Return the error of a step with too many partial matches.
 
-        ``arcs``: those in force; ``states``: how many there are in each state, as far as is known.
+        ``table``: the arcs in force; ``states``: how many there are in each state, as far as is known.
         """
+        overlap = _overlap(automaton, [event.arc for event in table.events], states)
         where = "" if key is None else f" of key {key!r}"
         return BudgetError(
             f"expected at most {self.most:,} partial matches of one key at one step (partial_matches={self.partial_matches}) "
-            f"but got {count:,} at le={le}{where}{_held(states)}{_overlap(list(arcs), states)}; let "
+            f"but got {count:,} at le={le}{where}{_held(states)}{overlap}; let "
             "conditions exclude each other, choose a strategy that skips less, shorten the window, or say another partial_matches="
         )
 
@@ -124,18 +135,33 @@ def _held(states: Mapping[str, int]) -> str:
     return "".join(f"{', ' if i else ': '}{n:,} in state {state!r}" for i, (state, n) in enumerate(most[:SHOWN]))
 
 
-def _overlap(arcs: Iterable[Arc], states: Mapping[str, int]) -> str:
+def _overlap(automaton: Automaton, arcs: Iterable[Arc], states: Mapping[str, int]) -> str:
     """Return where one event may take several arcs, so that a partial match becomes several; in the fullest states first."""
-    ways: dict[str, list[str]] = {}
+    leaving: dict[str, list[Arc]] = {}
     for arc in arcs:
         if arc.reads_event:
-            ways.setdefault(arc.src, []).append(
-                f"{'stays' if arc.may_stay else 'goes on'} by {arc.name or f'{arc.src} -> {arc.dst}'}"
-            )
-    several = [state for state, found in ways.items() if len(found) > 1 and (state in states or not states)]
-    several.sort(key=lambda state: -states.get(state, 0))
-    found = [f"in state {state!r} ({', '.join(dict.fromkeys(ways[state]))})" for state in several[:SHOWN]]
+            leaving.setdefault(arc.src, []).append(arc)
+    found = []
+    here = [state for state in leaving if not states or state in states or state == automaton.start]
+    for mine in (leaving[state] for state in sorted(here, key=lambda state: -states.get(state, 0))):
+        beside = [a for a in mine if any(a is not b and not _exclude(automaton, a, b) for b in mine)]
+        ways = Counter(f"{'stays' if arc.may_stay else 'goes on'} by {name_of(arc) or f'{arc.src} -> {arc.dst}'}" for arc in beside)
+        if beside:
+            said = (f"{way}, {n} arcs" if n > 1 else way for way, n in ways.items())
+            found.append(f"in state {mine[0].src!r} ({', '.join(said)})")
+        if len(found) == SHOWN:
+            break
     return f"; one event may do several things {', '.join(found)}" if found else ""
+
+
+def _exclude(automaton: Automaton, *arcs: Arc) -> bool:
+    """Return whether the conditions of arcs are known to exclude each other."""
+    event, register = automaton.event_schema, automaton.register_schema
+    try:
+        fences = [expression_of(arc.fence, FENCE, event, register) for arc in arcs]
+    except (Unreadable, AutomatonError):
+        return False
+    return event is not None and contradiction(conjunction(fences), event, "e") is not None
 
 
 # -- what the machine has free -------------------------------------------------------------------------------------------------

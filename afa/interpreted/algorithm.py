@@ -283,8 +283,8 @@ class Algorithm:
         if self.budget is not None:
             if len(found) > self.budget.most:
                 if self.coming is None or y.key < self.coming or len(found) > LOOSE * self.budget.most:
-                    arcs = [event.arc for event in self.transitions.table.events]
-                    raise self.budget.crowded(arcs, s.key, y.le, len(found), Counter(p.state for p in found))
+                    automaton, table = self.transitions.automaton, self.transitions.table
+                    raise self.budget.crowded(automaton, table, s.key, y.le, len(found), Counter(p.state for p in found))
                 self.long[y.key] = y
             self.grown(len(y.nodes))
 
