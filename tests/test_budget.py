@@ -332,6 +332,15 @@ def test_what_the_system_does_not_give_is_not_claimed(monkeypatch: pytest.Monkey
     assert op._core.budget.claimed == claimed
 
 
+def test_a_log_grows_by_less_where_there_is_not_more() -> None:
+    op = Operator(growing(), engine="compiled", max_bytes=1_000_000)
+    found, arrays = op._core.budget, op._core.engine.store.memory
+    found.hold("another", 980_000 - found.claimed)
+    arrays.grow("undo")
+    assert arrays.sizes["undo"] == 2 * memory.SIZES["undo"]
+    assert found.claimed == 980_000 + memory.SIZES["undo"] * 8
+
+
 def does(op: Any, table: Any) -> bool:
     """Return whether an operator takes a table."""
     try:

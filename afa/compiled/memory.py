@@ -233,20 +233,28 @@ class Memory:
 
     def grow(self, what: str, least: int = 0) -> None:
         """Make one kind of scratch at least twice as large, or raise MemoryError or BudgetError. Undo log and output log stay."""
-        sooner = SOONER * self.sizes[what]
-        size = sooner if what in LASTING and sooner <= self._rooms[what] else 2 * self.sizes[what]
+        size = 2 * self.sizes[what]
         while size < least:
             size *= 2
         if what == "rows" and size > k.COUNT:
             raise BudgetError(f"expected at most {k.COUNT:,} partial matches of one key at one step but got more")
-        if self.budget is not None:
-            self.budget.claim(self, self._scratch({**self.sizes, what: size}) - self._scratch(self.sizes))
+        sooner = SOONER * self.sizes[what] if what in LASTING else 0
+        sooner = sooner if size < sooner <= self._rooms[what] else size
         self.grown = True
-        if size > self._rooms[what]:
-            self._new_scratch({**self.sizes, what: size}, {**self._rooms, what: AHEAD * size})
+        if self.budget is not None:
+            wanted = self._more(what, sooner)
+            sooner = sooner if self.budget.claim(self, wanted, self._more(what, size)) == wanted else size
+        if sooner > self._rooms[what]:
+            self._new_scratch({**self.sizes, what: sooner}, {**self._rooms, what: AHEAD * sooner})
         else:
-            self._resize(self.w, what, size)
-            self.sizes = {**self.sizes, what: size}
+            self._resize(self.w, what, sooner)
+            self.sizes = {**self.sizes, what: sooner}
+        if self.budget is not None:
+            self._tell_held(self.budget)
+
+    def _more(self, what: str, size: int) -> int:
+        """Return how many bytes more there are if one kind of scratch has this size."""
+        return self._scratch({**self.sizes, what: size}) - self._scratch(self.sizes)
 
     def recover(self) -> None:
         """Tell the kernels the sizes again: a call that has failed may have been interrupted within `grow`.
