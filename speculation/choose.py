@@ -235,14 +235,14 @@ class Choose(Stage):
         except AttributeError as error:
             raise ChangeError(f"expected a match with the fields that Choose names but got {match.payload!r}: {error}") from None
         if any(how == ":" and not values[i] for i, how in self.preferred):
-            raise self.too_many(match.payload, match.key, match.le)
+            raise self.too_many(match.key, match.le)
         return values
 
-    def too_many(self, payload: Any, key: Any, le: int | None) -> BudgetError:
+    def too_many(self, key: Any, le: int | None) -> BudgetError:
         """Return the error for a match whose choices do not fit into its bits."""
         whose = "" if key is None else f" of key {key!r}"
         return BudgetError(
-            f"expected a match of at most 62 choices of its pattern but got one of more, {payload!r} at le={le}{whose}: "
+            f"expected a match of at most 62 choices of its pattern but got one of more, which ends at le={le}{whose}: "
             f"{self.choices_of}. Write one variable in place of a group, or a variable less in it, or a shorter window; long runs "
             f"are told by a Derive"
         )

@@ -160,7 +160,7 @@ class RowWay(RowHeld):
             if wrong.any():
                 (row,) = rows[wrong][:1]
                 key = self.names[int(row[k.R_KEY])] if self._keyed else None
-                raise stage.too_many(self._words.records(rows[wrong])[0], key, int(row[k.R_LE]))
+                raise stage.too_many(key, int(row[k.R_LE]))
         if self._put(rows) == k.FAULT:
             row = memory.r[[memory.m[k.W_FAULT]]]
             (payload,) = self._words.records(row)

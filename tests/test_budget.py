@@ -18,7 +18,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from afa import AfaError, Arc, Automaton, BudgetError, Instant, Keyed, Operator, Punctuation, backtest, find, insert, retract, sql
+from afa import (
+    AfaError,
+    Arc,
+    Automaton,
+    BudgetError,
+    Instant,
+    Keyed,
+    Operator,
+    Punctuation,
+    SnapshotError,
+    backtest,
+    find,
+    insert,
+    retract,
+    sql,
+)
 from afa.compiled import inforce, memory
 from afa.engine import budget
 from afa.replay import amend, replay, sweep
@@ -107,7 +122,39 @@ def in_order(choose: Choices, engine: str) -> int:
     return 0
 
 
-WORLDS = {"one by one": one_by_one, "in order": in_order}
+def in_lists(choose: Choices, engine: str) -> int:
+    """One world of lists of changes, in which events also move: what stands in the end counts. Returns how many were refused."""
+    made = automaton_of({**automaton(choose), "event": "E"})
+    bound = choose.number(1, 6)
+    options: dict[str, Any] = {"window": choose.number(2, 9), "longest": choose.chance(30)}
+    op = Operator(made, engine=engine, partial_matches=bound, **options)
+    free = Operator(made, engine="interpreted", partial_matches=None, **options)
+    refused, held = 0, list[Any]()
+    for _ in range(12):
+        then, part = list(held), list[Any]()
+        for _ in range(choose.number(1, 5)):
+            event, le, re = payload(choose), *lifetime(choose, choose.one(["window", "mixed"]))
+            if then and choose.chance(60):
+                event, *old = then.pop(choose.number(0, len(then) - 1))
+                part.append(retract(E(*event), old[0], re=old[1]))
+            if not part or choose.chance(80):
+                part.append(insert(E(*event), le, re=re))
+                then.append((event, le, re))
+        twin, before = copy.deepcopy(free), op.snapshot()
+        twin.push_many(part)
+        if longest_list(twin) > bound:
+            with pytest.raises(BudgetError, match=f"at most {bound:,} partial matches of one key at one step"):
+                op.push_many(part)
+            assert op.snapshot() == before, "a refused call has left something"
+            refused += 1
+        else:
+            op.push_many(part)
+            free, held = twin, then
+        op._check()
+    return refused
+
+
+WORLDS = {"one by one": one_by_one, "in order": in_order, "in lists": in_lists}
 
 
 def run(kind: str, engine: str, seed: str, first: int, worlds: int) -> int:
@@ -128,7 +175,7 @@ def early(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_what_is_refused_is_what_would_hold_more(kind: str, engine: str) -> None:
-    assert run(kind, engine, "1", 0, 10 if kind == "one by one" else 20) > 2
+    assert run(kind, engine, "1", 0, 20 if kind == "in order" else 10) > 2
 
 
 class V(NamedTuple):
@@ -160,11 +207,54 @@ def test_the_error_says_what_doubles(engine: str) -> None:
         "expected at most 1,000 partial matches of one key at one step (partial_matches=1000) but got 1,023 at le=9 of key 7"
         in text
     )
-    assert ": 1,023 in state 'a'; one event may do several things in state 'a' (goes on by a -> a, goes on by a -> b)" in text
+    assert ": 1,023 in state 'a'; one event may do several things in state 'a' (goes on by a -> a, 2 arcs); let" in text
     assert "let conditions exclude each other" in text
     assert op.statistics.events == 9
     op.push(insert(V(-1), 9), key=7)  # it fits: what it leaves is less
     assert op.statistics.matches == 511
+
+
+class K(NamedTuple):
+    k: int
+    v: int
+
+
+@pytest.mark.parametrize("le", [300, 305])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_state_that_is_pruned_has_the_same_bound(engine: str, le: int) -> None:
+    arcs = [
+        Arc("0", "a", "k == 0", "(v,)"),
+        Arc("a", "b", "k == 1"),
+        Arc("b", "c", "k == 2"),
+        *(Arc("0", "z", "k == 9", f"(v + {i},)") for i in range(4)),
+        Arc("z", "c", "k == 8"),
+    ]
+    made = Automaton(start="0", final={"c"}, event=K, register=N(), arcs=arcs)
+    op = Operator(made, window=10_000, engine=engine, retractions=False, partial_matches=2)
+    push_all(op, [insert(K(0, 0), t) for t in range(100, 2100, 10)])
+    push_all(op, [Punctuation(t, "k == 1") for t in range(350, 4100, 10)])
+    with pytest.raises(BudgetError, match=f"at most 2 .* but got [45] at le={le}"):
+        op.push(insert(K(9, 1), le))
+    op._check()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_error_leaves_out_what_excludes_each_other(engine: str) -> None:
+    arcs = [Arc("0", "a", "v > 0"), Arc("0", "a", "v == 3", "(v,)"), Arc("a", "b", "v > 5"), Arc("a", "c", "v < 5")]
+    op = Operator(Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs), engine=engine, partial_matches=1)
+    with pytest.raises(
+        BudgetError, match=r"2 in state 'a'; one event may do several things in state '0' \(goes on by 0 -> a, 2 arcs\); let"
+    ):
+        op.push(insert(V(3), 1))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_error_calls_arcs_of_a_query_by_their_components(engine: str) -> None:
+    rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN (a+ b) WITHIN 100 DEFINE a AS v > 0, b AS v > 1"
+    op = sql(f"SELECT * FROM t MATCH_RECOGNIZE ({rows})", event=Row).operator(engine=engine, partial_matches=3)
+    with pytest.raises(BudgetError, match=r"goes on by a, goes on by b") as caught:
+        push_all(op, [insert(Row(7), le) for le in range(9)])
+    assert "#" not in str(caught.value)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -192,6 +282,80 @@ def test_bytes_are_refused_before_they_are_taken(engine: str) -> None:
     assert op.statistics.partial_matches == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_events_that_lead_nowhere_take_bytes(engine: str, sign: int) -> None:
+    """And so do retractions that wait."""
+    op = Operator(doubling(), engine=engine, max_bytes=1_000_000)
+    with pytest.raises(BudgetError, match="expected at most 1,000,000 bytes of state"):
+        push_all(op, [insert(V(-1), le)._replace(diff=sign) for le in range(60_000)])
+    assert op.statistics.events + op.statistics.pending < 20_000
+
+
+def growing() -> Automaton:
+    """Each event is in every partial match that there is within the window."""
+    arcs = [Arc("0", "a", "v > 0", "(v,)"), Arc("a", "a", "v > 0", "(r.n,)"), Arc("a", "b", "v > 5", "(r.n,)")]
+    return Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs)
+
+
+@pytest.mark.parametrize(("threads", "most"), [(0, None), (1, None), (2, None), (0, 85)])
+@pytest.mark.parametrize("max_bytes", [4_000_000, 10_000_000])
+def test_a_refused_call_takes_no_bytes_from_later_ones(max_bytes: int, threads: int, most: int | None) -> None:
+    kind: Any = Keyed if threads else Operator
+    options: dict[str, Any] = {"key": "v", "threads": threads} if threads else {}
+    op = kind(growing(), window=40, engine="compiled", max_bytes=max_bytes, partial_matches=most, **options)
+    choose, base, taken = Seeded(f"bytes {max_bytes}"), 0, 0
+    for _ in range(10):
+        n = choose.one([10, 50, 100, 300])
+        large = n + 40 if most else 20_000
+        les = [*range(base, base + large), *[base + large] * (50 * (most is not None))]  # 50 partial matches, or many bytes
+        assert not does(op, {"v": [7] * large + list(range(50 * bool(most))), "le": les})
+        more = {"v": [7 + i % 3 * bool(threads) for i in range(n * 3 // 2)], "le": list(range(base, base + n * 3 // 2))}
+        fresh = kind.restore(growing(), op.snapshot(), engine="compiled", max_bytes=max_bytes, **options)
+        if does(fresh, more):
+            assert does(op, {name: column[:n] for name, column in more.items()}), (
+                f"{n} rows are refused, where a new operator takes half as many again"
+            )
+            base, taken = base + n, taken + 1
+            op.push(Punctuation(base - 5))
+        op._check()
+    assert taken > 3
+
+
+def test_what_the_system_does_not_give_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = Operator(growing(), window=40, engine="compiled")
+    op.push_many({"v": [7] * 9, "le": list(range(9))})
+    claimed = op._core.budget.claimed
+
+    def none(*_: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.Memory, "_resize", none)
+        with pytest.raises(MemoryError):
+            op._core.engine.store.memory.grow("rows")
+    op._core.engine.rollback()
+    assert op._core.budget.claimed == claimed
+
+
+def test_a_log_grows_by_less_where_there_is_not_more() -> None:
+    op = Operator(growing(), engine="compiled", max_bytes=1_000_000)
+    found, arrays = op._core.budget, op._core.engine.store.memory
+    found.hold("another", 980_000 - found.claimed)
+    arrays.grow("undo")
+    assert arrays.sizes["undo"] == 2 * memory.SIZES["undo"]
+    assert found.claimed == 980_000 + memory.SIZES["undo"] * 8
+
+
+def does(op: Any, table: Any) -> bool:
+    """Return whether an operator takes a table."""
+    try:
+        op.push_many(table)
+    except BudgetError:
+        return False
+    return True
+
+
 def test_without_a_number_bytes_are_what_the_machine_has_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "free_memory", lambda: 40_000_000)
     monkeypatch.setattr(budget, "UNASKED", 1 << 22)
@@ -216,6 +380,32 @@ def test_what_is_free_is_a_number() -> None:
 def test_bounds_that_are_none(options: dict[str, Any], message: str) -> None:
     with pytest.raises(AfaError, match=message):
         Operator(doubling(), **options)
+
+
+def test_a_restore_refuses_the_same_bounds_as_arguments() -> None:
+    blob = Operator(doubling()).snapshot()
+    for options in ({"max_bytes": 5}, {"partial_matches": 0}):
+        name, value = next(iter(options.items()))
+        with pytest.raises(AfaError, match=f"^expected {name} of at least .*, or None, but got {name}={value}$") as caught:
+            Operator.restore(doubling(), blob, **options)  # type: ignore[arg-type]
+        assert type(caught.value) is AfaError, "it is reported as a fault of the snapshot"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_largest_bounds_are_those_of_int64(engine: str) -> None:
+    op = Operator(doubling(), engine=engine, partial_matches=2**70, max_bytes=2**70)
+    op.push(insert(V(1), 1))
+    again = Operator.restore(doubling(), op.snapshot(), engine=engine)
+    again.push(insert(V(1), 2))
+    assert again._core.budget.partial_matches == 2**63 - 1
+    saved = blob_with_bound(op, 2**63)
+    with pytest.raises(SnapshotError, match="partial_matches"):
+        Operator.restore(doubling(), saved, engine=engine)
+
+
+def blob_with_bound(op: Any, most: int) -> bytes:
+    op._core.budget.partial_matches = most
+    return op.snapshot()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -270,6 +460,18 @@ def test_keys_in_threads_share_a_budget(threads: int) -> None:
     with pytest.raises(BudgetError, match="bytes of state"):
         op.push_many({"v": [k % 50 + 1 for k in range(900)], "le": list(range(900))})
     assert op.statistics.events == 0
+
+
+@pytest.mark.parametrize("threads", [4, 40])
+def test_threads_have_enough_of_the_least_bytes_there_may_be(threads: int) -> None:
+    options: dict[str, Any] = {"key": "v", "window": 9, "threads": threads}
+    op = Keyed(doubling(), max_bytes=threads * 1_000_000, **options)
+    op.push_many({"v": [i % 60 + 1 for i in range(300)], "le": list(range(300))})
+    message = f"expected max_bytes of at least {threads},000,000, or None, but got max_bytes=1000000 with threads={threads}"
+    with pytest.raises(AfaError, match=message):
+        Keyed(doubling(), max_bytes=1_000_000, **options)
+    with pytest.raises(AfaError, match="at least 1, but got threads='x'"):
+        Keyed(doubling(), key="v", max_bytes=1_000_000, threads="x")  # type: ignore[arg-type]
 
 
 class Row(NamedTuple):

@@ -12,7 +12,8 @@
 compiled_engine      what the protocol of `afa.engine` asks for, as acts over a store
 store                the data: all of the below that lasts, and the call of the kernels; arc_swaps: changes of arcs
 fit                  which automata and arcs are served, what is said of the others, what is refused
-memory               the arrays, and their growth; reserve: address space that grows in place; mapped_heap: a heap in a file
+memory               the arrays, and their growth; heap_trim: how the heap shrinks; reserve: address space that grows in place;
+                     mapped_heap: a heap in a file
 directory            the entries of keys, and which of them the last snapshot has
 key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them;
                      key_image: as plain data

@@ -6,11 +6,13 @@ Whatever ends a call in between (no more memory, an interrupt) leaves the arrays
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from afa.compiled import reserve
+from afa.compiled.heap_trim import trim
 from afa.compiled.kernel import names as k
 from afa.compiled.mapped_heap import FileHeap
 from afa.engine.budget import Budget
@@ -28,6 +30,8 @@ KEYS = 16
 """Room in a new directory."""
 HEAP, RESERVED = 1 << 18, 1 << 29
 """The words of a new heap, and of its address space if that costs nothing."""
+RATES = 80, 96, 8
+"""Events, nodes and matches of 64 steps, until it is known: C_RATE."""
 AHEAD = 16
 """By what factor the address space grows when it does not suffice, so that copying is rare."""
 SIZES = {"undo": 1 << 10, "log": 16, "places": 128, "batch": 8, "rows": 32, "temp": 256}
@@ -78,7 +82,7 @@ class Memory:
     w_size: int
     sizes: dict[str, int]
     alone = False  # whether one thread alone knows the operator, so that others may run while kernels work
-    grown = False  # whether a log may be larger than LASTING
+    grown = False  # whether the call has claimed anything
     budget: Budget | None = None  # what is claimed before it is used
     _rooms: dict[str, int]
     _allowed: int = k.FOREVER  # so many words of the heap may be used, as far as they are claimed
@@ -95,7 +99,7 @@ class Memory:
         m[k.C_KEYS], m[k.C_SERIAL] = 0 if keyed else 1, 1
         m[k.C_REST] = REST if keyed else 0
         m[k.C_SMALL] = (62 - k.NODE_SMALL) // register if register else 0
-        m[k.C_RATE : k.C_RATE + 3] = 80, 96, 8
+        m[k.C_RATE : k.C_RATE + 3] = RATES
         m[k.C_SAMPLE], m[k.C_SOON] = SAMPLE, SOON
         m[k.C_SHARDS] = 1
         self._use(m=m)
@@ -140,8 +144,10 @@ class Memory:
         In a file, which takes its room at once, a sixteenth more: with a quarter a bucket's part of a batch of Q1 took a fifth
         longer. Or none where there is none: then the heap is in a file no longer.
         """
+        self.grown = True
         if self.budget is not None:
-            self._allowed = self.m_size + self._claimed(self.budget, self.m_size) // reserve.WORD
+            if self.m_size == self._allowed:
+                self._allowed += self._claimed(self.budget, self.m_size) // reserve.WORD
             if self._allowed <= len(self.m):
                 self.m_size = self._allowed
                 return
@@ -157,20 +163,22 @@ class Memory:
         more[:top] = self.m[:top]
         self._use(m=more)
 
-    @staticmethod
-    def _claimed(budget: Budget, words: int) -> int:
-        """Claim as much as there is of the heap once more, or what is left. Returns how many bytes."""
-        least = STEP if budget.max_bytes is None else min(STEP, budget.max_bytes // reserve.WORD // PART)
-        return budget.claim(max(words, least) * reserve.WORD, least * reserve.WORD) if least else 0
+    def _claimed(self, budget: Budget, words: int) -> int:
+        """Claim as much as there is of the heap once more, or a part of what is left. Returns how many bytes."""
+        least = _part(budget, STEP)
+        return budget.claim(self, max(words, least) * reserve.WORD, least * reserve.WORD)
 
     def bound(self, budget: Budget) -> None:
         """Let this be the budget from now on, of which is claimed what there is."""
-        free = UNASKED if budget.max_bytes is None else min(UNASKED, budget.max_bytes // reserve.WORD // PART)
-        self._allowed = max(int(self.m[k.C_TOP]), min(free, len(self.m)))
+        self._allowed = max(int(self.m[k.C_TOP]), min(_part(budget, UNASKED), len(self.m)))
         self.m_size = min(len(self.m), self._allowed)
         self.budget = budget
         self.w[k.W_BUDGET] = budget.most
-        budget.claimed += self.m_size * reserve.WORD * (budget.max_bytes is not None) + self._scratch(self.sizes)
+        self._tell_held(budget)
+
+    def _tell_held(self, budget: Budget) -> None:
+        heap = self.m_size if budget.max_bytes is not None else max(self.m_size - UNASKED, 0)
+        budget.hold(self, heap * reserve.WORD + self._scratch(self.sizes))
 
     def _scratch(self, sizes: dict[str, int]) -> int:
         """Return how many bytes of scratch these sizes are."""
@@ -225,37 +233,61 @@ class Memory:
 
     def grow(self, what: str, least: int = 0) -> None:
         """Make one kind of scratch at least twice as large, or raise MemoryError or BudgetError. Undo log and output log stay."""
-        sooner = SOONER * self.sizes[what]
-        size = sooner if what in LASTING and sooner <= self._rooms[what] else 2 * self.sizes[what]
+        size = 2 * self.sizes[what]
         while size < least:
             size *= 2
         if what == "rows" and size > k.COUNT:
             raise BudgetError(f"expected at most {k.COUNT:,} partial matches of one key at one step but got more")
-        if self.budget is not None:
-            self.budget.claim(self._scratch({**self.sizes, what: size}) - self._scratch(self.sizes))
+        sooner = SOONER * self.sizes[what] if what in LASTING else 0
+        sooner = sooner if size < sooner <= self._rooms[what] else size
         self.grown = True
-        if size > self._rooms[what]:
-            self._new_scratch({**self.sizes, what: size}, {**self._rooms, what: AHEAD * size})
+        if self.budget is not None:
+            wanted = self._more(what, sooner)
+            sooner = sooner if self.budget.claim(self, wanted, self._more(what, size)) == wanted else size
+        if sooner > self._rooms[what]:
+            self._new_scratch({**self.sizes, what: sooner}, {**self._rooms, what: AHEAD * sooner})
         else:
-            self._resize(self.w, what, size)
-            self.sizes = {**self.sizes, what: size}
+            self._resize(self.w, what, sooner)
+            self.sizes = {**self.sizes, what: sooner}
+        if self.budget is not None:
+            self._tell_held(self.budget)
+
+    def _more(self, what: str, size: int) -> int:
+        """Return how many bytes more there are if one kind of scratch has this size."""
+        return self._scratch({**self.sizes, what: size}) - self._scratch(self.sizes)
 
     def recover(self) -> None:
-        """Tell the kernels the sizes again: a call that has failed may have been interrupted within `grow`."""
+        """Tell the kernels the sizes again: a call that has failed may have been interrupted within `grow`.
+
+        Where bytes are limited, there is as much for the next call as with a new operator.
+        """
         for what in CAPACITIES:
             self._resize(self.w, what, self.sizes[what])
+        if self.grown and self.budget is not None and self.budget.limited:
+            self._shrink(self.budget)
+
+    def _shrink(self, budget: Budget) -> None:
+        """Give back what is claimed beyond the state. *Requires* an empty undo log. O(keys)."""
+        size = self.m_size
+        trim(self.m, directory_at(int(self.m[k.C_DIR]), self.keys)[-1])
+        self.m[k.C_RATE : k.C_RATE + 3] = RATES
+        with contextlib.suppress(MemoryError):
+            self._new_scratch(SIZES, ROOMS)
+        self.bound(budget)
+        if self.file is None:
+            reserve.release(self.m, self.m_size, size)
 
     def settle(self) -> None:
         """End a call: give the system back what the call's logs needed beyond the usual."""
         for what, words, width in (("undo", k.W_UNDO, 1), ("log", k.W_LOG, self.row)):
             size = self.sizes[what]
             if size > LASTING[what]:
-                if self.budget is not None:
-                    self.budget.give_back((size - LASTING[what]) * width * reserve.WORD)
                 self._resize(self.w, what, LASTING[what])
                 self.sizes = {**self.sizes, what: LASTING[what]}
                 start = int(self.w[words])
                 reserve.release(self.w, start + LASTING[what] * width, start + size * width)
+        if self.budget is not None:
+            self._tell_held(self.budget)
         self.grown = False
 
     def _new_scratch(self, sizes: dict[str, int], rooms: dict[str, int]) -> None:
@@ -294,6 +326,11 @@ def directory_at(begin: int, keys: int) -> tuple[int, int, int, int]:
     above = minima - (-keys >> k.LEVEL) * k.MIN_SIZE
     end = above - (-keys >> 2 * k.LEVEL) * k.MIN_SIZE
     return begin, minima, above, end + (begin - end) % 16
+
+
+def _part(budget: Budget, words: int) -> int:
+    """Return so many words, or fewer where they are more than a part of what each thread may have."""
+    return words if budget.max_bytes is None else min(words, budget.max_bytes // (reserve.WORD * PART * budget.threads))
 
 
 def _hashes(rows: int) -> int:

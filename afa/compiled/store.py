@@ -229,7 +229,7 @@ class Store:
             numbers, counts = np.unique(rows[:, k.N_STATE], return_counts=True)
             names = list(self.arcs.states)
             states = {names[number]: n for number, n in zip(numbers.tolist(), counts.tolist())}
-        return budget.crowded([event.arc for event in self.arcs.table.events], self._key_at_work(), le, count, states)
+        return budget.crowded(self.automaton, self.arcs.table, self._key_at_work(), le, count, states)
 
 
 def _ordered(*columns: Any) -> Any:

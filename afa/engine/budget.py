@@ -2,20 +2,30 @@
 
     partial_matches   of one key at one step; never the sum over the steps, which grows with the window as it should
     max_bytes         the memory that holds the state of all keys and the work of a call; None: three quarters of what is free when
-                      the state first grows beyond a few dozen MB
+                      the state first grows beyond a few dozen MB. Keys and the characters of texts do not count
 
-An engine claims memory before it uses it. What it has claimed for a call that was refused stays with it, for the next one.
+An engine claims memory before it uses it, and says in the end of a call how much it holds. After a refused call that is as much as
+in a new operator with this state; after others it is more, by what the work and the growth of the state have left.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from afa.errors import AfaError, BudgetError
+from afa.draw.words import name_of
+from afa.errors import AfaError, AutomatonError, BudgetError
+from afa.expression.arc_functions import expression_of
+from afa.expression.intervals import contradiction
+from afa.expression.kinds import FENCE, Unreadable
+from afa.expression.nodes import conjunction
 from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
 from punctuation.time import FOREVER
 
 PARTIAL_MATCHES = 1_000_000
@@ -33,69 +43,91 @@ class BytesError(BudgetError):
 
 
 class Budget:
-    """The bounds of one operator. Parameters: see `Operator`; ``claimed``: the bytes that its engine has claimed so far."""
+    """The bounds of one operator. Parameters: see `Operator` and `Keyed`."""
 
-    def __init__(self, partial_matches: int | None = PARTIAL_MATCHES, max_bytes: int | None = None) -> None:
+    def __init__(self, partial_matches: int | None = PARTIAL_MATCHES, max_bytes: int | None = None, threads: int = 1) -> None:
         self.partial_matches = _number("partial_matches", partial_matches, 1)
-        self.max_bytes = _number("max_bytes", max_bytes, LEAST_BYTES)
-        self.claimed = 0
-        self._limit = max_bytes
+        self.threads = threads if type(threads) is int and threads > 1 else 1  # what is no number the operator refuses
+        self.max_bytes = _number(
+            "max_bytes", max_bytes, LEAST_BYTES * self.threads, f" with threads={threads}" * (self.threads > 1)
+        )
+        self._limit = self.max_bytes
+        self._held: dict[int, int] = {}  # bytes, by the id of who holds them
+        self._lock = threading.Lock()
 
     @property
     def most(self) -> int:
         """How many partial matches of a key may stand at one step; FOREVER: any number."""
         return FOREVER if self.partial_matches is None else self.partial_matches
 
-    def claim(self, wanted: int, least: int | None = None) -> int:
-        """Claim ``wanted`` bytes, or fewer, but at least ``least`` (None: all of them). Returns how many.
+    @property
+    def claimed(self) -> int:
+        """How many bytes are claimed."""
+        return sum(self._held.values())
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit of bytes: one was given, or it was looked at what is free."""
+        return self._limit is not None
+
+    def hold(self, owner: object, held: int) -> None:
+        """Take note that an owner holds so many bytes, whatever it has claimed."""
+        self._held[id(owner)] = held
+
+    def claim(self, owner: object, wanted: int, least: int | None = None) -> int:
+        """Claim ``wanted`` bytes; or up to half of what is left, but at least ``least`` (None: all of them). Returns how many.
 
         Raises
         ------
         BytesError
             They would be more than the budget.
         """
-        least = wanted if least is None else least
-        if self._limit is None and self.claimed + wanted <= UNASKED:
-            self.claimed += wanted
-            return wanted
-        if self._limit is None:
-            self._limit = self.claimed + free_memory() // 4 * 3
-        granted = min(wanted, max(self._limit - self.claimed, 0))
-        if granted < least:
-            said = "three quarters of what was free" if self.max_bytes is None else f"max_bytes={self.max_bytes:,}"
-            raise BytesError(
-                f"expected at most {self._limit:,} bytes of state ({said}) but got a call that needs {least:,} more than the "
-                f"{self.claimed:,} there are; a shorter window, or a condition that holds of fewer events, keeps state small, and "
-                "promises (Punctuation) drop what is over"
-            )
-        self.claimed += granted
+        with self._lock:
+            claimed = self.claimed
+            granted = self._granted(claimed, wanted, least)
+            self._held[id(owner)] = self._held.get(id(owner), 0) + granted
         return granted
 
-    def give_back(self, claimed: int) -> None:
-        """Take note that so many bytes are claimed no more."""
-        self.claimed -= claimed
+    def _granted(self, claimed: int, wanted: int, least: int | None) -> int:
+        if self._limit is None and claimed + wanted <= UNASKED:
+            return wanted
+        if self._limit is None:
+            self._limit = claimed + free_memory() // 4 * 3
+        left = self._limit - claimed
+        granted = wanted if least is None else min(wanted, max(least, left // 2))  # the rest is for what others need
+        if granted > left:
+            said = "three quarters of what was free" if self.max_bytes is None else f"max_bytes={self.max_bytes:,}"
+            raise BytesError(
+                f"expected at most {self._limit:,} bytes of state ({said}) but got a call that needs {granted:,} more than the "
+                f"{claimed:,} there are; a shorter window, or a condition that holds of fewer events, keeps state small, and "
+                "promises (Punctuation) drop what is over"
+            )
+        return granted
 
-    def crowded(self, arcs: Iterable[Arc], key: Hashable, le: int, count: int, states: Mapping[str, int]) -> BudgetError:
+    def crowded(
+        self, automaton: Automaton, table: ArcTable, key: Hashable, le: int, count: int, states: Mapping[str, int]
+    ) -> BudgetError:
         """Return the error of a step with too many partial matches.
 
-        ``arcs``: those in force; ``states``: how many there are in each state, as far as is known.
+        ``table``: the arcs in force; ``states``: how many there are in each state, as far as is known.
         """
+        overlap = _overlap(automaton, [event.arc for event in table.events], states)
         where = "" if key is None else f" of key {key!r}"
         return BudgetError(
             f"expected at most {self.most:,} partial matches of one key at one step (partial_matches={self.partial_matches}) "
-            f"but got {count:,} at le={le}{where}{_held(states)}{_overlap(list(arcs), states)}; let "
+            f"but got {count:,} at le={le}{where}{_held(states)}{overlap}; let "
             "conditions exclude each other, choose a strategy that skips less, shorten the window, or say another partial_matches="
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Budget:
-        memo[id(self)] = other = type(self)(self.partial_matches, self.max_bytes)
+        memo[id(self)] = other = type(self)(self.partial_matches, self.max_bytes, self.threads)
         return other
 
 
-def _number(name: str, value: Any, least: int) -> Any:
+def _number(name: str, value: Any, least: int, where: str = "") -> Any:
     if value is not None and (type(value) is not int or value < least):
-        raise AfaError(f"expected {name} of at least {least:,}, or None, but got {name}={value!r}")
-    return value
+        raise AfaError(f"expected {name} of at least {least:,}, or None, but got {name}={value!r}{where}")
+    return value and min(value, FOREVER)
 
 
 def _held(states: Mapping[str, int]) -> str:
@@ -103,18 +135,33 @@ def _held(states: Mapping[str, int]) -> str:
     return "".join(f"{', ' if i else ': '}{n:,} in state {state!r}" for i, (state, n) in enumerate(most[:SHOWN]))
 
 
-def _overlap(arcs: Iterable[Arc], states: Mapping[str, int]) -> str:
+def _overlap(automaton: Automaton, arcs: Iterable[Arc], states: Mapping[str, int]) -> str:
     """Return where one event may take several arcs, so that a partial match becomes several; in the fullest states first."""
-    ways: dict[str, list[str]] = {}
+    leaving: dict[str, list[Arc]] = {}
     for arc in arcs:
         if arc.reads_event:
-            ways.setdefault(arc.src, []).append(
-                f"{'stays' if arc.may_stay else 'goes on'} by {arc.name or f'{arc.src} -> {arc.dst}'}"
-            )
-    several = [state for state, found in ways.items() if len(found) > 1 and (state in states or not states)]
-    several.sort(key=lambda state: -states.get(state, 0))
-    found = [f"in state {state!r} ({', '.join(dict.fromkeys(ways[state]))})" for state in several[:SHOWN]]
+            leaving.setdefault(arc.src, []).append(arc)
+    found = []
+    here = [state for state in leaving if not states or state in states or state == automaton.start]
+    for mine in (leaving[state] for state in sorted(here, key=lambda state: -states.get(state, 0))):
+        beside = [a for a in mine if any(a is not b and not _exclude(automaton, a, b) for b in mine)]
+        ways = Counter(f"{'stays' if arc.may_stay else 'goes on'} by {name_of(arc) or f'{arc.src} -> {arc.dst}'}" for arc in beside)
+        if beside:
+            said = (f"{way}, {n} arcs" if n > 1 else way for way, n in ways.items())
+            found.append(f"in state {mine[0].src!r} ({', '.join(said)})")
+        if len(found) == SHOWN:
+            break
     return f"; one event may do several things {', '.join(found)}" if found else ""
+
+
+def _exclude(automaton: Automaton, *arcs: Arc) -> bool:
+    """Return whether the conditions of arcs are known to exclude each other."""
+    event, register = automaton.event_schema, automaton.register_schema
+    try:
+        fences = [expression_of(arc.fence, FENCE, event, register) for arc in arcs]
+    except (Unreadable, AutomatonError):
+        return False
+    return event is not None and contradiction(conjunction(fences), event, "e") is not None
 
 
 # -- what the machine has free -------------------------------------------------------------------------------------------------

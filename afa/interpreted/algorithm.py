@@ -31,8 +31,10 @@ from afa.model.transitions import Transitions
 from punctuation.progress import Progress
 
 NOTHING: Mapping[PMatch, Any] = {}
+LOOSE = 16
+"""On the way to the lists that stand after a call, of which some steps are not changed yet, they may be so many times as long."""
 LOOK = 50_000
-"""After so many partial matches it is looked at how many bytes there are."""
+"""After so many partial matches and events, at the latest, it is looked at how many bytes there are."""
 
 
 class Algorithm:
@@ -48,15 +50,18 @@ class Algorithm:
         Keys are numbered without gaps, and what becomes of gaps that can't close any more. None: they are not.
     """
 
-    __slots__ = ("budget", "gaps", "look", "made", "progress", "transitions")
+    __slots__ = ("budget", "coming", "every", "gaps", "long", "look", "made", "progress", "transitions")
 
     def __init__(self, transitions: Transitions, progress: Progress, gaps: str | None = None) -> None:
         self.transitions = transitions
         self.progress = progress
         self.gaps = gaps
         self.budget: Budget | None = None  # what may stand at a step
+        self.coming: Any = None  # the next step that the call changes: from there on lists are not what they will be
+        self.long: dict[Any, Entry] = {}  # those of them that are longer than the budget allows
         self.look: Callable[[], None] = lambda: None  # at how many bytes there are
-        self.made = 0  # partial matches that were written to lists since
+        self.every = LOOK  # after how many this is done
+        self.made = 0  # partial matches that were written to lists since, and changes of events
 
     # -- numbers (Sec. 5.3) -----------------------------------------------------------------------------------------------
 
@@ -140,7 +145,7 @@ class Algorithm:
         self.note_gap(s, y, z)
         self._set_runs(s, x, y, z, stays)
         target = joined(y.nodes, stays)
-        self._within(s, y, target)
+        self.within(s, y, target)
         y.horizon = self.until(y, z)
         for p in target:
             self.emit(s, y, p, 1)
@@ -186,7 +191,7 @@ class Algorithm:
         s.keep(y)
         y.nodes, stays = self._make_transitions(self.source(s, x, y), (x or y).rest, y)
         self._set_runs(s, x, y, z, stays)
-        self._within(s, y, joined(y.nodes, stays))
+        self.within(s, y, joined(y.nodes, stays))
 
     def kept(self, found: Mapping[PMatch, Any]) -> dict[PMatch, int]:
         """Return those of a list's partial matches that are held."""
@@ -268,24 +273,36 @@ class Algorithm:
         if new and self.budget is not None:
             if len(z.nodes) + len(s.runs) + len(stays) > self.budget.most:
                 covered_now = [p for p in s.runs.at(z.key) if stays.get(p, 0) == 0]  # runs that change are written where they end
-                self._within(s, z, joined(z.nodes, [*covered_now, *(p for p, stay in stays.items() if stay > 0)]))
-            self._grown(len(new))
+                self.within(s, z, joined(z.nodes, [*covered_now, *(p for p, stay in stays.items() if stay > 0)]))
+            self.grown(len(new))
         new.sort(key=by_start)
         return gone, new
 
-    def _within(self, s: State, y: Entry, found: Mapping[PMatch, Any]) -> None:
-        """Refuse a list that is longer than the budget allows."""
+    def within(self, s: State, y: Entry, found: Mapping[PMatch, Any]) -> None:
+        """Refuse a list that is longer than the budget allows; where that may change yet, note it."""
         if self.budget is not None:
             if len(found) > self.budget.most:
-                arcs = [event.arc for event in self.transitions.table.events]
-                raise self.budget.crowded(arcs, s.key, y.le, len(found), Counter(p.state for p in found))
-            self._grown(len(y.nodes))
+                if self.coming is None or y.key < self.coming or len(found) > LOOSE * self.budget.most:
+                    automaton, table = self.transitions.automaton, self.transitions.table
+                    raise self.budget.crowded(automaton, table, s.key, y.le, len(found), Counter(p.state for p in found))
+                self.long[y.key] = y
+            self.grown(len(y.nodes))
 
-    def _grown(self, n: int) -> None:
-        """Take note of ``n`` more partial matches; now and then the engine looks at how many bytes all of them are."""
+    def begin_steps(self) -> None:
+        """Begin to change steps, each behind the one before."""
+        self.coming, self.long = None, {}
+
+    def end_steps(self, s: State) -> None:
+        """Refuse lists that are too long now that all steps are changed."""
+        for key, y in self.long.items():
+            if s.index.get(key) is y:
+                self.within(s, y, s.layer(y))
+
+    def grown(self, n: int) -> None:
+        """Take note of ``n`` more partial matches, or events; now and then the engine looks at how many bytes all of them are."""
         self.made += n
-        if self.made >= LOOK:
-            self.look()  # where it refuses, the next partial match is looked at, too
+        if self.made >= self.every:
+            self.look()  # where it refuses, it is looked at the next one, too
             self.made = 0
 
     def _differs(self, here: Mapping[PMatch, Any], there: Mapping[PMatch, Any]) -> list[PMatch]:

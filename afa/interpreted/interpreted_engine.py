@@ -13,7 +13,7 @@ from afa.conditions.promised import PACE, PromisesByKey, room
 from afa.engine import Budget, ByRows, Ends, Living, Numbered, Setup, Sizes, Step
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
-from afa.interpreted.algorithm import Algorithm
+from afa.interpreted.algorithm import LOOK, Algorithm
 from afa.interpreted.beginnings import ends_of
 from afa.interpreted.entry_steps import held_steps
 from afa.interpreted.invariants import check
@@ -67,17 +67,17 @@ class InterpretedEngine(ByRows):
 
     def bound(self, budget: Budget) -> None:
         self._algorithm.budget, self._algorithm.look = budget, self._claim
+        self._algorithm.every = LOOK if budget.max_bytes is None else min(LOOK, budget.max_bytes // (4 * EVENT))
 
     def _claim(self) -> None:
         """Claim what all that is held may take, by its number."""
         budget, sizes = self._algorithm.budget, self.sizes()
         self._measure.update(dict.fromkeys(self._touched))  # the call goes on with them
-        wanted = PARTIAL_MATCH * sizes.partial_matches + EVENT * sizes.events
+        wanted = PARTIAL_MATCH * sizes.partial_matches + EVENT * (sizes.events + sizes.pending)
         assert budget is not None
         if wanted > budget.claimed:
-            budget.claim(wanted - budget.claimed)
-        else:
-            budget.give_back(budget.claimed - wanted)
+            budget.claim(self, wanted - budget.claimed)
+        budget.hold(self, wanted)
 
     def state(self, key: Hashable) -> State:
         """Return the state of a key, made if there is none, and noted as touched."""
@@ -120,15 +120,18 @@ class InterpretedEngine(ByRows):
             diffs[event] = diffs.get(event, 0) + max(count, 0) - there
             if waiting != max(-count, 0):
                 self._pend(s, waiter, max(-count, 0))
-        for at, (le, diffs) in steps.items():
-            if not any(diffs.values()):
-                continue
+        changed = [(at, *steps[at]) for at in sorted(steps) if any(steps[at][1].values())]
+        algorithm.grown(len(changes))
+        algorithm.begin_steps()
+        for i, (at, le, diffs) in enumerate(changed, 1):
+            algorithm.coming = changed[i][0] if i < len(changed) else None
             if s.pruned is not None and pruning.behind(s, at):
                 pruning.insert(algorithm, s, at, le, diffs)
             else:
                 algorithm.change_step(s, at, le, diffs)
             if not self.automaton.ties:
                 self._tied.append((s, at))
+        algorithm.end_steps(s)
         if self._gaps is not None:
             cleanup.forget_cover(algorithm, s)
 
@@ -267,6 +270,7 @@ class InterpretedEngine(ByRows):
 
     def rollback(self) -> None:
         """Drop what depends on undone states: the journal has restored these, but deadlines and sizes may have come from them."""
+        self._algorithm.begin_steps()
         self._tied = []
         for s in (*self._touched.values(), *self._due):
             s.delta.clear()

@@ -153,6 +153,7 @@ def _insert_step(algorithm: Algorithm, s: State, y: Entry) -> None:
     algorithm._set_runs(s, x, y, z, stays)
     y.horizon = z.le if z else max(y.le, algorithm.progress.events)
     source = joined(y.nodes, stays)
+    algorithm.within(s, y, source)
     for p in source:
         algorithm.emit(s, y, p, 1)
     before = y
@@ -167,6 +168,8 @@ def _insert_step(algorithm: Algorithm, s: State, y: Entry) -> None:
         algorithm._set_runs(s, before, z, s.after(z.key), {**later, **again})
         new = s.layer(z)
         gone, come = [p for p in old if p not in new], [p for p in new if p not in old]
+        if come:
+            algorithm.within(s, z, new)
         _emit(algorithm, s, z, gone, come)
         if not gone and not come and s.pruned < z.key:
             break
@@ -186,10 +189,12 @@ def _add_alternatives(algorithm: Algorithm, s: State, y: Entry, events: Mapping[
         z.nodes = _ordered({**z.nodes, **{p: z.nodes.get(p, 0) + n for p, n in counts.items()}})
         if stays:
             algorithm._set_runs(s, before, z, s.after(z.key), {**dict.fromkeys(s.runs.at(z.key), 1), **stays})
-        come = [p for p in s.layer(z) if p not in old]
+        new = s.layer(z)
+        come = [p for p in new if p not in old]
         _emit(algorithm, s, z, [], come)
         if not come:
             break
+        algorithm.within(s, z, new)
         following = s.after(z.key)
         counts, stays, before = {}, {}, z
         if following:

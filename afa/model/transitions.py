@@ -29,9 +29,10 @@ class Transitions:
     serve there; None: it is raised. ``key``: the key whose state is being changed, for `faults`.
     """
 
-    __slots__ = ("_start", "_static_final", "_take", "faults", "key", "table")
+    __slots__ = ("_start", "_static_final", "_take", "automaton", "faults", "key", "table")
 
     def __init__(self, automaton: Automaton, table: ArcTable, faults: Faults | None = None) -> None:
+        self.automaton = automaton
         self._start = (automaton.start, automaton.register)
         self._static_final = automaton.final
         self._take = automaton.register_schema.take

@@ -109,7 +109,7 @@ class Keyed(Matching):
             keep_payloads=keep_payloads,
             keyed=True,
             gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
-            budget=Budget(partial_matches, max_bytes),
+            budget=Budget(partial_matches, max_bytes, threads),
         )
         self._core.keys = Keys(automaton, key, self._core.tick)
 

@@ -422,7 +422,8 @@ class Operator(Matching):
         (`BudgetError`), which tells what doubles. None: any number. A restored operator keeps it.
     max_bytes : int, optional
         At most so many bytes of state and of the work of a call, or the call is refused likewise. None: three quarters of what the
-        machine, its cgroup or the limit of the process has free when the state grows beyond 256 MB. A restored operator keeps it.
+        machine, its cgroup or the limit of the process has free when the state grows beyond 256 MB. Keys, and the characters of
+        texts, do not count. With threads at least 1,000,000 for each of them. A restored operator keeps it.
 
     Examples
     --------

@@ -62,7 +62,7 @@ from punctuation.durations import NANOSECONDS, unit_of
 from punctuation.late import Policy
 from punctuation.progress import Marks
 from punctuation.sealed import seal
-from punctuation.time import as_time
+from punctuation.time import FOREVER, as_time
 
 MAGIC, VERSION, TUPLE = b"AFAS", 9, 1
 OLD = (7, 8)
@@ -74,9 +74,9 @@ FURTHER: dict[str, Callable[[Any], bool]] = {
     "collapse": lambda value: isinstance(value, str) and value != "",
     "lineage": lambda value: isinstance(value, list) and len(value) == 4,
     "longest": lambda value: value is True,
-    "max_bytes": lambda value: type(value) is int and value >= LEAST_BYTES,
+    "max_bytes": lambda value: type(value) is int and LEAST_BYTES <= value <= FOREVER,
     "members": lambda value: isinstance(value, str),
-    "partial_matches": lambda value: value is None or (type(value) is int and value > 0),
+    "partial_matches": lambda value: value is None or (type(value) is int and 0 < value <= FOREVER),
     "tell": lambda value: value == "lineage",
 }
 """What each further option may say."""
@@ -239,11 +239,12 @@ def load(
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
         check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
         saved = BOUNDS | _further(bodies[-1][2][BITS + 4] if len(bodies[-1][2]) > BITS + 4 else None)
-        core.bound(Budget(*(saved[name] if given == SAVED else given for name, given in zip(BOUNDS, bounds))))
     except (SnapshotError, MemoryError):
         raise
     except Exception as error:  # a user's function may raise anything on a payload that none has sent
         raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
+    most, most_bytes = (saved[name] if said == SAVED else said for name, said in zip(BOUNDS, bounds))
+    core.bound(Budget(most, most_bytes, threads))
     core.saved = _digest(blobs[-1])
     return core
 

@@ -200,7 +200,7 @@ class Worlds(Twins):
         key, worlds, identity = said["key"], said["worlds"], said["identity"]
         assert given.event_schema is not None
         self._keyed, self._core = keyed, keyed._core
-        self._core.bound(WorldsBudget(said["partial_matches"], said["max_bytes"]))
+        self._core.bound(WorldsBudget(said["partial_matches"], said["max_bytes"], said["threads"]))
         names = names_of(key, "key")
         self._key = None if key is None else Keys(given, key, self._core.tick)
         event = given.event_schema._replace(tick=self._core.tick)

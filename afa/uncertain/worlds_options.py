@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from afa.engine.budget import Budget
 from afa.errors import AfaError, BudgetError
 from afa.language.query import Query
-from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
 from afa.operator.keyed import Keyed
@@ -23,10 +23,13 @@ FEWEST, MOST = 20, 1_000_000
 class WorldsBudget(Budget):
     """The budget of `Worlds`: each key of the operator begins with the number of a world, which no error names."""
 
-    def crowded(self, arcs: Iterable[Arc], key: Any, le: int, count: int, states: Mapping[str, int]) -> BudgetError:
+    def crowded(
+        self, automaton: Automaton, table: ArcTable, key: Any, le: int, count: int, states: Mapping[str, int]
+    ) -> BudgetError:
         """Return the error of a step with too many partial matches, as `Budget.crowded`."""
         _, *names = key
-        return super().crowded(arcs, None if not names else names[0] if len(names) == 1 else tuple(names), le, count, states)
+        own = None if not names else names[0] if len(names) == 1 else tuple(names)
+        return super().crowded(automaton, table, own, le, count, states)
 
 
 def of_query(query: Query, said: Mapping[str, Any]) -> tuple[Automaton, dict[str, Any]]:
