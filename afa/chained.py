@@ -18,6 +18,7 @@ from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator import snapshot as saving
 from afa.operator.call import Core, Output
+from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.tables import Come, Found, answer, assemble, brought, found_of, items_of, opened, shape_of
@@ -97,7 +98,7 @@ class Chain(Twins):
     def _hold(self, links: Sequence[Any]) -> None:
         for link in links:
             if not isinstance(link, (Operator, Keyed, Around)):
-                hint = f"; write {type(link).__name__}.operator()" if hasattr(link, "operator") else ""
+                hint = f"; write {type(link).__name__}.operator()" if isinstance(link, Pattern) else ""
                 raise AfaError(f"expected operators but got {link!r}{hint}")
         if len(links) < 2 or len({id(link._core) for link in links}) < len(links):
             raise AfaError(f"expected two operators or more, each once, but got {len(links)}")

@@ -20,7 +20,8 @@ from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.match_lineage import lineage_in
-from afa.operator.operator import Matching, Operator
+from afa.operator.matching import Matching
+from afa.operator.operator import Operator
 from afa.operator.postponed_output import Having
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened, steps

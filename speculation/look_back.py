@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError
-from afa.operator.operator import Matching
+from afa.operator.matching import Matching
 from afa.operator.tables import Come, Found, carry_out, items_of, shape_of
 from afa.schema import Schema, as_ticks
 from afa.state.plain import Unfit, ints

@@ -13,8 +13,7 @@ from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
 from afa.operator.gapless import Gapless, OnGap, Repeated
-from afa.operator.keyed import KeyOf
-from afa.operator.operator import EngineName, Matching
+from afa.operator.matching import EngineName, KeyOf, Matching
 from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation

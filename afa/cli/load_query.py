@@ -19,7 +19,6 @@ from afa.cli.input_columns import TICKS
 from afa.cli.read import Csv, Source
 from afa.cli.request import Job
 from afa.errors import AfaError
-from afa.frames.asked import tick_of
 from afa.language.bare_numbers import check_units
 from afa.language.builder import Builder
 from afa.language.query import Query, query, sql
@@ -75,7 +74,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
     if not whole and not getattr(source, "blank", False):
         times = {name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)}
         try:
-            check_units(found, asked or tick_of(given), times, "--tick")
+            check_units(found, asked or getattr(given, "tick", None), times, "--tick")
         except AfaError as error:
             raise CommandError(f"{job.pattern}: {on_the_line(error)}") from error
     job = job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)

@@ -11,9 +11,12 @@ from afa.errors import AfaError
 from afa.model.arc import CONSUME, EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
+from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
+from afa.operator.matching import EngineName
 from afa.operator.members import Members
-from afa.operator.operator import EngineName, Operator
+from afa.operator.operator import Operator
+from afa.operator.patterns import pattern_of
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
 from speculation.before_after import After, Around
@@ -97,26 +100,14 @@ class Asked(NamedTuple):
         return tuple(self.fields), self.events.instant, self.keys, self.sequence, self.tick
 
 
-def tick_of(pattern: Any) -> str | None:
-    """Return the tick that a pattern says itself."""
-    found: str | None = getattr(_said_by(pattern), "tick", None)
-    return found
-
-
 def instant_of(pattern: Any) -> str | None:
     """Return the event's field that holds its LE."""
-    event = getattr(_said_by(pattern), "event", None)
-    schema = Schema.of(event, "event") if isinstance(event, type) else getattr(pattern, "event_schema", None)
-    return None if schema is None else schema.instant
-
-
-def _said_by(pattern: Any) -> Any:
-    """Return what holds what a pattern says: the tree of a query, the pattern itself otherwise, so of the words that build one."""
-    return pattern if hasattr(pattern, "query") else getattr(pattern, "tree", pattern)
+    event = pattern.event if isinstance(pattern, Pattern) else getattr(pattern, "event_schema", None)
+    return None if event is None else Schema.of(event, "event").instant if isinstance(event, type) else event.instant
 
 
 def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
-    """Make operators of a pattern: an automaton with these options; a query, or whatever else has ``operator``, says its own.
+    """Make operators of a pattern: an automaton with these options; any other says some of them itself.
 
     ``by``: the column within whose values it is matched, in place of the key that is said; one that no event has.
 
@@ -126,10 +117,6 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
         It is no pattern, has no event schema, can never match, or an option is one that it says itself.
     """
     _check_key(options.key)
-    if hasattr(pattern, "query"):  # the words that build one
-        pattern = pattern.query(tick=tick_of(pattern) or options.tick)
-    if isinstance(pattern, Automaton):
-        return _of(_of_automaton(pattern, options if by is None else options._replace(key=by)))
     if hasattr(type(pattern), "again"):  # an operator that makes another one like itself
         for name, value in options._asdict().items():
             if name not in ("key", "tick") and value != Options._field_defaults[name]:
@@ -137,36 +124,18 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
                     f"expected key= and tick= at most beside a {type(pattern).__name__}, which was made with all else, "
                     f"but got {name}={value!r}"
                 )
-        _check_key(by or options.key)
         return _of(lambda: pattern.again(by or options.key, options.tick))
-    if not hasattr(pattern, "operator") or isinstance(pattern, Around):
-        raise AfaError(f"expected an automaton or a query but got {pattern!r}; afa.query reads text, afa.sql SQL")
-    own = getattr(pattern, "key", None)
-    said = options._asdict()
-    if options.key is not None and own is not None and _names(options.key) == _names(own):
-        said["key"] = None
-    bound = said.pop("partial_matches")
-    said = {name: value for name, value in said.items() if value is not None and value is not False}
-    if bound != PARTIAL_MATCHES:
-        said["partial_matches"] = bound
-    if by is not None:
-        said.pop("key", None)
-        return _of(lambda: pattern.operator_by(by, **said))
-    return _of(lambda: pattern.operator(**said))
-
-
-def _of_automaton(automaton: Automaton, options: Options) -> Callable[[], Operator | Keyed]:
-    if automaton.event_schema is None:
-        raise AfaError(
-            "expected an automaton with event=, a NamedTuple whose fields are columns of the frame, but got one without a schema"
-        )
-    check_whole(automaton)
-    key, *_ = options
-    said = options._asdict()
-    if key is None:
-        del said["key"]
-        return lambda: Operator(automaton, **said)
-    return lambda: Keyed(automaton, **said)
+    if isinstance(pattern, Automaton):
+        if pattern.event_schema is None:
+            fields = "a NamedTuple whose fields are columns of the frame"
+            raise AfaError(f"expected an automaton with event=, {fields}, but got one without a schema")
+        check_whole(pattern)
+    maker = pattern_of(pattern).with_tick(options.tick)
+    said = {name: value for name, value in options._asdict().items() if value != Options._field_defaults[name]}
+    if by is None:
+        return _of(lambda: maker.operator(**said))
+    said.pop("key", None)
+    return _of(lambda: maker.operator_by(by, **said))
 
 
 def _of(make: Callable[[], Any]) -> Asked:
@@ -206,10 +175,6 @@ def _looks_back(operator: Any) -> bool:
     while operator is not None and not (isinstance(operator, Around) and operator._place == "before"):
         operator = getattr(operator, "operator", None)
     return operator is not None
-
-
-def _names(key: str | Sequence[str]) -> tuple[str, ...]:
-    return (key,) if isinstance(key, str) else tuple(key)
 
 
 def _check_key(key: Any) -> None:

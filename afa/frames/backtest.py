@@ -20,7 +20,7 @@ from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.model.option_values import tick_of, yes_or_no
-from afa.operator.operator import EngineName
+from afa.operator.matching import EngineName
 
 Labels = Mapping[str, Sequence[Any]]
 """Columns that tell variants apart: of each its values, one for each variant."""

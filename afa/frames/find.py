@@ -17,7 +17,7 @@ from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.frames.time_slices import slices
 from afa.model.option_values import threads_of, tick_of
-from afa.operator.operator import EngineName
+from afa.operator.matching import EngineName
 
 
 def find(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from afa.errors import AfaError, ChangeError
-from afa.frames.asked import Asked, Options, asked, instant_of, tick_of
+from afa.frames.asked import Asked, Options, asked, instant_of
 from afa.frames.decoded import Frame, unit_of_times
 from afa.language.bare_numbers import check_units
 from afa.language.query import check_order
+from afa.operator.contract import Pattern
 
 End = Literal["latest", "forever"]
 
@@ -34,9 +35,9 @@ class Reading(NamedTuple):
     def asked(self, pattern: Any, frame: Frame, options: Options) -> Asked:
         """Bind a pattern to the tick of the times. Raises `QueryError` where it orders rows by another column."""
         check_order(pattern, self.time, frame.names)
-        said, unit = options.tick or tick_of(pattern), unit_of_times(frame.times(self.time), self.time)
+        said, unit = options.tick or getattr(pattern, "tick", None), unit_of_times(frame.times(self.time), self.time)
         if said is None and unit is not None:
-            pattern = pattern.query(tick=unit) if hasattr(pattern, "query") else pattern  # the words that build one
+            pattern = pattern.with_tick(unit) if isinstance(pattern, Pattern) else pattern
             check_units(pattern, None, frame.columns_of_times)
         return asked(pattern, options._replace(tick=said or unit))
 

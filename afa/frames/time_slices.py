@@ -19,7 +19,7 @@ from afa.frames.frame_reading import End
 from afa.frames.slicing import Rows
 from afa.frames.threads import cores
 from afa.frames.through import taken
-from afa.operator.maker import Spanned
+from afa.operator.contract import Spanned
 from punctuation.time import BEGINNING, FOREVER
 
 ROWS = 1 << 20

@@ -23,6 +23,7 @@ from afa.language.explain_query import QueryExplanation
 from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.operator import contract
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from speculation.before_after import After
@@ -30,7 +31,7 @@ from speculation.look_back import LookBack
 
 
 @dataclass(frozen=True, eq=False)
-class Builder(Said):
+class Builder(Said, contract.Pattern):
     """A query in the making. Each method returns a new one.
 
     Made by `one`, `many`, `optional`, `times`, `either` and `absent`. As soon as it is known of which events it speaks, it is the
@@ -184,6 +185,18 @@ class Builder(Said):
     def operator(self, **options: Any) -> Keyed | Operator | After | LookBack:
         """Make an operator; see `Query.operator`."""
         return self._query.operator(**options)
+
+    def operator_by(self, key: str, **options: Any) -> Keyed | Operator | After | LookBack:
+        """Make an operator within the values of another column; see `Query.operator_by`."""
+        return self._query.operator_by(key, **options)
+
+    def restore(self, blob: bytes, **options: Any) -> Keyed | Operator | After | LookBack:
+        """Make the operator that ``snapshot`` saved; see `Query.restore`."""
+        return self._query.restore(blob, **options)
+
+    def with_tick(self, tick: str | None) -> Query:
+        """Return the query where one int of LE counts ``tick``, if it was not said."""
+        return self.query(tick=self.tick or tick)
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query; see `Query.explain`."""

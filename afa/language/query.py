@@ -24,8 +24,10 @@ from afa.language.postponed import Served, served
 from afa.language.rows_asked import check_options, rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.operator.contract import Pattern, own_key
 from afa.operator.keyed import Keyed
-from afa.operator.operator import EngineName, Operator
+from afa.operator.matching import EngineName, KeyOf
+from afa.operator.operator import Operator
 from afa.operator.snapshot import belongs
 from afa.schema import Schema
 from punctuation.durations import in_units
@@ -35,7 +37,7 @@ from speculation.choose import Choose
 from speculation.look_back import LookBack
 
 
-class Query:
+class Query(Pattern):
     """A query, frozen. `afa.query` reads one from SASE+ text, `afa.sql` from SQL; `afa.language` has the words to build one.
 
     Parameters
@@ -90,6 +92,16 @@ class Query:
         """The field or fields that partition the stream, as `Keyed` takes them; None: there are none."""
         key = self.tree.key
         return None if not key else key[0] if len(key) == 1 else key
+
+    @property
+    def event(self) -> type:
+        """The class of the events."""
+        return self.tree.event
+
+    @property
+    def tick(self) -> str | None:
+        """What one int of LE counts; None: the query does not say it."""
+        return self.tree.tick
 
     @property
     def window(self) -> int | None:
@@ -149,7 +161,7 @@ class Query:
             it. What a match means is the same. A match that can't be decided in 1,000,000 steps makes the call fail
             (`afa.BudgetError`).
         options
-            As of `Operator`, or `Keyed`; the window, the key and the sequence are the query's.
+            As of `Operator`, or `Keyed`; the window and the sequence are the query's, and so is the key, if it has one.
 
         Raises
         ------
@@ -157,7 +169,10 @@ class Query:
             An option is one that the query says; or it asks for threads, and the query has no key; or for the longest matches, and
             the query chooses.
         """
-        return self._operator(self.key, engine, postpone, options)
+        key = own_key(self, options)
+        if key != self.key and self._lowered.back is not None:
+            raise AfaError(f"expected a query that says its key, of which its negation at the start asks, but got key={key!r}")
+        return self._operator(key, engine, postpone, options)
 
     def operator_by(
         self, key: str, *, engine: EngineName = "auto", postpone: bool | None = None, **options: Any
@@ -171,7 +186,7 @@ class Query:
     def _operator(
         self, key: str | tuple[str, ...] | None, engine: EngineName, postpone: bool | None, options: dict[str, Any]
     ) -> Keyed | Operator | After | LookBack:
-        for name, said in (("window", "WITHIN"), ("key", "its key"), ("sequence", "order=")):
+        for name, said in (("window", "WITHIN"), ("sequence", "order=")):
             if name in options:
                 raise AfaError(
                     f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
@@ -186,7 +201,7 @@ class Query:
             told = {name: options.pop(name, None) for name in ("members", "tell")}
             options |= {"lineage": True} if any(told.values()) else {}
         automaton = self._served(postpone, options).automaton
-        threads = self._threads(options.pop("threads", 1))
+        threads = _threads(key, options.pop("threads", 1))
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
         if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
             raise AfaError(f"expected the query's own tick={self.tree.tick!r} but got tick={options['tick']!r}")
@@ -212,6 +227,7 @@ class Query:
         self,
         blob: bytes,
         *,
+        key: KeyOf | None = None,
         engine: EngineName = "auto",
         late: Policy | None = None,
         arcs: Iterable[Arc] = (),
@@ -224,6 +240,8 @@ class Query:
         Parameters
         ----------
         blob : bytes
+        key
+            As the operator was made with it.
         engine, late, arcs, partial_matches, max_bytes
             As of `Operator.restore`.
         threads : int
@@ -238,14 +256,15 @@ class Query:
         """
         options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "tick": self.tree.tick}
         options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
-        threads = self._threads(threads)
+        key = own_key(self, {"key": key})
+        threads = _threads(key, threads)
 
         def alone(part: bytes) -> Keyed | Operator:
             waits = self._served(None, {}).automaton
             automaton = waits if waits.having is not None and belongs(waits, part) else self.automaton
-            if self.key is None:
+            if key is None:
                 return Operator.restore(automaton, part, **options)
-            return Keyed.restore(automaton, part, key=self.key, threads=threads, **options)
+            return Keyed.restore(automaton, part, key=key, threads=threads, **options)
 
         def looking(part: bytes) -> Keyed | Operator | LookBack:
             back = self._lowered.back
@@ -283,12 +302,6 @@ class Query:
     def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> Served:
         """Return what an operator is made of, with or without conditions that wait."""
         return served(self._lowered, False if self._rows is not None and postpone is None else postpone, options)
-
-    def _threads(self, threads: Any) -> Any:
-        """Return in how many threads an operator works; without a key, in one."""
-        if threads != 1 and self.key is None:
-            raise AfaError(f"expected a query with a key, as threads share out its values, but got threads={threads!r} without one")
-        return threads
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query: states, the register, what a repetition costs, warnings; ``print`` shows it."""
@@ -369,6 +382,13 @@ def _query(tree: Tree, taken: frozenset[str]) -> Query:
 
 def _words(waiting: Postponed | None) -> str:
     return "none" if waiting is None else waiting.text
+
+
+def _threads(key: Any, threads: Any) -> Any:
+    """Return in how many threads an operator works; without a key, in one."""
+    if threads != 1 and key is None:
+        raise AfaError(f"expected a query with a key, as threads share out its values, but got threads={threads!r} without one")
+    return threads
 
 
 def query(

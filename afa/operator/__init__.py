@@ -1,7 +1,8 @@
 """The operator: one automaton over one stream, or over one stream for each key.
 
-operator       Operator: push, push_arc, push_many, snapshot, restore
-keyed          Keyed: one state for each key, under shared arcs and promises
+contract       what a pattern is: what makes operators of itself; patterns: an automaton as one
+operator       Operator: one stream, or with a key a Keyed; keyed: one state for each key, under shared arcs and promises;
+               matching: what both have
 call           what both share: a call is all or nothing; promises, arcs in force, the order of output; single: beside a stage
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
 lifetimes      RE given, or LE + window; way_back: from a single event that fails
@@ -14,7 +15,6 @@ arc_input      arcs as the second input; named_swap: one in the place of another
 tables         a call that brings tables; table_rows: their rows one by one; table_columns: those of the output; table_times:
                timestamps in them
 named_events   retractions that name an id; named_rows: of events that came in tables
-maker          patterns that are no automaton, and make an operator of themselves
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs; old_waits: time-outs of earlier versions
 statistics     what is held and was done, and what time-outs may still bring; shown: what notebooks show; operator_funnel: why

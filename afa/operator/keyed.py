@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from afa.change import Change
 from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
+from afa.errors import AfaError
 from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
+from afa.operator.contract import Pattern, said_of, signed
 from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.maker import makes_operators, signed
-from afa.operator.operator import EngineName, Matching
+from afa.operator.matching import EngineName, KeyOf, Matching
 from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
-KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 _MISSING: Any = object()
 
 
@@ -58,8 +58,12 @@ class Keyed(Matching):
     """
 
     def __new__(cls, automaton: Any = None, *args: Any, **options: Any) -> Any:
-        """Make a keyed operator; of a pattern that is no automaton (`TemporalPattern`) the one that it makes of itself."""
-        return super().__new__(cls) if not makes_operators(automaton) else automaton.as_operator(options.pop("key", None), options)
+        """Make a keyed operator; of a pattern that is no automaton the one that it makes of itself."""
+        if not isinstance(automaton, Pattern):
+            return super().__new__(cls)
+        if options.get("key") is None and automaton.key is None:
+            raise AfaError("expected key=, the column or columns that make the key, but got Keyed without one")
+        return automaton.operator(**options)
 
     def __init__(
         self,
@@ -174,11 +178,10 @@ class Keyed(Matching):
         threads : int
             As of `Keyed`; it is no matter how many there were when the snapshot was taken.
         """
-        if makes_operators(automaton):
-            given = {"repeated": repeated, "on_gap": on_gap, "tick": tick}
-            said = {name: value for name, value in given.items() if value is not None}
+        if isinstance(automaton, Pattern):
+            said = said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick)
             bounds = {"partial_matches": partial_matches, "max_bytes": max_bytes, "threads": threads}
-            found: Keyed = automaton.restore(blob, key=key, arcs=arcs, late=late, engine=engine, **bounds, **said)
+            found: Keyed = automaton.restore(blob, arcs=arcs, engine=engine, **bounds, **said)
             return found
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
         core = snapshot.load(

@@ -20,7 +20,7 @@ from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.call import Output
-from afa.operator.operator import Matching
+from afa.operator.matching import Matching
 from afa.operator.statistics import Statistics
 from afa.operator.tables import Come, Found, Item, answer, brought, items_of
 from afa.reasons.because import Because, Explained

@@ -16,7 +16,7 @@ from afa.frames.asked import Options
 from afa.frames.decoded import Frame, listed
 from afa.frames.found import Columns, written
 from afa.frames.frame_reading import End
-from afa.operator.operator import EngineName
+from afa.operator.matching import EngineName
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
 from afa.replay.interval_rows import RowsOfSpans, together

@@ -135,7 +135,7 @@ def question(
     taken = {field.name for field in (*plan.events.fields, *plan.shown.fields)} | {"le", "re", "diff", "members", *plan.keys}
     span = next(name for name in (INTERVAL, *(f"{INTERVAL}{n}" for n in range(len(taken)))) if name not in taken)
     by_span = None
-    if plan.alone and (not hasattr(pattern, "operator") or hasattr(pattern, "operator_by") or hasattr(pattern, "query")):
+    if plan.alone and not hasattr(type(pattern), "again"):
         by_span = asked(pattern, options._replace(tick=plan.tick), by=span)
     sidecar = sidecar_of(stored, reading.time, [field.name for field in plan.fields])
     least, latest = times_of_groups(stored, reading.time, plan.tick, rows, sidecar)

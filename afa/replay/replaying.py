@@ -15,7 +15,7 @@ from afa.errors import AfaError
 from afa.frames.asked import Options
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
-from afa.operator.operator import EngineName
+from afa.operator.matching import EngineName
 from afa.replay.costs import Costs
 from afa.replay.finding_spans import Found, find_spans, first_scan
 from afa.replay.question import Question, longest_lifetime, question

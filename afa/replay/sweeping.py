@@ -19,7 +19,7 @@ from afa.errors import AfaError
 from afa.frames.asked import Options
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
-from afa.operator.operator import EngineName
+from afa.operator.matching import EngineName
 from afa.replay.question import Question, question
 from afa.replay.replaying import Progress, counted, located
 from afa.replay.scan_plan import Plan

@@ -7,8 +7,8 @@ from typing import Any
 
 from afa.errors import AfaError
 from afa.model.option_values import threads_of, tick_of
+from afa.operator.contract import Spanned
 from afa.operator.keyed import Keyed
-from afa.operator.maker import Spanned
 from afa.operator.operator import Operator
 from afa.schema import Schema
 from afa.situations.deriving import Deriving

@@ -15,7 +15,8 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.option_values import tick_of
 from afa.operator.keyed import Keyed
-from afa.operator.operator import EngineName, Operator
+from afa.operator.matching import EngineName
+from afa.operator.operator import Operator
 from afa.schema import Schema
 from afa.situations.pattern_operator import deriving, kinds_of
 from afa.situations.situated import Situated

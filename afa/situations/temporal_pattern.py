@@ -13,7 +13,8 @@ from afa.html_tables import pairs, titled
 from afa.language.changes import QueryChanges
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.operator.operator import EngineName
+from afa.operator.contract import Pattern, own_key
+from afa.operator.matching import EngineName
 from afa.schema import Schema
 from afa.situations.configurations import Plan, plan_of
 from afa.situations.consistency import parts_of
@@ -42,7 +43,7 @@ class _Parts(NamedTuple):
     key: str | tuple[str, ...] | None
 
 
-class TemporalPattern:
+class TemporalPattern(Pattern):
     """Situations and the relations between them, frozen: a match picks one situation of each definition.
 
     Parameters
@@ -154,6 +155,11 @@ class TemporalPattern:
         return self._made[1]
 
     @property
+    def event(self) -> type:
+        """The class of the readings."""
+        return self._parts.event.cls
+
+    @property
     def event_schema(self) -> Schema:
         """The fields of the readings."""
         return self._parts.event
@@ -230,24 +236,7 @@ class TemporalPattern:
         AfaError
             An option is one that the pattern says, or that does not go with readings that may be revised.
         """
-        key = options.pop("key", None)
-        if None not in (key, self.key) and _names(key) != _names(self.key):
-            raise QueryError(f"expected the pattern's own key={self.key!r} but got key={key!r}")
-        return made(self, key or self.key, options)
-
-    def as_operator(self, key: Any, options: dict[str, Any]) -> Situated:
-        """Make what ``Operator(pattern, ..)`` is (``key`` False), and ``Keyed(pattern, key=.., ..)``.
-
-        Raises
-        ------
-        AfaError
-            The pattern has a key, for an `Operator`; neither it nor the call says one, for a `Keyed`.
-        """
-        if key is False and (self.key is not None or "key" in options):
-            raise QueryError(f"expected Keyed, or pattern.operator(), for key={options.get('key', self.key)!r} but got Operator")
-        if key is None and self.key is None:
-            raise QueryError("expected key=, the column or columns that make the key, but got Keyed without one")
-        return self.operator(**options, **({"key": key} if key else {}))
+        return made(self, own_key(self, options), options)
 
     def operator_by(self, key: str, **options: Any) -> Situated:
         """Make an operator that matches within the values of another column than the key, which readings need not have."""
@@ -289,7 +278,7 @@ class TemporalPattern:
         """
         options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "threads": threads}
         options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
-        return restored(self, blob, key or self.key, sequence, tick, options)
+        return restored(self, blob, own_key(self, {"key": key}), sequence, tick, options)
 
     def changes_to(self, other: TemporalPattern) -> QueryChanges:
         """Return what leads a running operator of this pattern to another one, over the same definitions.
@@ -354,10 +343,6 @@ class TemporalPattern:
         where = " and ".join(map(str, self.constraints))
         definitions = ", ".join(each.name for each in self.definitions)
         return f"TemporalPattern({definitions}{f': {where}' if where else ''}, within={self.window!r})"
-
-
-def _names(key: Any) -> tuple[Any, ...]:
-    return (key,) if isinstance(key, str) else tuple(key)
 
 
 def _pattern(parts: _Parts) -> TemporalPattern:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
-from afa.frames.asked import tick_of
 from afa.language.bare_numbers import check_units
 from afa.language.builder import Builder
 from afa.language.query import Query
@@ -48,7 +47,7 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
         raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}: match takes it, over all rows")
     if isinstance(pattern, TemporalPattern):
         return _of_situations(pattern, key, window, sequence)
-    tick = tick_of(pattern)
+    tick = getattr(pattern, "tick", None)
     if isinstance(pattern, Builder):
         pattern = pattern.query(tick=tick or "us")
     check_units(pattern, tick, (), 'tick="us"')

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from afa.errors import AfaError
-from afa.model.automaton import Automaton
-from afa.operator.keyed import Keyed
-from afa.operator.operator import Matching, Operator
+from afa.language.builder import Builder
+from afa.language.query import Query
+from afa.operator.matching import Matching
+from afa.operator.patterns import pattern_of
 from afa.tracing.recorder import EVENTS, Trace
 
 
@@ -56,18 +57,10 @@ def trace(
         if key is not None or options:
             raise AfaError(f"expected options of a pattern only but got {', '.join(options) or 'key'} beside an operator")
         operator: Any = pattern
-    elif isinstance(pattern, Automaton):
-        options = {"lineage": True, **options}
-        operator = Operator(pattern, **options) if key is None else Keyed(pattern, key=key, **options)
-    elif hasattr(pattern, "operator"):
-        if key is not None:
-            raise AfaError(f"expected no key beside a query, which has its own, but got key={key!r}")
-        whole = (
-            {"postpone": False} if hasattr(pattern, "tree") or hasattr(pattern, "query") else {}
-        )  # what waits has no steps to show
-        operator = pattern.operator(**{"lineage": True, **whole, **options})
     else:
-        raise AfaError(f"expected a query, an automaton or an operator but got {pattern!r}")
+        whole = {"postpone": False} if isinstance(pattern, (Query, Builder)) else {}  # what waits has no steps to show
+        said = {} if key is None else {"key": key}
+        operator = pattern_of(pattern).operator(**{"lineage": True, **whole, **said, **options})
     found = Trace(operator, most=most)
     found.push_many(input, net=net, le=le)
     return found

@@ -19,8 +19,8 @@ from afa.model.keys import Keys, take_key
 from afa.model.option_values import names_of
 from afa.operator import snapshot as saving
 from afa.operator.keyed import Keyed
+from afa.operator.matching import EngineName
 from afa.operator.named_swap import named_swap
-from afa.operator.operator import EngineName
 from afa.operator.tables import carry_out
 from afa.operator.twins import Twins
 from afa.schema import Schema, as_ticks

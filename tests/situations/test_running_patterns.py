@@ -82,15 +82,13 @@ def test_what_it_refuses() -> None:
 
 
 def test_who_takes_a_pattern() -> None:
-    """Operator takes one without a key, Keyed one with a key; said once."""
+    """Operator takes any, Keyed one with a key; said once."""
     plain, keyed = _pattern("a overlaps b"), _pattern("a overlaps b", key="x")
     assert repr(Operator(plain)).startswith("Situated(a, b, at ")
     with pytest.raises(AfaError, match="expected key=, the column or columns that make the key, but got Keyed without one"):
         Keyed(plain)
-    with pytest.raises(AfaError, match=r"expected Keyed, or pattern.operator\(\), for key='x' but got Operator"):
-        Operator(keyed)
-    with pytest.raises(AfaError, match="expected Keyed"):
-        Operator(plain, key="x")
+    for each in (Operator(keyed), Operator(plain, key="x"), Operator(keyed, key="x")):
+        assert each.operator._core.keys.names == ("x",)
     with pytest.raises(AfaError, match="expected the pattern's own key='x' but got key='a'"):
         Keyed(keyed, key="a")
     with pytest.raises(AfaError, match="expected the pattern's own window=40"):

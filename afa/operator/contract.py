@@ -1,0 +1,83 @@
+"""What a pattern is: the one question of every door that takes one.
+
+Automaton                         key and window are said beside it
+Query, the words that build one   they say key, window, order of ties
+TemporalPattern                   says key and window
+Derive                            an operator that makes another one of the same definitions
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from afa.errors import AfaError
+from afa.model.option_values import names_of
+
+
+class Pattern(ABC):
+    """What makes operators, as often as one likes, and says what it knows of them. An `Automaton` is one, too, by `pattern_of`.
+
+    Attributes
+    ----------
+    automaton : Automaton
+    event : type or None
+        The class of the events.
+    key : str, sequence of str, or None
+        The fields of its key; None: it has none of its own, and a call may say one.
+    tick : str or None
+        What one int of LE counts; None: it does not say that.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def operator(self, **options: Any) -> Any:
+        """Make an operator that has taken nothing, with options of `Keyed`. What the pattern says itself is refused."""
+
+    @abstractmethod
+    def operator_by(self, key: str, **options: Any) -> Any:
+        """Make one that matches within the values of another column than the key, which events need not have."""
+
+    @abstractmethod
+    def restore(self, blob: bytes, **options: Any) -> Any:
+        """Make the operator that ``snapshot`` saved, with options of ``Keyed.restore``."""
+
+    def with_tick(self, tick: str | None) -> Pattern:
+        """Return the pattern where one int of LE counts ``tick``, if it does not say that itself and reads otherwise for it."""
+        return self
+
+
+class Spanned(NamedTuple):
+    """How long matches last at most, in ticks, and the fields of which the least is where one begins."""
+
+    within: int
+    starts: Sequence[str]
+
+
+def own_key(pattern: Any, options: dict[str, Any]) -> Any:
+    """Return the key of an operator of a pattern: its own, or the one of a call, which is taken out of the options.
+
+    Raises
+    ------
+    AfaError
+        Both say one, and they differ.
+    """
+    said = options.pop("key", None)
+    if None not in (said, pattern.key) and (callable(said) or names_of(said, "key") != names_of(pattern.key, "key")):
+        raise AfaError(f"expected the pattern's own key={pattern.key!r} but got key={said!r}")
+    return pattern.key if said is None else said
+
+
+def said_of(**options: Any) -> Mapping[str, Any]:
+    """Return those options that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def signed(cls: Any) -> Any:
+    """Let the signature of a class of operators be that of its ``__init__``, though other patterns come first to ``__new__``."""
+    _, *parameters = inspect.signature(cls.__init__).parameters.values()
+    cls.__signature__ = inspect.Signature(parameters)
+    return cls

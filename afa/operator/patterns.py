@@ -1,0 +1,49 @@
+"""Whatever a door is given as a pattern, as a `Pattern`: an automaton has its options beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from afa.errors import AfaError
+from afa.model.automaton import Automaton
+from afa.operator.contract import Pattern
+from afa.operator.keyed import Keyed
+from afa.operator.operator import Operator
+
+
+class Plain(Pattern):
+    """An automaton. All that its operator is to know is said in the call."""
+
+    key = tick = None
+
+    def __init__(self, automaton: Automaton) -> None:
+        self.automaton = automaton
+        schema = automaton.event_schema
+        self.event = None if schema is None else schema.cls
+
+    def operator(self, **options: Any) -> Operator | Keyed:
+        made: Operator | Keyed = Operator(self.automaton, **options)
+        return made
+
+    def operator_by(self, key: str, **options: Any) -> Keyed:
+        return Keyed(self.automaton, key=key, **options)
+
+    def restore(self, blob: bytes, *, key: Any = None, **options: Any) -> Operator | Keyed:
+        if key is None:
+            return Operator.restore(self.automaton, blob, **options)
+        return Keyed.restore(self.automaton, blob, key=key, **options)
+
+
+def pattern_of(given: Any) -> Pattern:
+    """Return what was given as a pattern.
+
+    Raises
+    ------
+    AfaError
+        It is none.
+    """
+    if isinstance(given, Pattern):
+        return given
+    if not isinstance(given, Automaton):
+        raise AfaError(f"expected an automaton or a query but got {given!r}; afa.query reads text, afa.sql SQL")
+    return Plain(given)
