@@ -17,7 +17,6 @@ from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from afa.draw.words import name_of
 from afa.errors import AfaError, AutomatonError, BudgetError
 from afa.expression.arc_functions import expression_of
 from afa.expression.intervals import contradiction
@@ -137,6 +136,8 @@ def _held(states: Mapping[str, int]) -> str:
 
 def _overlap(automaton: Automaton, arcs: Iterable[Arc], states: Mapping[str, int]) -> str:
     """Return where one event may take several arcs, so that a partial match becomes several; in the fullest states first."""
+    from afa.draw.words import name_of  # whoever makes no mistake loads no words of pictures
+
     leaving: dict[str, list[Arc]] = {}
     for arc in arcs:
         if arc.reads_event:
