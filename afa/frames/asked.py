@@ -131,7 +131,7 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
             raise AfaError(f"expected an automaton with event=, {fields}, but got one without a schema")
         check_whole(pattern)
     maker = pattern_of(pattern).with_tick(options.tick)
-    said = {name: value for name, value in options._asdict().items() if value != Options._field_defaults[name]}
+    said = {name: value for name, value in options._asdict().items() if repr(value) != repr(Options._field_defaults[name])}
     if by is None:
         return _of(lambda: maker.operator(**said))
     said.pop("key", None)

@@ -24,6 +24,7 @@ from afa.language.postponed import Served, served
 from afa.language.rows_asked import check_options, rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.option_values import threads_of
 from afa.operator.contract import Pattern, own_key
 from afa.operator.keyed import Keyed
 from afa.operator.matching import EngineName, KeyOf
@@ -386,7 +387,7 @@ def _words(waiting: Postponed | None) -> str:
 
 def _threads(key: Any, threads: Any) -> Any:
     """Return in how many threads an operator works; without a key, in one."""
-    if threads != 1 and key is None:
+    if threads_of(threads) != 1 and key is None:
         raise AfaError(f"expected a query with a key, as threads share out its values, but got threads={threads!r} without one")
     return threads
 

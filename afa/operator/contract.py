@@ -18,20 +18,24 @@ from afa.model.option_values import names_of
 
 
 class Pattern(ABC):
-    """What makes operators, as often as one likes, and says what it knows of them. An `Automaton` is one, too, by `pattern_of`.
-
-    Attributes
-    ----------
-    automaton : Automaton
-    event : type or None
-        The class of the events.
-    key : str, sequence of str, or None
-        The fields of its key; None: it has none of its own, and a call may say one.
-    tick : str or None
-        What one int of LE counts; None: it does not say that.
-    """
+    """What makes operators, as often as one likes, and says what it knows of them. An `Automaton` is one, too, by `pattern_of`."""
 
     __slots__ = ()
+
+    @property
+    def event(self) -> type | None:
+        """The class of the events; None: any."""
+        return None
+
+    @property
+    def key(self) -> Any:
+        """The fields of its key; None: it has none of its own, and a call may say one."""
+        return None
+
+    @property
+    def tick(self) -> str | None:
+        """What one int of LE counts; None: it does not say that."""
+        return None
 
     @abstractmethod
     def operator(self, **options: Any) -> Any:
@@ -42,8 +46,8 @@ class Pattern(ABC):
         """Make one that matches within the values of another column than the key, which events need not have."""
 
     @abstractmethod
-    def restore(self, blob: bytes, **options: Any) -> Any:
-        """Make the operator that ``snapshot`` saved, with options of ``Keyed.restore``."""
+    def restore(self, *args: Any, **options: Any) -> Any:
+        """Make the operator that ``snapshot`` saved, of its bytes, with options of ``Keyed.restore``."""
 
     def with_tick(self, tick: str | None) -> Pattern:
         """Return the pattern where one int of LE counts ``tick``, if it does not say that itself and reads otherwise for it."""
@@ -68,7 +72,7 @@ def own_key(pattern: Any, options: dict[str, Any]) -> Any:
     said = options.pop("key", None)
     if None not in (said, pattern.key) and (callable(said) or names_of(said, "key") != names_of(pattern.key, "key")):
         raise AfaError(f"expected the pattern's own key={pattern.key!r} but got key={said!r}")
-    return pattern.key if said is None else said
+    return said if pattern.key is None else pattern.key
 
 
 def said_of(**options: Any) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
 _MISSING: Any = object()
+WITHOUT = "expected key=, the column or columns that make the key, but got Keyed without one"
 
 
 @signed
@@ -28,10 +29,11 @@ class Keyed(Matching):
 
     Parameters
     ----------
-    automaton : Automaton
+    automaton : Automaton, or another pattern
     key : str, sequence of str, or callable
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
+        May be left out where the pattern says it.
     window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick, cancel
         As of `Operator`, and so are ``longest``, ``members``, ``tell``, ``lineage``, ``collapse`` and ``having``. An arc pushed
         without a lifetime begins one tick past all that was seen, over all keys.
@@ -62,14 +64,14 @@ class Keyed(Matching):
         if not isinstance(automaton, Pattern):
             return super().__new__(cls)
         if options.get("key") is None and automaton.key is None:
-            raise AfaError("expected key=, the column or columns that make the key, but got Keyed without one")
+            raise AfaError(WITHOUT)
         return automaton.operator(**options)
 
     def __init__(
         self,
         automaton: Any,
         *,
-        key: KeyOf,
+        key: KeyOf | None = None,
         window: Duration | None = None,
         engine: EngineName = "auto",
         sequence: str | None = None,
@@ -93,6 +95,10 @@ class Keyed(Matching):
         max_bytes: int | None = None,
         threads: int = 1,
     ) -> None:
+        if isinstance(automaton, Pattern):
+            return  # it has made this operator
+        if key is None:
+            raise AfaError(WITHOUT)
         self._core = Core(
             automaton,
             window=window,

@@ -90,7 +90,7 @@ class Matching:
         Examples
         --------
         >>> from typing import NamedTuple
-        >>> from afa import Automaton, insert
+        >>> from afa import Automaton, Operator, insert
         >>> class Pay(NamedTuple):
         ...     amount: int
         >>> arcs = [Arc("a", "b", "amount > 500", name="above 500")]
@@ -174,7 +174,7 @@ class Matching:
         Examples
         --------
         >>> from typing import NamedTuple
-        >>> from afa import Automaton, insert
+        >>> from afa import Automaton, Operator, insert
         >>> class Pay(NamedTuple):
         ...     amount: int
         >>> two = Automaton(start="0", final={"big"}, event=Pay, arcs=[
@@ -211,7 +211,7 @@ class Matching:
         Examples
         --------
         >>> from typing import NamedTuple
-        >>> from afa import Automaton, insert
+        >>> from afa import Automaton, Operator, insert
         >>> class Pay(NamedTuple):
         ...     amount: int
         >>> two = Automaton(start="0", final={"big"}, event=Pay, arcs=[
@@ -253,7 +253,7 @@ class Matching:
         Examples
         --------
         >>> from typing import NamedTuple
-        >>> from afa import Automaton, insert
+        >>> from afa import Automaton, Operator, insert
         >>> class Pay(NamedTuple):
         ...     amount: int
         >>> two = Automaton(start="0", final={"big"}, event=Pay, arcs=[
@@ -295,7 +295,7 @@ class Matching:
 
         Examples
         --------
-        >>> from afa import Arc, Automaton, insert
+        >>> from afa import Arc, Automaton, Operator, insert
         >>> arcs = [Arc("0", "1", lambda e, r: e == "a"), Arc("1", "2", lambda e, r: e == "b")]
         >>> op = Operator(Automaton(start="0", final={"2"}, arcs=arcs), window=10)
         >>> _ = op.push_many([insert("a", le=1), insert("a", le=2), insert("b", le=3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from afa.change import Change
@@ -168,6 +169,8 @@ class Operator(Matching):
         max_bytes: int | None = None,
         threads: int = 1,
     ) -> None:
+        if isinstance(automaton, Pattern):
+            return  # it has made this operator
         _alone(threads)
         self._core = Core(
             automaton,
@@ -245,7 +248,7 @@ class Operator(Matching):
         threads: int = 1,
         partial_matches: int | str | None = SAVED,
         max_bytes: int | str | None = SAVED,
-    ) -> Any:
+    ) -> Operator:
         """Make the operator that `snapshot` saved.
 
         Parameters
@@ -274,10 +277,10 @@ class Operator(Matching):
         said: dict[str, Any] = {"arcs": arcs, "engine": engine, "partial_matches": partial_matches, "max_bytes": max_bytes}
         said |= said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick)
         said |= {} if threads == 1 else {"threads": threads}
-        if isinstance(automaton, Pattern):
-            return automaton.restore(blob, **said)
-        if key is not None:
-            return Keyed.restore(automaton, blob, **said)
+        if isinstance(automaton, Pattern) or key is not None:
+            restore: Any = automaton.restore if isinstance(automaton, Pattern) else partial(Keyed.restore, automaton)
+            found: Operator = restore(blob, **said)
+            return found
         _alone(threads)
         budget = partial_matches, max_bytes
         return cls._of(

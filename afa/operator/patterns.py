@@ -14,12 +14,12 @@ from afa.operator.operator import Operator
 class Plain(Pattern):
     """An automaton. All that its operator is to know is said in the call."""
 
-    key = tick = None
-
     def __init__(self, automaton: Automaton) -> None:
         self.automaton = automaton
-        schema = automaton.event_schema
-        self.event = None if schema is None else schema.cls
+
+    @property
+    def event(self) -> type | None:
+        return None if self.automaton.event_schema is None else self.automaton.event_schema.cls
 
     def operator(self, **options: Any) -> Operator | Keyed:
         made: Operator | Keyed = Operator(self.automaton, **options)

@@ -12,7 +12,7 @@ from afa import AfaError, Keyed, Operator, Punctuation, insert
 from afa.language import one
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
-from afa.tracing import trace
+from afa.tracing.traced import trace
 from tests.contract.operators import PAIR, PAIRS, QUERY, SINGLE, TICK, E, pattern
 
 ROWS = [("a", 1), ("b", 2), ("a", 3), ("b", 9), ("b", 5)]
