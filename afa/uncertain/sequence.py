@@ -45,9 +45,9 @@ class SequenceStatistics(NamedTuple):
 
     Parameters
     ----------
-    held : int
+    events : int
         Events that may still be part of a match that changes.
-    waiting : int
+    pending : int
         Retractions that wait for their insertions.
     keys : int
         Keys of which events are held.
@@ -63,8 +63,8 @@ class SequenceStatistics(NamedTuple):
         Changes that have left so far; those among them that took a match back.
     """
 
-    held: int
-    waiting: int
+    events: int
+    pending: int
     keys: int
     matches: int
     changes: int
@@ -73,6 +73,16 @@ class SequenceStatistics(NamedTuple):
     late: int
     outputs: int
     retractions: int
+
+    @property
+    def held(self) -> int:
+        """The same as ``events``."""
+        return self.events
+
+    @property
+    def waiting(self) -> int:
+        """The same as ``pending``."""
+        return self.pending
 
 
 class Sequence(Twins, Member):

@@ -58,8 +58,8 @@ class WorldsStatistics(NamedTuple):
         Events that may still change, in copies; with ``identity`` only, else 0.
     matches : int
         Matches that some world has, and which are not final.
-    told, withdrawn : int
-        Matches with a confidence told so far; those of them that were withdrawn again, for another confidence or none.
+    outputs, retractions : int
+        Changes that have left so far; those among them that took a match back, for another confidence or for none.
     late : int
         Late changes dropped or handed to the callback so far.
     operator : Statistics
@@ -68,10 +68,20 @@ class WorldsStatistics(NamedTuple):
 
     events: int
     matches: int
-    told: int
-    withdrawn: int
+    outputs: int
+    retractions: int
     late: int
     operator: Any
+
+    @property
+    def told(self) -> int:
+        """Matches with a confidence told so far."""
+        return self.outputs - self.retractions
+
+    @property
+    def withdrawn(self) -> int:
+        """Those of them that were withdrawn again."""
+        return self.retractions
 
 
 class Worlds(Twins):
@@ -385,7 +395,9 @@ class Worlds(Twins):
         """The numbers of what is held, and was told so far. O(keys of all worlds)."""
         operator = self._keyed.statistics
         found = self._found
-        return WorldsStatistics(self._events.copies, len(found.records), found.told, found.withdrawn, operator.late, operator)
+        return WorldsStatistics(
+            self._events.copies, len(found.records), found.told + found.withdrawn, found.withdrawn, operator.late, operator
+        )
 
     # -- snapshots -------------------------------------------------------------------------------------------------------------
 

@@ -186,6 +186,15 @@ def test_an_event_has_a_kind_as_any_other_field(kind: Kind) -> None:
     assert len(out["le"]) or net(op.push(Punctuation(START + 100)))
 
 
+def test_statistics_have_the_same_names(kind: Kind) -> None:
+    op, _ = one_by_one(kind)
+    found = [op.statistics] if hasattr(op.statistics, "events") else op.statistics  # of a chain those of each
+    for each in found:
+        assert {"events", "matches", "outputs", "retractions", "late"} <= set(each._fields)
+        assert each.outputs > each.retractions
+        assert each.late == 0
+
+
 # -- what comes late, and what is taken back -------------------------------------------------------------------------------------
 
 
