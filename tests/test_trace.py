@@ -124,8 +124,8 @@ def test_what_is_kept_is_bounded_and_told() -> None:
 def test_what_comes_is_refused() -> None:
     with pytest.raises(AfaError, match="expected a query, an automaton or an operator but got 3"):
         afa.trace(3, [])
-    with pytest.raises(AfaError, match="expected no key beside a query"):
-        afa.trace(DECLINED, [], key="card")
+    with pytest.raises(AfaError, match="expected the pattern's own key='card' but got key='kind'"):
+        afa.trace(DECLINED, [], key="kind")
     with pytest.raises(AfaError, match="expected options of a pattern only but got window beside an operator"):
         afa.trace(DECLINED.operator(), [], window=3)
     with pytest.raises(AfaError, match="expected a number, at least 0, but got most=-1"):

@@ -34,8 +34,8 @@ class Plain(Pattern):
         return Keyed.restore(self.automaton, blob, key=key, **options)
 
 
-def pattern_of(given: Any) -> Pattern:
-    """Return what was given as a pattern.
+def pattern_of(given: Any, what: str = "an automaton or a query") -> Pattern:
+    """Return what was given as a pattern; ``what`` a door takes.
 
     Raises
     ------
@@ -45,5 +45,5 @@ def pattern_of(given: Any) -> Pattern:
     if isinstance(given, Pattern):
         return given
     if not isinstance(given, Automaton):
-        raise AfaError(f"expected an automaton or a query but got {given!r}; afa.query reads text, afa.sql SQL")
+        raise AfaError(f"expected {what} but got {given!r}; afa.query reads text, afa.sql SQL")
     return Plain(given)

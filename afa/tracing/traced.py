@@ -60,7 +60,10 @@ def trace(
     else:
         whole = {"postpone": False} if isinstance(pattern, (Query, Builder)) else {}  # what waits has no steps to show
         said = {} if key is None else {"key": key}
-        operator = pattern_of(pattern).operator(**{"lineage": True, **whole, **said, **options})
+        maker = pattern_of(pattern, "a query, an automaton or an operator")
+        operator = maker.operator(**{"lineage": True, **whole, **said, **options})
+            **{"lineage": True, **whole, **said, **options}
+        )
     found = Trace(operator, most=most)
     found.push_many(input, net=net, le=le)
     return found
