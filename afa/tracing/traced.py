@@ -62,8 +62,6 @@ def trace(
         said = {} if key is None else {"key": key}
         maker = pattern_of(pattern, "a query, an automaton or an operator")
         operator = maker.operator(**{"lineage": True, **whole, **said, **options})
-            **{"lineage": True, **whole, **said, **options}
-        )
     found = Trace(operator, most=most)
     found.push_many(input, net=net, le=le)
     return found
