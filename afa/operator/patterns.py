@@ -11,7 +11,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 
 
-class Plain(Pattern):
+class AutomatonPattern(Pattern):
     """An automaton. All that its operator is to know is said in the call."""
 
     def __init__(self, automaton: Automaton) -> None:
@@ -46,4 +46,4 @@ def pattern_of(given: Any, what: str = "an automaton or a query") -> Pattern:
         return given
     if not isinstance(given, Automaton):
         raise AfaError(f"expected {what} but got {given!r}; afa.query reads text, afa.sql SQL")
-    return Plain(given)
+    return AutomatonPattern(given)
