@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: flights test fast held test-nojit test-spark lint stress keys bench docs clean
+.PHONY: flights test fast lanes held test-nojit test-spark lint stress keys bench docs clean
 
 flights: .venv/ready
 	$(BIN)/python -m examples.flights
@@ -11,9 +11,12 @@ flights: .venv/ready
 test: .venv/ready
 	$(BIN)/python -m pytest -n logical
 
-# After each edit: what finds most in a minute; tests/conftest.py says what is left out.
+# After each edit: all that takes some milliseconds. tests/lanes.py says what that is, and measures it anew: make lanes.
 fast: .venv/ready
 	$(BIN)/python -m pytest -n logical -m "not slow and not spark and not stress"
+
+lanes: .venv/ready
+	$(BIN)/python -m pytest -n logical -m "not spark and not stress" --lanes
 
 # The tests that hold one file, by the table in tests/README.md: make held F=afa/state/packed.py
 held: .venv/ready

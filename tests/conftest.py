@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests import nojit
+from tests import lanes, nojit
 
 if nojit.DISABLED:
     nojit.install()
@@ -17,35 +17,22 @@ if nojit.DISABLED:
 ENGINES = ("interpreted", "compiled")
 """Each meaning is tested on each of them."""
 
-SLOW = (  # beginnings of names, below this folder
-    "spark/",  # the bucket is in the cases
-    "test_bench",
-    # processes, threads, signals, files of megabytes
-    *("compiled/test_beside", "test_cli.py", "test_cli_streams", "test_docs", "test_examples", "test_flights", "test_threads"),
-    *("test_damage", "test_incremental", "test_interrupts", "test_sizes_of_keys", "uncertain/test_hadoop"),
-    # seconds of compilation
-    *("compiled/test_code", "compiled/test_lengths", "compiled/test_memory", "compiled/test_steps", "compiled/test_translate"),
-    # random runs, beside those that stay: of each kind of thing the cases and a sample of the worlds
-    *(
-        "test_cleanse_around.py::test_worlds",
-        "test_cleanse_auto",
-        "test_functions_that_raise",
-        "test_promised_tables",
-        "test_promises_with_conditions",
-    ),
-    *("test_small_worlds", "test_state_machine", "test_stress_sample.py::test_long", "test_stress_sample.py::test_worlds_"),
-    *("test_engines_agree.py::test_a_fault", "test_engines_agree.py::test_many", "test_faults.py::test_faults_at_random"),
-)
-"""What `make fast` leaves out: more than a second of CPU each, and seldom the first to fail."""
-
 SEEDS = ("seed", "number", "part")
 """What a property is parametrized by that has many: a third of these, no fewer than two, runs by default, the rest are stress."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--lanes", action="store_true", help="measure each test, and write down those that are slow: tests/slow.txt")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Warnings are errors, but one: PySpark 4.0 and 4.1 leave the sockets of `collect` to the garbage collector. No deadlines."""
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
+    if config.option.lanes and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(lanes.Record())
+    if "not slow" in config.option.markexpr:
+        config.pluginmanager.register(lanes.Watch())
     try:
         spark = version("pyspark")
     except PackageNotFoundError:
@@ -56,10 +43,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow: ``pytest -m "not slow"``; and the seeds of a property that are for the long runs: ``-m stress``."""
+    slow = lanes.slow()
     for item in items:
         if is_further(item):
             item.add_marker("stress")
-        if item.nodeid.removeprefix("tests/").startswith(SLOW):
+        if lanes.function_of(item.nodeid) in slow:
             item.add_marker("slow")
 
 

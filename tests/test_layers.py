@@ -6,6 +6,7 @@ Every import counts: at the top, within a function, for type checkers only. Lazy
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -78,13 +79,16 @@ def imports(path: Path) -> Iterator[str]:
             yield from (longest(f"{node.module}.{alias.name}", MODULES) for alias in node.names)
 
 
-GRAPH = {module: {name for name in imports(path) if name and name != module} for module, path in MODULES.items()}
+@functools.cache
+def graph() -> dict[str, set[str]]:
+    """Each module, and those that it imports."""
+    return {module: {name for name in imports(path) if name and name != module} for module, path in MODULES.items()}
 
 
 def test_imports_go_down() -> None:
     up = [
         f"{module} -> {name}"
-        for module, names in GRAPH.items()
+        for module, names in graph().items()
         for name in names
         if RANK[longest(name, RANK)] > RANK[longest(module, RANK)]
     ]
@@ -92,8 +96,8 @@ def test_imports_go_down() -> None:
 
 
 def test_no_circles() -> None:
-    graph = {module: names - FACES for module, names in GRAPH.items() if module not in FACES}
-    TopologicalSorter(graph).prepare()
+    inner = {module: names - FACES for module, names in graph().items() if module not in FACES}
+    TopologicalSorter(inner).prepare()
 
 
 def test_few_files_at_the_top() -> None:

