@@ -14,6 +14,7 @@ import pytest
 
 CASE, ALL, GROWN = 0.02, 1.0, 3.0
 """Seconds."""
+ROOT = Path(__file__).parents[1]
 NAMES = Path(__file__).with_name("slow.txt")
 
 
@@ -41,7 +42,7 @@ class Record:
 
     def pytest_sessionfinish(self) -> None:
         found = {name for name, longest in self.longest.items() if longest > CASE or self.all[name] > ALL}
-        kept = slow() - self.longest.keys()
+        kept = {name for name in slow() - self.longest.keys() if (ROOT / name.partition("::")[0]).exists()}
         NAMES.write_text("".join(f"{name}\n" for name in sorted(found | kept)), encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ from afa.frames.row_groups import whole
 from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
-from afa.model.option_values import tick_of, yes_or_no
+from afa.model.option_values import yes_or_no
 from afa.operator.matching import EngineName
 
 Labels = Mapping[str, Sequence[Any]]
@@ -121,7 +121,7 @@ def backtest(
     opened = whole(frame) if is_path(frame) else Frame(frame)
     labels = {"variant": list(patterns)}
     reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
-    options = Options(key, window, sequence, tick_of(tick), engine, longest, None, collapse, having, partial_matches, max_bytes)
+    options = Options(key, window, sequence, tick, engine, longest, None, collapse, having, partial_matches, max_bytes)
     count = batch if withdrawn else False
     return swept(labels, list(patterns.values()), opened, reading, options, count, workers)
 

@@ -16,7 +16,7 @@ from afa.frames.slicing import by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.frames.time_slices import slices
-from afa.model.option_values import threads_of, tick_of
+from afa.model.option_values import threads_of
 from afa.operator.matching import EngineName
 
 
@@ -108,7 +108,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    options = Options(key, window, sequence, tick_of(tick), engine, longest, members, collapse, having, partial_matches, max_bytes)
+    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having, partial_matches, max_bytes)
     workers = None if workers is None else threads_of(workers, "workers")
     if is_path(frame):
         return in_parts(pattern, frame, options, (time, until, diff, end))

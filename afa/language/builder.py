@@ -23,6 +23,7 @@ from afa.language.explain_query import QueryExplanation
 from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.model.option_values import tick_of
 from afa.operator import contract
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
@@ -170,7 +171,7 @@ class Builder(Said, contract.Pattern):
     @property
     def key(self) -> str | tuple[str, ...] | None:
         """The fields by which the stream is partitioned."""
-        return self._query.key
+        return None if not self.fields else self.fields[0] if len(self.fields) == 1 else self.fields
 
     @property
     def window(self) -> int | None:
@@ -184,19 +185,19 @@ class Builder(Said, contract.Pattern):
 
     def operator(self, **options: Any) -> Keyed | Operator | After | LookBack:
         """Make an operator; see `Query.operator`."""
-        return self._query.operator(**options)
+        return self.with_tick(options.get("tick")).operator(**options)
 
     def operator_by(self, key: str, **options: Any) -> Keyed | Operator | After | LookBack:
         """Make an operator within the values of another column; see `Query.operator_by`."""
-        return self._query.operator_by(key, **options)
+        return self.with_tick(options.get("tick")).operator_by(key, **options)
 
     def restore(self, blob: bytes, **options: Any) -> Keyed | Operator | After | LookBack:
         """Make the operator that ``snapshot`` saved; see `Query.restore`."""
-        return self._query.restore(blob, **options)
+        return self.with_tick(options.get("tick")).restore(blob, **options)
 
     def with_tick(self, tick: str | None) -> Query:
         """Return the query where one int of LE counts ``tick``, if it was not said."""
-        return self.query(tick=self.tick or tick)
+        return self._query if self.tick or tick is None else self.query(tick=tick_of(tick))
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query; see `Query.explain`."""

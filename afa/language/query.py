@@ -24,8 +24,9 @@ from afa.language.postponed import Served, served
 from afa.language.rows_asked import check_options, rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.model.option_values import threads_of
+from afa.model.option_values import threads_of, tick_of
 from afa.operator.contract import Pattern, own_key
+from afa.operator.gapless import OnGap, Repeated
 from afa.operator.keyed import Keyed
 from afa.operator.matching import EngineName, KeyOf
 from afa.operator.operator import Operator
@@ -173,6 +174,8 @@ class Query(Pattern):
         key = own_key(self, options)
         if key != self.key and self._lowered.back is not None:
             raise AfaError(f"expected a query that says its key, of which its negation at the start asks, but got key={key!r}")
+        if key != self.key and self._rows is not None:
+            raise AfaError(f"expected ALL ROWS PER MATCH with PARTITION BY, by which rows show their key, but got key={key!r}")
         return self._operator(key, engine, postpone, options)
 
     def operator_by(
@@ -204,8 +207,7 @@ class Query(Pattern):
         automaton = self._served(postpone, options).automaton
         threads = _threads(key, options.pop("threads", 1))
         options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
-        if options.setdefault("tick", self.tree.tick) != self.tree.tick and self.tree.tick is not None:
-            raise AfaError(f"expected the query's own tick={self.tree.tick!r} but got tick={options['tick']!r}")
+        options["tick"] = self._own_tick(options.get("tick"))
         made: Keyed | Operator | LookBack
         made = Operator(automaton, **options) if key is None else Keyed(automaton, key=key, threads=threads, **options)
         if self._lowered.back is not None:
@@ -217,6 +219,12 @@ class Query(Pattern):
         if any(told.values()):
             return TellsMembers(self._stage(None).after(made), rows_of(self.tree, self._choose), self.shown.cls, **told)
         return self._stage(self.shown.cls).after(made)
+
+    def _own_tick(self, said: str | None) -> str | None:
+        tick, own = tick_of(said), self.tree.tick
+        if None not in (tick, own) and tick != own:
+            raise AfaError(f"expected the query's own tick={own!r} but got tick={said!r}")
+        return own if tick is None else tick
 
     def _stage(self, shown: type | None) -> Choose:
         """Make the stage that chooses."""
@@ -232,6 +240,9 @@ class Query(Pattern):
         engine: EngineName = "auto",
         late: Policy | None = None,
         arcs: Iterable[Arc] = (),
+        repeated: Repeated | None = None,
+        on_gap: OnGap | None = None,
+        tick: str | None = None,
         threads: int = 1,
         partial_matches: int | str | None = SAVED,
         max_bytes: int | str | None = SAVED,
@@ -243,7 +254,7 @@ class Query(Pattern):
         blob : bytes
         key
             As the operator was made with it.
-        engine, late, arcs, partial_matches, max_bytes
+        engine, late, arcs, repeated, on_gap, tick, partial_matches, max_bytes
             As of `Operator.restore`.
         threads : int
             As of `Keyed`.
@@ -255,7 +266,8 @@ class Query(Pattern):
         AfaError
             It asks for threads, and the query has no key.
         """
-        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "tick": self.tree.tick}
+        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "repeated": repeated, "on_gap": on_gap}
+        options["tick"] = self._own_tick(tick)
         options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
         key = own_key(self, {"key": key})
         threads = _threads(key, threads)

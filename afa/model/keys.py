@@ -22,7 +22,7 @@ class Keys:
     def __init__(self, automaton: Any, key: Any, tick: str | None = None) -> None:
         self.function = key if callable(key) else None
         names = (key,) if isinstance(key, str) else () if callable(key) else key
-        if not isinstance(names, Sequence) or not (callable(key) or names) or not all(isinstance(n, str) for n in names):
+        if not isinstance(names, Sequence) or not (callable(key) or names) or not all(isinstance(n, str) and n for n in names):
             raise AfaError(f"expected a field name, several, or a callable but got key={key!r}")
         self.names: tuple[str, ...] = tuple(names)
         self.single = isinstance(key, str)

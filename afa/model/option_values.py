@@ -38,7 +38,7 @@ def threads_of(value: Any, name: str = "threads") -> int:
 def names_of(value: Any, name: str) -> tuple[str, ...]:
     """Return names, said as one text or as several; none for None."""
     names = () if value is None else (value,) if isinstance(value, str) else value
-    if not isinstance(names, Sequence) or isinstance(names, bytes) or not all(isinstance(each, str) for each in names):
+    if not isinstance(names, Sequence) or isinstance(names, bytes) or not all(isinstance(each, str) and each for each in names):
         raise AfaError(f"expected a field name, or several, but got {name}={value!r}")
     return tuple(names)
 

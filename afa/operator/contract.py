@@ -3,7 +3,6 @@
 Automaton                         key and window are said beside it
 Query, the words that build one   they say key, window, order of ties
 TemporalPattern                   says key and window
-Derive                            an operator that makes another one of the same definitions
 """
 
 from __future__ import annotations
@@ -61,6 +60,15 @@ class Spanned(NamedTuple):
     starts: Sequence[str]
 
 
+class PatternDoor(type):
+    """A class of operators that is called with any pattern; its subclasses are called as they say themselves."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        elsewhere = vars(cls).get("_elsewhere")
+        made = None if elsewhere is None or len(args) != 1 else elsewhere.__func__(args[0], options)
+        return super().__call__(*args, **options) if made is None else made
+
+
 def own_key(pattern: Any, options: dict[str, Any]) -> Any:
     """Return the key of an operator of a pattern: its own, or the one of a call, which is taken out of the options.
 
@@ -70,7 +78,7 @@ def own_key(pattern: Any, options: dict[str, Any]) -> Any:
         Both say one, and they differ.
     """
     said = options.pop("key", None)
-    if None not in (said, pattern.key) and (callable(said) or names_of(said, "key") != names_of(pattern.key, "key")):
+    if said is not None and pattern.key is not None and (callable(said) or names_of(said, "key") != names_of(pattern.key, "key")):
         raise AfaError(f"expected the pattern's own key={pattern.key!r} but got key={said!r}")
     return said if pattern.key is None else pattern.key
 

@@ -10,9 +10,10 @@ from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.errors import AfaError
 from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
+from afa.model.option_values import threads_of
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
-from afa.operator.contract import Pattern, said_of, signed
+from afa.operator.contract import Pattern, PatternDoor, said_of, signed
 from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.matching import EngineName, KeyOf, Matching
 from punctuation.durations import Duration
@@ -24,7 +25,7 @@ WITHOUT = "expected key=, the column or columns that make the key, but got Keyed
 
 
 @signed
-class Keyed(Matching):
+class Keyed(Matching, metaclass=PatternDoor):
     """Match an automaton in each of many streams, told apart by a key. Calls, interrupts and threads: as of `Operator`.
 
     Parameters
@@ -59,12 +60,12 @@ class Keyed(Matching):
     (['a'], [3], [61])
     """
 
-    def __new__(cls, automaton: Any = None, *args: Any, **options: Any) -> Any:
-        """Make a keyed operator; of a pattern that is no automaton the one that it makes of itself."""
+    @staticmethod
+    def _elsewhere(automaton: Any, options: dict[str, Any]) -> Any:
+        """Return of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
         if not isinstance(automaton, Pattern):
-            return super().__new__(cls)
-        if options.get("key") is None and automaton.key is None:
-            raise AfaError(WITHOUT)
+            return None
+        _check_keyed(automaton, options.get("key"))
         return automaton.operator(**options)
 
     def __init__(
@@ -95,10 +96,7 @@ class Keyed(Matching):
         max_bytes: int | None = None,
         threads: int = 1,
     ) -> None:
-        if isinstance(automaton, Pattern):
-            return  # it has made this operator
-        if key is None:
-            raise AfaError(WITHOUT)
+        _check_keyed(automaton, key)
         self._core = Core(
             automaton,
             window=window,
@@ -164,13 +162,14 @@ class Keyed(Matching):
         automaton: Any,
         blob: bytes | Sequence[bytes],
         *,
-        key: KeyOf,
+        key: KeyOf | None = None,
         arcs: Iterable[Arc] = (),
         late: Policy | None = None,
         engine: EngineName = "auto",
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        sequence: str | None = None,
         threads: int = 1,
         partial_matches: int | str | None = SAVED,
         max_bytes: int | str | None = SAVED,
@@ -184,16 +183,19 @@ class Keyed(Matching):
         threads : int
             As of `Keyed`; it is no matter how many there were when the snapshot was taken.
         """
+        _check_keyed(automaton, key)
+        threads_of(threads)
         if isinstance(automaton, Pattern):
-            said = said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick)
+            said = said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick, sequence=sequence)
             bounds = {"partial_matches": partial_matches, "max_bytes": max_bytes, "threads": threads}
             found: Keyed = automaton.restore(blob, arcs=arcs, engine=engine, **bounds, **said)
             return found
+        no_sequence(sequence)
         blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
         core = snapshot.load(
             automaton, blobs, arcs, late, engine, True, None, None, repeated, on_gap, tick, threads, (partial_matches, max_bytes)
         )
-        return cls._of(core, key)
+        return cls._of(core, key)  # type: ignore[arg-type]  # there is one
 
     @classmethod
     def _of(cls, core: Core, key: KeyOf) -> Keyed:
@@ -202,3 +204,14 @@ class Keyed(Matching):
         keyed._core = core
         core.keys = Keys(core.automaton, key, core.tick)
         return keyed
+
+
+def _check_keyed(pattern: Any, key: Any) -> None:
+    if key is None and (not isinstance(pattern, Pattern) or pattern.key is None):
+        raise AfaError(WITHOUT)
+
+
+def no_sequence(sequence: str | None) -> None:
+    """Refuse a sequence where a snapshot says it."""
+    if sequence is not None:
+        raise AfaError(f"expected no sequence for an automaton, whose snapshot says it, but got sequence={sequence!r}")

@@ -13,9 +13,9 @@ from afa.model.arc import Arc
 from afa.model.option_values import threads_of
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
-from afa.operator.contract import Pattern, said_of, signed
+from afa.operator.contract import Pattern, PatternDoor, said_of, signed
 from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.keyed import Keyed
+from afa.operator.keyed import Keyed, no_sequence
 from afa.operator.matching import EngineName, KeyOf, Matching
 from punctuation.durations import Duration
 from punctuation.late import Policy
@@ -23,7 +23,7 @@ from punctuation.promise import Punctuation
 
 
 @signed
-class Operator(Matching):
+class Operator(Matching, metaclass=PatternDoor):
     """Match an automaton over a stream whose events come late, out of order and revised.
 
     The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that
@@ -132,14 +132,12 @@ class Operator(Matching):
     [Change(payload=NoRegister(), le=5, re=13, diff=-1, key=None)]
     """
 
-    def __new__(cls, automaton: Any = None, *args: Any, **options: Any) -> Any:
-        """Make an operator; with a key a `Keyed`; of a pattern that is no automaton the one that it makes of itself."""
+    @staticmethod
+    def _elsewhere(automaton: Any, options: dict[str, Any]) -> Any:
+        """Return with a key a `Keyed`; of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
         if isinstance(automaton, Pattern):
             return automaton.operator(**options)
-        key = options.pop("key", None)
-        if key is None:
-            return super().__new__(cls)
-        return Keyed(automaton, key=key, **options)
+        return None if options.get("key") is None else Keyed(automaton, **options)
 
     def __init__(
         self,
@@ -169,8 +167,6 @@ class Operator(Matching):
         max_bytes: int | None = None,
         threads: int = 1,
     ) -> None:
-        if isinstance(automaton, Pattern):
-            return  # it has made this operator
         _alone(threads)
         self._core = Core(
             automaton,
@@ -245,6 +241,7 @@ class Operator(Matching):
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        sequence: str | None = None,
         threads: int = 1,
         partial_matches: int | str | None = SAVED,
         max_bytes: int | str | None = SAVED,
@@ -264,6 +261,8 @@ class Operator(Matching):
             None: the policy that was saved. A callable is not saved, and must be given again.
         tick : str, optional
             What one int of LE counts, where the snapshot does not say it: it was made without ``tick=``.
+        sequence : str, optional
+            Of a temporal pattern, as the operator was made with it; all others say it, or their snapshots.
         partial_matches, max_bytes : int, None or "saved"
             As of `Operator`; ``"saved"``: as it was. What is held already stays.
 
@@ -275,12 +274,13 @@ class Operator(Matching):
             A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
         """
         said: dict[str, Any] = {"arcs": arcs, "engine": engine, "partial_matches": partial_matches, "max_bytes": max_bytes}
-        said |= said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick)
-        said |= {} if threads == 1 else {"threads": threads}
+        said |= said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick, sequence=sequence)
+        said |= {} if threads_of(threads) == 1 else {"threads": threads}
         if isinstance(automaton, Pattern) or key is not None:
             restore: Any = automaton.restore if isinstance(automaton, Pattern) else partial(Keyed.restore, automaton)
             found: Operator = restore(blob, **said)
             return found
+        no_sequence(sequence)
         _alone(threads)
         budget = partial_matches, max_bytes
         return cls._of(

@@ -243,6 +243,8 @@ def load(
         raise
     except Exception as error:  # a user's function may raise anything on a payload that none has sent
         raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
+    if saved["max_bytes"] is not None:
+        saved["max_bytes"] = max(saved["max_bytes"], LEAST_BYTES * threads)  # there may be more threads now
     most, most_bytes = (saved[name] if said == SAVED else said for name, said in zip(BOUNDS, bounds))
     core.bound(Budget(most, most_bytes, threads))
     core.saved = _digest(blobs[-1])

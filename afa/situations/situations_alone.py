@@ -113,6 +113,7 @@ class Derive(Situated):
             It has another tick.
         """
         event, own, returns, sequence, said, definitions = self._said
+        tick = tick_of(tick)
         if None not in (said, tick) and said != tick:
             raise QueryError(f"expected its own tick={said!r} but got tick={tick!r}")
         return Derive(event, key=key or own, returns=returns, sequence=sequence, tick=said or tick, **definitions)

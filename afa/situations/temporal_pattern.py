@@ -14,6 +14,7 @@ from afa.language.changes import QueryChanges
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.contract import Pattern, own_key
+from afa.operator.gapless import OnGap, Repeated
 from afa.operator.matching import EngineName
 from afa.schema import Schema
 from afa.situations.configurations import Plan, plan_of
@@ -255,6 +256,8 @@ class TemporalPattern(Pattern):
         engine: EngineName = "auto",
         late: Policy | None = None,
         arcs: Iterable[Arc] = (),
+        repeated: Repeated | None = None,
+        on_gap: OnGap | None = None,
         threads: int = 1,
         partial_matches: int | str | None = SAVED,
         max_bytes: int | str | None = SAVED,
@@ -266,7 +269,7 @@ class TemporalPattern(Pattern):
         blob : bytes
         key, sequence, tick
             As the operator was made with them.
-        engine, late, arcs, partial_matches, max_bytes
+        engine, late, arcs, repeated, on_gap, partial_matches, max_bytes
             As of `Operator.restore`.
         threads : int
             As of `operator`.
@@ -277,7 +280,7 @@ class TemporalPattern(Pattern):
             The blob is no snapshot of an operator of this pattern, or is damaged.
         """
         options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "threads": threads}
-        options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
+        options |= {"partial_matches": partial_matches, "max_bytes": max_bytes, "repeated": repeated, "on_gap": on_gap}
         return restored(self, blob, own_key(self, {"key": key}), sequence, tick, options)
 
     def changes_to(self, other: TemporalPattern) -> QueryChanges:
