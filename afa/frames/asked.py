@@ -117,7 +117,8 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
         It is no pattern, has no event schema, can never match, or an option is one that it says itself.
     """
     _check_key(options.key)
-    options = options._replace(members=options.members or None, collapse=options.collapse or None)
+    members, collapse = (None if each is False else each for each in (options.members, options.collapse))
+    options = options._replace(members=members, collapse=collapse)
     if hasattr(type(pattern), "again"):  # an operator that makes another one like itself
         for name, value in options._asdict().items():
             if name not in ("key", "tick") and value != Options._field_defaults[name]:

@@ -27,7 +27,7 @@ from afa.model.automaton import Automaton
 from afa.model.option_values import threads_of, tick_of
 from afa.operator.contract import Pattern, own_key
 from afa.operator.gapless import OnGap, Repeated
-from afa.operator.keyed import Keyed
+from afa.operator.keyed import Keyed, no_sequence
 from afa.operator.matching import EngineName, KeyOf
 from afa.operator.operator import Operator
 from afa.operator.snapshot import belongs
@@ -243,6 +243,7 @@ class Query(Pattern):
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
         tick: str | None = None,
+        sequence: str | None = None,
         threads: int = 1,
         partial_matches: int | str | None = SAVED,
         max_bytes: int | str | None = SAVED,
@@ -254,6 +255,8 @@ class Query(Pattern):
         blob : bytes
         key
             As the operator was made with it.
+        sequence
+            None: the query says it.
         engine, late, arcs, repeated, on_gap, tick, partial_matches, max_bytes
             As of `Operator.restore`.
         threads : int
@@ -268,6 +271,7 @@ class Query(Pattern):
         """
         options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "repeated": repeated, "on_gap": on_gap}
         options["tick"] = self._own_tick(tick)
+        no_sequence(sequence, "a query, which says it (order=)")
         options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
         key = own_key(self, {"key": key})
         threads = _threads(key, threads)

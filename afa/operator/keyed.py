@@ -211,7 +211,7 @@ def _check_keyed(pattern: Any, key: Any) -> None:
         raise AfaError(WITHOUT)
 
 
-def no_sequence(sequence: str | None) -> None:
-    """Refuse a sequence where a snapshot says it."""
+def no_sequence(sequence: str | None, where: str = "an automaton, whose snapshot says it") -> None:
+    """Refuse a sequence where it is said already."""
     if sequence is not None:
-        raise AfaError(f"expected no sequence for an automaton, whose snapshot says it, but got sequence={sequence!r}")
+        raise AfaError(f"expected no sequence for {where}, but got sequence={sequence!r}")

@@ -141,6 +141,10 @@ def test_options_of_queries_go_with_them() -> None:
     Operator.restore(PLAIN["situations"], ordered.snapshot(), sequence="n")
     with pytest.raises(AfaError, match="expected no sequence for an automaton, whose snapshot says it"):
         Operator.restore(AUTOMATON, b"", sequence="n")
+    with pytest.raises(AfaError, match="expected no sequence for a query, which says it"):
+        Operator.restore(numbered, b"", sequence="n")
+    with pytest.raises(AfaError, match="members"):
+        afa.find(AUTOMATON, FRAME, time="le", members="")
 
 
 def test_a_key_beside_all_rows_is_refused() -> None:
