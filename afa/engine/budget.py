@@ -71,7 +71,8 @@ class Budget:
 
     def hold(self, owner: object, held: int) -> None:
         """Take note that an owner holds so many bytes, whatever it has claimed."""
-        self._held[id(owner)] = held
+        with self._lock:
+            self._held[id(owner)] = held
 
     def claim(self, owner: object, wanted: int, least: int | None = None) -> int:
         """Claim ``wanted`` bytes; or up to half of what is left, but at least ``least`` (None: all of them). Returns how many.

@@ -25,9 +25,9 @@ from afa.language.rows_asked import check_options, rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.option_values import threads_of, tick_of
-from afa.operator.contract import Pattern, own_key
+from afa.operator.contract import Pattern, no_sequence, own_key
 from afa.operator.gapless import OnGap, Repeated
-from afa.operator.keyed import Keyed, no_sequence
+from afa.operator.keyed import Keyed
 from afa.operator.matching import EngineName, KeyOf
 from afa.operator.operator import Operator
 from afa.operator.snapshot import belongs

@@ -60,13 +60,21 @@ class Spanned(NamedTuple):
     starts: Sequence[str]
 
 
-class PatternDoor(type):
-    """A class of operators that is called with any pattern; its subclasses are called as they say themselves."""
+class OperatorMeta(type):
+    """Of a class that any pattern may be given to: ``_of_pattern`` makes another operator, if need be. Subclasses make themselves."""
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
-        elsewhere = vars(cls).get("_elsewhere")
-        made = None if elsewhere is None or len(args) != 1 else elsewhere.__func__(args[0], options)
+        if not args and "automaton" in options:
+            args = (options.pop("automaton"),)
+        of_pattern = vars(cls).get("_of_pattern")
+        made = None if of_pattern is None or len(args) != 1 else of_pattern.__func__(args[0], options)
         return super().__call__(*args, **options) if made is None else made
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of ``__init__``, which help and documentation show."""
+        _, *parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        return inspect.Signature(parameters)
 
 
 def own_key(pattern: Any, options: dict[str, Any]) -> Any:
@@ -88,8 +96,7 @@ def said_of(**options: Any) -> Mapping[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def signed(cls: Any) -> Any:
-    """Let the signature of a class of operators be that of its ``__init__``, though other patterns come first to ``__new__``."""
-    _, *parameters = inspect.signature(cls.__init__).parameters.values()
-    cls.__signature__ = inspect.Signature(parameters)
-    return cls
+def no_sequence(sequence: str | None, where: str = "an automaton, whose snapshot says it") -> None:
+    """Refuse a sequence where it is said already."""
+    if sequence is not None:
+        raise AfaError(f"expected no sequence for {where}, but got sequence={sequence!r}")

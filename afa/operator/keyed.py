@@ -13,7 +13,7 @@ from afa.model.keys import Keys, take_key
 from afa.model.option_values import threads_of
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
-from afa.operator.contract import Pattern, PatternDoor, said_of, signed
+from afa.operator.contract import OperatorMeta, Pattern, no_sequence, said_of
 from afa.operator.gapless import OnGap, Repeated, gapless_of
 from afa.operator.matching import EngineName, KeyOf, Matching
 from punctuation.durations import Duration
@@ -24,8 +24,7 @@ _MISSING: Any = object()
 WITHOUT = "expected key=, the column or columns that make the key, but got Keyed without one"
 
 
-@signed
-class Keyed(Matching, metaclass=PatternDoor):
+class Keyed(Matching, metaclass=OperatorMeta):
     """Match an automaton in each of many streams, told apart by a key. Calls, interrupts and threads: as of `Operator`.
 
     Parameters
@@ -61,7 +60,7 @@ class Keyed(Matching, metaclass=PatternDoor):
     """
 
     @staticmethod
-    def _elsewhere(automaton: Any, options: dict[str, Any]) -> Any:
+    def _of_pattern(automaton: Any, options: dict[str, Any]) -> Any:
         """Return of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
         if not isinstance(automaton, Pattern):
             return None
@@ -209,9 +208,3 @@ class Keyed(Matching, metaclass=PatternDoor):
 def _check_keyed(pattern: Any, key: Any) -> None:
     if key is None and (not isinstance(pattern, Pattern) or pattern.key is None):
         raise AfaError(WITHOUT)
-
-
-def no_sequence(sequence: str | None, where: str = "an automaton, whose snapshot says it") -> None:
-    """Refuse a sequence where it is said already."""
-    if sequence is not None:
-        raise AfaError(f"expected no sequence for {where}, but got sequence={sequence!r}")

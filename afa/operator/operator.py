@@ -13,17 +13,16 @@ from afa.model.arc import Arc
 from afa.model.option_values import threads_of
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
-from afa.operator.contract import Pattern, PatternDoor, said_of, signed
+from afa.operator.contract import OperatorMeta, Pattern, no_sequence, said_of
 from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.keyed import Keyed, no_sequence
+from afa.operator.keyed import Keyed
 from afa.operator.matching import EngineName, KeyOf, Matching
 from punctuation.durations import Duration
 from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
 
-@signed
-class Operator(Matching, metaclass=PatternDoor):
+class Operator(Matching, metaclass=OperatorMeta):
     """Match an automaton over a stream whose events come late, out of order and revised.
 
     The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that
@@ -133,7 +132,7 @@ class Operator(Matching, metaclass=PatternDoor):
     """
 
     @staticmethod
-    def _elsewhere(automaton: Any, options: dict[str, Any]) -> Any:
+    def _of_pattern(automaton: Any, options: dict[str, Any]) -> Any:
         """Return with a key a `Keyed`; of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
         if isinstance(automaton, Pattern):
             return automaton.operator(**options)
@@ -274,8 +273,7 @@ class Operator(Matching, metaclass=PatternDoor):
             A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
         """
         said: dict[str, Any] = {"arcs": arcs, "engine": engine, "partial_matches": partial_matches, "max_bytes": max_bytes}
-        said |= said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick, sequence=sequence)
-        said |= {} if threads_of(threads) == 1 else {"threads": threads}
+        said |= said_of(threads=threads, key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick, sequence=sequence)
         if isinstance(automaton, Pattern) or key is not None:
             restore: Any = automaton.restore if isinstance(automaton, Pattern) else partial(Keyed.restore, automaton)
             found: Operator = restore(blob, **said)

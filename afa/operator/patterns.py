@@ -28,10 +28,8 @@ class AutomatonPattern(Pattern):
     def operator_by(self, key: str, **options: Any) -> Keyed:
         return Keyed(self.automaton, key=key, **options)
 
-    def restore(self, blob: bytes, *, key: Any = None, **options: Any) -> Operator | Keyed:
-        if key is None:
-            return Operator.restore(self.automaton, blob, **options)
-        return Keyed.restore(self.automaton, blob, key=key, **options)
+    def restore(self, blob: bytes, **options: Any) -> Operator | Keyed:
+        return Operator.restore(self.automaton, blob, **options)
 
 
 def pattern_of(given: Any, what: str = "an automaton or a query") -> Pattern:

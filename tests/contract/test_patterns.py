@@ -122,6 +122,7 @@ def test_what_needs_a_key_says_so() -> None:
         with pytest.raises(AfaError, match="expected key=, the column or columns that make the key, but got Keyed without one"):
             door()
     assert type(Operator(AUTOMATON, key="who", window=10)) is Keyed
+    assert type(Operator(automaton=OWN["query"])) is Keyed
     with pytest.raises(AfaError, match="expected a key, as threads share out its values, but got threads=2 without one"):
         Operator(AUTOMATON, threads=2)
     with pytest.raises(AfaError, match="expected a field name, several, or a callable but got key=''"):
