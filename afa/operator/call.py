@@ -91,8 +91,7 @@ class Core(Member):
         budget: Budget | None = None,
     ) -> None:
         if not isinstance(automaton, Automaton):
-            hint = "; its method operator(..) makes one" if callable(getattr(automaton, "operator", None)) else ""
-            raise AfaError(f"expected an Automaton but got {automaton!r}{hint}")
+            raise AfaError(f"expected an Automaton but got {automaton!r}")
         yes_or_no(lineage=lineage, longest=longest, retractions=retractions, keep_payloads=keep_payloads)
         yes_or_no(arc_punctuation=arc_punctuation)
         tick, self.threads = tick_of(tick), threads_of(threads)

@@ -61,7 +61,7 @@ class Spanned(NamedTuple):
 
 
 class OperatorMeta(type):
-    """Of a class that any pattern may be given to: ``_of_pattern`` makes another operator, if need be. Subclasses make themselves."""
+    """Of a class that any pattern may be given to: ``_of_pattern`` makes another operator then. Subclasses are made as usual."""
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         if not args and "automaton" in options:

@@ -212,8 +212,7 @@ def load(
         The argument is no automaton, or one that the engine can't serve.
     """
     if not isinstance(automaton, Automaton):
-        hint = "; its method restore(..) makes the operator" if callable(getattr(automaton, "operator", None)) else ""
-        raise AfaError(f"expected an Automaton but got {automaton!r}{hint}")
+        raise AfaError(f"expected an Automaton but got {automaton!r}")
     given = list(arcs)
     for arc in given:
         automaton.check_arc(arc)
