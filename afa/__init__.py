@@ -84,8 +84,11 @@ from afa.funnel.funnel import Funnel
 from afa.lineage.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
+from afa.operator.gapless import Gapless
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
+from afa.operator.options import Options
+from afa.operator.speculated import Stages
 from afa.operator.statistics import Statistics
 from afa.schema import Instant
 from punctuation.promise import Punctuation
@@ -116,6 +119,7 @@ __all__ = [
     "ClosureError",
     "ExpressionError",
     "Funnel",
+    "Gapless",
     "Instant",
     "Int64Error",
     "Keyed",
@@ -123,6 +127,7 @@ __all__ = [
     "Lineage",
     "NoRegister",
     "Operator",
+    "Options",
     "Punctuation",
     "Query",
     "QueryError",
@@ -148,6 +153,23 @@ def _drawn(*given: Any) -> str:
 
 
 Automaton._drawn = staticmethod(_drawn)
+
+
+def _speculating(sigma: Any, operator: Any) -> Any:
+    """Put a `speculation.Cleanse` in front of an operator, for its option ``speculation=``."""
+    from speculation.cleanse import Cleanse
+
+    return Cleanse(sigma).before(operator)
+
+
+def _with_its_stage(blob: bytes, alone: Any) -> Any:
+    """Restore an operator and the stage in front of it."""
+    from speculation.before_after import Before
+
+    return Before.restore(blob, alone)
+
+
+Stages.before, Stages.restored = staticmethod(_speculating), staticmethod(_with_its_stage)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.keys import take_key
+from afa.model.renamed import time_of
 from afa.operator import snapshot as saving
 from afa.operator.call import Core, Output
 from afa.operator.contract import Pattern
@@ -130,13 +131,13 @@ class Chain(Twins):
             raise ChangeError(f"expected a key for a Keyed only but got key={key!r}")
         return self._through(Come(core.resolved([("event", change, of)])))
 
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le", **old: str) -> Any:
         """Take a batch of the first operator, as one call. As its ``push_many``; ``arcs`` are those of the first operator."""
-        return self._calls.call(self._push_many, batch, net, arcs, le)
+        return self._calls.call(self._push_many, batch, net, arcs, time_of(time, old))
 
-    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], le: str) -> Any:
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
         core, last = self.links[0]._core, self.links[-1]._core
-        come = opened(core, batch, arcs, le)
+        come = opened(core, batch, arcs, time)
         if come.like is None:
             return self._through(come) if net else [item for each in items_of(core, come) for item in self._through(Come([each]))]
         if not net:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa import Arc, Automaton
+from afa.operator import options as of_operators
 from afa.spark import ledger, shared
 from afa.spark.arc_lines import known_lines
 from afa.spark.bucket import Bucket
@@ -104,7 +105,8 @@ def job() -> Job:
     automaton = Automaton(
         start="a", final={"b"}, event=Event, register=Found(), arcs=[Arc("a", "b", "e.sort == -1", "(e.sort,)", name="own")]
     )
-    return job_of(automaton, "key", "1 second", None, BUCKETS, "report", [pa.int64()])
+    options = of_operators.Options(key="key", window="1 second")
+    return job_of(automaton, options, buckets=BUCKETS, on_fault="report", key_types=[pa.int64()])
 
 
 def log(n: int, past: bool) -> list[str]:

@@ -99,7 +99,7 @@ def written(folder: Path, n: int) -> int:
 
 def beside(folder: Path, form: str, lateness: int, events: int, rounds: int) -> Row:
     """Both on one file, in turns."""
-    run = ["-m", "afa.cli", "run", "pattern.py:vee", f"ticks.{form}", "--key", "symbol", "--le", "at", "--window", str(WINDOW)]
+    run = ["-m", "afa.cli", "run", "pattern.py:vee", f"ticks.{form}", "--key", "symbol", "--time", "at", "--window", str(WINDOW)]
     run += ["--quiet", "--matches", "0", "--output", "run.parquet", *(["--lateness", str(lateness)] if lateness else [])]
     push = ["pushed.py", f"ticks.{form}", "pushed.parquet", str(lateness), str(WINDOW)]
     seconds: dict[str, list[float]] = {"run": [], "push": []}

@@ -52,7 +52,7 @@ def run(arriving: pa.Table) -> list[dict[str, Any]]:
     """Return all changes of matches, the readings taken in batches of a thousand."""
     operator = AGGRESSIVE.operator()
     batches = (arriving.slice(begin, 1000) for begin in range(0, arriving.num_rows, 1000))
-    return [row for batch in batches for row in operator.push_many(batch, le="at").to_pylist()]
+    return [row for batch in batches for row in operator.push_many(batch, time="at").to_pylist()]
 
 
 def said(row: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Ties: the mappers of a job, some of which end in the same millisecond, and what they took.
 
-Events of one instant are alternatives, of which a match takes one; `order=` names a field that puts them in order, so that every
+Events of one instant are alternatives, of which a match takes one; `order_by=` names a field that puts them in order, so that every
 mapper counts. In SQL, which takes rows in a row, it is the second column of ORDER BY.
 
 It prints:
@@ -62,8 +62,8 @@ def main() -> None:
     rows: Any = [insert(task, le) for task, le in TASKS]
     ties = afa.query(TEXT, event=Task, tick="ms")
     print("without an order:", len(ties.operator().push_many(rows)), "matches")
-    query = afa.query(TEXT, event=Task, tick="ms", order="attempt")
-    assert PYTHON.order("attempt").query(Task, tick="ms") == query
+    query = afa.query(TEXT, event=Task, tick="ms", order_by="attempt")
+    assert PYTHON.order_by("attempt").query(Task, tick="ms") == query
     for in_order in (query, afa.sql(SQL, event=Task, tick="ms")):
         (found,) = in_order.operator().push_many(rows)
         assert tuple(found.payload) == Job(4.0, 7, 3)

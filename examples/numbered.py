@@ -54,7 +54,7 @@ def told(out: list[Change | Punctuation]) -> str:
 def main() -> None:
     lost: list[str] = []
     pump = Ordered(JUMP, number="number", window=60, on_gap=lambda key, a, b: lost.append(f"readings {a} to {b} are lost"))
-    plain = Operator(JUMP, sequence="number", window=60)
+    plain = Operator(JUMP, order_by="number", window=60)
     for numbers in [1, 2, 4, 5], [3], [6, 9, 10]:
         readings = [reading(number) for number in numbers]
         text = ", ".join(map(str, numbers))

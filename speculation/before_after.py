@@ -93,13 +93,9 @@ class Around(Twins, Matching):
     def _arc_input(self, item: Any) -> Output:
         return self._core.calls.call(self.run, Come([("arc", item, None)]), net=True)
 
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
-        """Take a batch, as one call. As `Operator.push_many`."""
-        return self._core.calls.call(self._push_many, batch, net, arcs, le)
-
-    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], le: str) -> Any:
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
         core = self._core
-        come = opened(core, batch, arcs, le)
+        come = opened(core, batch, arcs, time)
         if come.like is None:
             return self.run(come, net)
         return answer(self._found(come, net), come, core, net)
@@ -187,7 +183,7 @@ class Around(Twins, Matching):
         return found
 
     def _name_events(self, anew: bool = False) -> None:
-        """Let the operator know the events in the stage by their ids (``cancel=``); ``anew``: these are all."""
+        """Let the operator know the events in the stage by their ids (``id=``); ``anew``: these are all."""
         core = self._core
         if core.named is not None:
             if anew:

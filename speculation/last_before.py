@@ -18,6 +18,7 @@ from afa.conditions.condition import condition_of
 from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.expression.spans import mentions_span
 from afa.model.copies import as_plain, as_total
+from afa.model.renamed import renamed
 from afa.schema import Instant, Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.durations import Duration
@@ -61,8 +62,8 @@ class LastBefore(Stage):
         on which a condition raises does not satisfy it.
     window : int (ticks), str or timedelta, optional
         How far to look back: an event sees those with an LE above its own LE - window. None: all.
-    order : str, optional
-        The field that orders events of one LE, as ``sequence`` of `Operator`. Left out: they are before nobody.
+    order_by : str, optional
+        The field that orders events of one LE, as ``order_by`` of `Operator`. Left out: they are before nobody.
     filled : NamedTuple class, optional
         Of the events that leave: the fields of ``event``, then, in any order, those of ``where`` (``int | None``) and perhaps an
         ``afa.Instant``. Left out: it is made.
@@ -99,13 +100,14 @@ class LastBefore(Stage):
 
     _numbers = ("_revised", "_promised")
 
+    @renamed("order")
     def __init__(
         self,
         event: type,
         where: Mapping[str, Where],
         *,
         window: Duration | None = None,
-        order: str | None = None,
+        order_by: str | None = None,
         filled: type | None = None,
         tick: str | None = None,
     ) -> None:
@@ -114,15 +116,17 @@ class LastBefore(Stage):
         if not isinstance(where, Mapping) or not where or not all(isinstance(name, str) for name in where):
             raise AfaError(f"expected names of fields with their conditions but got where={where!r}")
         fields = {field.name: field for field in self.event_schema.fields}
-        if order is not None and (order not in fields or fields[order].type not in (int, float, str) or fields[order].optional):
-            raise AfaError(f"expected a field of int, float or str in {self.event_schema.describe()} but got order={order!r}")
+        if order_by is not None and (
+            order_by not in fields or fields[order_by].type not in (int, float, str) or fields[order_by].optional
+        ):
+            raise AfaError(f"expected a field of int, float or str in {self.event_schema.describe()} but got order_by={order_by!r}")
         for name in where:
             if name in fields or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
                 raise AfaError(f"expected a name for a field beside those of {self.event_schema.describe()} but got {name!r}")
         if self.tick is None and any(map(mentions_span, where.values())):
             self.wait("where", where)
         self.conditions = {name: condition_of(source, self.event_schema, self.tick or "ns") for name, source in where.items()}
-        self.window, self.order = self._window(window), order
+        self.window, self.order = self._window(window), order_by
         self.filled: Any = self._made_filled() if filled is None else filled
         self._extra = self._extra_of(Schema.of(self.filled, "event"))
         self._lines: dict[Hashable, Timeline] = {}
@@ -368,7 +372,7 @@ class LastBefore(Stage):
         if not isinstance(like, LastBefore):
             raise AfaError(f"expected like=<LastBefore with the parameters of the one saved> but got like={like!r}")
         conditions = {name: condition.text for name, condition in like.conditions.items()}
-        stage = cls(like.event_schema.cls, conditions, window=like.window, order=like.order, filled=like.filled)
+        stage = cls(like.event_schema.cls, conditions, window=like.window, order_by=like.order, filled=like.filled)
         stage.load(numbers, waiting)
         return stage
 

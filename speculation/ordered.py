@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
@@ -13,12 +13,15 @@ from afa.model.keys import Keys, take_key
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
 from afa.operator.gapless import Gapless, OnGap, Repeated
-from afa.operator.matching import EngineName, KeyOf, Matching
-from punctuation.durations import Duration
-from punctuation.late import Policy
+from afa.operator.matching import Matching
+from afa.operator.options import OperatorOptions, options_again, options_of, takes_options
 from punctuation.promise import Punctuation
 
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
+
 _MISSING: Any = object()
+TAKES = ("key", "window", "engine", "late", "arc_punctuation", "tick")
 
 
 class Ordered(Matching):
@@ -37,7 +40,9 @@ class Ordered(Matching):
         As ``gapless`` of `Operator`.
     key : str, sequence of str, or callable, optional
         As of `Keyed`: each key has numbers of its own. None: one stream.
-    window, engine, late, arc_punctuation, gaps, repeated, on_gap, tick
+    gaps, repeated, on_gap
+        As of `afa.Gapless`.
+    options
         As of `Operator`.
 
     Notes
@@ -62,35 +67,20 @@ class Ordered(Matching):
     [(20, 1), (30, 1)]
     """
 
+    @takes_options(*TAKES)
     def __init__(
         self,
         automaton: Automaton,
         *,
         number: str = "seq",
-        key: KeyOf | None = None,
-        window: Duration | None = None,
-        engine: EngineName = "auto",
-        late: Policy = "raise",
-        arc_punctuation: bool = False,
-        repeated: Repeated = "raise",
         gaps: str = "break",
+        repeated: Repeated = "raise",
         on_gap: OnGap | None = None,
-        tick: str | None = None,
+        **options: Unpack[OperatorOptions],
     ) -> None:
-        if not isinstance(automaton, Automaton):
-            raise AfaError(f"expected an Automaton but got {automaton!r}")
-        self._core = Core(
-            automaton,
-            window=window,
-            tick=tick,
-            engine=engine,
-            sequence=None,
-            late=late,
-            arc_punctuation=arc_punctuation,
-            keyed=key is not None,
-            gapless=Gapless(automaton, number, gaps, repeated, on_gap, "number"),
-        )
-        self._core.keys = None if key is None else Keys(automaton, key, self._core.tick)
+        said = options_of(options, "Ordered", TAKES).but(gapless=Gapless(number, gaps=gaps, repeated=repeated, on_gap=on_gap))
+        self._core = Core(automaton, said, keyed=said.key is not None)
+        self._core.keys = None if said.key is None else Keys(automaton, said.key, self._core.tick)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change or a promise of the event input. As `Keyed.push`, if there is a key, else as `Operator.push`.
@@ -112,23 +102,21 @@ class Ordered(Matching):
         return self._core.calls.call(snapshot.save, self._core)
 
     @classmethod
+    @takes_options(*TAKES)
     def restore(
         cls,
         automaton: Automaton,
         blob: bytes,
         *,
-        key: KeyOf | None = None,
         arcs: Iterable[Arc] = (),
-        late: Policy | None = None,
-        engine: EngineName = "auto",
         repeated: Repeated | None = None,
         on_gap: OnGap | None = None,
-        tick: str | None = None,
+        **options: Unpack[OperatorOptions],
     ) -> Ordered:
         """Make the operator that `snapshot` saved. As `Operator.restore`, with the key given again."""
-        core = snapshot.load(
-            automaton, [blob], arcs, late, engine, keyed=key is not None, repeated=repeated, on_gap=on_gap, tick=tick
-        )
+        said, key = options_again(options), options.get("key")
+        said["gapless"] = {name: policy for name, policy in (("repeated", repeated), ("on_gap", on_gap)) if policy is not None}
+        core = snapshot.load(automaton, [blob], arcs, said, keyed=key is not None)
         if core.gapless is None:
             raise SnapshotError("expected a snapshot of an Ordered but got one of an operator whose events have no numbers")
         op = cls.__new__(cls)

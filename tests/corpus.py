@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from afa import Arc, Keyed, Operator, Punctuation, insert, retract
+from afa import Arc, Gapless, Keyed, Operator, Punctuation, insert, retract
 from punctuation.time import BEGINNING, FOREVER
 from speculation import After, Before, Cleanse
 from tests import automata, oracle
@@ -62,6 +62,15 @@ class Arrival(NamedTuple):
     text: str
 
 
+def operator_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a case as an operator takes them: numbers without gaps as a `Gapless`."""
+    policies = {name: options[name] for name in ("gaps", "repeated") if name in options}
+    if not policies:
+        return options
+    rest = {name: value for name, value in options.items() if name not in policies}
+    return {**rest, "gapless": Gapless(options["gapless"], **policies)}
+
+
 class Case:
     """A case, compiled. ``Case(path)`` reads it anew: each has arcs of its own."""
 
@@ -98,7 +107,7 @@ class Case:
     def operator(self, engine: str, **more: Any) -> Any:
         """The operator that the case is about, with its stage; ``key=`` makes it a keyed one."""
         make: Any = Keyed if "key" in more else Operator
-        operator = make(self.automaton, engine=engine, **{**self.options, **more})
+        operator = make(self.automaton, engine=engine, **{**operator_options(self.options), **more})
         if self.stage is None:
             return operator
         return getattr(Cleanse(self.stage["cleanse"]), self.stage["place"])(operator)

@@ -127,19 +127,19 @@ KINDS: dict[str, Kind] = {
     "push, python": Kind(_operator(PYTHON), lambda op: op.push(tick(8, 6))),
     "push, epsilon": Kind(_operator(EPSILON), lambda op: op.push(tick(2, 6))),
     "push, time-outs": Kind(_operator(WAITS), lambda op: op.push(tick(2, 60))),
-    "push, sequence": Kind(_operator(sequence="seq"), lambda op: op.push(tick(2, 6, "a", 4))),
+    "push, sequence": Kind(_operator(order_by="seq"), lambda op: op.push(tick(2, 6, "a", 4))),
     "push, sets": Kind(_operator(first=_TICKS, **_SETS), lambda op: op.push(tick(2, 6))),
     "retract": Kind(_operator(), lambda op: op.push(retract(*tick(7, 5, "b", 1)[:2]))),
     "retract what is not there": Kind(_operator(), lambda op: op.push(retract(Tick("a", 8, 1), 5))),
-    "retract by an id": Kind(_operator(first=_NAMED, cancel="seq"), lambda op: op.push(retract({"seq": 7}))),
+    "retract by an id": Kind(_operator(first=_NAMED, id="seq"), lambda op: op.push(retract({"seq": 7}))),
     "ids, in a list": Kind(
-        _operator(first=_NAMED, cancel="seq", late="drop"),
+        _operator(first=_NAMED, id="seq", late="drop"),
         lambda op: op.push_many(
             [retract({"seq": 7}), tick(8, 4, seq=41), tick(8, 21, seq=90), Punctuation(9), retract({"seq": 77})]
         ),
     ),
     "ids, in a table": Kind(
-        _operator(first=_NAMED, cancel="seq"),
+        _operator(first=_NAMED, id="seq"),
         lambda op: op.push_many([{**columns(30, late=False), "seq": np.arange(100, 130)}, retract({"seq": 103}), Punctuation(25)]),
     ),
     "arc": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED))),

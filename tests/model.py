@@ -20,7 +20,7 @@ class Model:
     Parameters
     ----------
     automaton : Automaton
-    window, sequence, arc_punctuation, late, retractions, keep_payloads, longest
+    window, order_by, arc_punctuation, late, retractions, keep_payloads, longest
         As of `Operator`; ``late`` is "raise", "drop" or any other text for a callback.
     key : str, optional
         As of `Keyed`: each key's events are a stream of their own, and a match's register comes as ``(key, register)``.
@@ -32,7 +32,7 @@ class Model:
         self,
         automaton: Any,
         window: int | None = None,
-        sequence: str | None = None,
+        order_by: str | None = None,
         arc_punctuation: bool = False,
         late: str = "raise",
         key: str | None = None,
@@ -43,7 +43,7 @@ class Model:
     ) -> None:
         self.known = {} if known is None else known
         self.retractions, self.keep_payloads, self.longest = retractions, keep_payloads, longest
-        self.automaton, self.window, self.sequence = automaton, window, sequence
+        self.automaton, self.window, self.sequence = automaton, window, order_by
         self.arc_punctuation, self.late, self.key = arc_punctuation, late, key
         self.copies: Counter[tuple[Any, int, int]] = Counter()  # of events; negative: retractions that wait for their insertion
         self.arcs = oracle.own_arcs(automaton)  # one entry for each copy

@@ -76,7 +76,7 @@ class World:
 
 
 def model_of(world: World, **options: Any) -> Blocks:
-    return Blocks(world.automaton, sequence="seq", **world.options(), **options)
+    return Blocks(world.automaton, order_by="seq", **world.options(), **options)
 
 
 def carried_out(operator: Any, model: Model, step: list[tuple[str, Any]]) -> list[Any] | None:

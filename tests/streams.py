@@ -169,7 +169,7 @@ class Setting(NamedTuple):
 
     def model(self) -> Model:
         """What an operator of this setting accepts."""
-        names = ("window", "sequence", "arc_punctuation")
+        names = ("window", "order_by", "arc_punctuation")
         return Model(self.automaton, late="drop", **{name: self.options[name] for name in names if name in self.options})
 
 

@@ -528,7 +528,7 @@ def test_worlds_have_the_same_bounds_and_name_no_world(engine: Any) -> None:
     with pytest.raises(BudgetError, match=r"at most 20 partial matches of one key at one step .* at le=\d+: 31 in state"):
         pushed(copy.deepcopy(op), 0)
     with pytest.raises(BudgetError, match="at most 20 partial matches"):
-        pushed(op.resumed(op.snapshot()), 0)
+        pushed(op.restore(op.snapshot()), 0)
     budget = Worlds(doubling(), **op.options)._core.budget
     assert budget is not None
     assert (budget.partial_matches, budget.max_bytes) == (20, 50_000_000)

@@ -173,7 +173,7 @@ def rows_of(out: list[Any], keyed: bool) -> dict[Any, int]:
 def test_tables_of_insertions(maker: str) -> None:
     rng = random.Random(maker)
     for _ in range(8):
-        named, plain = MAKERS[maker](cancel="id"), MAKERS[maker]()
+        named, plain = MAKERS[maker](id="id"), MAKERS[maker]()
         outs: tuple[list[Any], list[Any]] = [], []
         world = steps(rng, 60)
         for at in range(0, len(world), 12):
@@ -204,7 +204,7 @@ def test_worlds(maker: str) -> None:
     rng = random.Random(maker)
     matches = 0
     for _ in range(8):
-        named, plain, batch = MAKERS[maker](cancel="id"), MAKERS[maker](), MAKERS[maker](cancel="id")
+        named, plain, batch = MAKERS[maker](id="id"), MAKERS[maker](), MAKERS[maker](id="id")
         world = steps(rng, 60)
         outs: tuple[list[Any], list[Any], list[Any]] = [], [], []
         for at in range(0, len(world), 6):
@@ -240,7 +240,7 @@ FORMS: dict[str, Any] = {
 def test_rows_of_tables_that_hold_only_the_id(form: str, maker: str) -> None:
     rng = random.Random(f"{form} {maker}")
     for _ in range(3):
-        named, plain = MAKERS[maker](cancel="id"), MAKERS[maker]()
+        named, plain = MAKERS[maker](id="id"), MAKERS[maker]()
         world = steps(rng, 40, promises=False)
         nothing = {"id": None, "user": None, "amount": None, "le": None, "diff": -1}
         rows = []
@@ -264,7 +264,7 @@ def test_rows_of_tables_that_hold_only_the_id(form: str, maker: str) -> None:
 
 
 def test_two_in_force_are_refused_and_an_id_may_come_again(engine: str) -> None:
-    op = Keyed(PAIR, key="user", window=40, cancel="id", engine=engine)  # type: ignore[arg-type]
+    op = Keyed(PAIR, key="user", window=40, id="id", engine=engine)  # type: ignore[arg-type]
     op.push(insert(Order(7, "u", 3), 5))
     before = op.snapshot()
     for call in (
@@ -273,7 +273,7 @@ def test_two_in_force_are_refused_and_an_id_may_come_again(engine: str) -> None:
         lambda: op.push_many({"id": [9, 7], "user": ["u", "u"], "amount": [1, 1], "le": [9, 9]}),
     ):
         with pytest.raises(
-            ChangeError, match=r"expected an id that names one event in force \(cancel='id'\) but got id=[78] of Order\("
+            ChangeError, match=r"expected an id that names one event in force \(id='id'\) but got id=[78] of Order\("
         ):
             call()
         assert op.snapshot() == before
@@ -286,7 +286,7 @@ def test_two_in_force_are_refused_and_an_id_may_come_again(engine: str) -> None:
 
 
 def test_a_refused_call_leaves_ids_as_they_were(engine: str) -> None:
-    op = Operator(PAIR, window=40, cancel="id", engine=engine)  # type: ignore[arg-type]
+    op = Operator(PAIR, window=40, id="id", engine=engine)  # type: ignore[arg-type]
     first = {"id": [1, 2, 3], "user": ["u"] * 3, "amount": [3, 3, 3], "le": [1, 5, 9]}
     op.push_many(first)
     more = {"id": [4, 5], "user": ["u"] * 2, "amount": [3, 4], "le": [9, 10]}
@@ -305,7 +305,7 @@ def test_a_refused_call_leaves_ids_as_they_were(engine: str) -> None:
 
 def test_a_retraction_that_waits_is_late_in_the_end(engine: str) -> None:
     side = SideOutput()
-    op = Operator(PAIR, window=40, cancel="id", late=side, engine=engine)  # type: ignore[arg-type]
+    op = Operator(PAIR, window=40, id="id", late=side, engine=engine)  # type: ignore[arg-type]
     op.push_many([insert(Order(1, "u", 3), 50), retract({"id": 5}), retract({"id": 6}, 60), retract({"id": 6})])
     assert op.statistics.pending == 3
     assert op.push(Punctuation(50)) == [Punctuation(50)]
@@ -331,43 +331,43 @@ def test_a_retraction_that_waits_is_late_in_the_end(engine: str) -> None:
 
 def test_what_is_refused_in_words() -> None:
     for make, text in (
-        (lambda: Operator(PAIR, cancel="ident"), r"expected cancel=<a field of Order\(.*\)> but got cancel='ident'"),
+        (lambda: Operator(PAIR, id="ident"), r"expected id=<a field of Order\(.*\)> but got id='ident'"),
         (
-            lambda: Operator(Automaton(start="0", final={"1"}, arcs=[]), cancel="id"),
-            r"expected cancel=<a field of an event schema> but got",
+            lambda: Operator(Automaton(start="0", final={"1"}, arcs=[]), id="id"),
+            r"expected id=<a field of an event schema> but got",
         ),
         (
-            lambda: Operator(PAIR, cancel="id", retractions=False),
-            r"expected no gapless= and no retractions=False beside cancel='id'",
+            lambda: Operator(PAIR, id="id", retractions=False),
+            r"retractions=False can't be combined with id='id' because an id names an event for its retraction",
         ),
         (
-            lambda: Operator(PAIR, cancel="id", gapless="amount"),
-            r"expected no gapless= and no retractions=False beside cancel='id'",
+            lambda: Operator(PAIR, id="id", gapless="amount"),
+            r"gapless=Gapless\('amount'\) can't be combined with id='id' because an id names events that are retracted",
         ),
     ):
         with pytest.raises(AfaError, match=text):
             make()
-    op = Operator(PAIR, window=40, cancel="id")
+    op = Operator(PAIR, window=40, id="id")
     none = Automaton(start="0", final={"1"}, event=NamedTuple("Maybe", [("id", int | None)]), arcs=[])
     for item, text in (
-        (retract({"ident": 7}), r"expected a retraction that names \{'id': ..\} \(cancel='id'\) but got \{'ident': 7\}"),
-        (retract(7), r"expected a retraction that names \{'id': ..\} \(cancel='id'\) but got 7"),
+        (retract({"ident": 7}), r"expected a retraction that names \{'id': ..\} \(id='id'\) but got \{'ident': 7\}"),
+        (retract(7), r"expected a retraction that names \{'id': ..\} \(id='id'\) but got 7"),
         (retract({"id": "7"}), r"expected id: int but got id='7' in Order"),
-        (Change({"id": 7}, None, None, -2), r"expected diff=-1 of a retraction that names an id \(cancel='id'\) but got diff=-2"),
-        (Change(Order(7, "u", 1), 1, None, 2), r"expected one copy of an event that an id names \(cancel='id'\) but got diff=2"),
+        (Change({"id": 7}, None, None, -2), r"expected diff=-1 of a retraction that names an id \(id='id'\) but got diff=-2"),
+        (Change(Order(7, "u", 1), 1, None, 2), r"expected one copy of an event that an id names \(id='id'\) but got diff=2"),
         (insert(Order(7, "u", 1)), r"expected an event with a time but got le=None"),
     ):
         with pytest.raises(ChangeError, match=text):
             op.push(item)
-    with pytest.raises(ChangeError, match=r"expected an id \(cancel='id'\) but got id=None in Maybe\(id=None\)"):
-        Operator(none, cancel="id").push(insert((None,), 1))
+    with pytest.raises(ChangeError, match=r"expected an id \(id='id'\) but got id=None in Maybe\(id=None\)"):
+        Operator(none, id="id").push(insert((None,), 1))
     assert op.statistics.changes == op.statistics.pending == 0
 
 
 def test_a_snapshot_is_checked() -> None:
     from afa.operator import snapshot
 
-    op = Operator(PAIR, window=40, cancel="id")
+    op = Operator(PAIR, window=40, id="id")
     op.push_many([insert(Order(7, "u", 3), 5), retract({"id": 8})])
     body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, op.snapshot())
     for waiting in (
@@ -398,7 +398,7 @@ class Sold(NamedTuple):
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pa.table])
 def test_instants_as_keys_of_a_table(make: Any, unit: str) -> None:
     arcs = [Arc("0", "1", "amount < 3"), Arc("1", "2", "amount > 6")]
-    op = Keyed(Automaton(start="0", final={"2"}, event=Sold, arcs=arcs), key="day", window=40, cancel="id")
+    op = Keyed(Automaton(start="0", final={"2"}, event=Sold, arcs=arcs), key="day", window=40, id="id")
     days = np.array([19_723, 19_723], unit)
     table = make({"id": np.array([1, 2]), "amount": np.array([1, 9]), "le": np.array([1, 2]), "day": days})
     op.push_many([table])

@@ -86,7 +86,7 @@ def model_of(case: Case) -> Model:
     if "gapless" not in options:
         return Model(case.automaton, **options)
     number = options.pop("gapless")
-    return Blocks(case.automaton, sequence=number, join=options.pop("gaps", "break") == "join", **options)
+    return Blocks(case.automaton, order_by=number, join=options.pop("gaps", "break") == "join", **options)
 
 
 def in_force(case: Case, model: Model) -> set[Any]:

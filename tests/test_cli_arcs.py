@@ -126,7 +126,7 @@ def test_a_query_in_a_file_says_so_too_and_its_tick() -> None:
         f'{{"amount": {amount}, "time": "2026-01-01T00:00:00.00{le}"}}\n' for amount, le in ((1, 1), (5, 2), (3, 3), (9, 4))
     )
     write("times.jsonl", times)
-    job = ("run", "q.sase", "times.jsonl", "--le", "time", "--arcs", "rules", "-q")
+    job = ("run", "q.sase", "times.jsonl", "--time", "time", "--arcs", "rules", "-q")
     assert len(call(*job).stdout.splitlines()) == 2
     (last,) = [row[0] for row in listed()[1:] if ">" in row[4]]
     call("arcs", "rules", "end", last, "--at", "2026-01-01T00:00:00.003")

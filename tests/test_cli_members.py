@@ -58,9 +58,9 @@ def test_times_leave_as_times() -> None:
     write("p.py", PATTERN)
     rows = "".join(f"{kind},1,2024-01-01 10:00:0{s}\n" for kind, s in zip(KINDS, SECONDS))
     logs = write("at.csv", f"kind,id,at\n{rows}")
-    lines = call("run", "p.py:named", logs, "--le", "at", "--window", "1m", "--members", "le").stdout.splitlines()
+    lines = call("run", "p.py:named", logs, "--time", "at", "--window", "1m", "--members", "le").stdout.splitlines()
     assert lines[0].endswith('members={"try":["2024-01-01T10:00:01"],"login":["2024-01-01T10:00:04"]}')
-    call("run", "p.py:plain", logs, "--le", "at", "--window", "1m", "--members", "le", "--output", "o.jsonl")
+    call("run", "p.py:plain", logs, "--time", "at", "--window", "1m", "--members", "le", "--output", "o.jsonl")
     with open("o.jsonl", encoding="utf-8") as file:
         assert json.loads(file.readline())["members"] == ["2024-01-01T10:00:01", "2024-01-01T10:00:04"]
 
@@ -79,7 +79,7 @@ def test_a_query_has_members_by_component(logs: str) -> None:
 
 def test_wrong_names_and_sweeps_are_refused(logs: str) -> None:
     assert "but got members='ids'; fields: kind, id" in fails("run", "p.py:plain", logs, "--members", "ids")
-    assert "no --members beside --vary" in fails("run", "p.py:make", logs, "--members", "id", "--vary", "n=1,2")
+    assert "--vary can't be combined with --members" in fails("run", "p.py:make", logs, "--members", "id", "--vary", "n=1,2")
 
 
 def test_rows_and_members_of_a_query_in_sql(there: object) -> None:
@@ -88,8 +88,8 @@ def test_rows_and_members_of_a_query_in_sql(there: object) -> None:
         PATTERN (a b+) WITHIN 9 DEFINE b AS id > PREV(id))"""
     rows = write("rows.csv", "id,at\n1,1\n2,2\n3,3\n")
     one, every = write("one.sql", text.format("")), write("every.sql", text.format("ALL ROWS PER MATCH"))
-    lines = call("run", one, rows, "--le", "at", "--members", "id").stdout.splitlines()
+    lines = call("run", one, rows, "--time", "at", "--members", "id").stdout.splitlines()
     assert lines == ['+ [3, 10) last=3 members={"a":[1],"b":[2,3]}']
-    lines = call("run", every, rows, "--le", "at").stdout.splitlines()
+    lines = call("run", every, rows, "--time", "at").stdout.splitlines()
     assert [line.replace(" at=", " ").split() for line in lines][1] == ["+", "[2,", "10)", "2", "last=2", "id=2"]
     assert len(lines) == 3

@@ -101,8 +101,8 @@ def test_times_in_a_column_called_le_and_one_that_is_no_name() -> None:
     assert ran("a.py", "a.csv") == 1
     assert "    at: afa.Instant\n    x: int\n" in Path("a.py").read_text("utf-8")
     write("b.csv", "from,x\n1,2\n2,3\n3,1\n")
-    assert ran("b.py", "b.csv", "--le", "from") == 1
-    assert "afa run b.py:pattern b.csv --le from\n" in Path("b.py").read_text("utf-8")
+    assert ran("b.py", "b.csv", "--time", "from") == 1
+    assert "afa run b.py:pattern b.csv --time from\n" in Path("b.py").read_text("utf-8")
 
 
 def test_a_form_that_the_name_does_not_tell() -> None:
@@ -121,7 +121,7 @@ def test_a_file_that_is_there_stays() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("a,b\n1,2\n", (), "expected a column of times but got a, b; say which it is with --le"),
+        ("a,b\n1,2\n", (), "expected a column of times but got a, b; say which it is with --time"),
         ("at,card\n1,2\n", ("--key", "crad"), "no column 'crad' among at, card; did you mean 'card'?"),
         ("at,card\n1,2\n", ("--key", "at"), "column 'at' can't be a key: it holds the times"),
         ("at,card\n1,\n2,7\n", ("--key", "card"), "column 'card' can't be a key: it has no value in some row"),
@@ -158,7 +158,7 @@ def test_a_name_out_of_the_input_is_never_run(name: str) -> None:
 
 def test_the_field_of_the_times_has_a_name_that_no_column_has() -> None:
     write("in.csv", "at,time,instant,my ts\n1,2,3,4\n2,3,4,5\n")
-    call("new", "out.py", "--from", "in.csv", "--le", "my ts")
+    call("new", "out.py", "--from", "in.csv", "--time", "my ts")
     assert "    at_2: afa.Instant\n" in Path("out.py").read_text("utf-8")
 
 
@@ -172,6 +172,6 @@ def test_an_example_with_its_input() -> None:
     assert "pay day.py is there already" in fails("new", "pay day.py")
     Path("pay day.py").unlink()
     assert "pay day.jsonl is there already" in fails("new", "pay day.py")
-    assert "expected --from INPUT beside --le, --key and --format" in call("new", "p.py", "--le", "at", status=2).stderr
+    assert "expected --from INPUT beside --time, --key and --format" in call("new", "p.py", "--time", "at", status=2).stderr
     assert "expected a name that ends in .py" in call("new", "p.txt", status=2).stderr
     assert "can't write no/p.py: No such file or directory" in fails("new", "no/p.py")

@@ -76,7 +76,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(pattern: str, *options: str, file: str = "pay.csv") -> list[str]:
-    result = call("run", f"p.py:{pattern}", file, "--le", "at", "--key", "card", *options)
+    result = call("run", f"p.py:{pattern}", file, "--time", "at", "--key", "card", *options)
     return [line for line in result.stderr.splitlines() if line.startswith("afa: ")]
 
 
@@ -172,7 +172,7 @@ def test_time_outs_that_are_open() -> None:
 
 
 def test_standard_input() -> None:
-    command = [sys.executable, "-m", "afa.cli", "run", "p.py:misspelt", "-", "--format", "csv", "--le", "at", "--key", "card"]
+    command = [sys.executable, "-m", "afa.cli", "run", "p.py:misspelt", "-", "--format", "csv", "--time", "at", "--key", "card"]
     found = subprocess.run(
         command, input=Path("pay.csv").read_text(), text=True, capture_output=True, check=True, env={"PYTHONPATH": str(ROOT)}
     )
@@ -183,5 +183,5 @@ def test_a_query_says_it_too() -> None:
     write(
         "q.sase", "PATTERN SEQ(Pay a, Pay b) WHERE partition_contiguity(a, b) { [card] and a.status = 'declned' } WITHIN 100 hours"
     )
-    result = call("run", "q.sase", "pay.csv", "--le", "at")
+    result = call("run", "q.sase", "pay.csv", "--time", "at")
     assert "no status is 'declned', but 'declined', 'approved'; did you mean 'declined'?" in result.stderr

@@ -49,7 +49,7 @@ def test_text() -> None:
     query = write("rise.sase", SASE)
     found = matches(query, csv())
     assert found == ["+ [22000, 30000) A low=1 n=1 price=0", "+ [5000, 11000) B low=3 n=1 price=2"]
-    assert found == matches(query, csv("symbol,price,t"), "--le", "t")
+    assert found == matches(query, csv("symbol,price,t"), "--time", "t")
 
 
 def test_times_are_found_and_are_values() -> None:
@@ -82,11 +82,11 @@ def test_times_that_a_match_shows_are_times() -> None:
     assert {name for name, kind in kinds.items() if kind == stamps.type} == {"begun", "top", "ended", "second", "le", "re"}
     found = afa.query(Path(query).read_text(), event=Stock, tick="ms")
     for made in (found, pickle.loads(pickle.dumps(found))):
-        out = made.operator().push_many(pa.table(columns), le="at")
+        out = made.operator().push_many(pa.table(columns), time="at")
         assert out.schema.field("second").type == out.schema.field("begun").type == stamps.type
         assert (out["took"].to_pylist(), out["second"].null_count) == ([4000, 2000], 2)
     chosen = afa.sql(SQL, event=Stock, tick="ms")
-    assert chosen.operator().push_many(pa.table(columns), le="at").schema.field("begun").type == stamps.type
+    assert chosen.operator().push_many(pa.table(columns), time="at").schema.field("begun").type == stamps.type
 
 
 def test_nothing_may_come_at_the_end() -> None:
@@ -109,7 +109,7 @@ def test_sql() -> None:
         """SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY at MEASURES a.price AS high, b.price AS low
            AFTER MATCH SKIP PAST LAST ROW PATTERN (a b) DEFINE b AS b.price < a.price)""",
     )
-    found = matches(query, csv("symbol,price,at"), "--le", "at")
+    found = matches(query, csv("symbol,price,at"), "--time", "at")
     assert [line.split(" ", 3)[-1] for line in found] == ["A high=7 low=1", "B high=3 low=2"]
 
 
@@ -125,8 +125,8 @@ def test_types_are_a_column() -> None:
 
 def test_refused() -> None:
     query = write("rise.sase", SASE)
-    assert "expected no --key beside" in fails("run", query, csv(), "--key", "symbol")
-    assert "expected no --window beside" in fails("run", query, csv(), "--window", "9")
+    assert "--key can't be combined with" in fails("run", query, csv(), "--key", "symbol")
+    assert "--window can't be combined with" in fails("run", query, csv(), "--window", "9")
     assert "none.sase: " in fails("run", "none.sase", csv())
     assert "expected" in fails("run", write("bad.sase", SASE.replace("a[1].price AS low", "a[1].prize AS low")), csv())
 
@@ -159,7 +159,7 @@ def test_a_query_made_in_python() -> None:
     assert fails("run", "b.py:slow", "times.csv") == (
         "b.py:slow: expected tick= as one of s, ms, us, ns, as times are timestamps, but got 'min'"
     )
-    assert "expected no --key beside" in fails("run", "b.py:typed", csv(), "--key", "symbol")
+    assert "--key can't be combined with" in fails("run", "b.py:typed", csv(), "--key", "symbol")
     assert "ticks.csv: no column 'price' (field price of Stock)" in fails("run", "b.py:typed", csv("symbol,cost,le"))
 
 
@@ -168,8 +168,8 @@ def test_ties_that_nothing_puts_in_order_are_told() -> None:
     ties = write("ties.csv", "symbol,price,le,n\nA,1,1,1\nA,2,2,2\nA,3,2,3\nA,0,4,4\n")
     told = call("run", query, ties, "--quiet")
     assert told.stderr.startswith("afa: events of one instant are alternatives, of which a match takes one: ")
-    assert told.stderr.endswith("--sequence names the field that puts them in order\n")
-    assert call("run", query, ties, "--quiet", "--sequence", "n").stderr == ""
+    assert told.stderr.endswith("--order-by names the field that puts them in order\n")
+    assert call("run", query, ties, "--quiet", "--order-by", "n").stderr == ""
     assert call("run", query, csv(), "--quiet").stderr == ""
 
 
@@ -248,8 +248,8 @@ NAMED = "PATTERN SEQ(E a, E b) WHERE skip_till_next_match(a, b) { a.COLUMN > 1 }
     ("column", "said"),
     [
         ("amount", "column 'amount' is decimal128(10, 2), which no query reads: cast it to double"),
-        ("due", "column 'due' is date32[day]: of times a query reads one column, which --le names; store others as integers"),
-        ("seen", "column 'seen' is timestamp[us]: of times a query reads one column, which --le names; store others as integers"),
+        ("due", "column 'due' is date32[day]: of times a query reads one column, which --time names; store others as integers"),
+        ("seen", "column 'seen' is timestamp[us]: of times a query reads one column, which --time names; store others as integers"),
         ("parts", "column 'parts' is list<element: int64>, which no query reads: a field is an int, a float, a bool or a text"),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_column_that_no_query_reads_is_told_with_its_type(column: str, said: s
         }
     )
     pyarrow.parquet.write_table(table, "x.parquet")
-    wrong = fails("run", write("q.sase", text.replace("COLUMN", column)), "x.parquet", "--le", "at")
+    wrong = fails("run", write("q.sase", text.replace("COLUMN", column)), "x.parquet", "--time", "at")
     assert wrong.endswith(f"; {said}")
 
 
@@ -331,11 +331,11 @@ def test_a_bare_number_that_stands_for_time(name: str) -> None:
     ints = write("ints.csv", "at,v\n0,1\n20,2\n")
     write(file, texts[name] % 60)
     for command in ("run", "why", "serve"):
-        said = fails(command, name, rows, "--le", "at")
+        said = fails(command, name, rows, "--time", "at")
         assert "expected durations with units, as times are timestamps" in said
         assert "got WITHIN 60; write WITHIN 60 seconds" in said
         assert "or say --tick" in said
-    assert "v=2" in call("run", name, rows, "--le", "at", "--tick", "s").output
-    assert "v=2" in call("run", name, ints, "--le", "at").output
+    assert "v=2" in call("run", name, rows, "--time", "at", "--tick", "s").output
+    assert "v=2" in call("run", name, ints, "--time", "at").output
     write(file, texts[name] % unit)
-    assert "v=2" in call("run", name, rows, "--le", "at").output
+    assert "v=2" in call("run", name, rows, "--time", "at").output

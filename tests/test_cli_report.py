@@ -44,8 +44,8 @@ def test_in_batches_and_with_reasons(pays: str) -> None:  # noqa: F811
     ("options", "text"),
     [
         (("--report", "no/where.html"), "can't write no/where.html: there is no folder no"),
-        (("--report", "out.html", "--having", "count(a) > 0"), "expected no --having beside --report"),
-        (("--report", "out.html", "--vary", "n=1:2:1"), "expected no --report beside --vary"),
+        (("--report", "out.html", "--having", "count(a) > 0"), "--report can't be combined with --having because"),
+        (("--report", "out.html", "--vary", "n=1:2:1"), "--vary can't be combined with --report because"),
     ],
 )
 def test_what_is_refused(pays: str, options: tuple[str, ...], text: str) -> None:  # noqa: F811

@@ -109,7 +109,7 @@ def load(name: str) -> afa.Automaton:
 
 def test_timestamps_are_ticks_and_leave_as_timestamps() -> None:
     file = write("t.csv", TRAVEL)
-    options = ("--le", "when", "--key", "room")
+    options = ("--time", "when", "--key", "room")
     assert run("drop", write("d.csv", TRAVEL.replace("room", "room,note,count,on").replace(",a", ",a,,,true")), *options) == [
         "+ [2013-01-01T00:00:01.5, forever) room=a low=0.5 note='' all='(None, True)'"
     ]
@@ -171,11 +171,11 @@ def test_forms_of_time(times: pa.Array, ticks: list[int], kind: pa.DataType, sho
 
 def test_ends_of_lifetimes() -> None:
     file = write("re.csv", "t,until,price,change\n1,5,1,1\n2,,1,1\n")
-    assert run("every", file, "--le", "t", "--re", "until", "--window", "3") == [
+    assert run("every", file, "--time", "t", "--until", "until", "--window", "3") == [
         "+ [1, 5) balance=0 patterns=0",
         "+ [2, 5) balance=0 patterns=0",
     ]
-    assert run("every", file, "--le", "t", "--re", "until")[1] == "+ [2, forever) balance=0 patterns=0"
+    assert run("every", file, "--time", "t", "--until", "until")[1] == "+ [2, forever) balance=0 patterns=0"
 
 
 def test_columns_named_le_re_diff_are_found(there: Path) -> None:
@@ -346,9 +346,9 @@ def test_lateness_bounds_the_state() -> None:
 
 def test_sequence_orders_equal_timestamps() -> None:
     file = write("s.csv", "le,price,change\n" + "".join(f"5,{i},{c}\n" for i, c in [(2, -1), (1, -1), (3, 1)]))
-    assert run("two_vees", file, "--sequence", "price", "--window", "7") == []
-    assert fails("run", "p.py:two_vees", file, "--sequence", "sign") == (
-        "expected a field of Tick(price: float, change: float) but got sequence='sign'"
+    assert run("two_vees", file, "--order-by", "price", "--window", "7") == []
+    assert fails("run", "p.py:two_vees", file, "--order-by", "sign") == (
+        "expected a field of Tick(price: float, change: float) but got order_by='sign'"
     )
 
 
@@ -372,7 +372,7 @@ risen = afa.Automaton(start="s", final={"f"}, event=Tick, register=Since(), arcs
 
 def test_the_column_of_times_fills_an_instant() -> None:
     write("instant.py", INSTANT)
-    for header, options in (("at", ()), ("le", ()), ("t", ("--le", "t"))):
+    for header, options in (("at", ()), ("le", ()), ("t", ("--time", "t"))):
         ticks = write("t.csv", f"{header},price\n3,1\n6,2\n")
         assert call("run", "instant.py:risen", ticks, *options).stdout == "+ [6, forever) begun=3\n"
 
@@ -412,4 +412,4 @@ def test_of_a_query_the_longest_only() -> None:
         "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY who ORDER BY le MEASURES B.sort AS last AFTER MATCH SKIP PAST LAST ROW "
         "PATTERN (A B) WITHIN 10 DEFINE A AS sort = 0, B AS sort = 1)",
     )
-    assert "expected a query without AFTER MATCH SKIP" in fails("run", chosen, rows, "--longest")
+    assert "longest=True can't be combined with AFTER MATCH SKIP because" in fails("run", chosen, rows, "--longest")

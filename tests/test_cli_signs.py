@@ -1,4 +1,4 @@
-"""`afa run --diff action --insert N --retract C --cancel id`: feeds that say by words what comes and what goes."""
+"""`afa run --diff action --insert N --retract C --id id`: feeds that say by words what comes and what goes."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def run_of(file: str, *options: str) -> list[str]:
 def test_a_row_of_a_retraction_needs_no_more_than_the_id() -> None:
     bare = [*ROWS[:4], ("C", 2, None, None, None), ("C", 9, None, None, None)]
     for file in inputs(bare):
-        assert run_of(file, *OPTIONS, "--cancel", "id") == FOUND
-        steps = run_of(file, *OPTIONS, "--cancel", "id", "--batch", "1")
+        assert run_of(file, *OPTIONS, "--id", "id") == FOUND
+        steps = run_of(file, *OPTIONS, "--id", "id", "--batch", "1")
         assert steps == ["+ [12, 60) user=u first=1", *FOUND, "- [12, 60) user=u first=1"]
-        assert run_of(file, *OPTIONS, "--cancel", "id", "--lateness", "5", "--late", "drop") == FOUND
+        assert run_of(file, *OPTIONS, "--id", "id", "--lateness", "5", "--late", "drop") == FOUND
 
 
 def test_numbers_may_be_the_values() -> None:
@@ -81,7 +81,7 @@ def test_a_query_takes_them() -> None:
     where = "partition_contiguity(a, b) { [user] and a.amount < 0 and b.amount > 0 }"
     write("dip.sase", f"PATTERN SEQ(x a, x b) WHERE {where} WITHIN 50 RETURN a.id AS first")
     for file in inputs([*ROWS[:4], ("C", 2, None, None, None)]):
-        found = call("run", "dip.sase", file, *OPTIONS[4:], "--cancel", "id").stdout.splitlines()
+        found = call("run", "dip.sase", file, *OPTIONS[4:], "--id", "id").stdout.splitlines()
         assert found == FOUND, file
 
 
@@ -91,25 +91,25 @@ def test_what_is_wrong_is_said() -> None:
     assert fails("run", "o.py:dip", file, *OPTIONS) == (
         "orders.csv: row 7, column 'action': expected one of N, A, C (--insert, --retract) but got 'X'"
     )
-    assert "expected --retract beside --insert: which values of the column of --diff mean what" in fails(*base, "--insert", "N")
-    assert "expected --insert beside --retract" in fails(*base, "--retract", "C")
+    assert "--insert needs --retract because both say which values of the column" in fails(*base, "--insert", "N")
+    assert "--retract needs --insert because" in fails(*base, "--retract", "C")
     assert "expected values that mean one thing but got 'N' as --insert and as --retract" in fails(
         *base, "--insert", "N", "--retract", "N"
     )
-    assert "expected --diff, the column that holds the values of --insert and --retract, but got none" in fails(
+    assert "--insert needs --diff because it is the column that holds such values" in fails(
         "run", "o.py:dip", file, "--insert", "N", "--retract", "C"
     )
-    assert "expected cancel=<a field of Order(id: int, user: str, amount: float)> but got cancel='ident'" in fails(
-        "run", "o.py:dip", file, *OPTIONS, "--cancel", "ident"
+    assert "expected id=<a field of Order(id: int, user: str, amount: float)> but got id='ident'" in fails(
+        "run", "o.py:dip", file, *OPTIONS, "--id", "ident"
     )
-    assert "expected a column of --diff beside --cancel, which says what is a retraction, but got none" in fails(
-        "run", "o.py:dip", file, "--cancel", "id"
+    assert "expected a column of --diff beside --id, which says what is a retraction, but got none" in fails(
+        "run", "o.py:dip", file, "--id", "id"
     )
     assert "row 5, column 'amount': expected float (field amount of Order) but got no value" in fails(
-        "run", "o.py:dip", inputs([*ROWS[:4], ("N", 5, "u", None, 20)])[1], *OPTIONS, "--cancel", "id"
+        "run", "o.py:dip", inputs([*ROWS[:4], ("N", 5, "u", None, 20)])[1], *OPTIONS, "--id", "id"
     )
     write("v.py", PATTERN.replace("dip = ", "def make(x: float) -> Automaton:\n    return "))
-    assert "expected no --cancel beside --vary" in fails("run", "v.py:make", file, *OPTIONS, "--cancel", "id", "--vary", "x=1:2:1")
+    assert "--vary can't be combined with --id" in fails("run", "v.py:make", file, *OPTIONS, "--id", "id", "--vary", "x=1:2:1")
     pyarrow.parquet.write_table(pa.table({"action": [[1]], "id": [1], "user": ["u"], "amount": [1.0], "le": [1]}), "odd.parquet")
     assert "column 'action': expected text or integers (--diff, --insert, --retract) but got list<" in fails(
         "run", "o.py:dip", "odd.parquet", *OPTIONS

@@ -105,7 +105,7 @@ def test_times_come_as_they_were() -> None:
     """What a match shows of its situations are times, too."""
     table = pa.Table.from_pylist(rows()).set_column(3, "at", pa.array([row["le"] for row in rows()], pa.timestamp("s")))
     pq.write_table(table, "cars.parquet")
-    call("run", f"{patterns()}:timed", "cars.parquet", "--le", "at", "--output", "out.parquet", "-q")
+    call("run", f"{patterns()}:timed", "cars.parquet", "--time", "at", "--output", "out.parquet", "-q")
     out = pq.read_table("out.parquet")
     assert {str(out.schema.field(name).type)[:9] for name in ("le", "fast_ts", "fast_te", "rain_ts")} == {"timestamp"}
     assert out.num_rows > 5
@@ -135,25 +135,25 @@ def test_stored_history_is_run_in_full() -> None:
     assert said in call("replay", "situations.py:driving", "cars.parquet", "--time", "le", "--explain").stdout
     required = fails("replay", "situations.py:driving", "cars.parquet", "--time", "le", "--require")
     assert "expected a pattern that needs some rare event, with require=True, but got a full run" in required
-    assert "expected no --window beside" in fails("replay", "situations.py:driving", "cars.parquet", "--window", "9")
+    assert "--window can't be combined with" in fails("replay", "situations.py:driving", "cars.parquet", "--window", "9")
 
 
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (("--window", "7"), "expected no --window beside situations.py:driving, which says it itself (within=)"),
+        (("--window", "7"), "--window can't be combined with a temporal pattern because it says that itself (within=)"),
         (("--key", "wet"), "expected no --key beside situations.py:driving, whose key is car, but got wet"),
-        (("--arcs", "log"), "expected no --arcs beside situations.py:driving, a temporal pattern: its arcs follow from where="),
+        (("--arcs", "log"), "--arcs can't be combined with a temporal pattern because its arcs follow from where="),
         (
             ("--reasons",),
-            "expected no --reasons beside situations.py:driving, a temporal pattern: instants stand behind its matches",
+            "--reasons can't be combined with a temporal pattern because instants stand behind its matches",
         ),
-        (("--report", "a.html"), "expected no --report beside situations.py:driving, a temporal pattern"),
-        (("--members", "speed"), "expected no --members beside situations.py:driving, a temporal pattern"),
-        (("--collapse", "*"), "expected no --collapse beside situations.py:driving, a temporal pattern"),
-        (("--having", "count(fast) > 1"), "expected no --having beside situations.py:driving, a temporal pattern"),
-        (("--cancel", "speed"), "expected no --cancel beside situations.py:driving, a temporal pattern"),
-        (("--sequence", "wet"), "expected a field of int, float or str in Reading(car: str, speed: int, wet: bool)"),
+        (("--report", "a.html"), "--report can't be combined with a temporal pattern because "),
+        (("--members", "speed"), "--members can't be combined with a temporal pattern because "),
+        (("--collapse", "*"), "--collapse can't be combined with a temporal pattern because "),
+        (("--having", "count(fast) > 1"), "--having can't be combined with a temporal pattern because "),
+        (("--id", "speed"), "--id can't be combined with a temporal pattern because "),
+        (("--order-by", "wet"), "expected a field of int, float or str in Reading(car: str, speed: int, wet: bool)"),
     ],
 )
 def test_options_that_make_no_sense(option: tuple[str, ...], said: str) -> None:

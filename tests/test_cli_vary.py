@@ -145,11 +145,15 @@ def test_values_that_are_refused(said: list[str], text: str) -> None:
             "expected a parameter of f.py:make(rise: float, below: float = 3.0) but got --vary rice; did you",
         ),
         ("make", ["--vary", "below=1"], "expected --vary for each parameter without default of f.py:make(rise"),
-        ("make", ["--vary", "rise=1", "--lateness", "5"], "expected no --lateness beside --vary: what each variant finds is final"),
+        (
+            "make",
+            ["--vary", "rise=1", "--lateness", "5"],
+            "--vary can't be combined with --lateness because what",
+        ),
         (
             "make",
             ["--vary", "rise=1", "--arcs", "log"],
-            "expected no --arcs beside --vary: each variant has the arcs that the function",
+            "--vary can't be combined with --arcs because each variant has the arcs that the function",
         ),
         ("Low", ["--vary", "low=1"], "low=1: expected an automaton or a query but got Low"),
         ("wrong", ["--vary", "rise=0"], "rise=0: ZeroDivisionError: division by zero"),
@@ -161,7 +165,11 @@ def test_values_that_are_refused(said: list[str], text: str) -> None:
         ),
         ("bare", ["--vary", "rise=1"], "f.py:bare has no event schema"),
         ("divides", ["--vary", "rise=9"], "ZeroDivisionError"),
-        ("words", ["--vary", "ticks=1", "--key", "symbol"], "expected no --key beside f.py:words, which says it itself"),
+        (
+            "words",
+            ["--vary", "ticks=1", "--key", "symbol"],
+            "--key can't be combined with f.py:words because the query",
+        ),
         ("make", [], "expected an automaton or a query but got f.py:make, which is function; --vary calls it with values"),
     ],
 )
@@ -186,7 +194,7 @@ def test_as_find() -> None:
 def test_times_leave_as_they_came() -> None:
     stamps = pd.to_datetime([le for _, _, le in ROWS], unit="s")
     pd.DataFrame(ROWS, columns=["symbol", "price", "at"]).assign(at=stamps).to_parquet("rows.parquet")
-    said = ("run", "f.py:make", "rows.parquet", "--le", "at", "--key", "symbol", "--window", "9s", "--vary", "rise=4")
+    said = ("run", "f.py:make", "rows.parquet", "--time", "at", "--key", "symbol", "--window", "9s", "--vary", "rise=4")
     call(*said, "--output", "found.parquet")
     assert pq.read_table("found.parquet").to_pandas()["re"].tolist() == [pd.Timestamp(13, unit="s")]
     row = json.loads(call(*said, "--output", "-").stdout)

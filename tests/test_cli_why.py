@@ -49,7 +49,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(pattern: str, *options: str, file: str = "pay.csv", key: str = "card") -> str:
-    result = call("why", f"p.py:{pattern}", file, "--le", "at", "--key", key, *options)
+    result = call("why", f"p.py:{pattern}", file, "--time", "at", "--key", key, *options)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -103,7 +103,7 @@ def test_a_fence_that_raises_is_counted() -> None:
         "gaps.csv",
         "\n".join(f"{a},{b},,{d}" if i else line for i, line in enumerate(text) for a, b, _, d in [line.split(",")]) + "\n",
     )
-    call("run", "p.py:over_none", "gaps.csv", "--le", "at", "--key", "card", status=1)
+    call("run", "p.py:over_none", "gaps.csv", "--time", "at", "--key", "card", status=1)
     found = counted("over_none", file="gaps.csv")
     assert found["cause"] == "none"
     assert found["why"].endswith("amount is None in all 1,800 events; say `.. is not None and ..` first")
@@ -129,14 +129,14 @@ def test_of_too_many_events_those_of_some_keys() -> None:
     assert 0 < part["events"] <= 500
     assert part["cause"] == whole["cause"] == "limit"
     assert f"one key of {part['share']}: there was too much to keep" in said("cents", "--window", "3600000", "--most", "500")
-    result = call("why", "p.py:cents", "pay.csv", "--le", "at", "--window", "3600000", "--most", "500", "--json")
+    result = call("why", "p.py:cents", "pay.csv", "--time", "at", "--window", "3600000", "--most", "500", "--json")
     assert json.loads(result.stdout)["cut"] is True
     assert json.loads(result.stdout)["events"] == 500
 
 
 def test_a_query() -> None:
     write("q.sase", "PATTERN SEQ(Pay a, Pay b) WHERE skip_till_next_match(a, b) { [card] and a.status = 'declned' } WITHIN 1 hour")
-    result = call("why", "q.sase", "pay.csv", "--le", "at", "--json")
+    result = call("why", "q.sase", "pay.csv", "--time", "at", "--json")
     found = json.loads(result.stdout)
     assert found["why"].endswith("no status is 'declned', but 'declined', 'approved'; did you mean 'declined'?")
     assert found["arcs"][0]["arc"].startswith("a: start -> ")
@@ -149,7 +149,7 @@ def test_a_query_that_looks_back() -> None:
         "PATTERN SEQ(~(Pay x), Pay a, Pay b) WHERE skip_till_next_match(a, b) "
         "{ [card] and x.status = 'approved' and a.status = 'declined' and b.amount > 9000 } WITHIN 10 minutes",
     )
-    found = json.loads(call("why", "q.sase", "pay.csv", "--le", "at", "--json").stdout)
+    found = json.loads(call("why", "q.sase", "pay.csv", "--time", "at", "--json").stdout)
     assert found["events"] == 1_800
     assert found["cause"] in ("limit", "never", "value", "window", "register", "stopped")
 
@@ -159,7 +159,7 @@ def test_a_query_that_looks_back() -> None:
     [
         (["p.py:nothing", "pay.csv"], "p.py has no 'nothing'"),
         (["p.py:right", "none.csv"], "none.csv"),
-        (["p.py:right", "pay.csv", "--le", "nope"], "nope"),
+        (["p.py:right", "pay.csv", "--time", "nope"], "nope"),
     ],
 )
 def test_what_is_refused(arguments: list[str], message: str) -> None:
@@ -194,13 +194,13 @@ def test_a_negation_of_a_query_is_named_and_the_report_says_it_too() -> None:
         "`~(verified v)`: Event(type='verified', card='c4', id=27, ts=2026-03-01 05:12:20) at 2026-03-01 05:12:20 came between "
         "(key 'c4'); `~(verified v)` ended the one partial match in `d`, without it there would be 1 match"
     )
-    found = call("why", "q.sase", "cards.jsonl", "--le", "ts").stdout.splitlines()
+    found = call("why", "q.sase", "cards.jsonl", "--time", "ts").stdout.splitlines()
     assert found[0] == sentence
     assert all("=177" not in line for line in found), "times are told as times"
-    result = call("run", "q.sase", "cards.jsonl", "--le", "ts", "--report", "r.html")
+    result = call("run", "q.sase", "cards.jsonl", "--time", "ts", "--report", "r.html")
     assert f"afa: no match: {sentence}; `afa why` with" in result.stderr
     page = Path("r.html").read_text(encoding="utf-8")
     data = json.loads(page.split('id="data"', 1)[1].split(">", 1)[1].split("</script>", 1)[0])
     assert data["why"].startswith(sentence)
-    call("run", "q.sase", "cards.jsonl", "--le", "ts", "--report", "q.html", "-q")
+    call("run", "q.sase", "cards.jsonl", "--time", "ts", "--report", "q.html", "-q")
     assert "without it there would be 1 match" in Path("q.html").read_text(encoding="utf-8")

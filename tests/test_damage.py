@@ -168,7 +168,7 @@ def test_events_twice_are_refused(engine: Any) -> None:
 
 
 def test_a_sequence_that_is_no_number_is_refused(engine: Any) -> None:
-    op = Operator(two_vees, window=9, sequence="price", engine=engine)
+    op = Operator(two_vees, window=9, order_by="price", engine=engine)
     op.push(insert(Tick(7.0, 1.0), 1))
     blob = forged(op.snapshot(), (8, 12, 0), b"\0\0\0\0\0\0\xf8\x7f")
     with pytest.raises(SnapshotError, match=r"expected a number as price but got nan"):
@@ -320,7 +320,7 @@ ORDERED: list[tuple[tuple[int, ...], Any, str]] = [
     ((8, 14, 0), bytes(1), r"expected a cover of each key with partial matches"),
     ((8, 14), None, r"expected a cover with the end of its event"),
     ((2, 6), None, r"expected no numbers of covers"),
-    ((2, 6, 0), "kind", r"expected the field 'kind', which numbers the events, or none but got sequence='seq'"),
+    ((2, 6, 0), "kind", r"expected the field 'kind', which numbers the events, or none but got order_by='seq'"),
     ((2, 6, 3), [0, 1], r"expected a snapshot's fields"),
 ]
 

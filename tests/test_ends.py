@@ -153,7 +153,7 @@ def test_with_a_sequence_keys_and_promises_both_engines_agree(kind: str) -> None
     program = Automaton(start="a", final={"d"}, event=Numbered, register=R(), arcs=ARCS[kind])
     for seed in range(3):
         rng, promised, held = random.Random(seed), 0, []
-        operators = [Keyed(program, key="key", sequence="seq", engine=engine) for engine in ("interpreted", "compiled")]  # type: ignore[arg-type]
+        operators = [Keyed(program, key="key", order_by="seq", engine=engine) for engine in ("interpreted", "compiled")]  # type: ignore[arg-type]
         for i in range(80):
             item: Any
             if rng.random() < 0.1:

@@ -9,6 +9,7 @@ import pytest
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
 from afa.model.raised import Faults
 from afa.operator.call import Core
+from afa.operator.options import Options
 from tests.raising import go_on, made_to_raise
 from tests.strategies import Seeded
 from tests.stress import generate
@@ -49,16 +50,7 @@ def told(faults: Faults) -> list[tuple[Any, ...]]:
 
 def keyed(faults: Faults | None, engine: str, *arcs: Arc, final: str = "c") -> Keyed:
     automaton = Automaton(start="a", final={final}, register=R(), event=E, arcs=arcs)
-    core = Core(
-        automaton,
-        window=9,
-        engine=engine.replace("compiled", "auto"),
-        sequence=None,
-        late="raise",
-        arc_punctuation=False,
-        keyed=True,
-        faults=faults,
-    )
+    core = Core(automaton, Options(window=9, engine=engine.replace("compiled", "auto")), keyed=True, faults=faults)  # type: ignore[arg-type]
     return Keyed._of(core, lambda e: e.n % 2)
 
 

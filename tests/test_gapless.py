@@ -18,6 +18,7 @@ from afa import (
     Automaton,
     Change,
     ChangeError,
+    Gapless,
     Keyed,
     LateEventError,
     Operator,
@@ -59,7 +60,7 @@ def spans(out: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_gap_is_told_once_and_its_numbers_are_counted(name: Any) -> None:
     told: list[Any] = []
-    op = Operator(FALLS, gapless="seq", window=99, engine=name, gaps="join", on_gap=lambda *gap: told.append(gap))
+    op = Operator(FALLS, gapless=Gapless("seq", gaps="join", on_gap=lambda *gap: told.append(gap)), window=99, engine=name)
     assert spans(op.push_many([event(1, 10), event(4, 40, 1), event(9, 90)])) == []
     assert op.statistics.barriers == 2
     assert spans(op.push(Punctuation(41))) == [(40, 1), 41]
@@ -104,7 +105,7 @@ def as_table(rows: list[Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ENGINES)
 def test_repeated_numbers_and_numbers_against_their_times(name: Any) -> None:
     got: list[Any] = []
-    op: Any = Keyed(FALLS, key=lambda e: 7, gapless="seq", window=99, engine=name, repeated=got.append)
+    op: Any = Keyed(FALLS, key=lambda e: 7, gapless=Gapless("seq", repeated=got.append), window=99, engine=name)
     op.push_many([event(1, 10, 1), event(1, 10, 0), event(2, 20), event(2, 25)])
     assert got == [insert(E(0, 1), 10, 109)._replace(key=7), insert(E(0, 2), 25, 124)._replace(key=7)]
     assert (op.statistics.repeated, op.statistics.changes) == (2, 2)
@@ -121,7 +122,7 @@ def test_repeated_numbers_and_numbers_against_their_times(name: Any) -> None:
 def test_a_refused_number_names_its_key_and_no_other(name: Any) -> None:
     choose, found = random.Random(3), set()
     for _ in range(20):
-        op = Keyed(FALLS, key="kind", gapless="seq", window=4, engine=name, repeated="drop")
+        op = Keyed(FALLS, key="kind", gapless=Gapless("seq", repeated="drop"), window=4, engine=name)
         numbers, kinds = ([choose.choice(of) for _ in range(20)] for of in (range(9), (0, 5, 7)))
         with pytest.raises(ChangeError) as told:
             op.push_many({"kind": np.array(kinds), "seq": np.array(numbers), "le": np.arange(20)})
@@ -173,7 +174,7 @@ def test_a_keyed_one_forgets_keys_that_are_over(name: Any) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_copies_pickles_and_snapshots_go_on(name: Any) -> None:
-    op = Operator(FALLS, gapless="seq", window=99, engine=name, repeated="drop")
+    op = Operator(FALLS, gapless=Gapless("seq", repeated="drop"), window=99, engine=name)
     op.push_many([event(1, 10), event(3, 30), Punctuation(12), retract(E(0, 7), 70)])
     for again in (copy.deepcopy(op), pickle.loads(pickle.dumps(op)), Operator.restore(FALLS, op.snapshot(), engine=name)):
         assert spans(again.push_many([event(2, 20, 1), event(2, 20, 1), event(7, 70)])) == [(20, 1)]
@@ -195,40 +196,54 @@ def test_a_promise_with_a_condition_drops_nothing(name: Any) -> None:
     ("options", "message"),
     [
         ({"gapless": "kind2"}, r"expected a field of E\(kind: int, seq: int\) but got gapless='kind2'"),
-        ({"gapless": "seq", "gaps": "close"}, 'expected gaps="break" or "join" but got gaps=\'close\''),
-        ({"gapless": "seq", "repeated": "keep"}, 'expected repeated="raise", "drop" or a callable but got repeated=\'keep\''),
-        ({"gapless": "seq", "on_gap": 5}, r"expected a callable on_gap\(key, first, last\) but got on_gap=5"),
+        ({"gapless": ("seq", {"gaps": "close"})}, 'expected gaps="break" or "join" but got gaps=\'close\''),
+        ({"gapless": ("seq", {"repeated": "keep"})}, 'expected repeated="raise", "drop" or a callable but got repeated=\'keep\''),
+        ({"gapless": ("seq", {"on_gap": 5})}, r"expected a callable on_gap\(key, first, last\) but got on_gap=5"),
+        ({"gapless": 5}, "expected the name of the field that numbers events, or a Gapless, but got gapless=5"),
         (
-            {"gaps": "join"},
-            "expected gapless=<the field that numbers the events> with gaps, repeated or on_gap but got gapless=None",
-        ),
-        (
-            {"gapless": "seq", "sequence": "kind"},
-            "expected the field 'seq', which numbers the events, or none but got sequence='kind'",
+            {"gapless": "seq", "order_by": "kind"},
+            "expected the field 'seq', which numbers the events, or none but got order_by='kind'",
         ),
         (
             {"gapless": "seq", "keep_payloads": False, "retractions": False},
-            "expected keep_payloads=True with gapless='seq' but got keep_payloads=False",
+            r"gapless=Gapless\('seq'\) can't be combined with keep_payloads=False because the number is part of the payload",
         ),
     ],
 )
 def test_wrong_options_are_refused(options: Any, message: str) -> None:
+    def made() -> Any:
+        field = options["gapless"]
+        return {**options, "gapless": Gapless(field[0], **field[1]) if isinstance(field, tuple) else field}
+
     with pytest.raises(AfaError, match=message):
-        Operator(FALLS, **options)
+        Operator(FALLS, **made())
     with pytest.raises(AfaError, match=message):
-        Keyed(FALLS, key="kind", **options)
+        Keyed(FALLS, key="kind", **made())
+
+
+def test_policies_beside_gapless_go_on_working_and_warn() -> None:
+    with pytest.warns(DeprecationWarning, match=r"gaps= is now Gapless\('seq', gaps=..\) as gapless="):
+        op = Operator(FALLS, gapless="seq", gaps="join")  # type: ignore[call-arg]
+    assert op._core.options.gapless == Gapless("seq", gaps="join")
+    with pytest.warns(DeprecationWarning, match="repeated= is now gapless="):
+        Operator.restore(FALLS, op.snapshot(), repeated="drop")  # type: ignore[call-arg]
+    with pytest.raises(AfaError, match="expected gapless=<the field that numbers the events> beside gaps= but got gapless=None"):
+        Operator(FALLS, gaps="join")  # type: ignore[call-arg]
 
 
 def test_blobs_that_are_none_are_refused() -> None:
-    op = Operator(FALLS, gapless="seq", repeated=print, window=9, engine="interpreted")
+    op = Operator(FALLS, gapless=Gapless("seq", repeated=print), window=9, engine="interpreted")
     op.push_many([event(1, 10), event(2, 11), Punctuation(11), event(3, 14)])
     blob = op.snapshot()
     with pytest.raises(SnapshotError, match="expected repeated=<callable>: the operator was saved with a callback"):
         Operator.restore(FALLS, blob)
-    with pytest.raises(SnapshotError, match="expected a snapshot of an operator with gapless=, for repeated= and on_gap="):
-        Operator.restore(FALLS, Operator(FALLS).snapshot(), repeated="drop")
+    with pytest.raises(SnapshotError, match="expected no gapless=, without which the operator was saved, but got Gapless"):
+        Operator.restore(FALLS, Operator(FALLS).snapshot(), gapless=Gapless("seq", repeated="drop"))
     body = unseal(MAGIC, VERSION, blob)
-    assert Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(body)), repeated="drop").statistics.events == 2
+    assert (
+        Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(body)), gapless=Gapless("seq", repeated="drop")).statistics.events
+        == 2
+    )
     states = body[8]
     bits, (number, of_number), (over, of_over) = states[-1]
     for wrong, message in [
@@ -240,8 +255,8 @@ def test_blobs_that_are_none_are_refused() -> None:
     ]:
         damaged = [*body[:8], [*states[:-1], wrong]]
         with pytest.raises(SnapshotError, match=message):
-            Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(damaged)), repeated="drop")
-    plain_body = unseal(MAGIC, VERSION, Operator.restore(FALLS, blob, repeated="drop").snapshot())
+            Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(damaged)), gapless=Gapless("seq", repeated="drop"))
+    plain_body = unseal(MAGIC, VERSION, Operator.restore(FALLS, blob, gapless=Gapless("seq", repeated="drop")).snapshot())
     plain_body[2][-2] = None
     with pytest.raises(SnapshotError, match="no numbers of covers"):
         Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(plain_body)))
@@ -253,7 +268,7 @@ def test_stages_stand_around_it(name: Any) -> None:
         world = World(f"around {seed}", arcs=False)
         ends = []
         for place in (None, "before", "after"):
-            op: Any = Operator(world.automaton, gapless="seq", engine=name, gaps="join", **world.options())
+            op: Any = Operator(world.automaton, gapless=Gapless("seq", gaps="join"), engine=name, **world.options())
             op = op if place is None else getattr(Cleanse(2), place)(op)
             model, found = model_of(world), []
             for step in [*world.steps, [("event", Punctuation(FOREVER))]]:
@@ -265,9 +280,9 @@ def test_stages_stand_around_it(name: Any) -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_table_without_net_gives_what_its_rows_give(name: Any) -> None:
     table = {"kind": [0, 0, 1, 1, 0, 2], "seq": [1, 5, 6, 2, 2, 3], "le": [10, 50, 60, 20, 20, 30]}
-    rows = Operator(FALLS, gapless="seq", window=99, engine=name, repeated="drop")
+    rows = Operator(FALLS, gapless=Gapless("seq", repeated="drop"), window=99, engine=name)
     one_by_one = [change for i in range(6) for change in rows.push(event(table["seq"][i], table["le"][i], table["kind"][i]))]
-    op = Operator(FALLS, gapless="seq", window=99, engine=name, repeated="drop")
+    op = Operator(FALLS, gapless=Gapless("seq", repeated="drop"), window=99, engine=name)
     out = op.push_many({name: np.array(column) for name, column in table.items()}, net=False)
     assert out["le"].tolist() == [change.le for change in one_by_one] == [60, 20]
     assert op.statistics == rows.statistics
@@ -278,7 +293,7 @@ def test_a_table_without_net_gives_what_its_rows_give(name: Any) -> None:
 @pytest.mark.parametrize("second", [1, 4])
 def test_the_numbers_of_a_key_that_is_over_begin_anew_within_a_batch(name: Any, as_table: bool, second: int) -> None:
     told: list[Any] = []
-    op = Keyed(ENDS, key="side", gapless="seq", engine=name, repeated="drop", on_gap=lambda *gap: told.append(gap))
+    op = Keyed(ENDS, key="side", gapless=Gapless("seq", repeated="drop", on_gap=lambda *gap: told.append(gap)), engine=name)
     first, again = Sided(1, 1, 7), Sided(1, second, 7)
     rows: Any = [insert(first, 0, 2), Punctuation(5), insert(again, 7, 9), Punctuation(10)]
     if as_table:
@@ -297,7 +312,13 @@ def test_a_restored_key_knows_the_gap_behind_its_cover(name: Any, waits: bool) -
     automaton = Automaton(start="a", final={"b"}, event=Sided, arcs=arcs)
     op = Keyed(automaton, key="side", gapless="seq", engine=name)
     op.push_many([insert(Sided(1, 1, 7), 10, 12), insert(Sided(1, 4, 7), 20, 30), Punctuation(15)])  # number 1 is final, and over
-    again = Keyed.restore(automaton, op.snapshot(), key="side", engine=name, on_gap=lambda *gap: told.append(gap))
+    again = Keyed.restore(
+        automaton,
+        op.snapshot(),
+        key="side",
+        engine=name,
+        gapless=Gapless("seq", repeated="drop", on_gap=lambda *gap: told.append(gap)),
+    )
     assert again.statistics.barriers == op.statistics.barriers == 1
     again.push(Punctuation(21))
     assert told == [(7, 2, 3)]
@@ -307,7 +328,7 @@ def test_a_restored_key_knows_the_gap_behind_its_cover(name: Any, waits: bool) -
 @pytest.mark.parametrize("keys", [1, 10])
 def test_other_keys_have_no_part_in_what_gaps_are_told(name: Any, keys: int) -> None:
     told: list[Any] = []
-    op = Keyed(ENDS, key="side", gapless="seq", engine=name, on_gap=lambda *gap: told.append(gap))
+    op = Keyed(ENDS, key="side", gapless=Gapless("seq", on_gap=lambda *gap: told.append(gap)), engine=name)
     for key in range(keys):
         op.push(insert(Sided(1, 1, key), 0, 100))
     op.push(Punctuation(1))
@@ -322,7 +343,7 @@ def test_other_keys_have_no_part_in_what_gaps_are_told(name: Any, keys: int) -> 
 def test_a_gap_before_the_end_of_a_large_table_is_told(name: Any) -> None:
     told: list[Any] = []
     n = 20_000
-    op = Keyed(ENDS, key="side", gapless="seq", engine=name, on_gap=lambda *gap: told.append(gap))
+    op = Keyed(ENDS, key="side", gapless=Gapless("seq", on_gap=lambda *gap: told.append(gap)), engine=name)
     le = np.concatenate([[0], np.arange(3, n + 3), [n + 20]])
     rows = {"sort": np.zeros(n + 2, np.int64), "seq": np.concatenate([[1], np.arange(1, n + 1), [4]]), "le": le, "re": le + 2}
     op.push_many([{**rows, "side": np.concatenate([[7], np.full(n, 1), [7]])}, Punctuation(n + 20)])

@@ -6,11 +6,12 @@ Both names of it: `gapless=` of an `Operator` and a `Keyed`, and `speculation.Or
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import pytest
 
-from afa import AfaError, Keyed, Operator, Punctuation
+from afa import AfaError, Gapless, Keyed, Operator, Punctuation
 from afa.compiled import inforce
 from punctuation.time import FOREVER
 from speculation import Ordered
@@ -22,6 +23,13 @@ from tests.text import E
 
 WORLDS: dict[Any, int] = {Operator: 60, Ordered: 50}
 FIELD = {Operator: "gapless", Ordered: "number"}
+
+
+def numbers(kind: Any, **policies: Any) -> dict[str, Any]:
+    """The options that say how events are numbered."""
+    return {"gapless": Gapless("seq", **policies)} if kind is Operator else {"number": "seq", **policies}
+
+
 BOTH = pytest.mark.parametrize("kind", WORLDS, ids=["gapless", "ordered"])
 
 
@@ -32,7 +40,7 @@ def test_after_each_step_it_is_the_oracle_within_blocks(engine: str, gaps: Any, 
     for seed in range(WORLDS[kind]):
         world = World(f"{FIELD[kind].replace('number', 'ordered')} {gaps} {seed}")
         model = model_of(world, join=gaps == "join", **twice)
-        op = kind(world.automaton, engine=engine, gaps=gaps, **{FIELD[kind]: "seq"}, **twice, **world.options())
+        op = kind(world.automaton, engine=engine, **numbers(kind, gaps=gaps, **twice), **world.options())
         held: set[Any] = set()
         for i, step in enumerate(world.steps):
             if world.choose.chance(12):
@@ -54,7 +62,7 @@ def test_the_longest_within_blocks(engine: str, gaps: Any, monkeypatch: pytest.M
         world = World(f"longest {gaps} {seed}")
         options = {**world.options(), "repeated": "drop"}
         model = model_of(world, join=gaps == "join", repeated="drop", longest=True)
-        op = Operator(world.automaton, engine=engine, gapless="seq", gaps=gaps, longest=True, **options)
+        op = Operator(world.automaton, engine=engine, gapless=Gapless("seq", gaps=gaps), longest=True, **options)
         held: set[Any] = set()
         for i, step in enumerate(world.steps):
             if world.choose.chance(12):
@@ -87,7 +95,7 @@ def test_joined_it_ends_as_the_plain_operator_does(engine: str, kind: Any) -> No
     for seed in range(WORLDS[kind]):
         world = World(f"{'gapless joined' if kind is Operator else 'joined'} {seed}")
         ends = []
-        for make, options in ((Operator, {"sequence": "seq"}), (kind, {FIELD[kind]: "seq", "gaps": "join"})):
+        for make, options in ((Operator, {"order_by": "seq"}), (kind, numbers(kind, gaps="join"))):
             op, model, found = make(world.automaton, engine=engine, **options, **world.options()), model_of(world), []
             for step in [*world.steps, [("event", Punctuation(FOREVER))]]:
                 found += carried_out(op, model, step) or []
@@ -138,14 +146,15 @@ def test_each_key_has_numbers_of_its_own(engine: str) -> None:
 def test_each_key_is_as_if_it_were_alone(engine: Any) -> None:
     for seed in range(WORLDS[Operator] // 2):
         world = World(f"gapless keys {seed}", revise=seed % 2 == 0)
-        options: dict[str, Any] = {**world.options(), "repeated": "drop", "gapless": "seq", "gaps": "join" if seed % 3 else "break"}
+        numbered = partial(Gapless, "seq", repeated="drop", gaps="join" if seed % 3 else "break")
+        options: dict[str, Any] = world.options()
         told: dict[Any, list[Any]] = {side: [] for side in "lr"}
-        alone = {
-            side: Operator(world.automaton, engine=engine, on_gap=lambda *gap, to=told[side]: to.append(gap[1:]), **options)
-            for side in "lr"
-        }
+        alone = {}
+        for side in "lr":
+            gapless = numbered(on_gap=lambda *gap, to=told[side]: to.append(gap[1:]))
+            alone[side] = Operator(world.automaton, engine=engine, gapless=gapless, **options)
         gaps: Any = []
-        both: Any = Keyed(world.automaton, key=("side",), engine=engine, on_gap=_noted(gaps), **options)
+        both: Any = Keyed(world.automaton, key=("side",), engine=engine, gapless=numbered(on_gap=_noted(gaps)), **options)
         choose = Seeded(f"sides {seed}")
         held: dict[Any, set[Any]] = {"l": set(), "r": set()}
         ours: dict[Any, set[Any]] = {"l": set(), "r": set()}

@@ -37,7 +37,7 @@ def compare(spec: dict[str, Any], engine: str, say: str) -> int:
     spec["options"]["key"] = "seq"
     here, matches = World(spec), 0
     engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
-    options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
     keyed = Keyed(here.automaton, key="seq", engine=engine, late="drop", **options)
     alone = {key: Operator(here.automaton, engine=engine, late="drop", **options) for key in KEYS}
     held: set[Any] = set()

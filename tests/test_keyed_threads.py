@@ -75,7 +75,7 @@ def world(choose: Choices) -> int:
         return 0
     spec["options"]["key"] = choose.one(["seq", "kind"])
     here = World(spec)
-    names = ("window", "sequence", "arc_punctuation", "key")
+    names = ("window", "order_by", "arc_punctuation", "key")
     options = {name: spec["options"][name] for name in names}
     late = "drop" if spec["options"]["late"] == "callback" else spec["options"]["late"]
     ops = [Keyed(here.automaton, **options, late=late, engine="compiled", threads=n) for n in THREADS]
@@ -132,7 +132,7 @@ def table(choose: Any, low: int, n: int, keys: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("of", [PLAIN, WAITS], ids=["plain", "time-outs"])
-@pytest.mark.parametrize("options", [{}, {"sequence": "seq"}, {"retractions": False, "keep_payloads": False}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"order_by": "seq"}, {"retractions": False, "keep_payloads": False}], ids=str)
 def test_tables_of_many_keys(of: Automaton, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Step functions and loops from the first row on."""
     monkeypatch.setattr(inforce, "WARM", 0)

@@ -91,7 +91,7 @@ class World:
 
     @staticmethod
     def fresh(window: int | None, order: str | None) -> LastBefore:
-        return LastBefore(Tick, WHERE, window=window, order=order, filled=Seen)
+        return LastBefore(Tick, WHERE, window=window, order_by=order, filled=Seen)
 
     def change(self, number: int) -> tuple[int, Event] | None:
         choose = self.random
@@ -216,7 +216,7 @@ calm = Automaton(
 
 
 def operator(world: World, engine: str) -> Any:
-    options: dict[str, Any] = {"window": 9, "engine": engine, "sequence": world.stage.order}
+    options: dict[str, Any] = {"window": 9, "engine": engine, "order_by": world.stage.order}
     return Operator(calm, **options) if world.keys == [None] else Keyed(calm, key="key", **options)
 
 
@@ -358,14 +358,14 @@ A = {"a": "kind == 'a'"}
         (lambda: LastBefore(Tick, {}), "expected names of fields with their conditions but got where={}"),
         (lambda: LastBefore(Tick, A, window=0), "expected a number of ticks above 0 but got window=0"),
         (lambda: LastBefore(Tick, A, window=2**63), r"expected an int64 \(ticks\) but got window=9223372036854775808"),
-        (lambda: LastBefore(Tick, A, order="x"), "expected a field of int, float or str in Tick.* but got order='x'"),
+        (lambda: LastBefore(Tick, A, order_by="x"), "expected a field of int, float or str in Tick.* but got order_by='x'"),
         (lambda: LastBefore(Tick, {"a": "kond == 'a'"}), "kond is no field of Tick"),
         (lambda: LastBefore(Tick, A, filled=Seen), r"expected Tick\(.*, a: int \| None\) but got filled=Seen"),
         (lambda: LastBefore(str, A), "expected a NamedTuple as the event schema"),
         (lambda: two.before(Operator(other, window=3)), "expected an automaton with event=<the stage's filled>"),
         (lambda: two.before(Operator(calm, window=3, retractions=False)), "that may be revised.* but got retractions=False"),
         (lambda: two.before(Operator(calm, window=3, gapless="seq")), "that may be revised.* but got gapless="),
-        (lambda: two.before(Operator(calm, window=3, sequence="seq")), "as the stage's order, None, but got 'seq'"),
+        (lambda: two.before(Operator(calm, window=3, order_by="seq")), "as the stage's order, None, but got 'seq'"),
         (lambda: two.before(Cleanse(0)), "expected an Operator or a Keyed but got"),
         (lambda: LastBefore.restore(two.snapshot(), like=LastBefore(Tick, A)), "expected the parameters"),
         (lambda: LastBefore.restore(two.snapshot(), like=None), "expected like=<LastBefore"),  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ WHERE: dict[str, Any] = {
 
 
 def look(engine: str, window: int | None, order: str | None, late: Any = "raise") -> LookBack:
-    stage = LastBefore(Tick, WHERE, window=window, order=order)
+    stage = LastBefore(Tick, WHERE, window=window, order_by=order)
     calm = Automaton(
         start="0",
         final={"1"},
@@ -50,7 +50,7 @@ def look(engine: str, window: int | None, order: str | None, late: Any = "raise"
             Arc("0", "1", "n == 2 and odd is not None and odd < 40"),
         ],
     )
-    op = Keyed(calm, key="symbol", window=9, engine=engine, sequence=order, late=late)  # type: ignore[arg-type]
+    op = Keyed(calm, key="symbol", window=9, engine=engine, order_by=order, late=late)  # type: ignore[arg-type]
     return stage.before(op)
 
 

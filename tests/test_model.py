@@ -123,7 +123,7 @@ def test_arcs_are_equal_by_name_or_identity() -> None:
         (lambda: Operator(build(), window=1.5), r"expected an int \(ticks\) but got window=1.5"),  # type: ignore[arg-type]
         (lambda: Operator(build(), engine="fast"), r"engine=\"auto\", \"compiled\" or \"interpreted\" but got engine='fast'"),  # type: ignore[arg-type]
         (lambda: Operator(build(event=None), engine="compiled"), r"schemas of scalars for engine=\"compiled\" .* any payload"),
-        (lambda: Operator(build(), sequence="seq"), r"field of Tick\(price: float, change: float\) but got sequence='seq'"),
+        (lambda: Operator(build(), order_by="seq"), r"field of Tick\(price: float, change: float\) but got order_by='seq'"),
         (lambda: Operator(build(), late="ignore"), r"late=\"raise\", \"drop\" or a callable but got late='ignore'"),
         (lambda: Keyed(build(), key=()), r"a field name, several, or a callable but got key=\(\)"),
         (lambda: Keyed(build(), key=5), r"a field name, several, or a callable but got key=5"),  # type: ignore[arg-type]

@@ -260,7 +260,7 @@ def test_state_is_bounded_by_punctuations(engine: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"number": "kind2"}, r"expected a field of E\(kind: int, seq: int\) but got number='kind2'"),
+        ({"number": "kind2"}, r"expected a field of E\(kind: int, seq: int\) but got gapless='kind2'"),
         ({"gaps": "close"}, 'expected gaps="break" or "join" but got gaps=\'close\''),
         ({"repeated": "keep"}, 'expected repeated="raise", "drop" or a callable but got repeated=\'keep\''),
         ({"on_gap": 5}, r"expected a callable on_gap\(key, first, last\) but got on_gap=5"),
@@ -282,7 +282,7 @@ def test_automata_that_do_not_fit_are_refused() -> None:
     with pytest.raises(AfaError, match="expected an automaton with event=<a NamedTuple with the field 'seq'> but got Automaton"):
         Ordered(any_event, number="seq")
     floats = Automaton(start="a", final={"b"}, event=F, arcs=[Arc("a", "b", "kind == 0")])
-    with pytest.raises(AutomatonError, match="expected an int field but got number='value'"):
+    with pytest.raises(AutomatonError, match="expected an int field but got gapless='value'"):
         Ordered(floats, number="value")
 
 

@@ -65,7 +65,7 @@ class World:
         arcs = [splitting(choose, one, self.width) for one in spec["arcs"]]
         self.automaton = automaton_of(spec | {"arcs": arcs, "event": "T"})
         options: dict[str, Any] = {"window": choose.one([3, 6, 20]), "engine": engine, "late": "drop", "retractions": False}
-        options["sequence"] = choose.one([None, None, "seq"])
+        options["order_by"] = choose.one([None, None, "seq"])
         options["longest"] = longest
         self.window = options["window"]
         make: Any = Keyed if keys else Operator
@@ -74,7 +74,7 @@ class World:
         self.plain = make(self.automaton, **options, **more)
         self.conditions = choose.chance(40)
         self.model = Model(
-            self.automaton, self.window, options["sequence"], late="drop", key="seq" if keys else None, longest=longest
+            self.automaton, self.window, options["order_by"], late="drop", key="seq" if keys else None, longest=longest
         )
         self.pushed: list[Arc] = []
         self.held: set[Any] = set()

@@ -45,7 +45,7 @@ MAKES = {
     "two vees, keys": lambda engine, late="drop": Keyed(two_vees, key="price", window=40, engine=engine, late=late),
     "skipping": lambda engine, late="drop": Operator(skipping(), window=15, engine=engine, late=late),
     "skipping, keys": lambda engine, late="drop": Keyed(skipping(), key="price", window=40, engine=engine, late=late),
-    "in sequence": lambda engine, late="drop": Operator(ordered(), window=9, sequence="price", engine=engine, late=late),
+    "in sequence": lambda engine, late="drop": Operator(ordered(), window=9, order_by="price", engine=engine, late=late),
     "waiting, one key": lambda engine, late="drop": Operator(waiting(), window=90, engine=engine, late=late),
     "waiting": lambda engine, late="drop": Keyed(waiting(), key="price", window=40, engine=engine, late=late),
 }

@@ -393,7 +393,7 @@ def test_what_was_worked_out_of_conditions_that_are_promised_no_more_is_forgotte
 
 @pytest.mark.parametrize("sequence", [None, "seq"])
 def test_a_key_that_has_not_grown_is_not_looked_at_again(sequence: str | None) -> None:
-    op = Keyed(thinned(0).automaton, key="kind", window=50, engine="compiled", retractions=False, sequence=sequence)
+    op = Keyed(thinned(0).automaton, key="kind", window=50, engine="compiled", retractions=False, order_by=sequence)
     op.push_many([insert(E(i % 3, i), i) for i in range(30)])
     store = op._core.engine.store  # type: ignore[attr-defined]
     assert len(pruning._grown(store)) == 3

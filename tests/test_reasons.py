@@ -273,7 +273,7 @@ def pay(kind: str, minute: int, id: int = 0) -> dict[str, Any]:
 
 
 def test_times_keys_and_ids() -> None:
-    op = Reasons(DECLINED.operator(cancel="id"))
+    op = Reasons(DECLINED.operator(id="id"))
     assert told(op, pay("declined", 0, 1)) == []
     (come,) = op.push(pay("declined", 5, 2))
     assert come.because.text == "Announced: 'declined, 2, 14:05:00' is its last event."
@@ -326,7 +326,7 @@ QUERIES = {
         """SELECT * FROM pays MATCH_RECOGNIZE (PARTITION BY card ORDER BY at MEASURES FIRST(a.id) AS first, b.id AS last
         AFTER MATCH SKIP PAST LAST ROW PATTERN (a+ b) DEFINE a AS a.kind = 'x', b AS b.kind = 'y')""",
         event=Pay,
-        order="id",
+        order_by="id",
     ),
     "negation first": afa.query(
         absent("n", where=lambda e: e.kind == "z").followed_by(one("a", lambda e: e.kind == "x")).by("card").within(6), event=Pay

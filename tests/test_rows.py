@@ -92,7 +92,7 @@ def test_dicts_and_dataclasses_are_events(maker: str, engine: str) -> None:
         assert answers(make(), items) == expected, name
         assert make().push_many([*items, Punctuation(20)]) == whole, name
     named = [{"kind": c.payload.kind, "amount": c.payload.amount, "at": c.le, "diff": c.diff} for c in plain]
-    assert make().push_many([*named, Punctuation(20)], le="at") == whole
+    assert make().push_many([*named, Punctuation(20)], time="at") == whole
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -186,4 +186,4 @@ def test_what_does_not_fit_is_refused_in_words(engine: str) -> None:
     with pytest.raises(ChangeError, match=r"expected a hashable payload but got \{"):
         Operator(Automaton(start="0", final={"1"}, arcs=[Arc("0", "1", lambda e, r: True)])).push(insert({"kind": "a"}, 1))
     with pytest.raises(ChangeError, match=r"expected a row with a time under 'when' but got"):
-        op.push_many([{"kind": "a", "amount": 1, "le": 1}], le="when")
+        op.push_many([{"kind": "a", "amount": 1, "le": 1}], time="when")

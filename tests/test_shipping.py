@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, SnapshotError, insert, retract
+from afa import AfaError, Arc, Automaton, Gapless, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from punctuation import SideOutput
 from speculation import Cleanse, Consolidate, Ordered
 from tests.strategies import Seeded
@@ -176,9 +176,14 @@ class Monitor:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda user, e: Operator(numbered, window=9, engine=e, gapless="n", late=user.on_late, on_gap=user.on_gap),
+        lambda user, e: Operator(numbered, window=9, engine=e, gapless=Gapless("n", on_gap=user.on_gap), late=user.on_late),
         lambda user, e: Keyed(
-            numbered, key=lambda x: 0, window=9, engine=e, gapless="n", late=user.on_late, on_gap=user.on_gap, repeated=user.on_late
+            numbered,
+            key=lambda x: 0,
+            window=9,
+            engine=e,
+            gapless=Gapless("n", repeated=user.on_late, on_gap=user.on_gap),
+            late=user.on_late,
         ),
         lambda user, e: Ordered(
             numbered, number="n", window=9, engine=e, late=user.on_late, on_gap=user.on_gap, repeated=user.on_late

@@ -44,7 +44,7 @@ def test_a_key_that_goes_to_rest_where_the_heap_ends() -> None:
     spec = spec_of("rest", 0, 1)
     spec["family"] = {"extra": [], "event": "Thin", "poison": False}
     spec["family"]["automaton"] = {"start": "a", "final": ["a"], "arcs": arcs, "register": "R2(0, 1)", "event": "E"}
-    spec["options"] |= {"window": 9, "sequence": "who", "late": "raise", "retractions": True, "gapless": None, "key": ("who",)}
+    spec["options"] |= {"window": 9, "order_by": "who", "late": "raise", "retractions": True, "gapless": None, "key": ("who",)}
     spec["options"] |= {"threads": 1, "keys": 12, "arc_punctuation": True}
     spec["limits"] = {"scratch": False, "used": False, "roomy": True, "tight": 200, "warm": None}
     first = [("e", 1, (0, 1), 1, 2, 1), ("e", 1, (1, 1), 3, 4, 1), ("e", 1, (2, 1), 0, None, 1)]

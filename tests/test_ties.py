@@ -39,7 +39,7 @@ TWO = Automaton(start="0", final={"2"}, event=Tick, arcs=[Arc("0", "1", "price >
 def test_statistics_count_ties(engine: Any, sequence: str | None) -> None:
     for seed in range(8):
         choose = random.Random(seed)
-        op = Keyed(TWO, key="symbol", window=5, engine=engine, sequence=sequence)
+        op = Keyed(TWO, key="symbol", window=5, engine=engine, order_by=sequence)
         held: Counter[tuple[Tick, int]] = Counter()
         for _ in range(25):
             if held and choose.random() < 0.35:
@@ -141,7 +141,7 @@ def test_a_revision_may_be_spread_over_a_large_table(key: str | None) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_order_tells_rows_apart(engine: Any) -> None:
-    for query in (falling("at, seq"), afa.sql(falling_text(), event=Tick, order="seq")):
+    for query in (falling("at, seq"), afa.sql(falling_text(), event=Tick, order_by="seq")):
         op = query.operator(engine=engine)
         assert op.push_many([insert(Tick("A", 5, 0), 2), insert(Tick("A", 4, 1), 2)])
         with pytest.raises(ChangeError, match="ORDER BY tells apart"):
@@ -183,5 +183,5 @@ def test_worlds_with_ties_are_refused_by_both_engines_alike() -> None:
 
 
 def test_payload_free_operators_are_refused() -> None:
-    with pytest.raises(AfaError, match="expected keep_payloads=True for a query whose ORDER BY must tell events apart"):
+    with pytest.raises(AfaError, match="keep_payloads=False can't be combined with ORDER BY that must tell events apart because"):
         falling().operator(keep_payloads=False, retractions=False)

@@ -273,8 +273,8 @@ def test_a_column_by_another_name_and_the_one_of_the_instant() -> None:
         out = op.push_many([frame, Punctuation(FOREVER)])[0]
         assert out["le"].tolist() == [pd.Timestamp(stamps[0])]
     renamed = frame.rename(columns={"at": "when"})
-    assert Operator(one, tick="ms").push_many(renamed, le="when")["le"].tolist() == [pd.Timestamp(stamps[0])]
-    assert Operator(one).push_many({"price": [1], "when": [60000]}, le="when")["le"].tolist() == [60000]
+    assert Operator(one, tick="ms").push_many(renamed, time="when")["le"].tolist() == [pd.Timestamp(stamps[0])]
+    assert Operator(one).push_many({"price": [1], "when": [60000]}, time="when")["le"].tolist() == [60000]
     with pytest.raises(ChangeError, match=r"expected a column 'le' but got the columns price, when"):
         Operator(one).push_many({"price": [1], "when": [60000]})
 

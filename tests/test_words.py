@@ -38,13 +38,13 @@ def test_alternatives_beside_a_key() -> None:
 
 
 def test_a_sequence_that_may_be_none() -> None:
-    said = r"expected a field that is never None, .* but got sequence='seq' \(order= of a query\) of Line\(.*\); annotate it"
+    said = r"expected a field that is never None, .* but got order_by='seq' of Line\(.*\); annotate it"
     with pytest.raises(AutomatonError, match=said):
-        Operator(AUTOMATON, window=9, sequence="seq")
+        Operator(AUTOMATON, window=9, order_by="seq")
     with pytest.raises(AutomatonError, match=said):
-        afa.query("PATTERN SEQ(Line a, Line b) WITHIN 9", event=Line, order="seq").operator()
-    with pytest.raises(AutomatonError, match="expected an int, float or str field but got sequence='other', which is bool"):
-        Operator(AUTOMATON, window=9, sequence="other")
+        afa.query("PATTERN SEQ(Line a, Line b) WITHIN 9", event=Line, order_by="seq").operator()
+    with pytest.raises(AutomatonError, match="expected an int, float or str field but got order_by='other', which is bool"):
+        Operator(AUTOMATON, window=9, order_by="other")
 
 
 def test_an_event_of_another_class_of_the_same_name() -> None:

@@ -1,15 +1,15 @@
 """The command line ``afa``: `run` a pattern over a file, `show` a pattern, swap its arcs. Only here typer and rich are imported.
 
-main            commands and options; request: what the user asked for
+main            commands; flags: their options, each once; request: what the user asked for
 load            file.py:name -> Automaton, Query or TemporalPattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
-load_situations what a temporal pattern asks of an input, and which options go with none
+load_situations what a temporal pattern asks of an input
 bytes           a file, or standard input
 cut             a stream of bytes -> lines
 read            CSV, JSON lines, Parquet -> Arrow batches
 output_times    times of the output as the input had them
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
-signs           what of --diff means an insertion or a retraction; rows that name an event by --cancel
+signs           what of --diff means an insertion or a retraction; rows that name an event by --id
 batches_in      the input in the operator's form, batch by batch
 run             the loop: batches, promises, changes; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)

@@ -32,7 +32,7 @@ class Advice:
     def look(self, table: pa.Table) -> None:
         """Look at a batch; warn, before it takes long, of ties that the query has not put in order."""
         if self._ties is not None and len(table.group_by([*self._keys, "le"]).aggregate([([], "count_all")])) < len(table):
-            _tell(self._ties.replace("order=", "--sequence"))
+            _tell(self._ties.replace("order_by=", "--order-by"))
             self._ties = None
         if self._missing:
             found = {str(kind) for kind in pc.unique(table[self._column]).to_pylist() if kind is not None}

@@ -30,10 +30,6 @@ def explaining(operator: Any, job: Job) -> Any:
     """
     if not job.reasons and job.report is None:
         return operator
-    for name, said in (("--collapse", job.collapse), ("--having", job.having)):
-        if said is not None:
-            asked = "--reasons" if job.reasons else "--report"
-            raise CommandError(f"expected no {name} beside {asked}: reasons are told of matches")
     if job.report is None:
         return Reasons(operator)
     check_output(job.report, "html", reads(job), job.force)

@@ -96,8 +96,8 @@ def _there(file: str, names: Sequence[str], column: Column) -> None:
         raise CommandError(f"{file}: expected one column {column.source!r} ({column.role}) but got {count}")
     if count == 0:
         hint = did_you_mean(column.source, names)
-        if column.role == "--le" and column.source == "le":
-            hint = "; say which column holds the timestamps with --le"
+        if column.role == "--time" and column.source == "le":
+            hint = "; say which column holds the timestamps with --time"
         raise CommandError(f"{file}: no column {column.source!r} ({column.role}) among {', '.join(names)}{hint}")
 
 

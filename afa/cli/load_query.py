@@ -53,21 +53,21 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
     """
     if job.window is not None or job.keys:
         said = "--key" if job.keys else "--window"
-        raise CommandError(f"expected no {said} beside {job.pattern}, which says it itself")
+        raise CommandError(f"{said} can't be combined with {job.pattern} because the query says it itself")
     written = _text(job.pattern) if given is None else given
     kinds, asked = source.kinds(), job.tick
-    le = job.le or _time(kinds, written if is_sql(job.pattern) else None)
+    le = job.time or _time(kinds, written if is_sql(job.pattern) else None)
     guesses = [kinds]
     if isinstance(source, Csv) and source.blank:  # any types do that the query can be read with
         le = le or next((name for name in ("le", *TIMES, *kinds) if name in kinds), None)
         known = {job.type or "type": pa.string(), le: pa.timestamp("ms")}
         guesses = [{name: known.get(name, kind) for name in kinds} for kind in (pa.float64(), pa.string())]
-    job = job._replace(le=le, tick=job.tick or "ms")
-    found, kinds = _of_some(job, written, guesses, {job.sequence, *source.full})
+    job = job._replace(time=le, tick=job.tick or "ms")
+    found, kinds = _of_some(job, written, guesses, {job.order_by, *source.full})
     if asked is not None and found.tree.tick not in (None, asked):
         raise CommandError(f"{job.pattern}: expected --tick {found.tree.tick}, as the query says, but got {asked}; leave it out")
     tick = found.tree.tick or job.tick
-    whole = all(pa.types.is_integer(kinds[name]) for name in (job.le or "le", job.re or "re") if name in kinds)
+    whole = all(pa.types.is_integer(kinds[name]) for name in (job.time or "le", job.until or "re") if name in kinds)
     if tick not in TICKS and not whole:
         units = ", ".join(TICKS)
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
@@ -77,7 +77,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
             check_units(found, asked or getattr(given, "tick", None), times, "--tick")
         except AfaError as error:
             raise CommandError(f"{job.pattern}: {on_the_line(error)}") from error
-    job = job._replace(keys=found.tree.key, sequence=found.tree.order, tick=tick)
+    job = job._replace(keys=found.tree.key, order_by=found.tree.order, tick=tick)
     return found, job.in_ticks(kinds, found.tree.event)
 
 
@@ -110,7 +110,7 @@ def _text(file: str) -> str:
 def _read(job: Job, written: str | Query | Builder, kinds: dict[str, Any], needed: set[str | None]) -> Query:
     if isinstance(written, Query):
         return written
-    told: dict[str, Any] = {"tick": job.tick, "order": job.sequence}
+    told: dict[str, Any] = {"tick": job.tick, "order_by": job.order_by}
     if not isinstance(written, str):
         known = written.event is not None
         told["tick"] = written.tick or (None if known else job.tick)
@@ -140,17 +140,17 @@ def _time(kinds: dict[str, Any], statement: Any) -> str | None:
 
 def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) -> Any:
     """Return an event class with a field for each column that a query can read."""
-    beside = {"le", "re", "diff", job.re, job.diff}
+    beside = {"le", "re", "diff", job.until, job.diff}
     fields: list[tuple[str, Any]] = []
     for column, kind in kinds.items():
         scalar = scalar_of(kind)
         if column in beside or not _is_field(column):
             continue
-        if column == job.le:
+        if column == job.time:
             fields.append((column, Instant))
         elif scalar is not None:
             fields.append((column, scalar if column in needed else scalar | None))
-    if all(column != job.le for column, _ in fields):
+    if all(column != job.time for column, _ in fields):
         fields.append((next((column for column in TIMES if column not in kinds), "le__"), Instant))
     make: Any = NamedTuple  # its fields are known at run time only
     return make(name, fields)
@@ -168,7 +168,7 @@ def _unnamed(kinds: dict[str, Any], said: str) -> str:
         if not _is_field(name):
             return f"; rename column {name!r}: it is no name of a field"
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            return f"; column {name!r} is {kind}: of times a query reads one column, which --le names; store others as integers"
+            return f"; column {name!r} is {kind}: of times a query reads one column, which --time names; store others as integers"
         if scalar_of(kind) is None:
             cast = "cast it to double" if pa.types.is_decimal(kind) else "a field is an int, a float, a bool or a text"
             return f"; column {name!r} is {kind}, which no query reads: {cast}"

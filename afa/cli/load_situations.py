@@ -7,18 +7,8 @@ from typing import Any
 from afa.cli.fault import CommandError
 from afa.cli.input_columns import TICKS
 from afa.cli.request import Job
+from afa.model.conflicts import TEMPORAL
 from afa.situations.temporal_pattern import TemporalPattern
-
-REFUSED = {
-    "arcs": ("--arcs", "its arcs follow from where="),
-    "members": ("--members", "instants stand behind its matches; returns= tells of the readings of its situations"),
-    "collapse": ("--collapse", "instants stand behind its matches; returns= tells of the readings of its situations"),
-    "having": ("--having", "its matches have no paths of readings"),
-    "reasons": ("--reasons", "instants stand behind its matches, and no readings"),
-    "report": ("--report", "instants stand behind its matches, and no readings"),
-    "cancel": ("--cancel", "a late reading revises others, so that a retraction names its whole reading"),
-}
-"""The options that go with no temporal pattern, and why."""
 
 
 def job_of(job: Job, pattern: TemporalPattern, kinds: Any) -> Job:
@@ -29,11 +19,9 @@ def job_of(job: Job, pattern: TemporalPattern, kinds: Any) -> Job:
     CommandError
         An option goes with no such pattern, or says another thing than the pattern does.
     """
-    for name, (option, why) in REFUSED.items():
-        if getattr(job, name):
-            raise CommandError(f"expected no {option} beside {job.pattern}, a temporal pattern: {why}")
+    job.check(TEMPORAL)
     if job.window is not None:
-        raise CommandError(f"expected no --window beside {job.pattern}, which says it itself (within=)")
+        raise CommandError(f"--window can't be combined with {TEMPORAL} because it says that itself (within=)")
     own = () if pattern.key is None else (pattern.key,) if isinstance(pattern.key, str) else tuple(pattern.key)
     if own and job.keys and own != job.keys:
         raise CommandError(f"expected no --key beside {job.pattern}, whose key is {', '.join(own)}, but got {', '.join(job.keys)}")
@@ -53,8 +41,7 @@ def _of_timestamps(job: Job, pattern: TemporalPattern, kinds: Any) -> bool:
 
 def options_of(job: Job) -> dict[str, Any]:
     """Return the options of the operator that a job asks for."""
-    key: Any = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
-    return {"key": key, **{name: getattr(job, name) for name in ("sequence", "late", "tick", "longest", "threads")}, **job.bounds}
+    return job.options("key", "order_by", "late", "tick", "longest", "threads")
 
 
 def no_situations(found: Any, pattern: str, why: str) -> Any:

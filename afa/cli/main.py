@@ -10,56 +10,11 @@ from typing import Annotated
 
 import typer
 
+from afa.cli import flags as o
 from afa.cli.arcs import app as arcs_app
 from afa.cli.fault import Terminal, plain_exit
-from afa.cli.options import (
-    ARCS,
-    BATCH,
-    BYTES,
-    CANCEL,
-    COLLAPSE,
-    COLUMNS,
-    END,
-    EXPLAIN,
-    FILE,
-    FORCE,
-    HAVING,
-    HOST,
-    INDEXED,
-    INSERT,
-    LATE_ROWS,
-    LATENESS,
-    LONGEST,
-    MATCHES_OUT,
-    MEMBERS,
-    MOST_KEPT,
-    ORDER,
-    OUTPUT,
-    PAGE,
-    PARTIAL,
-    REASONS,
-    REPORT,
-    RESULT,
-    SIGMA,
-    SOURCE,
-    SPEED,
-    THREADS,
-    TICK,
-    VARY,
-    WINDOW,
-    End,
-    Form,
-    Labels,
-    Late,
-    Pattern,
-    Tick,
-    duration,
-    none_if_zero,
-    option,
-    output_file,
-    page_file,
-)
-from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
+from afa.cli.flags import Command, Pattern, option
+from afa.engine.budget import PARTIAL_MATCHES
 
 app = typer.Typer(
     add_completion=False,
@@ -70,6 +25,11 @@ app = typer.Typer(
 )
 
 app.add_typer(arcs_app, name="arcs")
+MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
+EXPLAIN = "Say what would be done, from the statistics alone; no row is read."
+INDEXED = "Whose bounds and sums are kept; may be repeated. By default all of numbers, times and text."
+SPEED = "How fast the rows come: so many a second (500), so many times as fast as their own times (60x), or max."
+HOST = "Where the page is served: on this machine only by default. Elsewhere all is sent as it is, not encrypted."
 WIDE = 100
 """The width of a table that does not go to a terminal."""
 
@@ -102,170 +62,110 @@ def root(
     """Exact pattern matching over event streams that arrive late, out of order and get revised."""
 
 
-@app.command()
+@app.command(cls=Command)
 def run(
     pattern: Pattern,
-    file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
-    le: Annotated[str | None, option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
-    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
-    re: Annotated[str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
-    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
-    insert: Annotated[list[str] | None, option(COLUMNS, INSERT, metavar="VALUE")] = None,
-    retract: Annotated[list[str] | None, option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
-    cancel: Annotated[str | None, option(COLUMNS, CANCEL, metavar="FIELD")] = None,
-    form: Annotated[Form | None, option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
-    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
-    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
-    lateness: Annotated[str | None, option(ORDER, LATENESS, metavar="DURATION", callback=duration(0))] = None,
-    late: Annotated[Late, option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.stop,
-    type_: Annotated[
-        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
-    ] = None,
-    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
-    end: Annotated[End, option(ORDER, END)] = End.latest,
-    batch: Annotated[int | None, option(ORDER, BATCH, metavar="ROWS", min=1)] = None,
-    vary: Annotated[list[str] | None, option(RESULT, VARY, metavar="NAME=VALUES")] = None,
-    output: Annotated[Path | None, option(RESULT, OUTPUT, metavar="FILE", callback=output_file)] = None,
-    matches: Annotated[int, option(RESULT, "How many changes to print; -1: all.", metavar="N", min=-1)] = 20,
-    members: Annotated[str | None, option(RESULT, MEMBERS, metavar="FIELD")] = None,
-    collapse: Annotated[str | None, option(RESULT, COLLAPSE, metavar="FIELD")] = None,
-    having: Annotated[str | None, option(RESULT, HAVING, metavar="CONDITION")] = None,
-    reasons: Annotated[bool, option(RESULT, REASONS, "--reasons")] = False,
-    report: Annotated[Path | None, option(RESULT, REPORT, metavar="FILE.html", callback=page_file)] = None,
-    force: Annotated[bool, option(RESULT, FORCE, "--force")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.", rich_help_panel=RESULT)] = False,
-    arcs: Annotated[Path | None, option(ORDER, ARCS, metavar="FOLDER")] = None,
-    longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
-    threads: Annotated[int, option(ORDER, THREADS, metavar="N", min=1)] = 1,
-    partial_matches: Annotated[int, option(ORDER, PARTIAL, metavar="N", min=0)] = PARTIAL_MATCHES,
-    max_bytes: Annotated[int | None, option(ORDER, BYTES, metavar="N", min=LEAST_BYTES)] = None,
+    file: o.Input,
+    time: o.Time = None,
+    key: o.Key = None,
+    until: o.Until = None,
+    diff: o.Diff = None,
+    insert: o.Insert = None,
+    retract: o.Retract = None,
+    id: o.Id = None,
+    form: o.Format = None,
+    window: o.Window = None,
+    tick: o.TickOf = None,
+    lateness: o.Lateness = None,
+    late: o.OnLate = o.Late.stop,
+    type_: o.TypeColumn = None,
+    order_by: o.OrderBy = None,
+    speculation: o.Speculation = None,
+    end: o.EndOf = o.End.latest,
+    batch: o.Batch = None,
+    vary: o.Vary = None,
+    output: o.Output = None,
+    matches: o.Matches = 20,
+    members: o.Members = None,
+    collapse: o.Collapse = None,
+    having: o.Having = None,
+    reasons: o.Reasons = False,
+    report: o.Report = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    arcs: o.Arcs = None,
+    longest: o.Longest = False,
+    threads: o.Threads = 1,
+    partial_matches: o.PartialMatches = PARTIAL_MATCHES,
+    max_bytes: o.MaxBytes = None,
 ) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
 
     Rows are taken as they arrive, in any order; what a late row changes is withdrawn and replaced. Columns named le, re and diff
-    are found without --le, --re and --diff. Timestamps become ticks since 1970 (UTC where they name no zone), integers are taken
-    as they are. A match is printed as its lifetime, key and register, on standard output; all else goes to standard error.
-    What window, sequence and late mean stands in docs/guide/options.md.
+    are found without --time, --until and --diff. Timestamps become ticks since 1970 (UTC where they name no zone), integers are
+    taken as they are. A match is printed as its lifetime, key and register, on standard output; all else goes to standard error.
+    What the options of operators mean stands in docs/guide/options.md.
 
-    A query reads all columns by their names; its key and window are its own, --tick is what one tick is, --sequence its order=.
+    A query reads all columns by their names; its key and window are its own, --tick is what one tick is, --order-by its order_by=.
     A temporal pattern takes readings; its window is its own, its key where it says one.
 
-    [bold]afa run vees.py:two_vees ticks.csv --le time --key symbol --window 7000[/]
-    [bold]afa run theft.sase readings.csv --le at[/]
+    [bold]afa run vees.py:two_vees ticks.csv --time time --key symbol --window 7000[/]
+    [bold]afa run theft.sase readings.csv --time at[/]
     [bold]afa run vees.py:make ticks.csv --key symbol --window 10m --vary drop=0.5:1.5:0.1[/]
     """
+    said = locals()
     from afa.cli.request import Job
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
     from afa.cli.vary import sweep
 
     with plain_exit():
-        (sweep if vary else run_job)(
-            Job(
-                pattern=pattern,
-                file=file,
-                form=form.value if form else None,
-                le=le,
-                re=re,
-                diff=diff,
-                insert=tuple(insert or ()),
-                retract=tuple(retract or ()),
-                cancel=cancel,
-                keys=tuple(dict.fromkeys(key or ())),
-                window=window,
-                tick=tick.value if tick else None,
-                lateness=lateness,
-                late=late.value,
-                sequence=sequence,
-                type=type_,
-                batch=batch,
-                end=end.value,
-                output=None if output is None else str(output),
-                matches=matches,
-                quiet=quiet,
-                arcs=None if arcs is None else str(arcs),
-                vary=tuple(vary or ()),
-                threads=threads,
-                longest=longest,
-                partial_matches=none_if_zero(partial_matches),
-                max_bytes=max_bytes,
-                members=members,
-                collapse=collapse,
-                having=having,
-                reasons=reasons,
-                report=None if report is None else str(report),
-                force=force,
-            )
-        )
+        (sweep if vary else run_job)(Job.of(said))
 
 
-@app.command()
+@app.command(cls=Command)
 def serve(
     pattern: Pattern,
-    file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
-    le: Annotated[str | None, option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
-    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
-    re: Annotated[str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
-    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
-    insert: Annotated[list[str] | None, option(COLUMNS, INSERT, metavar="VALUE")] = None,
-    retract: Annotated[list[str] | None, option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
-    cancel: Annotated[str | None, option(COLUMNS, CANCEL, metavar="FIELD")] = None,
-    form: Annotated[Form | None, option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
-    type_: Annotated[
-        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
-    ] = None,
-    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
-    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
-    lateness: Annotated[str | None, option(ORDER, LATENESS, metavar="DURATION", callback=duration(0))] = None,
-    late: Annotated[Late, option(ORDER, "On a row that breaks this promise: stop, or drop and count it.")] = Late.drop,
-    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
-    sigma: Annotated[str | None, option(ORDER, SIGMA, metavar="DURATION")] = None,
-    arcs: Annotated[Path | None, option(ORDER, ARCS, metavar="FOLDER")] = None,
-    longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
-    threads: Annotated[int, option(ORDER, THREADS, metavar="N", min=1)] = 1,
-    partial_matches: Annotated[int, option(ORDER, PARTIAL, metavar="N", min=0)] = PARTIAL_MATCHES,
-    max_bytes: Annotated[int | None, option(ORDER, BYTES, metavar="N", min=LEAST_BYTES)] = None,
-    speed: Annotated[str, option(PAGE, SPEED, metavar="SPEED")] = "1000",
-    follow: Annotated[bool, option(PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
-    browse: Annotated[bool, option(PAGE, "Open the page in the browser.", "--open")] = False,
-    host: Annotated[str, option(PAGE, HOST, metavar="ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, option(PAGE, "0: any that is free.", metavar="PORT", min=0, max=65535)] = 0,
+    file: o.Input,
+    time: o.Time = None,
+    key: o.Key = None,
+    until: o.Until = None,
+    diff: o.Diff = None,
+    insert: o.Insert = None,
+    retract: o.Retract = None,
+    id: o.Id = None,
+    form: o.Format = None,
+    type_: o.TypeColumn = None,
+    window: o.Window = None,
+    tick: o.TickOf = None,
+    lateness: o.Lateness = None,
+    late: o.OnLate = o.Late.drop,
+    order_by: o.OrderBy = None,
+    speculation: o.Speculation = None,
+    arcs: o.Arcs = None,
+    longest: o.Longest = False,
+    threads: o.Threads = 1,
+    partial_matches: o.PartialMatches = PARTIAL_MATCHES,
+    max_bytes: o.MaxBytes = None,
+    speed: Annotated[str, option(o.PAGE, SPEED, metavar="SPEED")] = "1000",
+    follow: Annotated[bool, option(o.PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
+    browse: Annotated[bool, option(o.PAGE, "Open the page in the browser.", "--open")] = False,
+    host: Annotated[str, option(o.PAGE, HOST, metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, option(o.PAGE, "0: any that is free.", metavar="PORT", min=0, max=65535)] = 0,
 ) -> None:
-    """Play an input through a pattern, and show it live in a browser, from where its arcs, its text and sigma can be changed.
+    """Play an input through a pattern, and show it live in a browser, to change its arcs, its text and its speculation there.
 
     Prints the page's address, which holds the token that changes want. Changes of arcs are written to the arc log of --arcs.
 
-    [bold]afa serve vees.py:two_vees ticks.csv --le time --key symbol --window 7000 --speed 60x[/]
+    [bold]afa serve vees.py:two_vees ticks.csv --time time --key symbol --window 7000 --speed 60x[/]
     [bold]tail -f readings.jsonl | afa serve theft.sase - --format jsonl --lateness 30s[/]
     """
+    said = locals()
     from afa.cli.request import Job
     from afa.cli.serve_run import Serving
     from afa.cli.serve_run import serve as serve_job
 
     with plain_exit():
-        job = Job(
-            pattern=pattern,
-            file=file,
-            form=form.value if form else None,
-            le=le,
-            re=re,
-            diff=diff,
-            insert=tuple(insert or ()),
-            retract=tuple(retract or ()),
-            cancel=cancel,
-            keys=tuple(dict.fromkeys(key or ())),
-            window=window,
-            tick=tick.value if tick else None,
-            lateness=lateness,
-            late=late.value,
-            sequence=sequence,
-            type=type_,
-            arcs=None if arcs is None else str(arcs),
-            threads=threads,
-            longest=longest,
-            partial_matches=none_if_zero(partial_matches),
-            max_bytes=max_bytes,
-        )
-        serve_job(job, Serving(host, port, speed, sigma, follow, browse))
+        serve_job(Job.of(said), Serving(host, port, speed, follow, browse))
 
 
 @app.command()
@@ -273,13 +173,13 @@ def show(
     pattern: Pattern,
     file: Annotated[str | None, typer.Argument(metavar="INPUT", help="What a query in a file is to read: its columns.")] = None,
     type_: Annotated[str | None, typer.Option("--type", metavar="COLUMN", help="The column of events' types.")] = None,
-    tick: Annotated[Tick | None, typer.Option(help=TICK)] = None,
+    tick: Annotated[o.Tick | None, typer.Option(help=o.HELP["tick"])] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as SVG into FILE.")] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the drawing into FILE.")] = None,
     dot: Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write it for Graphviz into FILE.")] = None,
-    labels: Annotated[Labels, typer.Option("--labels", help="What stands beside an arc: its code, or its name.")] = Labels.code,
-    force: Annotated[bool, typer.Option("--force", help=FORCE)] = False,
+    labels: Annotated[o.Labels, typer.Option("--labels", help="What stands beside an arc: its code, or its name.")] = o.Labels.code,
+    force: Annotated[bool, typer.Option("--force", help=o.HELP["force"])] = False,
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it); of a query also what became of it.
 
@@ -325,64 +225,42 @@ def show(
         console.print(drawn(automaton, labels.value), markup=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(cls=Command)
 def why(
     pattern: Pattern,
-    file: Annotated[str, typer.Argument(metavar="INPUT", help=FILE)],
-    le: Annotated[str | None, option(COLUMNS, "Timestamps: integers, or timestamps (see --tick).", metavar="COL")] = None,
-    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
-    re: Annotated[str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", metavar="COL")] = None,
-    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
-    insert: Annotated[list[str] | None, option(COLUMNS, INSERT, metavar="VALUE")] = None,
-    retract: Annotated[list[str] | None, option(COLUMNS, "The same of retractions.", metavar="VALUE")] = None,
-    cancel: Annotated[str | None, option(COLUMNS, CANCEL, metavar="FIELD")] = None,
-    form: Annotated[Form | None, option(COLUMNS, "Form of INPUT, where its extension does not tell.", "--format")] = None,
-    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
-    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
-    lateness: Annotated[str | None, option(ORDER, LATE_ROWS, metavar="DURATION", callback=duration(0))] = None,
-    type_: Annotated[
-        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
-    ] = None,
-    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
-    end: Annotated[End, option(ORDER, END)] = End.latest,
-    batch: Annotated[int | None, option(ORDER, "Rows a batch, for --lateness.", metavar="ROWS", min=1)] = None,
-    most: Annotated[int, option(RESULT, MOST_KEPT, metavar="EVENTS", min=1)] = 1_000_000,
-    as_json: Annotated[bool, option(RESULT, "All counts as JSON.", "--json")] = False,
+    file: o.Input,
+    time: o.Time = None,
+    key: o.Key = None,
+    until: o.Until = None,
+    diff: o.Diff = None,
+    insert: o.Insert = None,
+    retract: o.Retract = None,
+    id: o.Id = None,
+    form: o.Format = None,
+    window: o.Window = None,
+    tick: o.TickOf = None,
+    lateness: o.LateRows = None,
+    type_: o.TypeColumn = None,
+    order_by: o.OrderBy = None,
+    end: o.EndOf = o.End.latest,
+    batch: Annotated[int | None, option(o.ORDER, "Rows a batch, for --lateness.", metavar="ROWS", min=1)] = None,
+    most: Annotated[int, option(o.RESULT, MOST_KEPT, metavar="EVENTS", min=1)] = 1_000_000,
+    as_json: Annotated[bool, option(o.RESULT, "All counts as JSON.", "--json")] = False,
 ) -> None:
     """Say why a pattern finds nothing: in a sentence, what each arc was asked, where partial matches ended, the nearest misses.
 
     Options are those of `afa run`. All is counted, in whatever order the rows stand; of more than --most events those of some keys.
 
-    [bold]afa why pay.py pay.csv --le at --key card --window 10m[/]
+    [bold]afa why pay.py pay.csv --time at --key card --window 10m[/]
     """
+    said = locals()
     from afa.cli.request import Job
     from afa.cli.why import why as why_job
     from afa.cli.why_screen import show_funnel
     from afa.funnel.funnel import as_json as json_of
 
     with plain_exit():
-        funnel = why_job(
-            Job(
-                pattern=pattern,
-                file=file,
-                form=form.value if form else None,
-                le=le,
-                re=re,
-                diff=diff,
-                insert=tuple(insert or ()),
-                retract=tuple(retract or ()),
-                cancel=cancel,
-                keys=tuple(dict.fromkeys(key or ())),
-                window=window,
-                tick=tick.value if tick else None,
-                lateness=lateness,
-                sequence=sequence,
-                type=type_,
-                batch=batch,
-                end=end.value,
-            ),
-            most,
-        )
+        funnel = why_job(Job.of(said), most)
         if as_json:
             typer.echo(json_of(funnel))
             return
@@ -392,34 +270,28 @@ def why(
         show_funnel(funnel, console)
 
 
-@app.command()
+@app.command(cls=Command)
 def replay(
     pattern: Pattern,
-    source: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=SOURCE)],
-    time: Annotated[
-        str | None, option(COLUMNS, "When each row happened: integers or timestamps.", "--time", "--le", metavar="COL")
-    ] = None,
-    key: Annotated[list[str] | None, option(COLUMNS, "Match within each value of COL; may be repeated.", metavar="COL")] = None,
-    until: Annotated[
-        str | None, option(COLUMNS, "Ends of lifetimes; empty ones end by --window.", "--until", "--re", metavar="COL")
-    ] = None,
-    diff: Annotated[str | None, option(COLUMNS, "1 for insertions, -1 for retractions.", metavar="COL")] = None,
-    type_: Annotated[
-        str | None, option(COLUMNS, "The column of events' types, for a query in text.", "--type", metavar="COLUMN")
-    ] = None,
-    window: Annotated[str | None, option(ORDER, WINDOW, metavar="DURATION", callback=duration(1))] = None,
-    tick: Annotated[Tick | None, option(ORDER, TICK)] = None,
-    sequence: Annotated[str | None, option(ORDER, "Event field that orders rows of equal timestamps.", metavar="FIELD")] = None,
-    end: Annotated[End, option(ORDER, END)] = End.latest,
-    explain: Annotated[bool, option(RESULT, EXPLAIN, "--explain")] = False,
-    require: Annotated[bool, option(RESULT, "Stop where all rows would have to be read, and say why.", "--require")] = False,
-    output: Annotated[Path | None, option(RESULT, MATCHES_OUT, metavar="FILE", callback=output_file)] = None,
-    matches: Annotated[int, option(RESULT, "How many matches to print; -1: all.", metavar="N", min=-1)] = 20,
-    partial_matches: Annotated[int, option(ORDER, PARTIAL, metavar="N", min=0)] = PARTIAL_MATCHES,
-    max_bytes: Annotated[int | None, option(ORDER, BYTES, metavar="N", min=LEAST_BYTES)] = None,
-    longest: Annotated[bool, option(RESULT, LONGEST, "--longest")] = False,
-    force: Annotated[bool, option(RESULT, FORCE, "--force")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no plan.", rich_help_panel=RESULT)] = False,
+    source: o.Source,
+    time: o.Time = None,
+    key: o.Key = None,
+    until: o.Until = None,
+    diff: o.Diff = None,
+    type_: o.TypeColumn = None,
+    window: o.Window = None,
+    tick: o.TickOf = None,
+    order_by: o.OrderBy = None,
+    end: o.EndOf = o.End.latest,
+    explain: Annotated[bool, option(o.RESULT, EXPLAIN, "--explain")] = False,
+    require: Annotated[bool, option(o.RESULT, "Stop where all rows would have to be read, and say why.", "--require")] = False,
+    output: o.Output = None,
+    matches: o.Matches = 20,
+    partial_matches: o.PartialMatches = PARTIAL_MATCHES,
+    max_bytes: o.MaxBytes = None,
+    longest: o.Longest = False,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
 ) -> None:
     """Find the matches of stored history, and read only where one can lie.
 
@@ -429,36 +301,17 @@ def replay(
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s[/]
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s --explain[/]
     """
+    said = locals()
     from afa.cli.replay_run import Replaying, replay_job
     from afa.cli.request import Job
 
     with plain_exit():
-        job = Job(
-            pattern=pattern,
-            file=source[0],
-            le=time,
-            re=until,
-            diff=diff,
-            keys=tuple(dict.fromkeys(key or ())),
-            window=window,
-            tick=tick.value if tick else None,
-            sequence=sequence,
-            type=type_,
-            end=end.value,
-            output=None if output is None else str(output),
-            matches=matches,
-            quiet=quiet,
-            longest=longest,
-            partial_matches=none_if_zero(partial_matches),
-            max_bytes=max_bytes,
-            force=force,
-        )
-        replay_job(job, Replaying(tuple(source), explain, require))
+        replay_job(Job.of({**said, "file": source[0]}), Replaying(tuple(source), explain, require))
 
 
 @app.command()
 def index(
-    source: Annotated[list[str], typer.Argument(metavar="SOURCE", help="Parquet files, or a folder of them.")],
+    source: o.Source,
     time: Annotated[str, typer.Option(metavar="COL", help="When each row happened: integers, timestamps or dates.")],
     column: Annotated[list[str] | None, typer.Option(metavar="COL", help=INDEXED)] = None,
     block: Annotated[int, typer.Option(metavar="ROWS", min=1, help="How many rows a block has at most.")] = 16_384,
@@ -476,13 +329,13 @@ def index(
         write_indexes(source, time, list(dict.fromkeys(column or ())), block, quiet)
 
 
-@app.command()
+@app.command(cls=Command)
 def new(
     pattern: Annotated[Path, typer.Argument(metavar="PATTERN.py", help="The file to write; it may not be there yet.")],
-    file: Annotated[str | None, typer.Option("--from", metavar="INPUT", help=f"{FILE} Left out: an example.")] = None,
-    le: Annotated[str | None, typer.Option(metavar="COL", help="Timestamps, where their column is not found by its name.")] = None,
-    key: Annotated[list[str] | None, typer.Option(metavar="COL", help="Match within each value of COL; may be repeated.")] = None,
-    form: Annotated[Form | None, typer.Option("--format", help="Form of INPUT, where its extension does not tell.")] = None,
+    file: Annotated[str | None, typer.Option("--from", metavar="INPUT", help=f"{o.FILE} Left out: an example.")] = None,
+    time: o.Time = None,
+    key: o.Key = None,
+    form: o.Format = None,
 ) -> None:
     """Write an event class and a first pattern over the columns of a file: something to run, and to change.
 
@@ -496,8 +349,8 @@ def new(
 
     with plain_exit():
         if file is not None:
-            write_new(pattern, file, form.value if form else None, le, list(dict.fromkeys(key or ())))
-        elif le or key or form:
-            raise typer.BadParameter("expected --from INPUT beside --le, --key and --format")
+            write_new(pattern, file, form.value if form else None, time, list(dict.fromkeys(key or ())))
+        elif time or key or form:
+            raise typer.BadParameter("expected --from INPUT beside --time, --key and --format")
         else:
             write_example(pattern)

@@ -106,7 +106,7 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
     fields, left = _fields(file, source)
     time = le or _time(source.kinds(), fields)
     if time is None:
-        raise CommandError(f"{file}: expected a column of times but got {', '.join(names)}; say which it is with --le")
+        raise CommandError(f"{file}: expected a column of times but got {', '.join(names)}; say which it is with --time")
     timed = next((field for field in fields if field.name == time), None)
     whole = timed is not None and timed.type is int
     rest = [field for field in fields if field.name not in (time, "le")]
@@ -129,7 +129,7 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
         **{name: in_docstring(text.replace("\\", "/").replace('"', "'")) for name, text in shown.items()},
         name=NAME,
         words=f"two events{f' of one {keys[0]}' if keys else ''}, one after the other, {words}",
-        options=form + ("" if time in (instant, "le") else f" --le {in_docstring(shlex.quote(time))}"),
+        options=form + ("" if time in (instant, "le") else f" --time {in_docstring(shlex.quote(time))}"),
         event=_event_name(pattern),
         fields="\n".join(lines),
         query=query,

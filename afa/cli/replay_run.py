@@ -44,10 +44,9 @@ def replay_job(job: Job, asked: Replaying) -> None:
     stored = Stored(asked.source[0] if len(asked.source) == 1 else list(asked.source))
     check_output(job.output, None, [job.pattern, *asked.source, *(file.path for file in stored.files)], job.force)
     pattern, job = _pattern(job, stored)
-    said: dict[str, Any] = {"time": job.le, "until": job.re, "tick": job.tick}
+    said: dict[str, Any] = {"time": job.time, "until": job.until, "tick": job.tick}
     if isinstance(pattern, (Automaton, TemporalPattern)):
-        key = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
-        said |= {"key": key, "window": job.window, "sequence": job.sequence}
+        said |= {"key": job.key, "window": job.window, "order_by": job.order_by}
     console = Terminal(stderr=True, highlight=False)
     if asked.explain:
         _explained(explain(pattern, stored, **said), console)
@@ -90,7 +89,7 @@ def _pattern(job: Job, stored: Stored) -> tuple[Any, Job]:
 def _in_ticks(job: Job, stored: Stored) -> Job:
     """Return a job whose tick is said: ms where times are timestamps, as of `afa run`."""
     times = [field.name for field in stored.schema if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type)]
-    name = job.le or ("le" if "le" in stored.schema.names else times[0] if len(times) == 1 else None)
+    name = job.time or ("le" if "le" in stored.schema.names else times[0] if len(times) == 1 else None)
     return job._replace(tick=job.tick or ("ms" if name in times else None))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pyarrow as pa
 from afa.cli.fault import CommandError, on_the_line
 from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
+from afa.model.conflicts import check
 from afa.schema import Schema
 from punctuation.durations import ticks_of_duration
 
@@ -18,23 +21,24 @@ FIRST, ROWS = 10_000, 131_072
 
 
 class Job(NamedTuple):
-    """The request of the user."""
+    """The request of the user: what the options of the commands are called there."""
 
     pattern: str
     file: str
     form: str | None = None
-    le: str | None = None
-    re: str | None = None
+    time: str | None = None
+    until: str | None = None
     diff: str | None = None
     insert: tuple[str, ...] = ()
     retract: tuple[str, ...] = ()
-    cancel: str | None = None
+    id: str | None = None
     keys: tuple[str, ...] = ()
     window: int | str | None = None
     tick: str | None = None
     lateness: int | str | None = None
     late: str = "raise"
-    sequence: str | None = None
+    order_by: str | None = None
+    speculation: int | str | None = None
     type: str | None = None
     batch: int | None = None
     end: str = "latest"
@@ -54,6 +58,42 @@ class Job(NamedTuple):
     report: str | None = None
     force: bool = False
 
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Job:
+        """Return what the arguments of a command say; what is none of a job is left out."""
+        found = {IN_JOB.get(name, name): value for name, value in said.items()}
+        found = {name: _plain(value) for name, value in found.items() if name in cls._fields and value is not None}
+        if found.get("partial_matches") == 0:  # any number
+            found["partial_matches"] = None
+        return cls(**found | {"keys": tuple(dict.fromkeys(found.get("keys", ())))})
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The options that are not as they are by default."""
+        pairs = [(name, value) for name, value in zip(self._fields[2:], self[2:]) if value != self._field_defaults[name]]
+        return {"key" if name == "keys" else name: value for name, value in pairs}
+
+    def check(self, *traits: str) -> None:
+        """Refuse options that contradict each other, or what they stand beside: `afa.model.conflicts`.
+
+        Raises
+        ------
+        CommandError
+        """
+        try:
+            check(self.said | dict.fromkeys(traits, True), lambda name, _: f"--{name.replace('_', '-')}")
+        except AfaError as error:
+            raise CommandError(str(error)) from error
+
+    @property
+    def key(self) -> Any:
+        """The key, as operators take it."""
+        return None if not self.keys else self.keys[0] if len(self.keys) == 1 else list(self.keys)
+
+    def options(self, *names: str) -> dict[str, Any]:
+        """Return those options of an operator, as it takes them, and what bounds it."""
+        return {name: getattr(self, name) for name in names} | self.bounds
+
     def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> Job:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.
 
@@ -69,8 +109,8 @@ class Job(NamedTuple):
             A duration has a unit, and times are integers of which the user does not say what one counts; or it is no whole number.
         """
         instant = Schema.of(event, "event").instant
-        le = self.le or (instant if instant is not None and instant in kinds and "le" not in kinds else "le")
-        integers = all(pa.types.is_integer(kinds[name]) for name in (le, self.re or "re") if name in kinds)
+        le = self.time or (instant if instant is not None and instant in kinds and "le" not in kinds else "le")
+        integers = all(pa.types.is_integer(kinds[name]) for name in (le, self.until or "re") if name in kinds)
         tick = self.tick or (None if integers else "ms")
 
         def ticks(name: str, said: int | str | None) -> int | None:
@@ -86,7 +126,8 @@ class Job(NamedTuple):
             except AfaError as error:
                 raise CommandError(on_the_line(error)) from error
 
-        return self._replace(tick=tick, window=ticks("--window", self.window), lateness=ticks("--lateness", self.lateness))
+        found: dict[str, Any] = {name: ticks(f"--{name}", getattr(self, name)) for name in ("window", "lateness", "speculation")}
+        return self._replace(tick=tick, **found)
 
     @property
     def bounds(self) -> dict[str, Any]:
@@ -97,3 +138,16 @@ class Job(NamedTuple):
     def rows(self) -> int:
         """Rows of a batch."""
         return self.batch or ROWS
+
+
+IN_JOB = {"key": "keys", "type_": "type"}
+"""What of the arguments of a command is called otherwise here."""
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument without what typer makes of it."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, list):
+        return tuple(value)
+    return str(value) if isinstance(value, Path) else value

@@ -37,10 +37,14 @@ from afa.situations.temporal_pattern import TemporalPattern
 from punctuation.sources import BoundedDisorder
 
 ENDS = ("le", "re")
+WAITS = "what waits for a promise would wait for ever without one"
 
 
 def run(job: Job) -> None:
     """Carry out ``afa run``. A `CommandError` is the one line that says what is wrong."""
+    job.check()
+    if job.speculation is not None and job.lateness is None:
+        raise CommandError(f"--speculation needs --lateness because {WAITS}")
     automaton = None if is_query(job.pattern) else load(job.pattern)
     if isinstance(automaton, TemporalPattern):
         _run_situations(automaton, job)
@@ -50,8 +54,8 @@ def run(job: Job) -> None:
         source = _opened(job, automaton)
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
-        names = ("late", "tick", "cancel", "threads", "longest", "members", "collapse", "having")
-        options: dict[str, Any] = {name: getattr(job, name) for name in names} | job.bounds
+        options = job.options("tick", "id", "threads", "longest", "members", "collapse", "having", "speculation")
+        options["late"] = on_late(job)
         if job.arcs is not None or job.reasons or job.report is not None:  # which speak of the query's own arcs
             options["postpone"] = False
         try:
@@ -101,7 +105,7 @@ def _run(
     automaton: Automaton, events: Schema, operator: Any, shown: Schema, source: Source, job: Job, advice: Advice | None = None
 ) -> None:
     """Take the input through an operator; ``events``, ``shown``: the schemas of the events that come, and of its payloads."""
-    named = {"le": job.le, "re": job.re, "diff": job.diff}
+    named = {"le": job.time, "re": job.until, "diff": job.diff}
     columns = choose(job.file, source.names, source.sparse, events, named, job.keys)
     with Screen(job, source) as screen:
         batches_in = Input(job, source, columns, advice)
@@ -110,7 +114,7 @@ def _run(
             summary.open = _open(operator)
         screen.finish(summary)
     why = ""
-    if not summary.inserted and job.cancel is None and not (job.quiet and job.report is None):
+    if not summary.inserted and job.id is None and not (job.quiet and job.report is None):
         again = Input(job, open_source(job.file, job.form), columns) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)
@@ -127,22 +131,14 @@ def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
 
 def operator_of(automaton: Automaton, job: Job) -> Any:
     """Return the operator of an automaton that a job asks for."""
-    options: dict[str, Any] = {
-        "window": job.window,
-        "sequence": job.sequence,
-        "late": job.late,
-        "tick": job.tick,
-        "cancel": job.cancel,
-        "longest": job.longest,
-        "members": job.members,
-        "collapse": job.collapse,
-        "having": job.having,
-        **job.bounds,
-    }
-    options = with_lineage(options, job)
-    if not job.keys:
-        return Operator(automaton, **options)
-    return Keyed(automaton, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), threads=job.threads, **options)
+    names = ("key", "window", "order_by", "tick", "id", "longest", "members", "collapse", "having", "threads", "speculation")
+    made: Operator | Keyed = Operator(automaton, late=on_late(job), **with_lineage(job.options(*names), job))
+    return made
+
+
+def on_late(job: Job) -> Any:
+    """Return the policy for late rows; told of, they are counted, too."""
+    return job.late if job.late != "report" else lambda change: typer.echo(f"afa: late: {change}", err=True)
 
 
 def _check_threads(job: Job, keyed: bool) -> None:

@@ -30,7 +30,7 @@ from afa.cli.output_times import in_text, with_times
 from afa.cli.pace import Pace
 from afa.cli.read import Source, comes_once, form_of, open_source, readable
 from afa.cli.request import Job
-from afa.cli.run import ENDS, operator_of, schema_of, typed_output
+from afa.cli.run import ENDS, WAITS, on_late, operator_of, schema_of, typed_output
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.model.automaton import Automaton
@@ -38,7 +38,7 @@ from afa.schema import Schema
 from afa.serve.live_operator import LiveOperator
 from afa.serve.query_text import text_of
 from afa.serve.site import Site
-from afa.serve.steering import Steering, ticks_or_text
+from afa.serve.steering import Steering
 from afa.serve.waiting_job import WaitingJob
 from punctuation.sources import BoundedDisorder
 from speculation.cleanse import Cleanse
@@ -48,7 +48,7 @@ EVERY = 0.5
 """So many seconds lie between two looks at the arc log, and at what is held."""
 PAUSE = 0.03
 """So many seconds the loop waits where no row may go yet."""
-NO_SIGMA = "there is one with --lateness: what waits for a promise would wait for ever without promises"
+NO_SIGMA = f"there is one with --lateness: {WAITS}"
 
 
 class Serving(NamedTuple):
@@ -57,7 +57,6 @@ class Serving(NamedTuple):
     host: str = "127.0.0.1"
     port: int = 0
     speed: str = "max"
-    sigma: str | None = None
     follow: bool = False
     browse: bool = False
 
@@ -76,6 +75,7 @@ class Opened(NamedTuple):
 
 def serve(job: Job, how: Serving) -> None:
     """Carry out ``afa serve``, until it is interrupted. A `CommandError` is the one line that says what is wrong."""
+    job.check()
     with _folder(job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
         try:
             given = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
@@ -119,7 +119,7 @@ def _serve(
 ) -> bool:
     """Play the input; ``stack``: where the page is to be served from then on, if it is not yet."""
     job, done = opened.job, threading.Event()
-    named = {"le": job.le, "re": job.re, "diff": job.diff}
+    named = {"le": job.time, "re": job.until, "diff": job.diff}
     batches_in = Input(job, source, choose(job.file, source.names, source.sparse, opened.events, named, job.keys))
     tables = iter(batches_in)
     try:
@@ -221,10 +221,10 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
         log = ArcLog(folder, opened.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
         if job.lateness is None:
             hints["sigma"] = NO_SIGMA
-            if how.sigma is not None:
-                raise CommandError("expected --lateness beside --sigma: what waits for a promise would wait for ever without one")
+            if job.speculation is not None:
+                raise CommandError(f"--speculation needs --lateness because {WAITS}")
         else:
-            stage = Cleanse(ticks_or_text(how.sigma), tick=job.tick)
+            stage = Cleanse(job.speculation, tick=job.tick)
             operator = stage.after(operator)
     except CommandError:
         raise
@@ -253,9 +253,11 @@ def _opened(job: Job, automaton: Any, source: Source) -> Opened:
         if automaton.event_schema is None:
             raise CommandError(f"{job.pattern} has no event schema; `afa serve` types the input by Automaton(..., event=...)")
         job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
-        return Opened(automaton, automaton.event_schema, automaton.match_schema, operator_of(automaton, job), job)
+        return Opened(
+            automaton, automaton.event_schema, automaton.match_schema, operator_of(automaton, job._replace(speculation=None)), job
+        )
     found, job = load_query(job, source, automaton)
-    options = {name: getattr(job, name) for name in ("late", "tick", "cancel", "threads", "longest")} | job.bounds
+    options = job.options("tick", "id", "threads", "longest") | {"late": on_late(job)}
     text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else text_of(found)
     events, operator = (
         Schema.of(found.tree.event, "event"),

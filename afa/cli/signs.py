@@ -1,4 +1,4 @@
-"""What of the column of ``--diff`` means an insertion, what a retraction; rows that name an event by its id (``--cancel``)."""
+"""What of the column of ``--diff`` means an insertion, what a retraction; rows that name an event by its id (``--id``)."""
 
 from __future__ import annotations
 
@@ -15,28 +15,23 @@ from afa.cli.request import Job
 
 
 def with_signs(columns: Sequence[Column], job: Job) -> list[Column]:
-    """Return the columns to read: ``--diff`` as it is, where its values have a meaning; what ``--cancel`` lets miss as optional.
+    """Return the columns to read: ``--diff`` as it is, where its values have a meaning; what ``--id`` lets miss as optional.
 
     Raises
     ------
     CommandError
-        ``--insert``, ``--retract`` and ``--diff``, or ``--cancel`` and ``--diff``, do not go together.
+        ``--insert``, ``--retract`` and ``--diff``, or ``--id`` and ``--diff``, do not go together.
     """
-    if bool(job.insert) != bool(job.retract):
-        given, other = ("--insert", "--retract") if job.insert else ("--retract", "--insert")
-        raise CommandError(f"expected {other} beside {given}: which values of the column of --diff mean what")
-    if job.insert and job.diff is None:
-        raise CommandError("expected --diff, the column that holds the values of --insert and --retract, but got none")
     twice = set(job.insert) & set(job.retract)
     if twice:
         raise CommandError(f"expected values that mean one thing but got {min(twice)!r} as --insert and as --retract")
     targets = [column.target for column in columns]
-    if job.cancel is not None and "diff" not in targets:
-        raise CommandError("expected a column of --diff beside --cancel, which says what is a retraction, but got none")
+    if job.id is not None and "diff" not in targets:
+        raise CommandError("expected a column of --diff beside --id, which says what is a retraction, but got none")
     found = [column._replace(kind=ANY) if column.target == "diff" and job.insert else column for column in columns]
-    if job.cancel is None:
+    if job.id is None:
         return found
-    return [column if column.target in ("diff", job.cancel) else column._replace(optional=True) for column in found]
+    return [column if column.target in ("diff", job.id) else column._replace(optional=True) for column in found]
 
 
 def signed(table: pa.Table, columns: Sequence[Column], job: Job, place: Place, latest: int) -> pa.Table:
@@ -58,7 +53,7 @@ def signed(table: pa.Table, columns: Sequence[Column], job: Job, place: Place, l
         column = next(column for column in columns if column.target == "diff")
         at = table.column_names.index("diff")
         table = table.set_column(at, "diff", pa.array(_signs(table.column(at), job, column, place)))
-    if job.cancel is None:
+    if job.id is None:
         return table
     gone = table["diff"].to_numpy() < 0
     for column in columns:

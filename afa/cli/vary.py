@@ -24,11 +24,11 @@ from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
-from afa.frames.asked import Options
 from afa.frames.backtest import Backtest, swept
 from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.model.automaton import Automaton
+from afa.operator.options import Options
 from afa.schema import Schema
 from afa.situations.temporal_pattern import TemporalPattern
 
@@ -38,21 +38,7 @@ MOST = 10_000
 
 def sweep(job: Job) -> None:
     """Find the matches of all variants; print how many each has. A `CommandError` is the one line that says what is wrong."""
-    if job.lateness is not None:
-        raise CommandError("expected no --lateness beside --vary: what each variant finds is final")
-    if job.arcs is not None:
-        raise CommandError("expected no --arcs beside --vary: each variant has the arcs that the function gives it")
-    if job.members is not None:
-        raise CommandError("expected no --members beside --vary: the matches of variants come without their events")
-    if job.reasons or job.report:
-        name = "--reasons" if job.reasons else "--report"
-        raise CommandError(f"expected no {name} beside --vary: the matches of variants come without their reasons")
-    if job.collapse is not None:
-        raise CommandError("expected no --collapse beside --vary: the matches of variants are counted one by one")
-    if job.having is not None:
-        raise CommandError("expected no --having beside --vary: its matches are found without their paths")
-    if job.cancel is not None:
-        raise CommandError("expected no --cancel beside --vary: its rows are taken in no order")
+    job.check()
     began = time.perf_counter()
     make = load_factory(job.pattern)
     labels = grid(job.vary)
@@ -61,7 +47,7 @@ def sweep(job: Job) -> None:
     points = [dict(zip(labels, values)) for values in zip(*labels.values())]
     source = open_source(job.file, job.form)
     patterns, events, job, options = _bound([_made(make, point) for point in points], source, job)
-    columns = choose(job.file, source.names, source.sparse, events, {"le": job.le, "re": job.re, "diff": job.diff}, job.keys)
+    columns = choose(job.file, source.names, source.sparse, events, {"le": job.time, "re": job.until, "diff": job.diff}, job.keys)
     rows = Input(job, source, columns)
     table = pa.concat_tables(list(rows)).unify_dictionaries()
     there = table.column_names
@@ -200,8 +186,7 @@ def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Sc
     if events is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
     job = job.in_ticks(source.kinds(), events.cls)
-    key: Any = None if not job.keys else job.keys[0] if len(job.keys) == 1 else list(job.keys)
-    return patterns, events, job, Options(key, job.window, job.sequence, job.tick, longest=job.longest, **job.bounds)
+    return patterns, events, job, Options(**job.options("key", "window", "order_by", "tick", "longest"))
 
 
 def _of_situations(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Schema, Job, Options]:

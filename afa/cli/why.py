@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from afa import FOREVER, Keyed, Operator
+from afa import FOREVER, Operator
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.input_columns import choose
@@ -47,7 +47,7 @@ def why(job: Job, most: int, progress: Callable[[int], None] = lambda rows: None
     """Return the funnel of a pattern over an input. A `CommandError` is the one line that says what is wrong."""
     asked = _asked(job)
     job = asked.job
-    named = {"le": job.le, "re": job.re, "diff": job.diff}
+    named = {"le": job.time, "re": job.until, "diff": job.diff}
     columns = choose(job.file, asked.source.names, asked.source.sparse, asked.events, named, job.keys)
 
     def tables() -> Iterable[pa.Table]:
@@ -59,11 +59,12 @@ def why(job: Job, most: int, progress: Callable[[int], None] = lambda rows: None
 
 
 def _asked(job: Job) -> Asked:
+    job.check()
     found = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
     if not isinstance(found, Automaton):
         source = open_source(job.file, job.form)
         query, job = load_query(job, source, found)
-        operator = _made(lambda: query.operator(tick=job.tick, cancel=job.cancel, postpone=False))
+        operator = _made(lambda: query.operator(tick=job.tick, id=job.id, postpone=False))
         return Asked(job, Schema.of(query.tree.event, "event"), operator, query.automaton, source)
     if found.event_schema is None:
         raise CommandError(f"{job.pattern} has no event schema; `afa why` types the input by Automaton(..., event=...)")
@@ -83,10 +84,7 @@ def holding(automaton: Automaton, job: Job) -> Any:
     """Return an operator that holds the events of an automaton, and asks none of its arcs."""
     assert automaton.event_schema is not None
     none = Automaton(start=automaton.start, final={automaton.start}, arcs=[], event=automaton.event_schema.cls)
-    options: dict[str, Any] = {"window": job.window, "sequence": job.sequence, "tick": job.tick, "cancel": job.cancel}
-    if not job.keys:
-        return Operator(none, **options)
-    return Keyed(none, key=job.keys[0] if len(job.keys) == 1 else list(job.keys), **options)
+    return Operator(none, job.key, window=job.window, order_by=job.order_by, tick=job.tick, id=job.id)
 
 
 def funnel_over(asked: Asked, kept: KeptRows) -> Funnel:

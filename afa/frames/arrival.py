@@ -71,8 +71,8 @@ def never(plan: Asked, columns: dict[str, Any]) -> bool:
     else:
         order, same = np.arange(len(le)), np.ones(max(len(le) - 1, 0), bool)
     before, equal = le[1:] < le[:-1], le[1:] == le[:-1]
-    if plan.sequence is not None:
-        by = sortable(columns.get(plan.sequence, le))
+    if plan.order_by is not None:
+        by = sortable(columns.get(plan.order_by, le))
         if by is None:
             return False
         by = by[order]

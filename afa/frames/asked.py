@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.model.arc import CONSUME, EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
-from afa.operator.matching import EngineName
+from afa.operator.matching import Matching
 from afa.operator.members import Members
 from afa.operator.operator import Operator
+from afa.operator.options import OF_FRAMES, Options
 from afa.operator.patterns import pattern_of
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
 from speculation.before_after import After, Around
 
-
-class Options(NamedTuple):
-    """What is said of the operators. As of `Keyed`; a query says most of it itself."""
-
-    key: str | Sequence[str] | None = None
-    window: int | str | timedelta | None = None
-    sequence: str | None = None
-    tick: str | None = None
-    engine: EngineName = "auto"
-    longest: bool = False
-    members: str | bool | None = None
-    collapse: str | bool | None = None
-    having: str | tuple[str, int] | None = None
-    partial_matches: int | None = PARTIAL_MATCHES
-    max_bytes: int | None = None
+TAKES = OF_FRAMES
+"""The options of an operator that say something of one which takes all rows by time."""
+BACKTESTS = tuple(name for name in TAKES if name != "members")
+SWEEPS = tuple(name for name in BACKTESTS if name not in ("collapse", "having"))
 
 
 class Asked(NamedTuple):
@@ -51,7 +39,7 @@ class Asked(NamedTuple):
         What its matches show.
     keys : tuple of str
         The columns that make the key.
-    sequence : str or None
+    order_by : str or None
         The field that orders events of one LE.
     tick : str or None
         What one int of LE is.
@@ -77,7 +65,7 @@ class Asked(NamedTuple):
     events: Schema
     shown: Schema
     keys: tuple[str, ...]
-    sequence: str | None
+    order_by: str | None
     tick: str | None
     waits: bool
     steady: bool
@@ -97,12 +85,12 @@ class Asked(NamedTuple):
     @property
     def form(self) -> Any:
         """What of a frame it asks for: patterns of one form take the same rows."""
-        return tuple(self.fields), self.events.instant, self.keys, self.sequence, self.tick
+        return tuple(self.fields), self.events.instant, self.keys, self.order_by, self.tick
 
 
 def instant_of(pattern: Any) -> str | None:
     """Return the event's field that holds its LE."""
-    event = pattern.event if isinstance(pattern, Pattern) else getattr(pattern, "event_schema", None)
+    event = pattern_of(pattern).event if isinstance(pattern, (Pattern, Matching)) else getattr(pattern, "event_schema", None)
     return None if event is None else Schema.of(event, "event").instant if isinstance(event, type) else event.instant
 
 
@@ -117,23 +105,12 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
         It is no pattern, has no event schema, can never match, or an option is one that it says itself.
     """
     _check_key(options.key)
-    members, collapse = (None if each is False else each for each in (options.members, options.collapse))
-    options = options._replace(members=members, collapse=collapse)
-    if hasattr(type(pattern), "again"):  # an operator that makes another one like itself
-        for name, value in options._asdict().items():
-            if name not in ("key", "tick") and value != Options._field_defaults[name]:
-                raise AfaError(
-                    f"expected key= and tick= at most beside a {type(pattern).__name__}, which was made with all else, "
-                    f"but got {name}={value!r}"
-                )
-        return _of(lambda: pattern.again(by or options.key, options.tick))
     if isinstance(pattern, Automaton):
         if pattern.event_schema is None:
             fields = "a NamedTuple whose fields are columns of the frame"
             raise AfaError(f"expected an automaton with event=, {fields}, but got one without a schema")
         check_whole(pattern)
-    maker = pattern_of(pattern).with_tick(options.tick)
-    said = {name: value for name, value in options._asdict().items() if repr(value) != repr(Options._field_defaults[name])}
+    maker, said = pattern_of(pattern).with_tick(options.tick), options.said
     if by is None:
         return _of(lambda: maker.operator(**said))
     said.pop("key", None)
@@ -142,7 +119,10 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
 
 def _of(make: Callable[[], Any]) -> Asked:
     first = make()
+    if not isinstance(first, Matching):
+        raise AfaError(f"expected a pattern of certain times but got {first!r}: push_many of its operator takes a frame")
     core, alone = first._core, [first]
+    assert core.taken is not None
     kinds = {arc.kind for arc in core.automaton.arcs}
     steady, anew = not isinstance(first, After), isinstance(core.told, ToldAnew)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError, ChangeError, blame
 from afa.frames.arrival import never, withdrawing
-from afa.frames.asked import Asked, Options
+from afa.frames.asked import BACKTESTS, Asked
 from afa.frames.decoded import Frame, is_path
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, Reading
@@ -20,7 +18,11 @@ from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.model.option_values import yes_or_no
-from afa.operator.matching import EngineName
+from afa.model.renamed import renamed
+from afa.operator.options import FrameOptions, Options, options_of, takes_options
+
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
 Labels = Mapping[str, Sequence[Any]]
 """Columns that tell variants apart: of each its values, one for each variant."""
@@ -42,27 +44,20 @@ class Backtest(NamedTuple):
     matches: Any
 
 
+@renamed("workers")
+@takes_options(*BACKTESTS)
 def backtest(
     patterns: Mapping[Any, Any],
     frame: Any,
     *,
-    key: str | Sequence[str] | None = None,
     time: str | None = None,
-    window: int | str | timedelta | None = None,
     until: str | None = None,
     diff: str | None = None,
-    sequence: str | None = None,
-    tick: str | None = None,
     end: End = "latest",
     withdrawn: bool = True,
     batch: int | None = None,
-    workers: int | None = None,
-    engine: EngineName = "auto",
-    longest: bool = False,
-    collapse: str | bool | None = None,
-    having: str | tuple[str, int] | None = None,
-    partial_matches: int | None = PARTIAL_MATCHES,
-    max_bytes: int | None = None,
+    threads: int | None = None,
+    **options: Unpack[FrameOptions],
 ) -> Backtest:
     """Find the matches of many patterns in one frame, and count what each would have withdrawn in a live run.
 
@@ -73,14 +68,14 @@ def backtest(
     ----------
     patterns : mapping
         Automata or queries by their names: ints, floats, bools or texts. Their matches show the same.
-    frame, key, time, window, until, diff, sequence, tick, end, engine, longest, collapse, having, partial_matches, max_bytes
+    frame, time, until, diff, end, options
         As of `afa.find`. A Parquet file is read as a whole, as far as its columns are asked for.
     withdrawn : bool
         False: what is withdrawn is not counted, for a frame whose rows stand in no order of arrival. To count it takes longer than
         to find the matches, where many rows are late.
     batch : int, optional
         How many rows come at once in the run that counts what is withdrawn. None: each row comes alone.
-    workers : int, optional
+    threads : int, optional
         How many threads there are. None: one for each core.
 
     Returns
@@ -121,9 +116,9 @@ def backtest(
     opened = whole(frame) if is_path(frame) else Frame(frame)
     labels = {"variant": list(patterns)}
     reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
-    options = Options(key, window, sequence, tick, engine, longest, None, collapse, having, partial_matches, max_bytes)
+    said = options_of(options, "backtest", BACKTESTS)
     count = batch if withdrawn else False
-    return swept(labels, list(patterns.values()), opened, reading, options, count, workers)
+    return swept(labels, list(patterns.values()), opened, reading, said, count, threads)
 
 
 def swept(
@@ -133,7 +128,7 @@ def swept(
     reading: Reading,
     options: Options,
     batch: int | Literal[False] | None = None,
-    workers: int | None = None,
+    threads: int | None = None,
 ) -> Backtest:
     """Find the matches of patterns that the columns ``labels`` tell apart; see `backtest`. ``batch``: False: nothing is counted."""
     names = [_name(labels, place) for place in range(len(patterns))]
@@ -141,7 +136,7 @@ def swept(
     _check_alike(labels, plans, names)
     rows = _Rows(frame, reading)
     jobs = [_named(name, job) for plan, name in zip(plans, names) for job in _jobs(plan, rows, batch)]
-    done = iter(in_threads(jobs, workers if all(plan.native for plan in plans) else 1))
+    done = iter(in_threads(jobs, threads if all(plan.native for plan in plans) else 1))
     found, withdrawn = [], []
     for plan in plans:
         found.append(joined([table for _ in rows.by_time(plan).groups for table in next(done)], plan))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from afa.engine.budget import PARTIAL_MATCHES
-from afa.frames.asked import Options
+from afa.frames.asked import TAKES
 from afa.frames.decoded import Frame, is_path
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End, Reading
@@ -17,29 +14,25 @@ from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.frames.time_slices import slices
 from afa.model.option_values import threads_of
-from afa.operator.matching import EngineName
+from afa.model.renamed import renamed
+from afa.operator.options import FrameOptions, options_of, takes_options
+
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
 
+@renamed("workers")
+@takes_options(*TAKES)
 def find(
     pattern: Any,
     frame: Any,
     *,
-    key: str | Sequence[str] | None = None,
     time: str | None = None,
-    window: int | str | timedelta | None = None,
     until: str | None = None,
     diff: str | None = None,
-    sequence: str | None = None,
-    tick: str | None = None,
     end: End = "latest",
-    workers: int | None = None,
-    engine: EngineName = "auto",
-    longest: bool = False,
-    members: str | bool | None = None,
-    collapse: str | bool | None = None,
-    having: str | tuple[str, int] | None = None,
-    partial_matches: int | None = PARTIAL_MATCHES,
-    max_bytes: int | None = None,
+    threads: int | None = None,
+    **options: Unpack[FrameOptions],
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
@@ -63,13 +56,13 @@ def find(
         The column of RE; where it has no value the window counts.
     diff : str, optional
         The column that says 1 of an insertion and -1 of a retraction.
-    sequence : str, optional
+    order_by : str, optional
         The event's field that orders events of one LE.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
         What one tick is. None: what a query says; else the unit of the column of times; ints have none.
     end : "latest" or "forever"
         Up to where time-outs fire at the end: the largest LE; or all of them.
-    workers : int, optional
+    threads : int, optional
         How many threads take groups of many keys, or slices of time (of a `TemporalPattern` without keys, each with the rows up to
         ``within`` behind it). None: one for each core.
     engine : "auto", "compiled" or "interpreted"
@@ -108,15 +101,15 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having, partial_matches, max_bytes)
-    workers = None if workers is None else threads_of(workers, "workers")
+    said = options_of(options, "find", TAKES)
+    threads = None if threads is None else threads_of(threads)
     if is_path(frame):
-        return in_parts(pattern, frame, options, (time, until, diff, end))
+        return in_parts(pattern, frame, said, (time, until, diff, end))
     opened = Frame(frame)
     reading = Reading.of(opened, pattern, time, until, diff, end)
-    plan = reading.asked(pattern, opened, options)
+    plan = reading.asked(pattern, opened, said)
     rows = by_time(columns_of(opened, plan, reading), plan)
-    workers = workers if plan.native else 1
-    jobs = slices(plan, rows, workers, reading.end) or [finding(plan, rows, group, reading.end) for group in rows.groups]
-    tables = in_threads(jobs, workers)
+    threads = threads if plan.native else 1
+    jobs = slices(plan, rows, threads, reading.end) or [finding(plan, rows, group, reading.end) for group in rows.groups]
+    tables = in_threads(jobs, threads)
     return written(joined([table for found in tables for table in found], plan), opened, plan, reading)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from afa.errors import AfaError, ChangeError
-from afa.frames.asked import Asked, Options, asked, instant_of
+from afa.frames.asked import Asked, asked, instant_of
 from afa.frames.decoded import Frame, unit_of_times
 from afa.language.bare_numbers import check_units
 from afa.language.query import check_order
-from afa.model.option_values import tick_of
 from afa.operator.contract import Pattern
+from afa.operator.options import Options
 
 End = Literal["latest", "forever"]
 
@@ -36,12 +36,11 @@ class Reading(NamedTuple):
     def asked(self, pattern: Any, frame: Frame, options: Options) -> Asked:
         """Bind a pattern to the tick of the times. Raises `QueryError` where it orders rows by another column."""
         check_order(pattern, self.time, frame.names)
-        options = options._replace(tick=tick_of(options.tick))
         said, unit = options.tick or getattr(pattern, "tick", None), unit_of_times(frame.times(self.time), self.time)
         if said is None and unit is not None:
             pattern = pattern.with_tick(unit) if isinstance(pattern, Pattern) else pattern
             check_units(pattern, None, frame.columns_of_times)
-        return asked(pattern, options._replace(tick=said or unit))
+        return asked(pattern, options.but(tick=said or unit))
 
     @property
     def columns(self) -> list[str]:

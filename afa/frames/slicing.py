@@ -74,7 +74,7 @@ def columns_of(frame: Frame, asked: Asked, reading: Reading) -> dict[str, Any]:
 def by_time(columns: dict[str, Any], asked: Asked, grouped: bool = True) -> Rows:
     """Bring rows into the order of time; ``grouped``: with many keys in several groups."""
     le = columns["le"]
-    order = order_of([le, *([columns[asked.sequence]] if asked.sequence in columns else [])])
+    order = order_of([le, *([columns[asked.order_by]] if asked.order_by in columns else [])])
     codes, keys = _codes([columns.get(name, le) for name in asked.keys]) if len(le) else (None, 1)
     starts = [0, len(le)]
     if codes is not None and grouped:

@@ -22,18 +22,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(jobs: Sequence[Callable[[bool], T]], workers: int | None) -> list[T]:
+def in_threads(jobs: Sequence[Callable[[bool], T]], threads: int | None) -> list[T]:
     """Carry out jobs; return what they return, in their order. The first that fails, in this order, ends all.
 
-    A job is told whether others run beside it. ``workers``: None: one for each core. One job, or one worker: in this thread.
+    A job is told whether others run beside it. ``threads``: None: one for each core. One job, or one thread: in this thread.
 
     Raises
     ------
     AfaError
-        ``workers`` is no number of threads. Also what a job raises.
+        ``threads`` is no number of threads. Also what a job raises.
     """
-    workers = min(cores() if workers is None else threads_of(workers, "workers"), len(jobs))
-    if workers < 2:
+    threads = min(cores() if threads is None else threads_of(threads), len(jobs))
+    if threads < 2:
         return [job(False) for job in jobs]
     over = threading.Event()
 
@@ -42,7 +42,7 @@ def in_threads(jobs: Sequence[Callable[[bool], T]], workers: int | None) -> list
             raise Ended
         return job(True)
 
-    with ThreadPoolExecutor(workers, thread_name_prefix="afa") as pool:
+    with ThreadPoolExecutor(threads, thread_name_prefix="afa") as pool:
         futures = [pool.submit(run, job) for job in jobs]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)

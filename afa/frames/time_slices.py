@@ -26,10 +26,10 @@ ROWS = 1 << 20
 """How many rows a slice has at least: an operator costs some 0.1 s once."""
 
 
-def slices(plan: Asked, rows: Rows, workers: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:
+def slices(plan: Asked, rows: Rows, threads: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:
     """Return what finds the matches of slices of a frame; None: it is taken as a whole."""
     spanned, le = plan.spanned, rows.columns["le"]
-    count = min(cores() if workers is None else workers, len(le) // ROWS)
+    count = min(cores() if threads is None else threads, len(le) // ROWS)
     if spanned is None or plan.keys or count < 2 or "diff" in rows.columns:
         return None
     places = [len(le) * i // count for i in range(1, count)]

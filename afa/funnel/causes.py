@@ -93,7 +93,7 @@ def cause_of(facts: Facts) -> Cause:
         return Cause("apart", f"no arcs lead from `{counting.automaton.start}` to a final state")
     found = Cause("between", facts.negation) if facts.negation else _Frontier(facts).cause()
     if counting.ties:
-        tied = f"{counting.alike:,} events share key and time with another, and no `order=` is given"
+        tied = f"{counting.alike:,} events share key and time with another, and no `order_by=` is given"
         found = found._replace(text=f"{found.text}; {tied}: of such events none comes behind the other")
     return found
 

@@ -24,6 +24,7 @@ from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Patt
 from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.model.option_values import tick_of
+from afa.model.renamed import renamed, warn_renamed
 from afa.operator import contract
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
@@ -113,11 +114,16 @@ class Builder(Said, contract.Pattern):
             raise QueryError(f'expected within(hours=1), within("1 hour") or ticks but got {duration!r} and {units!r}')
         return replace(self, duration=_parts(duration) if units == {} else tuple((n, unit) for unit, n in units.items()))
 
-    def order(self, field: str) -> Builder:
+    def order_by(self, field: str) -> Builder:
         """Order the events of one instant by this field; else they are alternatives, of which a match takes one."""
         if not isinstance(field, str):
-            raise QueryError(f'expected the name of a field, .order("attempt"), but got {field!r}')
+            raise QueryError(f'expected the name of a field, .order_by("attempt"), but got {field!r}')
         return replace(self, order_field=field)
+
+    def order(self, field: str) -> Builder:
+        """As `order_by`, which it is called now."""
+        warn_renamed(".order(..)", ".order_by(..)")
+        return self.order_by(field)
 
     def returns(self, function: Callable[..., Any] | None = None, /, **values: Callable[..., Any]) -> Builder:
         """Say what a match shows.
@@ -140,17 +146,18 @@ class Builder(Said, contract.Pattern):
 
     # -- what it stands for ------------------------------------------------------------------------------------------------------
 
+    @renamed("order")
     def query(
-        self, event: type | None = None, *, tick: str | None = None, type: str | None = None, order: str | None = None
+        self, event: type | None = None, *, tick: str | None = None, type: str | None = None, order_by: str | None = None
     ) -> Query:
-        """Return the query, frozen; what is left out is what `of` and `order` said.
+        """Return the query, frozen; what is left out is what `of` and `order_by` said.
 
         Raises
         ------
         QueryError
             The event class is not known, a predicate can't be read, or names what is not there.
         """
-        said = self if order is None else self.order(order)
+        said = self if order_by is None else self.order_by(order_by)
         said = said if event is None else said.of(event)
         said = replace(said, tick=tick or said.tick, type_column=type or said.type_column)
         return Query(replace(said.tree(), tick=said.tick))
@@ -375,7 +382,7 @@ def _whole(builder: Builder, what: str) -> Pattern:
 
 def _only_pattern(builder: Builder) -> None:
     """Refuse by(), within() and their like on a part of the query."""
-    said = {"by": builder.fields, "within": builder.duration, "order": builder.order_field, "returns": builder.shows}
+    said = {"by": builder.fields, "within": builder.duration, "order_by": builder.order_field, "returns": builder.shows}
     for word, value in said.items():
         if value:
             raise QueryError(f"expected {word}() on the query as a whole but got it on its part {builder!r}")

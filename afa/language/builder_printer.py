@@ -66,7 +66,7 @@ class _Printer:
         if tree.window is not None:
             lines.append(f".within({tree.window})")
         if tree.order:
-            lines.append(f".order({_quoted(tree.order)})")
+            lines.append(f".order_by({_quoted(tree.order)})")
         if tree.returns:
             lines.append(f".returns({self.returns()})")
         return "\n    ".join(lines).removeprefix(".")

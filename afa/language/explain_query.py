@@ -192,7 +192,7 @@ def _warnings(lowered: Lowered) -> list[str]:
     if lowered.tree.order is None and lowered.tree.ties and repeats:
         found.append(
             "events of one instant are alternatives, of which a match takes one: a repetition over many of them has as many "
-            "matches as there are choices; order= names the field that puts them in order"
+            "matches as there are choices; order_by= names the field that puts them in order"
         )
     if any(item.kind == "path" for item in lowered.registers.fields):
         found.append(

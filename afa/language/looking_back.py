@@ -77,7 +77,7 @@ class LookingBack(NamedTuple):
     @property
     def options(self) -> dict[str, Any]:
         """The options of the stage but ``filled``."""
-        return {"where": {self.field: self.condition}, "window": self.tree.window, "order": self.tree.order}
+        return {"where": {self.field: self.condition}, "window": self.tree.window, "order_by": self.tree.order}
 
 
 def _condition(component: Component, tree: Tree, reader: Reader) -> Expr:

@@ -26,12 +26,7 @@ from afa.language.match_states import WAITS
 from afa.language.path_conditions import Postponed, Waiting
 from afa.language.pattern import ANY, Component, Either, Pattern, Repeat, Seq
 from afa.model.automaton import Automaton
-
-AGAINST: dict[str, Any] = {
-    "longest": False, "members": None, "tell": None, "collapse": None, "having": None, "gapless": None, "keep_payloads": True,
-    "retractions": True,
-}  # fmt: skip
-"""Options beside which nothing waits, unless they say this. Without retractions promises may have conditions."""
+from afa.model.conflicts import NONE_WAITS, check
 
 
 class Served(NamedTuple):
@@ -56,7 +51,7 @@ def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) 
     postpone : bool or None
         Whether conditions wait. None: where there are such, and no option speaks against it.
     options : mapping
-        Of the operator.
+        Of the operator, those that are not as by default.
 
     Raises
     ------
@@ -66,11 +61,10 @@ def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) 
     if postpone not in (None, True, False):
         raise AfaError(f"expected postpone=True, False or None but got postpone={postpone!r}")
     plain = Served(lowered, lowered.automaton)
-    against = [name for name in AGAINST if options.get(name, AGAINST[name]) != AGAINST[name]]
-    if postpone is False or (against and not postpone):
+    if postpone is False or (not postpone and not NONE_WAITS.isdisjoint(options)):
         return plain
-    if against:
-        raise AfaError(f"expected postpone=False or None beside {against[0]}={options[against[0]]!r} but got postpone=True")
+    if postpone:
+        check({**options, "postpone": True})
     found = postponed(lowered)
     if found is None and postpone:
         raise AfaError(

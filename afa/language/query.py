@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from afa.engine.budget import SAVED
 from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
 from afa.language.all_rows import AllRows, Shown
@@ -21,22 +20,25 @@ from afa.language.path_conditions import Postponed
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
 from afa.language.postponed import Served, served
-from afa.language.rows_asked import check_options, rows_alike, rows_of, shown_of
+from afa.language.rows_asked import rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.model.option_values import threads_of, tick_of
-from afa.operator.contract import Pattern, no_sequence, own_key
-from afa.operator.gapless import OnGap, Repeated
+from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
+from afa.model.option_values import tick_of
+from afa.model.renamed import renamed as old_names
+from afa.operator.contract import Pattern, own_key
 from afa.operator.keyed import Keyed
-from afa.operator.matching import EngineName, KeyOf
 from afa.operator.operator import Operator
+from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
 from afa.schema import Schema
 from punctuation.durations import in_units
-from punctuation.late import Policy
 from speculation.before_after import After
 from speculation.choose import Choose
 from speculation.look_back import LookBack
+
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
 
 class Query(Pattern):
@@ -145,9 +147,8 @@ class Query(Pattern):
         made = payload_class(self.tree.payload, tuple((f.name, f.type, f.optional) for f in fields), times)
         return Schema.of(made, "match")
 
-    def operator(
-        self, *, engine: EngineName = "auto", postpone: bool | None = None, **options: Any
-    ) -> Keyed | Operator | After | LookBack:
+    @takes_options()
+    def operator(self, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]) -> Keyed | Operator | After | LookBack:
         """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
 
         In front of it stands a `LastBefore`, where the query begins with a negation; behind it a `Choose`, where it says SKIP, and
@@ -155,7 +156,6 @@ class Query(Pattern):
 
         Parameters
         ----------
-        engine : "auto", "compiled" or "interpreted"
         postpone : bool, optional
             Whether conditions on sums and means of all of a component wait for the match, and are asked of its paths then
             (`explain` names them). True: or the query is refused. False: the automaton carries them, which takes a partial match
@@ -163,7 +163,7 @@ class Query(Pattern):
             it. What a match means is the same. A match that can't be decided in 1,000,000 steps makes the call fail
             (`afa.BudgetError`).
         options
-            As of `Operator`, or `Keyed`; the window and the sequence are the query's, and so is the key, if it has one.
+            As of `Operator`; the window and the order are the query's, and so is the key, if it has one.
 
         Raises
         ------
@@ -171,45 +171,36 @@ class Query(Pattern):
             An option is one that the query says; or it asks for threads, and the query has no key; or for the longest matches, and
             the query chooses.
         """
-        key = own_key(self, options)
+        said = said_options(options, "Query.operator")
+        key = own_key(self, said)
         if key != self.key and self._lowered.back is not None:
             raise AfaError(f"expected a query that says its key, of which its negation at the start asks, but got key={key!r}")
         if key != self.key and self._rows is not None:
             raise AfaError(f"expected ALL ROWS PER MATCH with PARTITION BY, by which rows show their key, but got key={key!r}")
-        return self._operator(key, engine, postpone, options)
+        return self._operator(key, postpone, said)
 
     def operator_by(
-        self, key: str, *, engine: EngineName = "auto", postpone: bool | None = None, **options: Any
+        self, key: str, /, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]
     ) -> Keyed | Operator | After | LookBack:
         """Make an operator that matches within the values of another column than the query's key, which events need not have.
 
         Each of its values stands for a part of what has one key: `afa.replay` numbers such parts. All else as of `operator`.
         """
-        return self._operator(key, engine, postpone, options)
+        return self._operator(key, postpone, said_options(options, "Query.operator_by"))
 
-    def _operator(
-        self, key: str | tuple[str, ...] | None, engine: EngineName, postpone: bool | None, options: dict[str, Any]
-    ) -> Keyed | Operator | After | LookBack:
-        for name, said in (("window", "WITHIN"), ("sequence", "order=")):
-            if name in options:
-                raise AfaError(
-                    f"expected options beside those of the query but got {name}={options[name]!r}: the query says it ({said})"
-                )
-        if options.get("longest", False) and self._choose is not None:
-            raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
+    def _operator(self, key: Any, postpone: bool | None, options: dict[str, Any]) -> Keyed | Operator | After | LookBack:
+        said = Options(**options).said
+        traits = {QUERY: True, SKIP: self._choose is not None, ALL_ROWS: self._rows is not None}
+        check(said | {name: True for name, there in traits.items() if there})
+        automaton = self._served(postpone, said).automaton
         told = {}
         if self._rows is not None:
-            check_options(options)
-            options["lineage"] = True
+            said["lineage"] = True
         elif self._choose is not None:
-            told = {name: options.pop(name, None) for name in ("members", "tell")}
-            options |= {"lineage": True} if any(told.values()) else {}
-        automaton = self._served(postpone, options).automaton
-        threads = _threads(key, options.pop("threads", 1))
-        options |= {"window": self.window, "sequence": self.tree.order, "engine": engine}
-        options["tick"] = self._own_tick(options.get("tick"))
-        made: Keyed | Operator | LookBack
-        made = Operator(automaton, **options) if key is None else Keyed(automaton, key=key, threads=threads, **options)
+            told = {name: said.pop(name, None) for name in ("members", "tell")}
+            said |= {"lineage": True} if any(told.values()) else {}
+        said |= {"window": self.window, "order_by": self.tree.order, "tick": self._own_tick(said.get("tick"))}
+        made: Keyed | Operator | LookBack = Operator(automaton, key, **said)
         if self._lowered.back is not None:
             made = self._lowered.back.stage().before(made)
         if self._choose is None:
@@ -233,34 +224,15 @@ class Query(Pattern):
         return made
 
     def restore(
-        self,
-        blob: bytes,
-        *,
-        key: KeyOf | None = None,
-        engine: EngineName = "auto",
-        late: Policy | None = None,
-        arcs: Iterable[Arc] = (),
-        repeated: Repeated | None = None,
-        on_gap: OnGap | None = None,
-        tick: str | None = None,
-        sequence: str | None = None,
-        threads: int = 1,
-        partial_matches: int | str | None = SAVED,
-        max_bytes: int | str | None = SAVED,
+        self, blob: bytes, *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]
     ) -> Keyed | Operator | After | LookBack:
         """Make the operator of this query that ``snapshot`` saved, with the stages around it.
 
         Parameters
         ----------
         blob : bytes
-        key
-            As the operator was made with it.
-        sequence
-            None: the query says it.
-        engine, late, arcs, repeated, on_gap, tick, partial_matches, max_bytes
+        arcs, options
             As of `Operator.restore`.
-        threads : int
-            As of `Keyed`.
 
         Raises
         ------
@@ -269,19 +241,18 @@ class Query(Pattern):
         AfaError
             It asks for threads, and the query has no key.
         """
-        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "repeated": repeated, "on_gap": on_gap}
-        options["tick"] = self._own_tick(tick)
-        no_sequence(sequence, "a query, which says it (order=)")
-        options |= {"partial_matches": partial_matches, "max_bytes": max_bytes}
-        key = own_key(self, {"key": key})
-        threads = _threads(key, threads)
+        said = options_again(options)
+        key = own_key(self, said)
+        check(said | {QUERY: True})
+        said["tick"] = self._own_tick(said.get("tick"))
+        if self._choose is not None:  # which tells them
+            said = {name: value for name, value in said.items() if name not in ("members", "tell", "lineage")}
 
         def alone(part: bytes) -> Keyed | Operator:
             waits = self._served(None, {}).automaton
             automaton = waits if waits.having is not None and belongs(waits, part) else self.automaton
-            if key is None:
-                return Operator.restore(automaton, part, **options)
-            return Keyed.restore(automaton, part, key=key, threads=threads, **options)
+            made: Keyed | Operator = Operator.restore(automaton, part, arcs=arcs, **said, key=key)
+            return made
 
         def looking(part: bytes) -> Keyed | Operator | LookBack:
             back = self._lowered.back
@@ -401,15 +372,9 @@ def _words(waiting: Postponed | None) -> str:
     return "none" if waiting is None else waiting.text
 
 
-def _threads(key: Any, threads: Any) -> Any:
-    """Return in how many threads an operator works; without a key, in one."""
-    if threads_of(threads) != 1 and key is None:
-        raise AfaError(f"expected a query with a key, as threads share out its values, but got threads={threads!r} without one")
-    return threads
-
-
+@old_names("order")
 def query(
-    text: Any, *, event: type | None = None, tick: str | None = None, type: str | None = None, order: str | None = None
+    text: Any, *, event: type | None = None, tick: str | None = None, type: str | None = None, order_by: str | None = None
 ) -> Query:
     """Make a query of SASE+ text, or of what the words of `afa.language` have put together.
 
@@ -423,7 +388,7 @@ def query(
         What one tick of LE is ("us", "ms", "s" ..), for a WITHIN with units.
     type : str, optional
         The field that holds an event's type; left out: "type", if there is such a field.
-    order : str, optional
+    order_by : str, optional
         The field that orders events of one instant; left out, they are alternatives, of which a match takes one.
 
     Raises
@@ -445,11 +410,11 @@ def query(
     'Match(a_first_price: int, a_count: int)'
     """
     if hasattr(text, "query"):
-        found: Query = text.query(event, tick=tick, type=type, order=order)
+        found: Query = text.query(event, tick=tick, type=type, order_by=order_by)
         return found
     from afa.language.sase_reader import read_sase
 
-    return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order), tick=tick))
+    return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order_by), tick=tick))
 
 
 def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
@@ -467,7 +432,8 @@ def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
         raise QueryError(f"expected time={ordered!r}, the column of ORDER BY, but got time={time!r}")
 
 
-def sql(text: str, *, event: type, tick: str | None = None, order: str | None = None) -> Query:
+@old_names("order")
+def sql(text: str, *, event: type, tick: str | None = None, order_by: str | None = None) -> Query:
     """Make a query of SQL's MATCH_RECOGNIZE.
 
     Parameters
@@ -478,7 +444,7 @@ def sql(text: str, *, event: type, tick: str | None = None, order: str | None = 
         The event schema.
     tick : str, optional
         What one tick of LE is ("us", "ms", "s" ..), for a WITHIN.
-    order : str, optional
+    order_by : str, optional
         The field that orders events of one instant, where ORDER BY does not say it.
 
     Raises
@@ -488,7 +454,7 @@ def sql(text: str, *, event: type, tick: str | None = None, order: str | None = 
     """
     from afa.language.sql_reader import read
 
-    return Query(replace(read(_text(text), _event(event), tick=tick, order=order), tick=tick))
+    return Query(replace(read(_text(text), _event(event), tick=tick, order=order_by), tick=tick))
 
 
 def _text(text: Any) -> str:

@@ -49,19 +49,6 @@ def rows_alike(tree: Tree) -> Any:
     return tree.rows, tree.returns, tree.subsets, with_components(tree.pattern, bare)
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that tell of the events behind matches, as rows are these.
-
-    Raises
-    ------
-    AfaError
-    """
-    for name in ("members", "tell", "collapse", "having"):
-        value = options.get(name)
-        if value is not None:
-            raise AfaError(f"expected no {name}= beside ALL ROWS PER MATCH, whose rows are the events, but got {name}={value!r}")
-
-
 def _gaps(pattern: Pattern) -> list[Gap]:
     """Return the gaps between what may be neighbours."""
     match pattern:

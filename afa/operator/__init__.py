@@ -3,6 +3,7 @@
 contract       what a pattern is: what makes operators of itself; patterns: an automaton as one
 operator       Operator: one stream, or with a key a Keyed; keyed: one state for each key, under shared arcs and promises;
                matching: what both have
+options        all that can be said of an operator beside its pattern; speculated: an operator with a stage that holds back
 call           what both share: a call is all or nothing; promises, arcs in force, the order of output; single: beside a stage
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
 lifetimes      RE given, or LE + window; way_back: from a single event that fails

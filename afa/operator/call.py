@@ -30,30 +30,31 @@ from afa.lineage.match_ends import Held
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
+from afa.model.conflicts import check
 from afa.model.keys import Keys
-from afa.model.option_values import threads_of, tick_of, yes_or_no
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator.arc_input import ArcInput
-from afa.operator.gapless import Gapless, sequence_of
-from afa.operator.kept_lineage import check_kept, kept_options, lasts, let_go
+from afa.operator.gapless import EventNumbers, order_of
+from afa.operator.kept_lineage import kept_options, lasts, let_go
 from afa.operator.lifetimes import timed
 from afa.operator.lineages_told import Told, asks, held_of, told_by
 from afa.operator.log_polls import here
 from afa.operator.members import Members
 from afa.operator.named_events import NamedEvents
 from afa.operator.named_swap import NamedSwap
+from afa.operator.options import Options, traits_of
 from afa.operator.rows import in_form
 from afa.operator.told_anew import ToldAnew
 from afa.operator.touched import Touched
 from afa.operator.twins import twin
 from afa.operator.way_back import back_from_push
 from afa.operator.weak_method import Weak
-from afa.rewrite.reduction import check_options
+from afa.rewrite.reduction import check_rewritten
 from afa.schema import Schema, as_ticks, taker
 from punctuation.calls import DONE, ENTRIES, Calls, Member
-from punctuation.durations import Duration, ticks_of_duration
-from punctuation.late import Late, Policy
+from punctuation.durations import ticks_of_duration
+from punctuation.late import Late
 from punctuation.progress import Progress
 from punctuation.promise import Punctuation
 
@@ -68,62 +69,42 @@ class Core(Member):
     def __init__(
         self,
         automaton: Automaton,
+        options: Options,
         *,
-        window: Duration | None,
-        engine: str,
-        sequence: str | None,
-        late: Policy,
-        arc_punctuation: bool,
-        retractions: bool = True,
-        keep_payloads: bool = True,
         keyed: bool = False,
         faults: Faults | None = None,
-        gapless: Gapless | None = None,
-        tick: str | None = None,
-        cancel: str | None = None,
-        threads: int = 1,
-        longest: bool = False,
-        members: Any = None,
-        tell: str | None = None,
-        collapse: str | bool | None = None,
-        having: Any = None,
-        lineage: bool = False,
-        budget: Budget | None = None,
+        bounded: bool = False,
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
-        yes_or_no(lineage=lineage, longest=longest, retractions=retractions, keep_payloads=keep_payloads)
-        yes_or_no(arc_punctuation=arc_punctuation)
-        tick, self.threads = tick_of(tick), threads_of(threads)
+        check(options.said | traits_of(automaton))
+        tick, self.threads, retractions, keep_payloads = options.tick, options.threads, options.retractions, options.keep_payloads
         automaton = automaton.bound(tick)
         if not keep_payloads:
-            check_options(automaton, retractions, arc_punctuation)
-        self.window = None if window is None else ticks_of_duration(window, tick, "window")
+            check_rewritten(automaton)
+        self.window = None if options.window is None else ticks_of_duration(options.window, tick, "window")
         if self.window is not None and self.window < 1:
-            raise AfaError(f"expected a window of at least one tick but got window={window!r}")
-        members, collapse = (None if said is False else said for said in (members, collapse))
-        lineage = lineage or asks(automaton, members, tell, collapse, having)  # of all paths, or of none
-        if lineage:
-            check_kept(keep_payloads, gapless)
-        self.longest = longest
-        self.gapless = gapless
+            raise AfaError(f"expected a window of at least one tick but got window={options.window!r}")
+        lineage = options.lineage or asks(automaton, options)  # of all paths, or of none
+        self.options, self.longest = options, options.longest
+        self.gapless = gapless = None if options.numbers is None else EventNumbers(automaton, options.numbers)
         self.automaton = automaton
         self.binder = Binder(tick, automaton)
-        self.sequence = sequence = sequence_of(automaton, sequence, gapless, keep_payloads)
+        self.sequence = sequence = order_of(automaton, options.order_by, options.numbers)
         self.keyed = keyed
         self.retractions = retractions
-        self.late = Late(late)
-        self.progress = Progress(arc_punctuation)
+        self.late = Late(options.late)
+        self.progress = Progress(options.arc_punctuation)
         self.progress.lags = self.lineage = lineage
         self.began: int | None = None  # the call in which state was let go last
         self.look_at = 0  # after so many changes it is looked again where what may go on began
         self.journal = Journal()
         table = ArcTable.of(automaton.arcs)
         gaps = None if gapless is None else gapless.gaps
-        setup = Setup(automaton, table, self.progress, self.journal, sequence, keyed, faults, gaps, threads, self.longest)
+        setup = Setup(automaton, table, self.progress, self.journal, sequence, keyed, faults, gaps, self.threads, self.longest)
         self.faults = faults
-        self.asked = engine  # by which name
-        self.engine: Engine = make_engine(engine, setup) if keep_payloads else rewritten_engine(engine, setup)
+        self.asked = options.engine  # by which name
+        self.engine: Engine = (make_engine if keep_payloads else rewritten_engine)(options.engine, setup)
         self._numbered: Any = self.engine.numbers
         self.rows_alike = not automaton.ties and self.window is not None  # see `afa.operator.lifetimes`
         self.arcs = ArcInput(table, self.progress, self.journal, self.late, Weak(self._swap), tick)
@@ -136,17 +117,17 @@ class Core(Member):
         self.shown = automaton.match_schema  # what of a match leaves; a stage may show less
         schema = automaton.event_schema and automaton.event_schema._replace(tick=tick)
         self.taken = schema  # the events that come; a stage may add fields to them
-        self.named = None if cancel is None else NamedEvents(automaton, cancel, self.journal, retractions and gapless is None)
+        self.named = None if options.id is None else NamedEvents(automaton, options.id, self.journal)
         self.told: Told = None
-        self.told = told_by(self, Weak(self._held_whole), members, tell, collapse, having)
+        self.told = told_by(self, Weak(self._held_whole), options)
         self.shown = self.told.shown if isinstance(self.told, ToldAnew) else self.shown
         self.watched: Touched | None = None
         self.drops = True
         self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
         self.budget: Budget | None = None
-        if budget is not None:
-            self.bound(budget)
+        if bounded:
+            self.bound(Budget(options.partial_matches, options.max_bytes, self.threads))
         self._take = taker(schema)
         self._dated = None if schema is None or schema.instant is None else schema.dated
 
@@ -216,7 +197,7 @@ class Core(Member):
         return in_form(item, self.taken, self.keys, self.tick, le)
 
     def resolved(self, parts: Iterable[Any], rows: Any = None) -> Any:
-        """Return the parts of a call, retractions by an id as those of whole events (``cancel=``); ``rows``: of a table."""
+        """Return the parts of a call, retractions by an id as those of whole events (``id=``); ``rows``: of a table."""
         return parts if self.named is None else self.named.resolved(self, parts, rows)
 
     def call_begins(self) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
@@ -37,16 +37,16 @@ class Pattern(ABC):
         return None
 
     @abstractmethod
-    def operator(self, **options: Any) -> Any:
+    def operator(self, *args: Any, **options: Any) -> Any:
         """Make an operator that has taken nothing, with options of `Keyed`. What the pattern says itself is refused."""
 
     @abstractmethod
-    def operator_by(self, key: str, **options: Any) -> Any:
+    def operator_by(self, key: str, /, *args: Any, **options: Any) -> Any:
         """Make one that matches within the values of another column than the key, which events need not have."""
 
     @abstractmethod
     def restore(self, *args: Any, **options: Any) -> Any:
-        """Make the operator that ``snapshot`` saved, of its bytes, with options of ``Keyed.restore``."""
+        """Make the operator that ``snapshot`` saved, of its bytes: ``restore(blob, arcs=(), **options)``, as `Operator.restore`."""
 
     def with_tick(self, tick: str | None) -> Pattern:
         """Return the pattern where one int of LE counts ``tick``, if it does not say that itself and reads otherwise for it."""
@@ -67,6 +67,8 @@ class OperatorMeta(type):
         if not args and "automaton" in options:
             args = (options.pop("automaton"),)
         of_pattern = vars(cls).get("_of_pattern")
+        if of_pattern is not None and len(args) == 2 and "key" not in options:  # Operator(pattern, "symbol")
+            options["key"], args = args[1], args[:1]
         made = None if of_pattern is None or len(args) != 1 else of_pattern.__func__(args[0], options)
         return super().__call__(*args, **options) if made is None else made
 
@@ -89,14 +91,3 @@ def own_key(pattern: Any, options: dict[str, Any]) -> Any:
     if said is not None and pattern.key is not None and (callable(said) or names_of(said, "key") != names_of(pattern.key, "key")):
         raise AfaError(f"expected the pattern's own key={pattern.key!r} but got key={said!r}")
     return said if pattern.key is None else pattern.key
-
-
-def said_of(**options: Any) -> Mapping[str, Any]:
-    """Return those options that are not None."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def no_sequence(sequence: str | None, where: str = "an automaton, whose snapshot says it") -> None:
-    """Refuse a sequence where it is said already."""
-    if sequence is not None:
-        raise AfaError(f"expected no sequence for {where}, but got sequence={sequence!r}")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 from afa.change import Change
@@ -26,39 +27,66 @@ Repeated = str | Callable[[Change], Any]
 OnGap = Callable[[Hashable, int, int], Any]
 
 
+@dataclass(frozen=True)
 class Gapless:
-    """The part of an operator that watches over the numbers of its events.
+    """A field numbers the events of a key n, n + 1, n + 2, .. in the order of their LEs: ``Operator(.., gapless=Gapless("seq"))``.
 
     Parameters
     ----------
-    automaton : Automaton
     field : str
-        The int field that numbers the events of a key: n, n + 1, n + 2, .. in the order of their LEs.
+        An int field of the event.
     gaps : "break" or "join"
+        What becomes of a gap that can't close any more, as a punctuation has passed the event behind it. ``"break"``: no match
+        spans it, ever. ``"join"``: the events beside it follow each other, so that the final output is that of the plain operator.
     repeated : "raise" or "drop" or callable
-    on_gap : callable or None
-    option : str
-        The user's name for the option that names ``field``, for messages.
+        What becomes of an insertion whose number is in force. ``"raise"``: the call is refused. ``"drop"``: left out and counted. A
+        callable gets the change, once all else of its call has worked; what it raises rejects the call.
+    on_gap : callable, optional
+        ``on_gap(key, first, last)`` is told of each such gap, with its missing numbers, once all else of the call has worked.
 
     Raises
     ------
     AfaError
-        A policy is unknown, or the automaton has no event schema.
+        A policy is unknown.
+    """
+
+    field: str
+    _: KW_ONLY
+    gaps: str = "break"
+    repeated: Repeated = "raise"
+    on_gap: OnGap | None = None
+
+    def __repr__(self) -> str:
+        said = [
+            f", {each.name}={getattr(self, each.name)!r}" for each in fields(self)[1:] if getattr(self, each.name) != each.default
+        ]
+        return f"Gapless({self.field!r}{''.join(said)})"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.field, str):
+            raise AfaError(f"expected the name of the field that numbers the events but got field={self.field!r}")
+        if self.repeated not in ("raise", "drop") and not callable(self.repeated):
+            raise AfaError(f'expected repeated="raise", "drop" or a callable but got repeated={self.repeated!r}')
+        if self.gaps not in ("break", "join"):
+            raise AfaError(f'expected gaps="break" or "join" but got gaps={self.gaps!r}')
+        if self.on_gap is not None and not callable(self.on_gap):
+            raise AfaError(f"expected a callable on_gap(key, first, last) but got on_gap={self.on_gap!r}")
+
+
+class EventNumbers:
+    """The part of an operator that watches over the numbers of its events.
+
+    Raises
+    ------
+    AfaError
+        The automaton has no event schema.
     AutomatonError
         The event has no such field of ints.
     """
 
-    def __init__(
-        self, automaton: Automaton, field: str, gaps: str, repeated: Repeated, on_gap: OnGap | None, option: str = "gapless"
-    ) -> None:
-        if repeated not in ("raise", "drop") and not callable(repeated):
-            raise AfaError(f'expected repeated="raise", "drop" or a callable but got repeated={repeated!r}')
-        if gaps not in ("break", "join"):
-            raise AfaError(f'expected gaps="break" or "join" but got gaps={gaps!r}')
-        if on_gap is not None and not callable(on_gap):
-            raise AfaError(f"expected a callable on_gap(key, first, last) but got on_gap={on_gap!r}")
-        self.field, self.gaps, self.repeated, self.on_gap = field, gaps, repeated, on_gap
-        self._place = _place(automaton, field, option)
+    def __init__(self, automaton: Automaton, said: Gapless) -> None:
+        self.field, self.gaps, self.repeated, self.on_gap = said.field, said.gaps, said.repeated, said.on_gap
+        self._place = _place(automaton, said.field)
         self.gap_count = self.missing = self.repeats = 0
         self._told: list[Change] = []  # repeated ones, for the callback
         self._here: dict[tuple[Hashable, int], tuple[int, Any] | None] = {}  # changes to come: LE and event of a number, None: gone
@@ -66,6 +94,11 @@ class Gapless:
         self._applied: dict[tuple[Hashable, int], tuple[int, Any] | None] = {}  # what came before, and is not checked yet
 
     # -- calls -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def said(self) -> Gapless:
+        """How the user has said it."""
+        return Gapless(self.field, gaps=self.gaps, repeated=self.repeated, on_gap=self.on_gap)
 
     @property
     def counters(self) -> tuple[int, int, int]:
@@ -82,7 +115,7 @@ class Gapless:
         self._told = []
         self._here, self._waits, self._applied = {}, {}, {}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Gapless:
+    def __deepcopy__(self, memo: dict[int, Any]) -> EventNumbers:
         other = memo[id(self)] = copy.copy(self)
         other.repeated, other.on_gap = copied_callback(self.repeated, memo), copied_callback(self.on_gap, memo)
         other.put_counters(self.counters)
@@ -182,25 +215,7 @@ def _against(engine: Numbered, key: Hashable, number: int, le: int) -> Iterator[
             yield other, other_le
 
 
-def gapless_of(automaton: Any, field: str | None, gaps: str, repeated: Repeated, on_gap: OnGap | None) -> Gapless | None:
-    """Return the `Gapless` that an operator's options ask for. None: events are not numbered.
-
-    Raises
-    ------
-    AfaError, AutomatonError
-        As of `Gapless`; or there are options for numbers, and none are there.
-    """
-    if field is not None and isinstance(automaton, Automaton):
-        return Gapless(automaton, field, gaps, repeated, on_gap)
-    if field is None and (gaps, repeated, on_gap) != ("break", "raise", None):
-        raise AfaError(
-            f"expected gapless=<the field that numbers the events> with gaps, repeated or on_gap "
-            f"but got gapless=None, gaps={gaps!r}, repeated={repeated!r}, on_gap={on_gap!r}"
-        )
-    return None
-
-
-def _place(automaton: Automaton, field: str, option: str) -> int:
+def _place(automaton: Automaton, field: str) -> int:
     """Return the place of the number among the fields of an event."""
     schema = automaton.event_schema
     if schema is None:
@@ -208,9 +223,9 @@ def _place(automaton: Automaton, field: str, option: str) -> int:
     for i, found in enumerate(schema.fields):
         if found.name == field:
             if found.type is not int or found.optional:
-                raise AutomatonError(f"expected an int field but got {option}={field!r}: {found}")
+                raise AutomatonError(f"expected an int field but got gapless={field!r}: {found}")
             return i
-    raise AutomatonError(f"expected a field of {schema.describe()} but got {option}={field!r}")
+    raise AutomatonError(f"expected a field of {schema.describe()} but got gapless={field!r}")
 
 
 def _of_key(key: Hashable) -> str:
@@ -220,7 +235,7 @@ def _of_key(key: Hashable) -> str:
 # -- the field that orders events of one LE --------------------------------------------------------------------------------
 
 
-def sequence_of(automaton: Automaton, sequence: str | None, gapless: Gapless | None, keep_payloads: bool) -> str | None:
+def order_of(automaton: Automaton, order_by: str | None, gapless: Gapless | None) -> str | None:
     """Return the field that orders events of one LE; None: there is none.
 
     Raises
@@ -230,31 +245,29 @@ def sequence_of(automaton: Automaton, sequence: str | None, gapless: Gapless | N
     AfaError
         Options contradict each other.
     """
-    _check_field(automaton, sequence)
+    _check_field(automaton, order_by)
     if gapless is None:
-        return sequence
-    if sequence not in (None, gapless.field):
-        raise AfaError(f"expected the field {gapless.field!r}, which numbers the events, or none but got sequence={sequence!r}")
-    if not keep_payloads:
-        raise AfaError(f"expected keep_payloads=True with gapless={gapless.field!r} but got keep_payloads=False")
+        return order_by
+    if order_by not in (None, gapless.field):
+        raise AfaError(f"expected the field {gapless.field!r}, which numbers the events, or none but got order_by={order_by!r}")
     return gapless.field
 
 
-def _check_field(automaton: Automaton, sequence: str | None) -> None:
-    if sequence is None or automaton.event_schema is None:
+def _check_field(automaton: Automaton, order_by: str | None) -> None:
+    if order_by is None or automaton.event_schema is None:
         return
     for field in automaton.event_schema.fields:
-        if field.name == sequence:
+        if field.name == order_by:
             if field.optional:
                 raise AutomatonError(
-                    f"expected a field that is never None, as None is before and after nothing, but got sequence={sequence!r} "
-                    f"(order= of a query) of {automaton.event_schema.describe()}; annotate it without None"
+                    f"expected a field that is never None, as None is before and after nothing, but got order_by={order_by!r} "
+                    f"of {automaton.event_schema.describe()}; annotate it without None"
                 )
             if field.type not in (int, float, str):
                 got = "Any" if field.type is None else field.type.__name__
-                raise AutomatonError(f"expected an int, float or str field but got sequence={sequence!r}, which is {got}")
+                raise AutomatonError(f"expected an int, float or str field but got order_by={order_by!r}, which is {got}")
             return
-    raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got sequence={sequence!r}")
+    raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got order_by={order_by!r}")
 
 
 def check_number(payload: Any, sequence: str, typed: bool) -> None:

@@ -19,20 +19,11 @@ from __future__ import annotations
 from typing import Any
 
 from afa.change import Change
-from afa.errors import AfaError
 from afa.model.copies import as_plain
 from punctuation.time import BEGINNING, FOREVER
 
 FEW = 64
 """At least so many changes come between two searches for where the first partial match began that may go on."""
-
-
-def check_kept(keep_payloads: bool, gapless: Any) -> None:
-    """Refuse options beside which no lineage can be kept."""
-    if not keep_payloads:
-        raise AfaError("expected keep_payloads=True with lineage=True, which tells events, but got keep_payloads=False")
-    if gapless is not None:
-        raise AfaError(f"expected no numbers without gaps with lineage=True but got gapless={gapless.field!r}")
 
 
 def lasts(core: Any, change: Change) -> bool:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afa.change import Change
-from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.errors import AfaError
 from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
 from afa.model.option_values import threads_of
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
-from afa.operator.contract import OperatorMeta, Pattern, no_sequence, said_of
-from afa.operator.gapless import OnGap, Repeated, gapless_of
-from afa.operator.matching import EngineName, KeyOf, Matching
-from punctuation.durations import Duration
-from punctuation.late import Policy
+from afa.operator.contract import OperatorMeta, Pattern
+from afa.operator.matching import Matching
+from afa.operator.options import (
+    KeyOf,
+    OperatorOptions,
+    options_again,
+    options_of,
+    put_in,
+    said_options,
+    takes_options,
+)
+from afa.operator.speculated import restored, speculating
 from punctuation.promise import Punctuation
+
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
 _MISSING: Any = object()
 WITHOUT = "expected key=, the column or columns that make the key, but got Keyed without one"
@@ -34,13 +43,8 @@ class Keyed(Matching, metaclass=OperatorMeta):
         The event's field or fields that make the key, or a function of the event. Names that are no fields of the event are
         columns beside them in `push_many`, and given as ``push(change, key=...)``. One name makes a bare key, several a tuple.
         May be left out where the pattern says it.
-    window, engine, sequence, late, arc_punctuation, retractions, keep_payloads, gapless, gaps, repeated, on_gap, tick, cancel
-        As of `Operator`, and so are ``longest``, ``members``, ``tell``, ``lineage``, ``collapse`` and ``having``. An arc pushed
-        without a lifetime begins one tick past all that was seen, over all keys.
-    threads : int
-        In how many threads a call is carried out, each for a part of the keys. Output, snapshots and errors are the same with any
-        number. Memory grows by some megabytes a thread. One thread works where it is the engine in Python, where numbers are
-        ``gapless``, where an arc runs in Python, and where there is little to do.
+    options
+        As of `Operator`. An arc pushed without a lifetime begins one tick past all that was seen, over all keys.
 
     Examples
     --------
@@ -62,63 +66,16 @@ class Keyed(Matching, metaclass=OperatorMeta):
     @staticmethod
     def _of_pattern(automaton: Any, options: dict[str, Any]) -> Any:
         """Return of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
-        if not isinstance(automaton, Pattern):
-            return None
+        put_in(options, said_options(options, "Keyed") if not isinstance(automaton, Pattern) else options)
         _check_keyed(automaton, options.get("key"))
-        return automaton.operator(**options)
+        return automaton.operator(**options) if isinstance(automaton, Pattern) else speculating(Keyed, automaton, options)
 
-    def __init__(
-        self,
-        automaton: Any,
-        *,
-        key: KeyOf | None = None,
-        window: Duration | None = None,
-        engine: EngineName = "auto",
-        sequence: str | None = None,
-        late: Policy = "raise",
-        arc_punctuation: bool = False,
-        retractions: bool = True,
-        keep_payloads: bool = True,
-        gapless: str | None = None,
-        gaps: str = "break",
-        repeated: Repeated = "raise",
-        on_gap: OnGap | None = None,
-        tick: str | None = None,
-        cancel: str | None = None,
-        longest: bool = False,
-        members: str | bool | None = None,
-        tell: str | None = None,
-        lineage: bool = False,
-        collapse: str | bool | None = None,
-        having: str | tuple[str, int] | None = None,
-        partial_matches: int | None = PARTIAL_MATCHES,
-        max_bytes: int | None = None,
-        threads: int = 1,
-    ) -> None:
-        _check_keyed(automaton, key)
-        self._core = Core(
-            automaton,
-            window=window,
-            tick=tick,
-            cancel=cancel,
-            longest=longest,
-            members=members,
-            collapse=collapse,
-            having=having,
-            tell=tell,
-            lineage=lineage,
-            threads=threads,
-            engine=engine,
-            sequence=sequence,
-            late=late,
-            arc_punctuation=arc_punctuation,
-            retractions=retractions,
-            keep_payloads=keep_payloads,
-            keyed=True,
-            gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
-            budget=Budget(partial_matches, max_bytes, threads),
-        )
-        self._core.keys = Keys(automaton, key, self._core.tick)
+    @takes_options()
+    def __init__(self, automaton: Any, key: KeyOf | None = None, /, **options: Unpack[OperatorOptions]) -> None:
+        said = options_of(options, "Keyed")
+        _check_keyed(automaton, said.key)
+        self._core = Core(automaton, said, keyed=True, bounded=True)
+        self._core.keys = Keys(automaton, said.key, self._core.tick)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change of one key, or a promise for all keys. Returns and raises as `Operator.push`.
@@ -156,45 +113,28 @@ class Keyed(Matching, metaclass=OperatorMeta):
         return self._core.calls.call(snapshot.save, self._core, incremental)
 
     @classmethod
+    @takes_options()
     def restore(
-        cls,
-        automaton: Any,
-        blob: bytes | Sequence[bytes],
-        *,
-        key: KeyOf | None = None,
-        arcs: Iterable[Arc] = (),
-        late: Policy | None = None,
-        engine: EngineName = "auto",
-        repeated: Repeated | None = None,
-        on_gap: OnGap | None = None,
-        tick: str | None = None,
-        sequence: str | None = None,
-        threads: int = 1,
-        partial_matches: int | str | None = SAVED,
-        max_bytes: int | str | None = SAVED,
-    ) -> Keyed:
+        cls, automaton: Any, blob: bytes | Sequence[bytes], *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]
+    ) -> Any:
         """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
         Parameters
         ----------
         blob : bytes or sequence of bytes
             A snapshot; or a whole one and the incremental ones that were taken after it, in that order.
-        threads : int
-            As of `Keyed`; it is no matter how many there were when the snapshot was taken.
         """
-        _check_keyed(automaton, key)
-        threads_of(threads)
+        said = options_again(options)
+        _check_keyed(automaton, said.get("key"))
         if isinstance(automaton, Pattern):
-            said = said_of(key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick, sequence=sequence)
-            bounds = {"partial_matches": partial_matches, "max_bytes": max_bytes, "threads": threads}
-            found: Keyed = automaton.restore(blob, arcs=arcs, engine=engine, **bounds, **said)
-            return found
-        no_sequence(sequence)
-        blobs: Any = [blob] if isinstance(blob, (bytes, bytearray, memoryview, str)) else blob
-        core = snapshot.load(
-            automaton, blobs, arcs, late, engine, True, None, None, repeated, on_gap, tick, threads, (partial_matches, max_bytes)
-        )
-        return cls._of(core, key)  # type: ignore[arg-type]  # there is one
+            return automaton.restore(blob, arcs=arcs, **said)
+        threads_of(said.get("threads", 1))
+
+        def alone(part: Any) -> Keyed:
+            blobs: Any = [part] if isinstance(part, (bytes, bytearray, memoryview, str)) else part
+            return cls._of(snapshot.load(automaton, blobs, arcs, said, keyed=True), said["key"])
+
+        return restored(blob, said, alone)
 
     @classmethod
     def _of(cls, core: Core, key: KeyOf) -> Keyed:

@@ -10,6 +10,7 @@ from afa.model.automaton import Automaton
 from afa.operator.announced import Announcing, told_of
 from afa.operator.collapsed_output import Collapsing
 from afa.operator.members import Members
+from afa.operator.options import Options
 from afa.operator.postponed_output import Having, Postponing
 from afa.operator.told_anew import ToldAnew
 from afa.operator.weak_method import Weak
@@ -19,49 +20,30 @@ Told = Announcing | ToldAnew | None
 """What leaves of the events behind matches; None: nothing."""
 
 
-def asks(automaton: Automaton, members: Any, tell: Any, collapse: Any, having: Any) -> bool:
+def asks(automaton: Automaton, options: Options) -> bool:
     """Return whether an automaton or options ask for what is derived from paths."""
-    return automaton.having is not None or members is not None or told_of(tell) or collapse is not None or having is not None
+    asked = (automaton.having, options.members, options.collapse, options.having)
+    return told_of(options.tell) or any(each is not None for each in asked)
 
 
-def told_by(core: Any, held: Weak, members: Any, tell: Any, collapse: Any, having: Any) -> Told:
+def told_by(core: Any, held: Weak, options: Options) -> Told:
     """Return what is told of the events behind the matches of a core.
 
     Raises
     ------
     AfaError
-        One of the options says what is none, or they don't go together.
+        One of the options says what is none.
     """
-    if not asks(core.automaton, members, tell, collapse, having):
-        return None
     if core.automaton.having is not None:
-        return _own(core, held, members=members, tell=tell, collapse=collapse, having=having)
-    if collapse is not None or having is not None:
-        return _told_anew(core, held, members, tell, collapse, having)
-    asked = None if members is None else Members(core.automaton, core.taken, core.sequence, members)
-    return Announcing(held, asked, told_of(tell))
-
-
-def _own(core: Any, held: Weak, **options: Any) -> ToldAnew:
-    """Return what leaves where the automaton has a condition on paths of its own."""
-    said = {name: value for name, value in {**options, "longest": core.longest or None}.items() if value is not None}
-    if said:
-        name, value = next(iter(said.items()))
-        own = core.automaton.having
-        raise AfaError(f"expected an automaton without having= beside {name}= but got {name}={value!r} and one with {own!r}")
-    return Having(held, core.automaton)
-
-
-def _told_anew(core: Any, held: Weak, members: Any, tell: Any, collapse: Any, having: Any) -> ToldAnew:
-    """Return what leaves in place of matches."""
-    if members is not None or tell is not None:
-        name = "collapse" if having is None else "having"
-        raise AfaError(f"expected {name}= without members= and tell= but got members={members!r}, tell={tell!r}")
-    if having is None:
-        return Collapsing(held, core.automaton, core.taken, collapse)
-    if collapse is not None or core.longest:
-        raise AfaError(f"expected having= without collapse= and longest= but got collapse={collapse!r}, longest={core.longest}")
-    return Postponing(held, core.automaton, core.taken, having)
+        return Having(held, core.automaton)
+    if options.having is not None:
+        return Postponing(held, core.automaton, core.taken, options.having)
+    if options.collapse is not None:
+        return Collapsing(held, core.automaton, core.taken, options.collapse)
+    if options.members is None and options.tell is None:
+        return None
+    asked = None if options.members is None else Members(core.automaton, core.taken, core.sequence, options.members)
+    return Announcing(held, asked, told_of(options.tell))
 
 
 def held_of(core: Any) -> Held:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from afa.arclog.lines import instant
 from afa.change import Change
@@ -13,6 +13,7 @@ from afa.funnel.funnel import Funnel
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.renamed import time_of
 from afa.operator import tables
 from afa.operator.call import Core, Output
 from afa.operator.match_lineage import lineage_in
@@ -25,9 +26,6 @@ from afa.operator.twins import twin
 from afa.schema import as_ticks
 from punctuation.promise import Punctuation
 from punctuation.timestamps import is_time, ticks_of_time
-
-EngineName = Literal["auto", "compiled", "interpreted"]
-KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 
 
 class Matching:
@@ -113,10 +111,10 @@ class Matching:
         return self._core.calls.call(self._core.run, [("arc", item, None)], net=True)
 
     @overload
-    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> list[Any]: ...
+    def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le") -> list[Any]: ...
     @overload
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any: ...
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le") -> Any: ...
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le", **old: str) -> Any:
         """Take a batch, as one call: all of it or nothing.
 
         Parameters
@@ -132,7 +130,7 @@ class Matching:
             The arcs of a table whose column ``kind`` says of each row what it is: 0 an event; 1 an arc, whose number in ``arcs``
             stands in the column ``arc`` (``le`` BEGINNING: from one tick past all that was seen on); 2 a punctuation at ``le``. The
             output then has a column ``kind`` as well: 0 a match, 2 the punctuation, in the last row.
-        le : str
+        time : str
             The name of the column that holds LE. Where there is no such one, the event's `afa.Instant` is looked for.
 
         Returns
@@ -147,7 +145,10 @@ class Matching:
         ChangeError
             A column is missing or of the wrong type. Also all that `push` raises.
         """
-        return self._core.calls.call(tables.push_many, self._core, batch, net, arcs, le)
+        return self._core.calls.call(self._push_many, batch, net, arcs, time_of(time, old) if old else time)
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
+        return tables.push_many(self._core, batch, net, arcs, time)
 
     def lineage(self, match: Change) -> Lineage:
         """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`.
@@ -314,6 +315,10 @@ class Matching:
             The matches have no end.
         """
         return open_timeouts(self._core)
+
+    def as_pattern(self) -> Any:
+        """Return what makes more operators like this one; None: it is made by its pattern."""
+        return None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._core.calls.call(shipped, type(self), self._core)

@@ -1,6 +1,6 @@
 """Events that are known by a field of theirs while they are in force: a retraction names one, all else of it is looked up.
 
-An operator with ``cancel="id"`` looks at each item before anything else does, stages too: an insertion is noted, a retraction
+An operator with ``id="id"`` looks at each item before anything else does, stages too: an insertion is noted, a retraction
 becomes that of the whole event, and the promise forgets what can't be retracted any more. A retraction whose event has not come
 waits here, as only its id is known; when the event comes, both go on.
 """
@@ -49,17 +49,11 @@ class NamedEvents:
     O(log n) for an insertion or a retraction, with n events in force at or above the promise; each is kept with its payload.
     """
 
-    def __init__(self, automaton: Automaton, field: Any, journal: Any, revised: bool = True) -> None:
+    def __init__(self, automaton: Automaton, field: Any, journal: Any) -> None:
         schema = automaton.event_schema
         names = [each.name for each in schema.fields] if schema else []
         if field not in names:
-            raise AfaError(
-                f"expected cancel=<a field of {schema.describe() if schema else 'an event schema'}> but got cancel={field!r}"
-            )
-        if not revised:
-            raise AfaError(
-                f"expected no gapless= and no retractions=False beside cancel={field!r}: it is for events that are retracted"
-            )
+            raise AfaError(f"expected id=<a field of {schema.describe() if schema else 'an event schema'}> but got id={field!r}")
         self.field = field
         self._place = names.index(field)
         self._journal = journal
@@ -135,14 +129,14 @@ class NamedEvents:
         change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), _key_of(core, item) if key is None else key)
         name = change.payload[self._place]
         if name is None:
-            raise ChangeError(f"expected an id (cancel={self.field!r}) but got {self.field}=None in {change.payload!r}")
+            raise ChangeError(f"expected an id (id={self.field!r}) but got {self.field}=None in {change.payload!r}")
         if change.diff != 1:
-            raise ChangeError(f"expected one copy of an event that an id names (cancel={self.field!r}) but got diff={change.diff}")
+            raise ChangeError(f"expected one copy of an event that an id names (id={self.field!r}) but got diff={change.diff}")
         if change.le >= core.progress.events:
             known = self._known(core, name)
             if known is not None:
                 raise ChangeError(
-                    f"expected an id that names one event in force (cancel={self.field!r}) but got {self.field}={name!r} of "
+                    f"expected an id that names one event in force (id={self.field!r}) but got {self.field}={name!r} of "
                     f"{change.payload!r} at le={change.le} and of {known.payload!r} at le={known.le}"
                 )
             if self._met(name):  # in this order nothing is announced in between
@@ -154,7 +148,7 @@ class NamedEvents:
     def _retracted(self, core: Any, item: Change) -> Iterator[Item]:
         name = self._name_of(core.taken, item.payload)
         if item.diff != -1:
-            raise ChangeError(f"expected diff=-1 of a retraction that names an id (cancel={self.field!r}) but got diff={item.diff}")
+            raise ChangeError(f"expected diff=-1 of a retraction that names an id (id={self.field!r}) but got diff={item.diff}")
         known = self._known(core, name)
         if known is not None:
             self._forget(name)
@@ -178,9 +172,7 @@ class NamedEvents:
         else:
             given = payload[self._place] if isinstance(payload, tuple) and len(payload) == len(schema.fields) else None
         if given is None:
-            raise ChangeError(
-                f"expected a retraction that names {{{self.field!r}: ..}} (cancel={self.field!r}) but got {payload!r}"
-            )
+            raise ChangeError(f"expected a retraction that names {{{self.field!r}: ..}} (id={self.field!r}) but got {payload!r}")
         found: Hashable = schema.take_field(schema.fields[self._place], given)
         return found
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afa.change import Change
-from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.errors import AfaError
 from afa.model.arc import Arc
-from afa.model.option_values import threads_of
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
-from afa.operator.contract import OperatorMeta, Pattern, no_sequence, said_of
-from afa.operator.gapless import OnGap, Repeated, gapless_of
+from afa.operator.contract import OperatorMeta, Pattern
 from afa.operator.keyed import Keyed
-from afa.operator.matching import EngineName, KeyOf, Matching
-from punctuation.durations import Duration
-from punctuation.late import Policy
+from afa.operator.matching import Matching
+from afa.operator.options import (
+    KeyOf,
+    OperatorOptions,
+    check_alone,
+    options_again,
+    options_of,
+    put_in,
+    said_options,
+    takes_options,
+)
+from afa.operator.speculated import restored, speculating
 from punctuation.promise import Punctuation
+
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
 
 class Operator(Matching, metaclass=OperatorMeta):
@@ -36,87 +44,88 @@ class Operator(Matching, metaclass=OperatorMeta):
     automaton : Automaton
         Or another pattern, a query, the words that build one, a `TemporalPattern`: then it is the operator which that makes.
     key : str, sequence of str, or callable, optional
-        Match in each of many streams, told apart by it: a `Keyed`. A pattern with a key of its own takes no other one.
+        The fields by which events are told apart into many streams, each with a state of its own: a `Keyed`. A pattern with a key
+        of its own takes no other one.
     window : int (ticks), str or timedelta, optional
-        An event lives from its LE to ``RE = LE + window``, unless its RE is given. None: it lives for ever. ``"10 minutes"`` and a
-        ``timedelta`` need ``tick``.
+        How long an event lives, and so how far a match may reach: from its LE to ``RE = LE + window``, unless its RE is given.
+        None: for ever. ``"10 minutes"`` and a ``timedelta`` need ``tick``.
     engine : "auto", "compiled" or "interpreted"
-        "auto": the compiled engine if all fields are scalars, else the interpreted one. An arc that does not compile runs in
-        Python, and the log says so. "compiled" refuses such arcs (`AutomatonError`) and such automata (`AfaError`).
-    sequence : str, optional
+        Which engine serves. "auto": the compiled engine if all fields are scalars, else the interpreted one; an arc that does not
+        compile runs in Python, and the log says so. "compiled" refuses such arcs (`AutomatonError`) and such automata
+        (`AfaError`).
+    order_by : str, optional
         The event's field that orders events of equal LE. None: events of equal LE are alternatives of one step, a multi-event.
     late : "raise" or "drop" or callable
-        What becomes of a change with an LE below the last punctuation, and of a retraction that waited in vain;
+        What becomes of a change with an LE below the last punctuation, and of a retraction that waited in vain.
         `punctuation.Late` says what each does. A `punctuation.SideOutput` is a callable that keeps them.
     arc_punctuation : bool
-        Whether the arc input makes promises of its own (``push_arc(Punctuation(t))``). False: the event input's promises hold for
+        Whether the arc input makes promises of its own, ``push_arc(Punctuation(t))``. False: the event input's promises hold for
         arcs as well.
     retractions : bool
         Whether events may be retracted. False: a retraction is a `ChangeError`, and punctuations may carry a condition,
         ``Punctuation(t, where="floor <= 3")``, after which the operator drops all state that no event can touch any more ([AFA10]
         App. F.2).
     keep_payloads : bool
-        False: the operator keeps of an event only its lifetime and its triggering set, an int with a bit for each event part of a
-        fence that is true of it ([AFA10] App. F.1). Each fence must split into a part that reads the event and one that reads the
-        register, no transfer may read the event, ``retractions=False`` is needed, and arcs can change from the present on only.
-    gapless : str, optional
-        The int field that numbers the events n, n + 1, n + 2, .. in the order of their LEs ([AFA10] Sec. 5.3, AFA+O); it is the
-        ``sequence`` too. A computation goes from one event to the next only if their numbers are adjacent. So an insertion never
+        Whether events are kept. False: of an event the operator keeps only its lifetime and its triggering set, an int with a bit
+        for each event part of a fence that is true of it ([AFA10] App. F.1). Each fence must split into a part that reads the
+        event and one that reads the register, no transfer may read the event, ``retractions=False`` is needed, and arcs can
+        change from the present on only.
+    gapless : str or Gapless, optional
+        The int field that numbers the events n, n + 1, n + 2, .. in the order of their LEs. It is the ``order_by`` too ([AFA10]
+        Sec. 5.3, AFA+O). A computation goes from one event to the next only if their numbers are adjacent. So an insertion never
         withdraws a match, and no punctuation is waited for. Time-outs fire up to where the promise has come, not across a gap.
-    gaps : "break" or "join"
-        With ``gapless``, what becomes of a gap that can't close any more, as a punctuation has passed the event behind it.
-        ``"break"``: no match spans it, ever. ``"join"``: the events beside it follow each other, so that the final output is that
-        of the plain operator.
-    repeated : "raise" or "drop" or callable
-        What becomes of an insertion whose number is in force. ``"raise"``: the call is refused. ``"drop"``: left out and counted. A
-        callable gets the change, once all else of its call has worked; what it raises rejects the call.
-    on_gap : callable, optional
-        ``on_gap(key, first, last)`` is told of each such gap, with its missing numbers, once all else of the call has worked.
-    cancel : str, optional
-        The event's field that names an event while it is in force, over all keys: ``retract({"id": 7})`` takes out the event with
-        this id, whatever else the retraction says. Two events in force of one id are refused. A retraction whose event has not
-        come waits for it until its own ``le``, or the present if it has none, is promised; then it is late.
+        `Gapless` says what becomes of gaps and of repeated numbers.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
-        What one int of LE counts; durations are turned into ticks by it.
+        What one int of LE counts. Durations are turned into ticks by it.
+    id : str, optional
+        The event's field that names an event while it is in force, over all keys. ``retract({"order": 7})`` takes out the event
+        with this id, whatever else the retraction says. Two events in force of one id are refused. A retraction whose event has
+        not come waits for it until its own ``le``, or the present if it has none, is promised; then it is late.
     longest : bool
-        True: of matches with equal payload and LE only the one with the largest RE is in force. So of the partial matches of one
-        state and register only one is held, the one that lasts longest.
+        Whether of matches with equal payload and LE only the one with the largest RE is in force. So of the partial matches of
+        one state and register only one is held, the one that lasts longest.
     members : str or True, optional
-        A field of the event: each match that is announced comes with the values that the events in any of its paths have there
-        (`lineage`), in order, as ``change.members``, which is no part of the change otherwise, and in tables as a column
-        ``members`` of lists. A tuple; by component, where the automaton has an arc with ``select=``, as every query does: a dict of
+        A field of the events that each announced match comes with. As ``change.members``, in order, which is no part of the
+        change otherwise, and in tables as a column ``members`` of lists: the values that the events in any of its paths have
+        there (`lineage`). A tuple; by component, where the automaton has an arc with ``select=``, as every query does: a dict of
         tuples (a struct of lists). ``"le"``, where no field has this name: the timestamps. True: the events, as changes. They are
         derived as of the end of the call, and cost it what `lineage` costs for each match. It implies ``lineage=True``.
     tell : "lineage", optional
-        A match that stays while its events change is told again, with ``diff=0``, which leaves all sums as they are. It implies
+        A match that stays while its events change is told again, with ``diff=0``. That leaves all sums as they are. It implies
         ``lineage=True``.
+    lineage : bool
+        Whether `lineage` answers for every match in force, also one that began before the last promise. And for those that the
+        last call has announced, though it made them final. Then a promise drops state only so far back that no lifetime reaches
+        from there to it: one lifetime (the window, or the longest that was given) is held beyond what is held else, and arcs that
+        ended as long. Refused beside promises with a condition.
     collapse : str or True, optional
-        In place of matches one record of each payload and LE, over all paths of all its matches (`collapsed`): the payload's
+        In place of matches one record of each payload and LE, over all paths of all its matches (`collapsed`). The payload's
         fields, then ``paths``, how many there are; and of a field of the event ("price"; "b.price": only of events taken for the
         component b) ``count``, ``sum``, ``min`` and ``max``, as of `Lineage.aggregate`. ``paths``, ``count`` and ``sum`` are
         floats, correctly rounded, as they may be beyond int64. True or "*": ``paths`` only. RE is the largest one. A record that
-        changes is retracted and told anew, also where only the paths of matches change. Implies ``lineage``; refused beside
-        ``members`` and ``tell``. A call costs what `collapsed` costs for each record that it may touch, before it and behind it.
+        changes is retracted and told anew, also where only the paths of matches change. Implies ``lineage``. A call costs what
+        `collapsed` costs for each record that it may touch, before it and behind it.
     having : str, or (str, int), optional
-        Of the matches only those are told of which a path satisfies this condition, as of `Lineage.having`:
-        ``"sum(b.price) > 100 and count(b) > 2"``. So a query need not carry sums in its registers, which under *any* take as many
+        A condition on sums, averages and counts of a path, ``"sum(b.price) > 100 and count(b) > 2"``: matches without such a path
+        are not told. As of `Lineage.having`; so a query need not carry sums in its registers, which under *any* take as many
         values as there are choices of events. Each match is decided within a budget of steps, 1,000,000 or the one that is given,
-        or the call is refused (`afa.BudgetError`). Implies ``lineage``; refused beside ``members``, ``tell``, ``collapse``
-        and ``longest``.
-    lineage : bool
-        Whether `lineage` answers for every match in force, also one that began before the last promise, and for those that the
-        last call has announced, though it made them final. Then a promise drops state only so far back that no lifetime reaches
-        from there to it: one lifetime (the window, or the longest that was given) is held beyond what is held else, and arcs that
-        ended as long. Refused beside ``keep_payloads=False``, ``gapless=`` and promises with a condition.
+        or the call is refused (`afa.BudgetError`). Implies ``lineage``.
     partial_matches : int, optional
-        At most so many partial matches of one key may stand at one step (never the sum over the steps), or the call is refused
-        (`BudgetError`), which tells what doubles. None: any number. A restored operator keeps it.
+        At most so many partial matches of one key may stand at one step, or the call is refused (`BudgetError`). Never the sum
+        over the steps. The error tells what doubles. None: any number. A restored operator keeps it.
     max_bytes : int, optional
-        At most so many bytes of state and of the work of a call, or the call is refused likewise. None: three quarters of what the
-        machine, its cgroup or the limit of the process has free when the state grows beyond 256 MB. Keys, and the characters of
-        texts, do not count. With threads at least 1,000,000 for each of them. A restored operator keeps it.
+        At most so many bytes of state and of the work of a call, or the call is refused likewise. None: three quarters of what
+        the machine, its cgroup or the limit of the process has free when the state grows beyond 256 MB. Keys, and the characters
+        of texts, do not count. With threads at least 1,000,000 for each of them. A restored operator keeps it.
     threads : int
-        As of `Keyed`, with a key.
+        With a key: in how many threads a call is carried out, each for a part of the keys. Output, snapshots and errors are the
+        same with any number. Memory grows by some megabytes a thread. One thread works where it is the engine in Python, where
+        numbers are ``gapless``, where an arc runs in Python, and where there is little to do.
+    speculation : int (ticks), str or timedelta, optional
+        How far ahead of the last promise an event may be that is matched; the others wait. A `speculation.Cleanse` in front of
+        the operator, of which ``.stage`` is the one: 0: only final matches come, and none is withdrawn. None: no event waits.
+    options : Options, optional
+        All of these, or some, as one object.
 
     Examples
     --------
@@ -136,57 +145,16 @@ class Operator(Matching, metaclass=OperatorMeta):
         """Return with a key a `Keyed`; of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
         if isinstance(automaton, Pattern):
             return automaton.operator(**options)
-        return None if options.get("key") is None else Keyed(automaton, **options)
+        put_in(options, said_options(options, "Operator"))
+        return speculating(Operator, automaton, options) if options.get("key") is None else Keyed(automaton, **options)
 
-    def __init__(
-        self,
-        automaton: Any,
-        *,
-        key: KeyOf | None = None,
-        window: Duration | None = None,
-        engine: EngineName = "auto",
-        sequence: str | None = None,
-        late: Policy = "raise",
-        arc_punctuation: bool = False,
-        retractions: bool = True,
-        keep_payloads: bool = True,
-        gapless: str | None = None,
-        gaps: str = "break",
-        repeated: Repeated = "raise",
-        on_gap: OnGap | None = None,
-        tick: str | None = None,
-        cancel: str | None = None,
-        longest: bool = False,
-        members: str | bool | None = None,
-        tell: str | None = None,
-        lineage: bool = False,
-        collapse: str | bool | None = None,
-        having: str | tuple[str, int] | None = None,
-        partial_matches: int | None = PARTIAL_MATCHES,
-        max_bytes: int | None = None,
-        threads: int = 1,
-    ) -> None:
-        _alone(threads)
-        self._core = Core(
-            automaton,
-            window=window,
-            tick=tick,
-            cancel=cancel,
-            longest=longest,
-            members=members,
-            collapse=collapse,
-            having=having,
-            tell=tell,
-            lineage=lineage,
-            engine=engine,
-            sequence=sequence,
-            late=late,
-            arc_punctuation=arc_punctuation,
-            retractions=retractions,
-            keep_payloads=keep_payloads,
-            gapless=gapless_of(automaton, gapless, gaps, repeated, on_gap),
-            budget=Budget(partial_matches, max_bytes),
-        )
+    @takes_options()
+    def __init__(self, automaton: Any, key: KeyOf | None = None, /, **options: Unpack[OperatorOptions]) -> None:
+        said = options_of(options)
+        if said.key is not None:
+            raise AfaError(f"expected a class that stands on Keyed, for operators with a key, but got key={said.key!r}")
+        check_alone(said.threads)
+        self._core = Core(automaton, said, bounded=True)
 
     def push(self, change: Change | Punctuation) -> Output:
         """Take one event change or a promise of the event input.
@@ -228,64 +196,48 @@ class Operator(Matching, metaclass=OperatorMeta):
         return self._core.calls.call(snapshot.save, self._core)
 
     @classmethod
-    def restore(
-        cls,
-        automaton: Any,
-        blob: bytes,
-        *,
-        key: KeyOf | None = None,
-        arcs: Iterable[Arc] = (),
-        late: Policy | None = None,
-        engine: EngineName = "auto",
-        repeated: Repeated | None = None,
-        on_gap: OnGap | None = None,
-        tick: str | None = None,
-        sequence: str | None = None,
-        threads: int = 1,
-        partial_matches: int | str | None = SAVED,
-        max_bytes: int | str | None = SAVED,
-    ) -> Operator:
-        """Make the operator that `snapshot` saved.
+    @takes_options()
+    def restore(cls, automaton: Any, blob: Any, *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]) -> Any:
+        """Make the operator that `snapshot` saved, with the options that it was made with.
+
+        What the snapshot says may be left out; said otherwise it is refused. From now on others may count: ``engine``, ``late``,
+        ``threads``, ``partial_matches``, ``max_bytes``, and the policies of ``gapless``. A callable is not saved, and must be given
+        again, and so must a key.
 
         Parameters
         ----------
         automaton : Automaton
             The automaton, or other pattern, that the operator was made with.
-        blob : bytes
-        key, threads
+        blob : bytes, or sequence of bytes
             As of `Keyed.restore`, where the operator was made with a key.
         arcs : iterable of Arc
             The arcs that were pushed since, found by their names.
-        late : policy, optional
-            None: the policy that was saved. A callable is not saved, and must be given again.
-        tick : str, optional
-            What one int of LE counts, where the snapshot does not say it: it was made without ``tick=``.
-        sequence : str, optional
-            Of a temporal pattern, as the operator was made with it; all others say it, or their snapshots.
-        partial_matches, max_bytes : int, None or "saved"
-            As of `Operator`; ``"saved"``: as it was. What is held already stays.
 
         Raises
         ------
         SnapshotError
-            The blob is no snapshot, is damaged, or belongs to another automaton. No code of the blob is run.
+            The blob is no snapshot, is damaged, or belongs to another automaton, or to an operator of other options. No code of the
+            blob is run.
         AutomatonError
             A given arc is not valid for this automaton, or does not compile under ``engine="compiled"``.
+
+        Examples
+        --------
+        >>> from afa import Arc, Automaton
+        >>> two = Automaton(start="0", final={"2"}, arcs=[Arc("0", "1", lambda e, r: True), Arc("1", "2", lambda e, r: True)])
+        >>> blob = Operator(two, window=10).snapshot()
+        >>> Operator.restore(two, blob, window=20)
+        Traceback (most recent call last):
+        ...
+        afa.errors.SnapshotError: expected window=10, with which the operator was saved, but got window=20
         """
-        said: dict[str, Any] = {"arcs": arcs, "engine": engine, "partial_matches": partial_matches, "max_bytes": max_bytes}
-        said |= said_of(threads=threads, key=key, late=late, repeated=repeated, on_gap=on_gap, tick=tick, sequence=sequence)
-        if isinstance(automaton, Pattern) or key is not None:
-            restore: Any = automaton.restore if isinstance(automaton, Pattern) else partial(Keyed.restore, automaton)
-            found: Operator = restore(blob, **said)
-            return found
-        no_sequence(sequence)
-        _alone(threads)
-        budget = partial_matches, max_bytes
-        return cls._of(
-            snapshot.load(
-                automaton, [blob], arcs, late, engine, keyed=False, repeated=repeated, on_gap=on_gap, tick=tick, bounds=budget
-            )
-        )
+        said = options_again(options)
+        if isinstance(automaton, Pattern):
+            return automaton.restore(blob, arcs=arcs, **said)
+        if said.get("key") is not None:
+            return Keyed.restore(automaton, blob, arcs=arcs, **said)
+        check_alone(said.get("threads", 1))
+        return restored(blob, said, lambda part: cls._of(snapshot.load(automaton, [part], arcs, said, keyed=False)))
 
     @classmethod
     def _of(cls, core: Core) -> Operator:
@@ -293,8 +245,3 @@ class Operator(Matching, metaclass=OperatorMeta):
         op: Operator = cls.__new__(cls)
         op._core = core
         return op
-
-
-def _alone(threads: Any) -> None:
-    if threads_of(threads) != 1:
-        raise AfaError(f"expected a key, as threads share out its values, but got threads={threads!r} without one")

@@ -8,6 +8,7 @@ from afa.errors import AfaError
 from afa.model.automaton import Automaton
 from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
+from afa.operator.matching import Matching
 from afa.operator.operator import Operator
 
 
@@ -29,7 +30,8 @@ class AutomatonPattern(Pattern):
         return Keyed(self.automaton, key=key, **options)
 
     def restore(self, blob: bytes, **options: Any) -> Operator | Keyed:
-        return Operator.restore(self.automaton, blob, **options)
+        made: Operator | Keyed = Operator.restore(self.automaton, blob, **options)
+        return made
 
 
 def pattern_of(given: Any, what: str = "an automaton or a query") -> Pattern:
@@ -40,6 +42,8 @@ def pattern_of(given: Any, what: str = "an automaton or a query") -> Pattern:
     AfaError
         It is none.
     """
+    if isinstance(given, Matching):
+        given = given.as_pattern() or given
     if isinstance(given, Pattern):
         return given
     if not isinstance(given, Automaton):

@@ -79,10 +79,7 @@ class Postponing(Matches):
     """
 
     def __init__(self, held: Callable[[], Held], automaton: Automaton, event: Schema | None, asked: Any) -> None:
-        asked = (asked, BUDGET) if isinstance(asked, str) else asked
-        if not is_postponed(asked):
-            raise AfaError(f'expected "sum(b.price) > 100", or that with a budget of steps, but got having={asked!r}')
-        text, budget = asked
+        text, budget = as_postponed(asked)
         components = components_in(ArcTable.of(automaton.arcs)) or None
         having_of(None, text, event, components, budget)  # type: ignore[arg-type]  # which refuses what is none
         super().__init__(held, automaton.match_schema, automaton.match_schema)
@@ -97,6 +94,15 @@ class Postponing(Matches):
     def satisfied(self, found: Lineage) -> bool:
         """Return whether a path satisfies the condition."""
         return found.satisfies(self._text, self._budget)
+
+
+def as_postponed(asked: Any) -> tuple[str, int]:
+    """Return a condition with its budget, which is BUDGET where none is said. Raises `AfaError` if it is none."""
+    found = (asked, BUDGET) if isinstance(asked, str) else asked
+    if not is_postponed(found):
+        raise AfaError(f'expected "sum(b.price) > 100", or that with a budget of steps, but got having={asked!r}')
+    text, budget = found
+    return text, budget
 
 
 def is_postponed(value: Any) -> bool:

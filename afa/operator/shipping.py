@@ -19,7 +19,7 @@ def shipped(cls: type, core: Core) -> tuple[Any, ...]:
     own = {id(arc) for arc in (*core.automaton.arcs, *(core.arcs.log.arcs if core.arcs.log is not None else ()))}
     arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}
     key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))
-    numbers = None if core.gapless is None else (core.gapless.repeated, core.gapless.on_gap)
+    numbers = None if core.gapless is None else core.gapless.said
     return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, core.asked, key, numbers, core.threads)
 
 
@@ -30,7 +30,7 @@ def _arrived(
     if threads > 1:
         options["threads"] = threads
     if numbers is not None:
-        options |= dict(zip(("repeated", "on_gap"), numbers))
+        options["gapless"] = numbers
     operator = cls.restore(automaton, blob, arcs=arcs, late=late, engine=engine, **options)
     operator._core.saved = None  # the first incremental snapshot has all: who asks for it knows no other
     return operator

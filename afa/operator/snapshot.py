@@ -29,7 +29,7 @@ A tuple in a payload, key or place is extension type 1, a msgpack list inside; n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgpack
@@ -38,7 +38,7 @@ import numpy as np
 from afa.arclog import log_state
 from afa.change import Change
 from afa.conditions.condition import Condition
-from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES, SAVED, Budget
+from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES, Budget
 from afa.engines import check_engine
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
@@ -48,9 +48,11 @@ from afa.model.binding import bound_arc
 from afa.model.copies import as_plain, as_total
 from afa.model.raised import Faults
 from afa.operator.call import Core
-from afa.operator.gapless import Gapless, OnGap, Repeated
+from afa.operator.gapless import EventNumbers, Gapless
+from afa.operator.members import WHOLE
 from afa.operator.old_waits import FIRES_AGAIN, check_waits
-from afa.operator.postponed_output import is_postponed
+from afa.operator.options import Options
+from afa.operator.postponed_output import as_postponed, is_postponed
 from afa.operator.saved_arcs import arc_at, arc_in, references
 from afa.rewrite.reduction import Reduction
 from afa.state.canonical import newest
@@ -58,8 +60,7 @@ from afa.state.packed import pack, unpack
 from afa.state.sound import check_arcs, check_follows, check_marks, check_states, wanted
 from afa.state.states import CHANGES, States, records
 from punctuation import sealed
-from punctuation.durations import NANOSECONDS, unit_of
-from punctuation.late import Policy
+from punctuation.durations import NANOSECONDS, ticks_of_duration, unit_of
 from punctuation.progress import Marks
 from punctuation.sealed import seal
 from punctuation.time import FOREVER, as_time
@@ -80,6 +81,9 @@ FURTHER: dict[str, Callable[[Any], bool]] = {
     "tell": lambda value: value == "lineage",
 }
 """What each further option may say."""
+ANEW = ("key", "engine", "late", "gapless", "tick", "threads", "partial_matches", "max_bytes", "speculation")
+"""The options of a restored operator that may differ from those that it was saved with, or that are looked at elsewhere."""
+TEXTS = ("members", "collapse")
 BOUNDS = {"partial_matches": PARTIAL_MATCHES, "max_bytes": None}
 """Those that make the `Budget`, and what they say where a snapshot says nothing."""
 MARKS = 6
@@ -112,7 +116,7 @@ def with_states_of(cores: Sequence[Core], faults: Faults | None) -> Core:
     fields = head(first)
     fields[4] = None  # arcs are given
     late: Any = first.late.policy
-    core, table = without_states(first.automaton, fields, [], late, "auto", faults, lambda _: first.arcs.table)
+    core, table = without_states(first.automaton, fields, [], {"late": late}, faults, lambda _: first.arcs.table)
     core.arcs.elsewhere = first.arcs.elsewhere
     marks = [each.progress.marks() for each in cores]
     core.progress.now = max(each.now for each in marks)
@@ -184,21 +188,17 @@ def load(
     automaton: Automaton,
     blobs: Iterable[bytes],
     arcs: Iterable[Arc],
-    late: Policy | None,
-    engine: str,
+    said: Mapping[str, Any],
+    *,
     keyed: bool,
     faults: Faults | None = None,
     table: Callable[[int], ArcTable] | None = None,
-    repeated: Repeated | None = None,
-    on_gap: OnGap | None = None,
-    tick: str | None = None,
-    threads: int = 1,
-    bounds: tuple[Any, Any] = (SAVED, SAVED),
 ) -> Core:
     """Make an operator's core from a snapshot and the incremental ones that follow it.
 
-    ``table`` returns the arcs in force for what is final, if these are kept elsewhere; ``tick`` is that of a snapshot without one;
-    ``bounds``: as of `Operator` the most partial matches and bytes, SAVED as it was, for what comes from now on.
+    ``said``: options of `Operator`, by name. Those of `ANEW` count from now on, in place of what was saved; ``tick`` also where a
+    snapshot has none; all others must be as they were saved. ``table`` returns the arcs in force for what is final, if these are
+    kept elsewhere.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def load(
         automaton.check_arc(arc)
     blobs = list(blobs)
     bodies = [unseal(MAGIC, VERSION, blob) for blob in blobs]
-    tick = _tick_of(bodies, tick)
+    tick, engine, threads = _tick_of(bodies, said.get("tick")), said.get("engine", "auto"), said.get("threads", 1)
     automaton = automaton.bound(tick)
     once = {id(arc): bound_arc(arc, tick, automaton) for arc in given}
     given = [once[id(arc)] for arc in given]
@@ -227,7 +227,7 @@ def load(
     check_engine(engine, held, [*held.arcs, *(given if reduction is None else map(reduction.rewrite, given))])
     try:
         _check_chain(automaton, blobs, bodies, keyed)
-        core, in_force = without_states(automaton, bodies[-1][:7], given, late, engine, faults, table, repeated, on_gap, threads)
+        core, in_force = without_states(automaton, bodies[-1][:7], given, said, faults, table)
         states = _states(core, held, bodies)
         core.put_table(in_force, bodies[-1][2][BITS])
         for part in states:
@@ -244,8 +244,9 @@ def load(
         raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
     if saved["max_bytes"] is not None:
         saved["max_bytes"] = max(saved["max_bytes"], LEAST_BYTES * threads)  # there may be more threads now
-    most, most_bytes = (saved[name] if said == SAVED else said for name, said in zip(BOUNDS, bounds))
+    most, most_bytes = (said.get(name, saved[name]) for name in BOUNDS)
     core.bound(Budget(most, most_bytes, threads))
+    _check_said(core, said)
     core.saved = _digest(blobs[-1])
     return core
 
@@ -378,38 +379,35 @@ def without_states(
     automaton: Automaton,
     head: Sequence[Any],
     arcs: list[Arc],
-    late: Policy | None,
-    engine: str,
+    said: Mapping[str, Any],
     faults: Faults | None = None,
     table: Callable[[int], ArcTable] | None = None,
-    repeated: Repeated | None = None,
-    on_gap: OnGap | None = None,
-    threads: int = 1,
 ) -> tuple[Core, ArcTable]:
     """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
     keyed, _, options, _, in_force, pending, counters = head
     window, sequence, arc_punctuation, policy, retractions, conditions, numbers, bits, *more = options
     tick, log, named, further = (*more, None, None, None, None)[:4]
-    if late is None and policy is None:
+    if policy is None and said.get("late") is None:
         raise SnapshotError("expected late=<callable>: the operator was saved with a callback, which no snapshot holds")
     wanted("yes or no as options", all(type(option) is bool for option in (arc_punctuation, retractions)), options)
-    core = Core(
-        automaton,
+    counters_of, numbered = _gapless(numbers, said.get("gapless"))
+    given = Options(
         window=None if window is None else as_time(window, "window"),
-        engine=engine,
-        sequence=sequence,
-        late=policy if late is None else late,
+        engine=said.get("engine", "auto"),
+        order_by=sequence,
+        late=said.get("late", policy),
         arc_punctuation=arc_punctuation,
         retractions=retractions,
         keep_payloads=bits is None,
-        keyed=keyed,
-        faults=faults,
-        gapless=_gapless(automaton, numbers, repeated, on_gap),
+        gapless=numbered,
         tick=_tick(tick),
-        cancel=None if named is None else named[0],
-        threads=threads,
+        id=None if named is None else named[0],
+        threads=said.get("threads", 1),
         **_asked(further),
     )
+    core = Core(automaton, given, keyed=keyed, faults=faults)
+    if core.gapless is not None:
+        core.gapless.put_counters(counters_of)
     core.binder.know(arcs)
     if core.named is not None:
         core.named.waiting = _waiting(named[1])
@@ -461,23 +459,48 @@ def _tick(tick: Any) -> str | None:
     return tick  # type: ignore[no-any-return]
 
 
-def _numbers(gapless: Gapless) -> list[Any]:
+def _numbers(gapless: EventNumbers) -> list[Any]:
     repeated = gapless.repeated if isinstance(gapless.repeated, str) else None
     return [gapless.field, gapless.gaps, repeated, list(map(as_plain, gapless.counters))]
 
 
-def _gapless(automaton: Automaton, numbers: Any, repeated: Repeated | None, on_gap: OnGap | None) -> Gapless | None:
-    """Return what a snapshot says of events' numbers; ``repeated``: the policy, if not the one that was saved."""
+def _gapless(numbers: Any, said: Gapless | Mapping[str, Any] | str | None) -> tuple[Any, Gapless | None]:
+    """Return what a snapshot says of events' numbers: the counters, and how they are numbered.
+
+    ``said``: how it is said to be from now on; or only which policies are others.
+    """
     if numbers is None:
-        wanted("a snapshot of an operator with gapless=, for repeated= and on_gap=", repeated is None and on_gap is None)
-        return None
+        if said:
+            raise SnapshotError(f"expected no gapless=, without which the operator was saved, but got {said!r}")
+        return (0, 0, 0), None
     field, gaps, saved, counters = numbers
-    if repeated is None and saved is None:
+    policies = {"repeated": said.repeated, "on_gap": said.on_gap} if isinstance(said, Gapless) else {}
+    policies = dict(said) if isinstance(said, Mapping) else policies
+    if saved is None and "repeated" not in policies:
         raise SnapshotError("expected repeated=<callable>: the operator was saved with a callback, which no snapshot holds")
-    found = Gapless(automaton, field, gaps, saved if repeated is None else repeated, on_gap)
+    named = said.field if isinstance(said, Gapless) else said
+    if isinstance(named, str) and (named, gaps) != (field, said.gaps if isinstance(said, Gapless) else gaps):
+        raise SnapshotError(
+            f"expected Gapless({field!r}, gaps={gaps!r}), with which the operator was saved, but got gapless={said!r}"
+        )
     gap_count, missing, repeats = map(as_total, counters)
-    found.put_counters((gap_count, missing, repeats))
-    return found
+    return (gap_count, missing, repeats), Gapless(field, gaps=gaps, **{"repeated": saved, **policies})
+
+
+def _check_said(core: Core, said: Mapping[str, Any]) -> None:
+    """Refuse an option that says otherwise than what was saved."""
+    for name, value in said.items():
+        if name in ANEW:
+            continue
+        saved = core.lineage if name == "lineage" else getattr(core.options, name)
+        if name in TEXTS and type(value) is bool:
+            value = WHOLE if value else None
+        if name == "window" and value is not None:
+            value = ticks_of_duration(value, core.tick, "window")
+        if name == "having" and saved is not None:
+            value, saved = as_postponed(value), as_postponed(saved)
+        if value != saved:
+            raise SnapshotError(f"expected {name}={saved!r}, with which the operator was saved, but got {name}={value!r}")
 
 
 def _packed(data: Any, depth: int) -> bytes:

@@ -24,9 +24,8 @@ class Twins:
 
     def __reduce__(self) -> Any:
         what = self._called or type(self).__name__
-        again = "restore" if hasattr(self, "restore") else "resumed"
         raise AfaError(
-            f"expected an Operator or a Keyed to be pickled but got {what}: use snapshot() and {again}(), as of all others"
+            f"expected an Operator or a Keyed to be pickled but got {what}: use snapshot() and restore(), as of all others"
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

@@ -19,6 +19,7 @@ from afa.errors import AfaError
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.keys import take_key
+from afa.model.renamed import time_of
 from afa.operator.call import Output
 from afa.operator.matching import Matching
 from afa.operator.statistics import Statistics
@@ -129,14 +130,14 @@ class Reasons(Matching):
         named = isinstance(item, Change) and key is not _MISSING
         return self._carry_out([("event", item, take_key(key) if named else None)], True, None)[0]
 
-    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), le: str = "le") -> Any:
+    def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le", **old: str) -> Any:
         """Take a batch, as one call. As `Operator.push_many`; a table of changes has a column ``because``."""
-        return self._whole_call(self._push_many, batch, net, arcs, le)
+        return self._whole_call(self._push_many, batch, net, arcs, time_of(time, old))
 
-    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], le: str) -> Any:
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
         core = self._core
-        come: Come = brought(core, batch, arcs, le)
-        self._see_times(batch if come.listed else [batch if come.like is None else come.like], le)
+        come: Come = brought(core, batch, arcs, time)
+        self._see_times(batch if come.listed else [batch if come.like is None else come.like], time)
         items = list(items_of(core, come))
         if come.like is None:
             return self._carry_out(items, net, None)[0]

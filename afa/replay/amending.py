@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from afa.change import Change
-from afa.engine.budget import PARTIAL_MATCHES
-from afa.frames.asked import Options
+from afa.frames.asked import SWEEPS
 from afa.frames.decoded import Frame, listed
 from afa.frames.found import Columns, written
 from afa.frames.frame_reading import End
-from afa.operator.matching import EngineName
+from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
 from afa.replay.interval_rows import RowsOfSpans, together
@@ -27,25 +25,22 @@ from afa.replay.through_spans import by_key, pieces, taken
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
+
+@takes_options(*SWEEPS)
 def amend(
     pattern: Any,
     source: Any,
     changes: Any,
     *,
-    key: str | Sequence[str] | None = None,
     time: str | None = None,
-    window: int | str | timedelta | None = None,
     until: str | None = None,
-    sequence: str | None = None,
-    tick: str | None = None,
     end: End = "latest",
     applied: bool = True,
     arcs: Iterable[Change] = (),
-    engine: EngineName = "auto",
-    longest: bool = False,
-    partial_matches: int | None = PARTIAL_MATCHES,
-    max_bytes: int | None = None,
+    **options: Unpack[FrameOptions],
 ) -> pa.Table:
     """Find what changes that came too late make of the matches of stored history: the minimal difference.
 
@@ -60,7 +55,7 @@ def amend(
         Rows that are inserted or, with -1 in the column ``diff``, retracted, in the columns of the source; what `afa.spark.match`
         writes, of which the rows of ``kind = late`` are taken; or changes of events and of arcs: ``afa.insert(arc, le, re)`` for an
         arc that was in force for a while.
-    key, time, window, until, sequence, tick, end, engine, longest, partial_matches, max_bytes
+    time, until, end, options
         As of `afa.find`.
     applied : bool
         Whether the source is as it is after the changes of rows: it has the inserted ones, and no retracted one. False: it is as
@@ -104,8 +99,8 @@ def amend(
     >>> found.to_pylist()
     [{'le': 22, 're': 30, 'diff': -1}]
     """
-    options = Options(key, window, sequence, tick, engine, longest, partial_matches=partial_matches, max_bytes=max_bytes)
-    asking = question(pattern, source, options, (time, until, None, end), arcs)
+    asked = options_of(options, "amend", SWEEPS)
+    asking = question(pattern, source, asked, (time, until, None, end), arcs)
     come = changed(changes, asking)
     asking = asking._replace(plan=waiting(asking.plan, come.arcs))
     columns = _difference(asking, come, applied)

@@ -46,7 +46,7 @@ def obstacle(core: Any, window: int | None) -> str | None:
     if core.gapless is not None:
         return "numbers are gapless: an event that is held would be a gap"
     if core.named is not None:
-        return "events are known by their ids (cancel=), until the promise has passed them, which the gate delays"
+        return "events are known by their ids (id=), until the promise has passed them, which the gate delays"
     if core.progress.arc_punctuation:
         return "the arc input makes promises of its own, so that past matches may change behind the gate's"
     return None

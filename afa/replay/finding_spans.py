@@ -140,7 +140,7 @@ def _countable(asking: Question) -> bool:
 
     With a sequence an LE has several steps, which must not be spread over row groups.
     """
-    sequence, extents = asking.plan.sequence, asking.extents
+    sequence, extents = asking.plan.order_by, asking.extents
     if sequence is None:
         return True
     field = next(field for field in asking.plan.events.fields if field.name == sequence)

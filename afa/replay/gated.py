@@ -65,7 +65,7 @@ class Gate(HoldsBack):
     Attributes
     ----------
     reason : str or None
-        Why the gate is open. It is from the beginning where there is no witness or no window, and with ``gapless=``, ``cancel=`` or
+        Why the gate is open. It is from the beginning where there is no witness or no window, and with ``gapless=``, ``id=`` or
         ``arc_punctuation=True``; and from then on where an arc changes, an event lasts longer than the window, or a promise
         comes with a condition.
     witness : Witness or None

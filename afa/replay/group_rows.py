@@ -186,8 +186,8 @@ class RowsOfGroups:
             codes, many = numbered([self._key(name) for name in plan.keys])
             parts = home * (many + 1) + codes
         by: list[Any] = [parts, le]
-        if plan.sequence is not None:
-            field = next(field for field in plan.events.fields if field.name == plan.sequence)
+        if plan.order_by is not None:
+            field = next(field for field in plan.events.fields if field.name == plan.order_by)
             by.append(sortable(self._about_field(field)))
         same = home[1:] == home[:-1]
         rising = bool((le[1:] >= le[:-1])[same].all())

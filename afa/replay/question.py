@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.frames.asked import Asked, Options, asked
+from afa.frames.asked import Asked, asked
 from afa.frames.decoded import Frame
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import columns_read
@@ -18,6 +18,8 @@ from afa.frames.slicing import columns_of
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
+from afa.operator.matching import Matching
+from afa.operator.options import Options
 from afa.replay.holding import Extents
 from afa.replay.key_spans import later
 from afa.replay.sidecar import Sidecar, sidecar_of
@@ -72,7 +74,7 @@ class Question(NamedTuple):
     @property
     def strict(self) -> bool:
         """Whether a later event of a run has a larger LE: none of an equal one."""
-        return self.plan.sequence is None
+        return self.plan.order_by is None
 
     @property
     def latest(self) -> int:
@@ -135,8 +137,8 @@ def question(
     taken = {field.name for field in (*plan.events.fields, *plan.shown.fields)} | {"le", "re", "diff", "members", *plan.keys}
     span = next(name for name in (INTERVAL, *(f"{INTERVAL}{n}" for n in range(len(taken)))) if name not in taken)
     by_span = None
-    if plan.alone and not hasattr(type(pattern), "again"):
-        by_span = asked(pattern, options._replace(tick=plan.tick), by=span)
+    if plan.alone and not isinstance(pattern, Matching):
+        by_span = asked(pattern, options.but(tick=plan.tick), by=span)
     sidecar = sidecar_of(stored, reading.time, [field.name for field in plan.fields])
     least, latest = times_of_groups(stored, reading.time, plan.tick, rows, sidecar)
     extents = Extents(stored.bounds, stored.schema, stored.rows, plan.events, plan.tick, least, latest)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from afa.change import Change
-from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
-from afa.frames.asked import Options
+from afa.frames.asked import TAKES
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
-from afa.operator.matching import EngineName
+from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.costs import Costs
 from afa.replay.finding_spans import Found, find_spans, first_scan
 from afa.replay.question import Question, longest_lifetime, question
@@ -25,8 +23,14 @@ from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_sp
 from afa.replay.witness.witnesses import Necessary
 from punctuation.time import FOREVER
 
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
+
 Progress = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and how much there is."""
+
+
+EXPLAINS = ("key", "window", "order_by", "tick")
 
 
 class Replayed(NamedTuple):
@@ -47,28 +51,19 @@ class Replayed(NamedTuple):
         return f"{self.matches.num_rows:,} matches; {self.plan}"
 
 
+@takes_options(*TAKES)
 def replay(
     pattern: Any,
     source: Any,
     *,
-    key: str | Sequence[str] | None = None,
     time: str | None = None,
-    window: int | str | timedelta | None = None,
     until: str | None = None,
     diff: str | None = None,
-    sequence: str | None = None,
-    tick: str | None = None,
     end: End = "latest",
     arcs: Iterable[Change] = (),
-    engine: EngineName = "auto",
-    longest: bool = False,
-    members: str | bool | None = None,
-    collapse: str | bool | None = None,
-    having: str | tuple[str, int] | None = None,
-    partial_matches: int | None = PARTIAL_MATCHES,
-    max_bytes: int | None = None,
     require: bool = False,
     progress: Progress | None = None,
+    **options: Unpack[FrameOptions],
 ) -> Replayed:
     """Find the matches of a pattern in stored history, and read only the stretches in which one can lie.
 
@@ -82,7 +77,7 @@ def replay(
     pattern : Automaton, Query, words of `afa.language`
     source : str, Path, list of these, or pyarrow.dataset.Dataset
         A Parquet file, a folder of them, what else pyarrow reads. Sorted by time, or nearly, it is read least.
-    key, time, window, until, diff, sequence, tick, end, engine, longest, members, collapse, having, partial_matches, max_bytes
+    time, until, diff, end, options
         As of `afa.find`.
     arcs : iterable of Change
         Arcs with lifetimes, as ``afa.insert(arc, le, re)`` makes them, which serve beside the automaton's own, or retract some.
@@ -126,32 +121,30 @@ def replay(
     >>> print(found.plan)
     a match may lie in 1 of 11 row groups, by their statistics; 2 of 1,002 rows replayed
     """
-    options = Options(key, window, sequence, tick, engine, longest, members, collapse, having, partial_matches, max_bytes)
-    asking = question(pattern, source, options, (time, until, diff, end), arcs)
+    said = options_of(options, "replay", TAKES)
+    asking = question(pattern, source, said, (time, until, diff, end), arcs)
     found, plan = located(asking, require, progress)
     tables = matches_in(asking, found, plan, progress)
     asking.stored.check_unchanged()
     return Replayed(written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading), plan)
 
 
+@takes_options(*EXPLAINS)
 def explain(
     pattern: Any,
     source: Any,
     *,
-    key: str | Sequence[str] | None = None,
     time: str | None = None,
-    window: int | str | timedelta | None = None,
     until: str | None = None,
     diff: str | None = None,
-    sequence: str | None = None,
-    tick: str | None = None,
     arcs: Iterable[Change] = (),
+    **options: Unpack[FrameOptions],
 ) -> Plan:
     """Say what `replay` would do, from the statistics alone: no row is read.
 
     Parameters
     ----------
-    pattern, source, key, time, window, until, diff, sequence, tick, arcs
+    pattern, source, time, until, diff, arcs, options
         As of `replay`.
 
     Returns
@@ -159,8 +152,8 @@ def explain(
     Plan
         In how many row groups a match may lie, and which columns would be scanned first, if values are spread evenly.
     """
-    options = Options(key, window, sequence, tick)
-    asking = question(pattern, source, options, (time, until, diff, "latest"), arcs, rows=False)
+    said = options_of(options, "explain", EXPLAINS)
+    asking = question(pattern, source, said, (time, until, diff, "latest"), arcs, rows=False)
     return foreseen(asking)
 
 

@@ -6,25 +6,26 @@ looked for is the loosest of them. The rows around it are read once, and go thro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from afa.change import Change
-from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
-from afa.frames.asked import Options
+from afa.frames.asked import SWEEPS
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
-from afa.operator.matching import EngineName
+from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.question import Question, question
 from afa.replay.replaying import Progress, counted, located
 from afa.replay.scan_plan import Plan
 from afa.replay.stored import Stored
 from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
+
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
 
 class Swept(NamedTuple):
@@ -42,24 +43,18 @@ class Swept(NamedTuple):
     plan: Plan
 
 
+@takes_options(*SWEEPS)
 def sweep(
     patterns: Mapping[str, Any],
     source: Any,
     *,
-    key: str | Sequence[str] | None = None,
     time: str | None = None,
-    window: int | str | timedelta | None = None,
     until: str | None = None,
     diff: str | None = None,
-    sequence: str | None = None,
-    tick: str | None = None,
     end: End = "latest",
     arcs: Iterable[Change] = (),
-    engine: EngineName = "auto",
-    longest: bool = False,
-    partial_matches: int | None = PARTIAL_MATCHES,
-    max_bytes: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[FrameOptions],
 ) -> Swept:
     """Find the matches of several patterns in stored history: what if the limit had been 45?
 
@@ -67,7 +62,7 @@ def sweep(
     ----------
     patterns : dict of str to pattern
         Automata, or queries, of one event, one register and one start state: those of a function, called with several constants.
-    source, key, time, window, until, diff, sequence, tick, end, arcs, engine, longest, partial_matches, max_bytes, progress
+    source, time, until, diff, end, arcs, progress, options
         As of `replay`.
 
     Returns
@@ -102,10 +97,10 @@ def sweep(
     """
     if not isinstance(patterns, Mapping) or not patterns:
         raise AfaError(f"expected patterns by name, {{name: pattern}}, but got {patterns!r}")
-    options = Options(key, window, sequence, tick, engine, longest, partial_matches=partial_matches, max_bytes=max_bytes)
+    asked = options_of(options, "sweep", SWEEPS)
     stored = Stored(source)
     said, given = (time, until, diff, end), tuple(arcs)
-    askings = {name: question(pattern, stored, options, said, given) for name, pattern in patterns.items()}
+    askings = {name: question(pattern, stored, asked, said, given) for name, pattern in patterns.items()}
     first = next(iter(askings.values()))
     for name, asking in askings.items():
         _check_alike(name, asking, first)

@@ -126,12 +126,7 @@ def refused(arc: Arc, why: str, what: str = "arcs that split") -> AutomatonError
     return AutomatonError(f"expected {what} for keep_payloads=False but got {arc!r}: {why}")
 
 
-def check_options(automaton: Automaton, retractions: bool, arc_punctuation: bool) -> None:
-    """Refuse what needs payloads."""
-    for name, value in (("retractions", retractions), ("arc_punctuation", arc_punctuation)):
-        if value:
-            raise AfaError(f"expected {name}=False with keep_payloads=False but got {name}={value!r}")
-    if not automaton.ties:
-        raise AfaError("expected keep_payloads=True for a query whose ORDER BY must tell events apart but got keep_payloads=False")
+def check_rewritten(automaton: Automaton) -> None:
+    """Refuse an automaton whose events have no fields to be rewritten."""
     if automaton.event_schema is None:
         raise AfaError(f"expected an automaton with event= for keep_payloads=False but got {automaton!r}")

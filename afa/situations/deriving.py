@@ -67,7 +67,7 @@ class Deriving(Stage):
     fields : sequence of sequence of (str or None)
         For each definition the fields of its aggregates; None: each reading counts.
     telling : Telling
-    order : str, optional
+    order_by : str, optional
         The field that orders readings of one time.
     open_promise : bool
         Whether what is told begins with a situation that goes on, so that a promise can't pass its beginning.
@@ -82,7 +82,7 @@ class Deriving(Stage):
         fields: Sequence[Sequence[str | None]],
         telling: Telling,
         *,
-        order: str | None = None,
+        order_by: str | None = None,
         open_promise: bool = False,
         tick: str | None = None,
     ) -> None:
@@ -92,18 +92,21 @@ class Deriving(Stage):
         form = telling.form
         waits = any(kind.at_least is not None for kind in form.kinds)
         steps: dict[Any, Any] | None = {} if all(kind.plain for kind in form.kinds) else None
-        form = form._replace(ordered=order is not None, waits=waits, steps=steps)
-        self.event_schema, self.judged, self.telling, self.order = event, judged, telling._replace(form=form), order
+        form = form._replace(ordered=order_by is not None, waits=waits, steps=steps)
+        self.event_schema, self.judged, self.telling, self.order = event, judged, telling._replace(form=form), order_by
         self.fields, self.open_promise = [list(each) for each in fields], open_promise
         self._none: Sequence[Sequence[Any]] | None = (
             None if any(self.fields) else self.fields
         )  # the values of a reading of which nothing is aggregated
         known = {field.name: field for field in event.fields}
         self._types = {name: field.type for name, field in known.items()}
-        if order is not None and (
-            not isinstance(order, str) or order not in known or known[order].type not in (int, float, str) or known[order].optional
+        if order_by is not None and (
+            not isinstance(order_by, str)
+            or order_by not in known
+            or known[order_by].type not in (int, float, str)
+            or known[order_by].optional
         ):
-            raise AfaError(f"expected a field of int, float or str in {event.describe()} but got sequence={order!r}")
+            raise AfaError(f"expected a field of int, float or str in {event.describe()} but got order_by={order_by!r}")
         self._lines: dict[Hashable, Readings] = {}
         self._due: SortedDict[int, dict[Hashable, None]] = (
             SortedDict()

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from afa.errors import AfaError
+from afa.model.arc import Arc
+from afa.model.conflicts import TEMPORAL, check
 from afa.model.option_values import threads_of, tick_of
 from afa.operator.contract import Spanned
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
+from afa.operator.options import Options
 from afa.schema import Schema
 from afa.situations.deriving import Deriving
 from afa.situations.judged import Judged
@@ -22,44 +25,45 @@ from afa.situations.told_forms import Telling, instants
 
 def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
     """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
-    tick, order = tick_of(options.pop("tick", None)) or pattern.tick, options.pop("sequence", None)
-    window = options.pop("window", None)
-    if window is not None and window != pattern.window:
-        raise AfaError(f"expected the pattern's own window={pattern.window!r} (within) but got window={window!r}")
-    for name in ("members", "tell", "collapse", "having"):
-        if options.get(name):
-            raise AfaError(
-                f"expected options that speak of matches but got {name}={options[name]!r}: the events of a pattern's operator are "
-                f"instants, no readings; returns= tells of readings"
-            )
-    pattern = pattern.bound(tick)
-    options |= {"window": pattern.window, "tick": tick}
-    threads = threads_of(options.pop("threads", 1) if key is None else options.get("threads", 1))
-    operator = Operator(pattern.automaton, **options) if key is None else Keyed(pattern.automaton, key=key, **options)
-    found = Situated(_stage(pattern, order), operator)
+    said = Options(**options).said
+    check(said | {TEMPORAL: True})
+    pattern, order_by, threads = _bound(pattern, key, said)
+    found = Situated(_stage(pattern, order_by), Operator(pattern.automaton, key, **said))
     found.stage.tables.threads = threads
     found.waits = any(each.at_least is not None for each in pattern.definitions)
     found.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])
     return found
 
 
-def restored(pattern: Any, blob: bytes, key: Any, sequence: str | None, tick: str | None, options: dict[str, Any]) -> Situated:
+def restored(pattern: Any, blob: bytes, key: Any, arcs: Iterable[Arc], said: dict[str, Any]) -> Situated:
     """Make the operator that `Situated.snapshot` saved; see `TemporalPattern.restore`."""
-    tick = tick_of(tick) or pattern.tick
-    pattern = pattern.bound(tick)
-    threads = threads_of(options.pop("threads", 1) if key is None else options.get("threads", 1))
+    pattern, order_by, threads = _bound(pattern, key, said)
 
     def alone(part: bytes) -> Keyed | Operator:
-        if key is None:
-            return Operator.restore(pattern.automaton, part, tick=tick, **options)
-        return Keyed.restore(pattern.automaton, part, key=key, tick=tick, **options)
+        made: Keyed | Operator = Operator.restore(pattern.automaton, part, key=key, arcs=arcs, **said)
+        return made
 
-    found = Situated.joined(blob, alone, _stage(pattern, sequence))
+    found = Situated.joined(blob, alone, _stage(pattern, order_by))
     found.stage.tables.threads = threads
     return found
 
 
-def _stage(pattern: Any, order: str | None) -> Deriving:
+def _bound(pattern: Any, key: Any, said: dict[str, Any]) -> tuple[Any, str | None, int]:
+    """Return the pattern in ticks, the order of readings and the number of threads; leave what its operator is told in ``said``.
+
+    Without a key it is the readings that threads share out.
+    """
+    if said.get("window") not in (None, pattern.window):
+        raise AfaError(f"expected the pattern's own window={pattern.window!r} (within) but got window={said['window']!r}")
+    tick = tick_of(said.get("tick")) or pattern.tick
+    pattern = pattern.bound(tick)
+    threads = threads_of(said.pop("threads", 1) if key is None else said.get("threads", 1))
+    order_by = said.pop("order_by", None)
+    said |= {"window": pattern.window, "tick": tick}
+    return pattern, order_by, threads
+
+
+def _stage(pattern: Any, order_by: str | None) -> Deriving:
     """Return the stage that derives a pattern's instants; its durations are ticks."""
     kinds = kinds_of(pattern.definitions, pattern.aggregates)
     return deriving(
@@ -67,7 +71,7 @@ def _stage(pattern: Any, order: str | None) -> Deriving:
         pattern.definitions,
         pattern.aggregates,
         instants(kinds, pattern.instants, pattern.window),
-        order,
+        order_by,
         pattern.tick,
     )
 
@@ -87,11 +91,11 @@ def deriving(
     definitions: Sequence[Definition],
     aggregates: Iterable[Aggregate],
     telling: Telling,
-    order: str | None,
+    order_by: str | None,
     tick: str | None,
 ) -> Deriving:
     """Make the stage of some definitions."""
     names = [each.name for each in definitions]
     fields = [[aggregate.field for aggregate in aggregates if aggregate.definition == name] for name in names]
     judged = Judged(names, [each.condition for each in definitions])
-    return Deriving(event, judged, fields, telling, order=order, open_promise=telling.instant is None, tick=tick)
+    return Deriving(event, judged, fields, telling, order_by=order_by, open_promise=telling.instant is None, tick=tick)

@@ -222,7 +222,7 @@ class Readings:
             if len(there) > 1:
                 (one, _), (other, _), *_ = sorted(there, key=repr)
                 error = (
-                    f"expected one reading of a key at a time but got {one!r} and {other!r} at le={le}; sequence= names the field "
+                    f"expected one reading of a key at a time but got {one!r} and {other!r} at le={le}; order_by= names the field "
                     f"that orders readings of one time, of which the last one holds"
                 )
                 if contested is None:

@@ -14,9 +14,11 @@ from afa.language.payload_classes import made as payload_class
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.option_values import tick_of
+from afa.model.renamed import renamed, warn_renamed
+from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
-from afa.operator.matching import EngineName
 from afa.operator.operator import Operator
+from afa.operator.options import EngineName, said_options
 from afa.schema import Schema
 from afa.situations.pattern_operator import deriving, kinds_of
 from afa.situations.situated import Situated
@@ -42,7 +44,7 @@ class Derive(Situated):
         The field or fields by which readings are taken apart.
     returns : dict of str to str, optional
         Further fields: ``{"top": "max(speeding.speed)"}``; see `TemporalPattern`.
-    sequence : str, optional
+    order_by : str, optional
         The field that orders readings of one time, of which the last one holds. Without it two of them are refused.
     engine, late, tick
         As of `Operator`.
@@ -76,23 +78,24 @@ class Derive(Situated):
     1 Situation(name='speeding', ts=2, te=3)
     """
 
+    @renamed("sequence")
     def __init__(
         self,
         event: type,
         *,
         key: str | Sequence[str] | None = None,
         returns: Mapping[str, str] | None = None,
-        sequence: str | None = None,
+        order_by: str | None = None,
         engine: EngineName = "auto",
         late: Policy = "raise",
         tick: str | None = None,
         **definitions: Any,
     ) -> None:
         tick = tick_of(tick)
-        stage, automaton = _parts(event, returns, sequence, tick, definitions)
+        stage, automaton = _parts(event, returns, order_by, tick, definitions)
         options: dict[str, Any] = {"engine": engine, "late": late, "tick": tick}
-        super().__init__(stage, Operator(automaton, **options) if key is None else Keyed(automaton, key=key, **options))
-        self._said = (event, key, returns, sequence, tick, definitions)
+        super().__init__(stage, Operator(automaton, key, **options))
+        self._said = (event, key, returns, order_by, tick, definitions)
 
     @property
     def tick(self) -> str | None:
@@ -104,61 +107,90 @@ class Derive(Situated):
         """The durations that are bare numbers of ticks, as they are written."""
         return bare_durations(self._said[5])
 
-    def again(self, key: Any = None, tick: str | None = None) -> Derive:
-        """Make another one of the same definitions, which has taken nothing: ``key`` in place of its own, ``tick`` if it has none.
+    def as_pattern(self) -> DerivePattern:
+        """Return what makes more of them."""
+        return DerivePattern(self)
 
-        Raises
-        ------
-        QueryError
-            It has another tick.
-        """
-        event, own, returns, sequence, said, definitions = self._said
-        tick = tick_of(tick)
-        if None not in (said, tick) and said != tick:
-            raise QueryError(f"expected its own tick={said!r} but got tick={tick!r}")
-        return Derive(event, key=key or own, returns=returns, sequence=sequence, tick=said or tick, **definitions)
-
-    @classmethod
-    def restore(cls, blob: bytes, event: Any, *, late: Policy | None = None, engine: EngineName = "auto", **said: Any) -> Derive:  # type: ignore[override]
-        """Make the operator that ``snapshot`` has saved: ``Derive.restore(blob, Car, key="id", speeding=Situation("speed > 70"))``.
-
-        Parameters
-        ----------
-        blob : bytes
-        event, said
-            As of `Derive`, all but ``late`` and ``engine`` as they were.
-
-        Raises
-        ------
-        SnapshotError
-            As `resumed`.
-        """
-        return cls(event, **said).resumed(blob, late=late, engine=engine)
-
-    def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
+    def restore(self: Any, blob: Any, *more: Any, engine: EngineName = "auto", late: Policy | None = None, **said: Any) -> Derive:  # type: ignore[override]
         """Make the operator that ``snapshot`` of one with these definitions has saved; this one stays as it is.
+
+        ``Derive.restore(blob, Car, key="id", speeding=Situation("speed > 70"))`` is ``Derive(Car, ..).restore(blob)``.
 
         Raises
         ------
         SnapshotError
             The blob is none of such an operator, is damaged, or its definitions differ.
         """
-        event, key, returns, sequence, tick, definitions = self._said
-        stage, automaton = _parts(event, returns, sequence, tick, definitions)
+        if not isinstance(self, Derive):
+            return Derive(blob, *more, **said).restore(self, engine=engine, late=late)
+        if said:
+            self.as_pattern().operator(**said)  # which refuses what these say otherwise
+        event, key, returns, order_by, tick, definitions = self._said
+        stage, automaton = _parts(event, returns, order_by, tick, definitions)
+
+        late_again: Any = {} if late is None else {"late": late}
 
         def alone(part: bytes) -> Operator | Keyed:
-            if key is None:
-                return Operator.restore(automaton, part, engine=engine, late=late, tick=tick)
-            return Keyed.restore(automaton, part, key=key, engine=engine, late=late, tick=tick)
+            made: Operator | Keyed = Operator.restore(automaton, part, key=key, engine=engine, **late_again, tick=tick)
+            return made
 
         found = Derive.joined(blob, alone, stage)
         assert isinstance(found, Derive)
         found._said = self._said
         return found
 
+    def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
+        """As `restore`, which it is called now."""
+        warn_renamed("resumed(..)", "restore(..)")
+        return self.restore(blob, engine=engine, late=late)
+
+
+class DerivePattern(Pattern):
+    """What makes operators of the definitions of a `Derive`."""
+
+    def __init__(self, like: Derive) -> None:
+        self._like = like
+
+    @property
+    def event(self) -> type:
+        return self._like._said[0]
+
+    @property
+    def key(self) -> Any:
+        return self._like._said[1]
+
+    @property
+    def tick(self) -> str | None:
+        return self._like.tick
+
+    def operator(self, **options: Any) -> Derive:
+        """Make another one of the same definitions, which has taken nothing: ``key`` in place of its own, ``tick`` if it has none.
+
+        Raises
+        ------
+        QueryError
+            It has another tick.
+        AfaError
+            It was made with all other options.
+        """
+        said = said_options(options, "Derive", ("key", "tick"))
+        event, own, returns, order_by, tick, definitions = self._like._said
+        asked = tick_of(said.get("tick"))
+        if None not in (tick, asked) and tick != asked:
+            raise QueryError(f"expected its own tick={tick!r} but got tick={asked!r}")
+        return Derive(event, key=said.get("key") or own, returns=returns, order_by=order_by, tick=tick or asked, **definitions)
+
+    def operator_by(self, key: str, /, **options: Any) -> Derive:
+        """Make another one that judges within the values of another column than the key."""
+        return self.operator(key=key, **options)
+
+    def restore(self, blob: bytes, **options: Any) -> Derive:
+        """Make the operator that ``snapshot`` of one with these definitions has saved."""
+        return self._like.restore(blob, **options)
+
 
 def _parts(
-    event: type, returns: Any, sequence: str | None, tick: str | None, definitions: Mapping[str, Any]
+    event: type, returns: Any, order_by: str | None, tick: str | None, definitions: Mapping[str, Any]
 ) -> tuple[Any, Automaton]:
     """Return the stage that derives records, and the automaton that shows them."""
     if not definitions:
@@ -184,4 +216,4 @@ def _parts(
     empty = cls("", 0, None, *[None] * len(aggregates))
     show = Arc("start", "found", "True", shown)
     automaton = Automaton(start="start", final={"found"}, event=cls, register=empty, arcs=[show])
-    return deriving(schema, defined, aggregates, telling, sequence, tick), automaton
+    return deriving(schema, defined, aggregates, telling, order_by, tick), automaton

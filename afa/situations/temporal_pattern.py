@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from afa.engine.budget import SAVED
 from afa.errors import QueryError
 from afa.html_tables import pairs, titled
 from afa.language.changes import QueryChanges
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.operator.contract import Pattern, own_key
-from afa.operator.gapless import OnGap, Repeated
-from afa.operator.matching import EngineName
+from afa.operator.options import OperatorOptions, options_again, said_options, takes_options
 from afa.schema import Schema
 from afa.situations.configurations import Plan, plan_of
 from afa.situations.consistency import parts_of
@@ -29,7 +27,9 @@ from afa.situations.situation import Definition, definition_of
 from afa.situations.situation_aggregates import Aggregate, aggregates_of
 from afa.situations.where_text import Constraint, constraints_of
 from punctuation.durations import Duration, has_unit, in_units, ticks_of_duration
-from punctuation.late import Policy
+
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
 
 
 class _Parts(NamedTuple):
@@ -223,65 +223,47 @@ class TemporalPattern(Pattern):
         definitions = tuple(each.bound(tick) for each in self.definitions)
         return _pattern(self._parts._replace(window=window, definitions=definitions, tick=tick))
 
-    def operator(self, **options: Any) -> Situated:
+    @takes_options()
+    def operator(self, **options: Unpack[OperatorOptions]) -> Situated:
         """Make an operator that takes readings: a `Keyed` where the pattern has a key or ``key=`` is said, else an `Operator`.
 
         Parameters
         ----------
         options
-            As of `Operator`, or `Keyed`; the window is the pattern's. ``sequence`` orders readings of one time, of which the last
-            one holds. ``threads`` without a key: in how many a table's readings are judged, each for a slice of time.
+            As of `Operator`; the window is the pattern's. ``order_by`` orders readings of one time, of which the last one holds.
+            ``threads`` without a key: in how many a table's readings are judged, each for a slice of time.
 
         Raises
         ------
         AfaError
             An option is one that the pattern says, or that does not go with readings that may be revised.
         """
-        return made(self, own_key(self, options), options)
+        said = said_options(options, "TemporalPattern.operator")
+        return made(self, own_key(self, said), said)
 
-    def operator_by(self, key: str, **options: Any) -> Situated:
+    def operator_by(self, key: str, /, **options: Unpack[OperatorOptions]) -> Situated:
         """Make an operator that matches within the values of another column than the key, which readings need not have."""
-        return made(self._keyless(), key, options)
+        return made(self._keyless(), key, said_options(options, "TemporalPattern.operator_by"))
 
     def _keyless(self) -> TemporalPattern:
         return _pattern(self._parts._replace(key=None))
 
-    def restore(
-        self,
-        blob: bytes,
-        *,
-        key: Any = None,
-        sequence: str | None = None,
-        tick: str | None = None,
-        engine: EngineName = "auto",
-        late: Policy | None = None,
-        arcs: Iterable[Arc] = (),
-        repeated: Repeated | None = None,
-        on_gap: OnGap | None = None,
-        threads: int = 1,
-        partial_matches: int | str | None = SAVED,
-        max_bytes: int | str | None = SAVED,
-    ) -> Situated:
+    def restore(self, blob: bytes, *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]) -> Situated:
         """Make the operator of this pattern that ``snapshot`` saved.
 
         Parameters
         ----------
         blob : bytes
-        key, sequence, tick
-            As the operator was made with them.
-        engine, late, arcs, repeated, on_gap, partial_matches, max_bytes
-            As of `Operator.restore`.
-        threads : int
-            As of `operator`.
+        arcs, options
+            As of `Operator.restore`; ``key``, ``order_by`` and ``tick`` as the operator was made with them.
 
         Raises
         ------
         SnapshotError
             The blob is no snapshot of an operator of this pattern, or is damaged.
         """
-        options: dict[str, Any] = {"engine": engine, "late": late, "arcs": arcs, "threads": threads}
-        options |= {"partial_matches": partial_matches, "max_bytes": max_bytes, "repeated": repeated, "on_gap": on_gap}
-        return restored(self, blob, own_key(self, {"key": key}), sequence, tick, options)
+        said = options_again(options)
+        return restored(self, blob, own_key(self, said), arcs, said)
 
     def changes_to(self, other: TemporalPattern) -> QueryChanges:
         """Return what leads a running operator of this pattern to another one, over the same definitions.

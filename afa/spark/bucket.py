@@ -27,6 +27,7 @@ from afa.model.raised import Faults, shortened, text_of
 from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.member_columns import MEMBERS
+from afa.operator.options import Options
 from afa.operator.table_columns import as_arrow, key_parts
 from afa.operator.tables import assemble
 from afa.spark import shared
@@ -78,10 +79,9 @@ class Bucket:
         late: Any = self._late.append
         if image is None and not blobs:
             self._held, self._refused = Held(job.schema, job.speculation), RefusedRows(job.schema)
-            options: dict[str, Any] = {"engine": "auto", "arc_punctuation": False, "keyed": True, "faults": self._faults}
-            options |= {"window": job.window, "sequence": job.sequence, "longest": job.longest, "members": job.members}
-            options["lineage"] = job.asked.rows is not None
-            self._core = Core(job.automaton, late=late, **options)
+            options = Options(window=job.window, order_by=job.order_by, late=late, longest=job.longest, members=job.members)
+            options = options.but(lineage=job.asked.rows is not None)
+            self._core = Core(job.automaton, options, keyed=True, faults=self._faults)
             self._core.arcs.elsewhere = True
             self._core.keys = Keys(job.automaton, job.key)
             self._core.engine.bound(Budget(job.partial_matches))
@@ -113,7 +113,7 @@ class Bucket:
         table = self._logged.ledger.table
         if image is None:
             snapshots = [part.snapshot for part in parts]
-            core = snapshot.load(automaton, snapshots, (), late, "auto", keyed=True, faults=faults, table=table)
+            core = snapshot.load(automaton, snapshots, (), {"late": late}, keyed=True, faults=faults, table=table)
         else:
             core = image.core(automaton, late=late, faults=faults, table=table)
         self._held = Held(job.schema, job.speculation, [part.held for part in parts], last.bound)
@@ -177,7 +177,7 @@ class Bucket:
         late, faults = self._lates(promised), self._told
         if self._speaks:
             late, faults = told.late + late, faults + told.faults
-        if late and self._job.stop_on_late:
+        if late and self._job.late == "raise":
             raise LateEventError(f"expected nothing behind the watermark {promised} but got {len(late)} late, first {late[0]!r}")
         return Answer([changes], late, faults, said, told.notes if self._speaks else ())
 
@@ -188,7 +188,7 @@ class Bucket:
         self._late.clear()
         for change in self._vain:
             said = _vain(change, promised)
-            if self._job.stop_on_late:
+            if self._job.late == "raise":
                 raise LateEventError(f"{said} of key {change.key!r}")
             self._fault(ChangeError(said), change.key, change.le)
         self._vain.clear()

@@ -167,7 +167,7 @@ def _located(history: History, needs: Necessary, ends: Ends, shares: Sequence[fl
             keys = KeyNumbers.of([rows[n] for n in range(len(history.job.keys))])
         kinds = sorted([*kinds, _of_rows(rows, place, keys, history)], key=lambda kind: kind.place)
         first, last = witnesses[kinds[0].place[0]].first, witnesses[kinds[-1].place[1]].last and not needs.waits
-        spans = spans_of(kinds, ends.longest, first, last, history.job.sequence is None)
+        spans = spans_of(kinds, ends.longest, first, last, history.job.order_by is None)
         if not len(spans):
             break
     return Sought(spans, keys, said, tuple(steps), None if spans is not None else reason)

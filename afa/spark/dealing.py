@@ -95,6 +95,11 @@ def finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:
     return changes.select(*keys, *shown, *times, "diff", *told, known, "kind", "reason")
 
 
+def without(changes: DataFrame, kinds: list[str]) -> DataFrame:
+    """Return changes without the rows of some kinds."""
+    return changes.where(~F.col("kind").isin(*kinds)) if kinds else changes
+
+
 def _as_times(job: Job) -> Any:
     """Return the column of members, with LEs as timestamps."""
     members, found = told_of(job), F.col(MEMBERS)

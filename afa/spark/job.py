@@ -18,8 +18,12 @@ from afa.expression.nodes import Const, walk
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
+from afa.model.conflicts import SKIP, TEMPORAL, check
+from afa.model.option_values import names_of
+from afa.model.renamed import warn_renamed
 from afa.operator.member_columns import MEMBERS
 from afa.operator.members import WHOLE, Members
+from afa.operator.options import Options
 from afa.schema import Field, Schema
 from afa.spark.recipe import Recipe, recipe_of
 from afa.spark.stages import NONE, Asked
@@ -28,6 +32,7 @@ from punctuation.durations import has_unit, nanoseconds_of
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 RESERVED = ("le", "re", "diff", "id", "kind", "reason", "bucket", "bad")
 """Columns that are neither the key's nor the register's."""
+POLICIES = ("raise", "drop", "report")
 TAKEN = ("le", "re", "diff", "bucket", "bad")
 """Columns beside the event's fields."""
 
@@ -50,11 +55,11 @@ class Job(NamedTuple):
     automaton: Automaton  # with an event schema of scalars; arcs as text where they can be, so that workers need no source file
     keys: tuple[str, ...]  # columns
     window: int | None  # microseconds
-    sequence: str | None
+    order_by: str | None
     speculation: int | None  # microseconds that events may be ahead of the watermark when they reach the operator; None: any
     buckets: int  # keys share an operator by a hash; so many of them
-    stop_on_fault: bool  # whether a bad row, a bad arc or an exception in a user's function stops the query; else kind = fault
-    stop_on_late: bool  # whether a row or an arc behind the watermark stops the query; else kind = late
+    on_fault: str  # whether a bad row, a bad arc or an exception in a user's function stops the query; else kind = fault
+    late: str  # whether a row or an arc behind the watermark stops the query; else kind = late
     schema: pa.Schema  # of rows as a bucket takes them: keys, the event's fields, le, re where each event has its own, diff
     recipe: Recipe  # all that a state depends on, as plain data
     delay: int = 0  # milliseconds by which the watermark is behind the latest row: where a stream stands is known from it
@@ -71,6 +76,16 @@ class Job(NamedTuple):
         """A digest by which a bucket knows that it has followed this job."""
         text = json.dumps([self.recipe, self.delay, self.speculation], sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+    @property
+    def stop_on_fault(self) -> bool:
+        """Whether a fault stops the query."""
+        return self.on_fault == "raise"
+
+    @property
+    def dropped(self) -> list[str]:
+        """The kinds of rows that are counted, and left out of what comes."""
+        return [kind for kind, policy in (("late", self.late), ("fault", self.on_fault)) if policy == "drop"]
 
     @property
     def lifetimes(self) -> bool:
@@ -131,22 +146,16 @@ class Answer(NamedTuple):
 
 def job_of(
     automaton: Automaton,
-    key: str | Sequence[str],
-    window: str | timedelta | None,
-    sequence: str | None,
+    options: Options,
+    *,
     buckets: int,
     on_fault: str,
     key_types: Sequence[pa.DataType],
     late: str = "report",
-    speculation: str | timedelta | None = None,
     lifetimes: bool = False,
-    delay: int = 0,
     since: int = 0,
     asked: Asked = NONE,
-    longest: bool = False,
-    members: str | None = None,
     worlds: Mapping[str, Any] | None = None,
-    partial_matches: int | None = PARTIAL_MATCHES,
 ) -> Job:
     """Return the job that a user asks for, checked, on the driver; ``worlds``: the options of `Worlds`, which need no key."""
     if not isinstance(automaton, Automaton):
@@ -157,9 +166,10 @@ def job_of(
     if not events_of(automaton, asked).scalar:
         raise AfaError(f"expected readings with scalar fields but got {events_of(automaton, asked).describe()}")
     automaton = automaton.bound("us")
-    keys = (key,) if isinstance(key, str) else tuple(key)
-    if not (keys or worlds) or not all(isinstance(name, str) for name in keys):
-        raise AfaError(f"expected the names of key columns but got key={key!r}")
+    keys = names_of(options.key, "key")
+    if not (keys or worlds):
+        raise AfaError(f"expected the names of key columns but got key={options.key!r}")
+    members, order_by = options.members, options.order_by
     fields = events_of(automaton, asked).fields
     names = [*keys, *(field.name for field in shown_of(automaton, asked).fields)]
     reserved = RESERVED if members is None else (*RESERVED, MEMBERS)
@@ -169,21 +179,13 @@ def job_of(
         raise AfaError(f"expected other names than {', '.join(reserved)}, and each once, but got {clash[0]!r}")
     if not isinstance(buckets, int) or buckets < 1:
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
-    for name, choice in (("on_fault", on_fault), ("late", late)):
-        if choice not in ("report", "stop"):
-            raise AfaError(f'expected {name}="report" or "stop" but got {name}={choice!r}')
-    if asked.choose is not None and longest:
-        raise AfaError("expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest=True")
-    if members is not None and asked.readings is not None:
-        raise AfaError(
-            f"expected a temporal pattern without members=, as instants stand behind its matches, but got members={members!r}; "
-            f"returns= tells of the readings of its situations"
-        )
+    on_fault, late = policy_of("on_fault", on_fault), policy_of("late", late)
+    check({**options.said, **({SKIP: True} if asked.choose is not None else {}), **({TEMPORAL: True} if asked.readings else {})})
     if members is not None:
-        _check_members(automaton, asked, sequence, members)
-    Budget(partial_matches)  # which checks it
-    ticks = None if window is None else microseconds(window, "window")
-    ahead = None if speculation is None else microseconds(speculation, "speculation", least=0)
+        _check_members(automaton, asked, order_by, members)
+    Budget(options.partial_matches)  # which checks it
+    ticks = None if options.window is None else microseconds(options.window, "window")
+    ahead = None if options.speculation is None else microseconds(options.speculation, "speculation", least=0)
     if asked.choose is not None and ticks is not None and lifetimes:
         raise AfaError(
             "expected no until= beside AFTER MATCH SKIP, as where a match begins is told from its end and WITHIN, but got one: "
@@ -199,45 +201,67 @@ def job_of(
         _check_text(value, f"the register {portable.register!r}")
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
     rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
-    rest |= {"longest": True} if longest else {}
+    rest |= {"longest": True} if options.longest else {}
     rest |= {"worlds": worlds} if worlds else {}
     if members is not None:
         by = any(arc.select for arc in automaton.arcs)
         rest["members"] = f"{members} by component" if by else members
-    recipe = recipe_of(portable, keys=typed, sequence=sequence, **rest)
-    stops = on_fault == "stop", late == "stop"
+    recipe = recipe_of(portable, keys=typed, sequence=order_by, **rest)
     return Job(
         portable,
         keys,
         ticks,
-        sequence,
+        order_by,
         ahead,
         buckets,
-        *stops,
+        on_fault,
+        late,
         rows,
         recipe,
-        delay,
-        since,
+        since=since,
         asked=asked,
-        longest=longest,
-        members=members,
-        partial_matches=partial_matches,
+        longest=options.longest,
+        members=None if members is None else str(members),
+        partial_matches=options.partial_matches,
     )
 
 
-def _check_members(automaton: Automaton, asked: Asked, sequence: str | None, members: Any) -> None:
+def check_order_by(job: Job) -> None:
+    """Refuse to order rows by what is no field of their events."""
+    names = [field.name for field in job.fields]
+    if job.order_by is not None and job.order_by not in names:
+        raise AfaError(f"expected the event's field that orders rows, of {', '.join(names)}, but got order_by={job.order_by!r}")
+
+
+def policy_of(name: str, value: Any) -> str:
+    """Return what becomes of late rows or of faults: "raise", "drop" or "report".
+
+    Raises
+    ------
+    AfaError
+        It is none of them; a callable stays on the machine where it was made.
+    """
+    if value == "stop":
+        warn_renamed(f'{name}="stop"', f'{name}="raise"')
+        return "raise"
+    if value not in POLICIES:
+        raise AfaError(f'expected {name}="raise", "drop" or "report" on Spark but got {name}={value!r}')
+    return str(value)
+
+
+def _check_members(automaton: Automaton, asked: Asked, order_by: str | None, members: Any) -> None:
     if asked.choose is not None:
         raise AfaError(
             f"expected a query without AFTER MATCH SKIP but got members={members!r}: what is chosen may be final already"
         )
     if members in (True, WHOLE):
         raise AfaError(f'expected a field of the event or "le" but got members={members!r}: a column has one type')
-    Members(automaton, events_of(automaton, asked), sequence, members)
+    Members(automaton, events_of(automaton, asked), order_by, members)
 
 
 def told_of(job: Job) -> Members:
     """Return what a job with ``members=`` tells of the events behind a match."""
-    return Members(job.automaton, events_of(job.automaton, job.asked), job.sequence, job.members)
+    return Members(job.automaton, events_of(job.automaton, job.asked), job.order_by, job.members)
 
 
 def events_of(automaton: Automaton, asked: Asked) -> Schema:
@@ -276,7 +300,7 @@ def _check_text(value: Any, where: str) -> None:
         raise AutomatonError(f"expected text that UTF-8 can hold but got {value!r} in {where}") from None
 
 
-def microseconds(value: str | timedelta, what: str, least: int = 1) -> int:
+def microseconds(value: Any, what: str, least: int = 1) -> int:
     """Return a duration in microseconds: as text (``"24 hours"``, ``"1h 30m"``) or as Python's.
 
     Examples

@@ -73,7 +73,7 @@ def metrics(changes: DataFrame) -> DataFrame:
 def name_of(job: Job, name: str | None) -> str:
     """Return the name of a `match`'s observed metrics: the given one, or one that differs for other patterns and keys."""
     if name is None:
-        told = json.dumps([job.recipe, job.keys, job.window, job.sequence, job.speculation, str(job.schema)], sort_keys=True)
+        told = json.dumps([job.recipe, job.keys, job.window, job.order_by, job.speculation, str(job.schema)], sort_keys=True)
         finals = ", ".join(map(str, sorted(job.automaton.final, key=str)))
         return f"{NAME} {finals[:40]} {hashlib.blake2b(told.encode(), digest_size=3).hexdigest()}"
     if not isinstance(name, str) or not name:

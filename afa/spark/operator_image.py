@@ -105,7 +105,7 @@ class Image:
         if self._head[1] != snapshot.fingerprint(automaton):
             raise SnapshotError(f"expected an image of {automaton!r} but got one of another automaton")
         with _damage():
-            core, in_force = snapshot.without_states(automaton, self._head, list(arcs), late, "auto", faults, table)
+            core, in_force = snapshot.without_states(automaton, self._head, list(arcs), {"late": late}, faults, table)
             store = store_of(core.engine)
             image.take_names(store, self._names)
             core.put_table(in_force)

@@ -4,7 +4,6 @@ stage that derives instants; an automaton none of it."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -14,6 +13,9 @@ from afa.language.bare_numbers import check_units
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.model.conflicts import QUERY, TEMPORAL, check
+from afa.operator.contract import own_key
+from afa.operator.options import Options
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.job import Job
 from afa.spark.readings_asked import readings_asked
@@ -28,14 +30,12 @@ class Said(NamedTuple):
     """A pattern, and what is said of it: by itself, or beside it."""
 
     automaton: Automaton
-    key: str | Sequence[str]
-    window: str | timedelta | None
-    sequence: str | None
+    options: Options  # with a key
     asked: Asked  # the stages around its operator
     pattern: Query | TemporalPattern | None  # which said all this
 
 
-def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: str | None) -> Said:
+def said_of(pattern: Any, options: Options) -> Said:
     """Return a pattern and what is said of it.
 
     Raises
@@ -46,44 +46,39 @@ def said_of(pattern: Any, key: Any, window: str | timedelta | None, sequence: st
     if isinstance(pattern, Worlds):
         raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}: match takes it, over all rows")
     if isinstance(pattern, TemporalPattern):
-        return _of_situations(pattern, key, window, sequence)
+        return _of_situations(pattern, options)
     tick = getattr(pattern, "tick", None)
     if isinstance(pattern, Builder):
         pattern = pattern.query(tick=tick or "us")
     check_units(pattern, tick, (), 'tick="us"')
-    asked, query = NONE, pattern if isinstance(pattern, Query) else None
     if isinstance(pattern, Query):
-        asked = _asked(pattern)
-        pattern, key, window, sequence = _said(pattern, key=key, window=window, sequence=sequence)
-    elif getattr(pattern, "having", None) is not None:
+        return _of_query(pattern, options)
+    if getattr(pattern, "having", None) is not None:
         raise AfaError(
             f"expected an automaton without having= on Spark, whose workers derive no paths around each change, but got "
             f"{pattern.having!r}; let its function choose among the members (members=) of the matches that leave"
         )
-    if key is None:
+    if options.key is None:
         raise AfaError(f"expected the names of key columns but got key=None{ONE_KEY}")
-    return Said(pattern, key, window, sequence, asked, query)
+    return Said(pattern, options, NONE, None)
 
 
-def _of_situations(pattern: TemporalPattern, key: Any, window: Any, sequence: str | None) -> Said:
-    """Return a temporal pattern's automaton, and what is said of it. ``sequence`` orders readings, not instants."""
-    if window is not None:
-        raise AfaError(f"expected no window= beside a temporal pattern, which says it itself (within=), but got window={window!r}")
-    own = None if pattern.key is None else (pattern.key,) if isinstance(pattern.key, str) else tuple(pattern.key)
-    given = None if key is None else (key,) if isinstance(key, str) else tuple(key)
-    if own is not None and given not in (None, own):
-        raise AfaError(f"expected the pattern's own key={pattern.key!r} but got key={key!r}")
-    key = pattern.key if key is None else key
+def _of_situations(pattern: TemporalPattern, options: Options) -> Said:
+    """Return a temporal pattern's automaton, and what is said of it. ``order_by`` orders readings, not instants."""
+    check(options.said | {TEMPORAL: True})
+    if options.window is not None:
+        raise AfaError(f"window={options.window!r} can't be combined with {TEMPORAL} because it says that itself (within=)")
+    key = own_key(pattern, {"key": options.key})
     if key is None:
         raise AfaError(f"expected the names of key columns but got key=None, and the pattern has no key{ONE_KEY}")
-    readings = readings_asked(pattern, sequence)
+    readings = readings_asked(pattern, options.order_by)
     asked = Asked(event=pattern.event_schema.cls, readings=readings)
-    window = timedelta(microseconds=readings.span)
-    return Said(pattern.automaton, key, window, None, asked, pattern)
+    told = options.but(key=key, window=timedelta(microseconds=readings.span), order_by=None)
+    return Said(pattern.automaton, told, asked, pattern)
 
 
-def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None, str | None]:
-    """Return automaton, key, window and sequence of a query.
+def _of_query(query: Query, options: Options) -> Said:
+    """Return the automaton of a query, and what is said of it.
 
     Raises
     ------
@@ -91,9 +86,9 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
         An argument says what the query says; it has no key, or its ticks are no microseconds.
     """
     tree = query.tree
-    for name, value in given.items():
-        if value is not None:
-            raise AfaError(f"expected no {name}= beside a query, which says it itself, but got {name}={value!r}")
+    check(options.said | {QUERY: True})
+    if options.key is not None:
+        raise AfaError(f"key={options.key!r} can't be combined with {QUERY} because it says that itself")
     if query.key is None:
         raise AfaError(
             f"expected a query with a key ([attribute] in text, .by(..), PARTITION BY), by which a stream is cut on Spark, but got "
@@ -102,7 +97,7 @@ def _said(query: Query, **given: Any) -> tuple[Automaton, Any, timedelta | None,
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
     window = None if query.window is None else timedelta(microseconds=query.window)
-    return query.automaton, query.key, window, tree.order
+    return Said(query.automaton, options.but(key=query.key, window=window, order_by=tree.order), _asked(query), query)
 
 
 def _asked(query: Query) -> Asked:

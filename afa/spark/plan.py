@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
-from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.language.builder import Builder
 from afa.language.query import Query, check_order
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
+from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
 from afa.situations.temporal_pattern import TemporalPattern
-from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
-from afa.spark.job import Job, fields_of, job_of
+from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
+from afa.spark.job import Job, check_order_by, fields_of, job_of
 from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, METRICS, packer
@@ -35,21 +35,22 @@ from afa.spark.worlds_plan import match_worlds
 from afa.uncertain.worlds import Worlds
 from punctuation.time import FOREVER
 
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
+
 log = logging.getLogger("afa.spark")
+TAKES = OF_SPARK
 
 
+@takes_options(*TAKES)
 def match(
-    automaton: Automaton | Query | Builder | TemporalPattern | Worlds,
+    pattern: Automaton | Query | Builder | TemporalPattern | Worlds,
     *,
-    key: str | Sequence[str] | None = None,
     time: str,
-    window: str | timedelta | None = None,
     until: str | None = None,
     diff: str | None = None,
-    sequence: str | None = None,
     arcs: DataFrame | None = None,
     lateness: str | timedelta | None = None,
-    speculation: str | timedelta | None = None,
     late: str = "report",
     on_fault: str = "report",
     buckets: int = BUCKETS,
@@ -58,16 +59,14 @@ def match(
     name: str | None = None,
     since: datetime | str | int | None = None,
     checkpoint: str | None = None,
-    longest: bool = False,
-    members: str | None = None,
-    partial_matches: int | None = PARTIAL_MATCHES,
+    **options: Unpack[SparkOptions],
 ) -> Callable[[DataFrame], DataFrame]:
     """Return a function that matches an automaton in the rows of each key: ``events.transform(match(...))``.
 
     Parameters
     ----------
-    automaton : Automaton, Query, TemporalPattern or Worlds, or what the words of `afa.language` have put together
-        A query says key, window and sequence itself, a temporal pattern its window and perhaps its key, `Worlds` all of them and
+    pattern : Automaton, Query, TemporalPattern or Worlds, or what the words of `afa.language` have put together
+        A query says key, window and order itself, a temporal pattern its window and perhaps its key, `Worlds` all of them and
         where intervals are; ``time`` is the column of their lower ends then, or of what a clock said. An automaton has
         ``event=``, whose fields are columns. Times in its functions are microseconds since 1970, and so are timestamps and dates
         in int and float fields; intervals are microseconds, and so is `afa.span`. A number that a field's type can't hold makes a
@@ -82,7 +81,7 @@ def match(
         A timestamp column: until when each event lives, its RE. Where it is null, ``window`` holds.
     diff : str, optional
         A column that is 1 for an insertion, -1 for a retraction; without it all rows are insertions.
-    sequence : str, optional
+    order_by : str, optional
         The event's field that orders rows of one key and time.
     arcs : DataFrame, optional
         A second stream: the lines of an arc log in a string or binary column ``value``, in any order, and repeated if need be (see
@@ -97,11 +96,12 @@ def match(
         distance, so that matches come as early as possible, and are withdrawn if late rows prove them wrong. ``"0 seconds"``: only
         final matches come, and none is withdrawn; of a query with AFTER MATCH SKIP these are those among which it chooses. It has
         no meaning for a static table, which has no watermark.
-    late : "report" or "stop"
-        Whether rows and arcs behind the watermark come out as ``kind = late``, or stop the query.
-    on_fault : "report" or "stop"
-        Whether bad rows, rows that can't be taken, bad arcs and exceptions in functions come out as ``kind = fault``, or stop the
-        query. If they come out, an arc does not serve where one of its functions raises ("Functions that raise" in SEMANTICS.md).
+    late : "report", "drop" or "raise"
+        Whether rows and arcs behind the watermark come out as ``kind = late``, are counted only, or stop the query.
+    on_fault : "report", "drop" or "raise"
+        Whether bad rows, rows that can't be taken, bad arcs and exceptions in functions come out as ``kind = fault``, are counted
+        only, or stop the query. If they don't stop it, an arc does not serve where one of its functions raises ("Functions that
+        raise" in SEMANTICS.md).
     buckets : int
         How many parts the keys are hashed into. A checkpoint with another number goes on only with ``checkpoint=``.
     metrics : bool
@@ -159,31 +159,27 @@ def match(
     ``le`` follows the watermark of the rows, so that none of these needs a watermark of its own. A match after one with time-outs
     or ``speculation=`` is refused: use a second query.
     """
-    if isinstance(automaton, Worlds):
+    asked_for = options_of(options, "match", TAKES)
+    if isinstance(pattern, Worlds):
         return match_worlds(
-            automaton,
+            pattern,
+            asked_for,
             time=time,
+            until=until,
             diff=diff,
+            arcs=arcs,
             lateness=lateness,
+            late=late,
+            on_fault=on_fault,
             buckets=buckets,
             metrics=metrics,
             end=end,
             name=name,
             since=since,
-            key=key,
-            window=window,
-            sequence=sequence,
-            late=late,
-            on_fault=on_fault,
-            until=until,
-            arcs=arcs,
-            speculation=speculation,
             checkpoint=checkpoint,
-            longest=longest,
-            members=members,
-            partial_matches=None if partial_matches == PARTIAL_MATCHES else partial_matches,
         )
-    automaton, key, window, sequence, asked, query = said_of(automaton, key, window, sequence)
+    automaton, said, asked, query = said_of(pattern, asked_for)
+    key: Any = said.key
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
@@ -197,29 +193,21 @@ def match(
         schema = events.schema
         events = keyed(events, key, fields_of(automaton, asked))
         types = key_types(events.schema, key)
-        ahead, first = (speculation, beginning(since)) if events.isStreaming else (None, 0)
+        first = beginning(since) if events.isStreaming else 0
         job = job_of(
             automaton,
-            key,
-            window,
-            sequence,
-            buckets,
-            on_fault,
-            types,
-            late,
-            ahead,
+            said if events.isStreaming else said.but(speculation=None),
+            buckets=buckets,
+            on_fault=on_fault,
+            late=late,
+            key_types=types,
             lifetimes=until is not None,
             since=first,
             asked=asked,
-            longest=longest,
-            members=members,
-            partial_matches=partial_matches,
         )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
-        if sequence is not None and sequence not in [field.name for field in job.fields]:
-            fields = ", ".join(field.name for field in job.fields)
-            raise AfaError(f"expected the event's field that orders rows, of {fields}, but got sequence={sequence!r}")
+        check_order_by(job)
         check_names(events, job)
         rows = timed(events, time)
         if events.isStreaming:
@@ -254,12 +242,12 @@ def match(
             found = grouped.applyInArrow(shipped(at_once(job), job.automaton.arcs), ddl(schema, job))
         found = finished(found, job, schema)
         if not events.isStreaming:
-            return found
-        behind = ahead is not None or clocked
+            return without(found, job.dropped)
+        behind = said.speculation is not None or clocked
         if not first and asked.choose is None:  # what is chosen may change behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.delay, behind))
         found = observed(found, name_of(job, name), list(automaton.states) if metrics else None)
-        return found if metrics else found.where(F.col("kind") != METRICS)
+        return without(found, [*job.dropped, *([] if metrics else [METRICS])])
 
     def transform(events: DataFrame) -> DataFrame:
         with by_value(automaton, *filter(None, [asked.event])):

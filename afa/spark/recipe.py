@@ -40,7 +40,7 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 Recipe = Mapping[str, Any]
 FIXED = {
     "before": "negation at the start (with what it looks back by)",
-    "situations": "situations (readings, durations, within, aggregates, sequence=)",
+    "situations": "situations (readings, durations, within, aggregates, order_by=)",
     "choose": "choosing (AFTER MATCH SKIP, quantifiers, WITHIN)",
     "rows": "rows of matches (ALL ROWS PER MATCH)",
     "start": "start",
@@ -48,7 +48,7 @@ FIXED = {
     "event": "event",
     "register": "register",
     "keys": "key columns",
-    "sequence": "sequence",
+    "sequence": "order of ties (order_by=)",
     "lifetimes": "lifetimes (until=)",
     "since": "beginning (since=, in ticks)",
     "longest": "longest matches (longest=)",

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import LongType, StructField, StructType
 
-from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError
 from afa.language.builder import Builder
 from afa.language.query import Query, check_order
 from afa.model.automaton import Automaton
+from afa.model.option_values import names_of
 from afa.model.reach import check_whole
+from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
 from afa.replay.witness.boxes import Serving
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import Ends, History, Sought, ends_of, sought
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
-from afa.spark.job import Job, fields_of, job_of
+from afa.spark.job import Job, check_order_by, fields_of, job_of
 from afa.spark.ledger import Ledger
 from afa.spark.packed_rows import ARC, packer
 from afa.spark.pattern_said import Said, said_of, tell_of_carried, tell_of_python
@@ -34,13 +34,17 @@ from afa.spark.span_rows import PackedSpans, SpanRows
 from afa.spark.typed import check_names, check_tables, column, key_types, keyed, timed
 from punctuation.time import BEGINNING
 
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
+
+TAKES = tuple(name for name in OF_SPARK if name != "speculation")
 log = logging.getLogger("afa.spark")
 SPAN = "interval"
 BETWEEN = "a reading that is left out would change what holds after the one before it"
 
 
-class Options(NamedTuple):
-    """What is said beside a pattern; as of `replay`."""
+class Asking(NamedTuple):
+    """What is said beside a pattern and the options of its operators; as of `replay`."""
 
     time: str
     until: str | None
@@ -49,9 +53,6 @@ class Options(NamedTuple):
     end: str
     on_fault: str
     buckets: int
-    longest: bool
-    members: str | None
-    partial_matches: int | None
     require: bool
 
 
@@ -100,7 +101,7 @@ def _counted(number: int, one: str, many: str | None = None) -> str:
 class Replaying:
     """What `replay` returns: called with a static table, it returns the matches. ``plan``: how, once it has been called."""
 
-    def __init__(self, said: Said, options: Options) -> None:
+    def __init__(self, said: Said, options: Asking) -> None:
         self._said, self._options = said, options
         self.plan: SparkPlan | None = None
 
@@ -109,7 +110,7 @@ class Replaying:
         classes = [] if self._said.asked.event is None else [self._said.asked.event]
         with by_value(self._said.automaton, *classes):
             check_tables(events, self._options.arcs)
-            whole = keyed(events, self._said.key, fields_of(self._said.automaton, self._said.asked))
+            whole = keyed(events, names_of(self._said.options.key, "key"), fields_of(self._said.automaton, self._said.asked))
             found = self._found(whole)
             for name in whole.columns if whole is not events else ():
                 if events.schema[name].dataType != whole.schema[name].dataType:  # as it came
@@ -154,44 +155,37 @@ class Replaying:
         if options.end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={options.end!r}')
         job = self._job(events, options)
-        names = [field.name for field in job.fields]
-        if job.sequence is not None and job.sequence not in names:
-            raise AfaError(f"expected the event's field that orders rows, of {', '.join(names)}, but got sequence={job.sequence!r}")
+        check_order_by(job)
         check_names(events, job)
         history = History(events, job, options.time, options.until, options.diff, _servings(job, options.arcs))
         history.typed(history.rows(events))  # which says what is missing
         tell_of_python(job)
         return history
 
-    def _job(self, events: DataFrame, options: Options, span: str | None = None) -> Job:
+    def _job(self, events: DataFrame, options: Asking, span: str | None = None) -> Job:
         """Return the job; with ``span`` that of operators whose key has the number of a span behind its own columns."""
-        said = self._said
-        types = key_types(events.schema, said.key)
-        names = (said.key,) if isinstance(said.key, str) else tuple(said.key)
+        said, told = self._said, self._said.options
+        names = names_of(told.key, "key")
+        types = key_types(events.schema, names)
         return job_of(
             said.automaton,
-            said.key if span is None else (*names, span),
-            said.window,
-            said.sequence,
-            options.buckets,
-            options.on_fault,
-            types if span is None else [*types, pa.int64()],
+            told if span is None else told.but(key=(*names, span)),
+            buckets=options.buckets,
+            on_fault=options.on_fault,
+            key_types=types if span is None else [*types, pa.int64()],
             lifetimes=options.until is not None,
             asked=said.asked,
-            longest=options.longest,
-            members=options.members,
-            partial_matches=options.partial_matches,
         )
 
     def _in_full(self, events: DataFrame) -> DataFrame:
-        said, options = self._said, self._options
-        given = options._asdict()
+        said, given = self._said, self._options._asdict()
         del given["require"]
+        told = said.options.said
+        if said.pattern is not None:  # which says these itself
+            told = {name: value for name, value in told.items() if name not in ("key", "window", "order_by")}
         if said.asked.readings is not None:
-            return match(said.pattern, key=said.key, sequence=said.asked.readings.order, **given)(events)  # type: ignore[arg-type]
-        if said.pattern is not None:
-            return match(said.pattern, **given)(events)
-        return match(said.automaton, key=said.key, window=said.window, sequence=said.sequence, **given)(events)
+            told |= {"key": said.options.key, "order_by": said.asked.readings.order}
+        return match(said.pattern or said.automaton, **given, **told)(events)
 
     def _in_spans(self, history: History, where: Sought, times: Sequence[tuple[int, int]], ends: Ends) -> DataFrame:
         """Return what operators find in spans: one for each, as the number of the span is part of its key."""
@@ -232,23 +226,19 @@ def _servings(job: Job, arcs: DataFrame | None) -> tuple[Serving, ...]:
     return tuple(Serving(event.arc, event.le, event.re) for event in ledger.table(BEGINNING).events)
 
 
+@takes_options(*TAKES)
 def replay(
-    automaton: Automaton | Query | Builder | TemporalPattern,
+    pattern: Automaton | Query | Builder | TemporalPattern,
     *,
-    key: str | Sequence[str] | None = None,
     time: str,
-    window: str | timedelta | None = None,
     until: str | None = None,
     diff: str | None = None,
-    sequence: str | None = None,
     arcs: DataFrame | None = None,
     end: str = "latest",
     on_fault: str = "report",
     buckets: int = BUCKETS,
-    longest: bool = False,
-    members: str | None = None,
-    partial_matches: int | None = PARTIAL_MATCHES,
     require: bool = False,
+    **options: Unpack[SparkOptions],
 ) -> Replaying:
     """Return a function that finds the matches of a static table, read only where one can lie: ``table.transform(replay(..))``.
 
@@ -259,7 +249,7 @@ def replay(
 
     Parameters
     ----------
-    automaton, key, time, window, until, diff, sequence, arcs, end, on_fault, buckets, longest, members, partial_matches
+    pattern, time, until, diff, arcs, end, on_fault, buckets, options
         As of `match` for a static table.
     require : bool
         Whether a full run is refused, if only that would do.
@@ -288,5 +278,5 @@ def replay(
     Rows that no match can contain are not looked at: a bad one among them is not told, and no function is asked of them. Rows of
     ``kind = fault`` tell of the others.
     """
-    said = said_of(automaton, key, window, sequence)
-    return Replaying(said, Options(time, until, diff, arcs, end, on_fault, buckets, longest, members, partial_matches, require))
+    said = said_of(pattern, options_of(options, "replay", TAKES))
+    return Replaying(said, Asking(time, until, diff, arcs, end, on_fault, buckets, require))

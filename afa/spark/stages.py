@@ -42,6 +42,13 @@ from speculation.choose import Choose
 from speculation.last_before import LastBefore
 from speculation.look_back import LookBack
 
+OLD = {"order_by": "order"}
+"""Names of options as checkpoints have them."""
+
+
+def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {OLD.get(name, name): value for name, value in options.items()}
+
 
 class Asked(NamedTuple):
     """What a pattern asks for beside an operator: its stages. It travels to the workers as part of the job.
@@ -75,7 +82,7 @@ class Asked(NamedTuple):
     @property
     def recipe(self) -> dict[str, Any]:
         """What a state depends on, as plain data."""
-        before = None if self.before is None else [Schema.of(self.event, "event").describe(), dict(self.before)]
+        before = None if self.before is None else [Schema.of(self.event, "event").describe(), _under_old_names(self.before)]
         return {
             "before": before,
             "choose": None if self.choose is None else dict(self.choose),

@@ -43,7 +43,7 @@ class WorldsBucket:
         self._faults: list[Fault] = []
         if blob:
             self._last, self._promised, snapshot = _unpacked(blob)
-            self._worlds = self._worlds.resumed(snapshot)
+            self._worlds = self._worlds.restore(snapshot)
 
     @known()
     def run(self, events: pa.Table | None, bad: Sequence[BadRow], promised: int) -> Answer:
@@ -140,7 +140,7 @@ class WorldsBucket:
         diffs = rows["diff"].to_pylist() if "diff" in rows.column_names else [1] * len(rows)
         keys: Any = [key[0] if single else key for key in self._keys(rows)] if job.keys else [None] * len(rows)
         found = [Change(payload, le, None, diff, key) for payload, le, diff, key in zip(payloads, lower, diffs, keys)]
-        if job.stop_on_late:
+        if job.late == "raise":
             raise LateEventError(
                 f"expected nothing behind the watermark {promised} but got {len(found)} late, first [{lower[0]}, {upper[0]}] "
                 f"for {found[0].payload!r}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from afa.compiled.fit import known
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import TIMEOUT
+from afa.model.option_values import names_of
+from afa.operator.options import Options
 from afa.spark.job import Job, job_of
 from afa.spark.recipe import Recipe, difference
 from afa.spark.stages import Asked
@@ -71,9 +73,7 @@ class WorldsJob(NamedTuple):
 def worlds_job_of(
     given: Worlds,
     time: str,
-    key: str | Sequence[str] | None,
-    window: Any,
-    sequence: str | None,
+    said: Options,
     *,
     key_types: Any,
     **more: Any,
@@ -86,7 +86,7 @@ def worlds_job_of(
         It has taken something; an option of it is none of Spark's, or contradicts one of `match`.
     """
     options, automaton = given.options, given.automaton
-    _check(given, options, time, key, window, sequence)
+    _check(given, options, time, said)
     if automaton.having is not None:
         raise AfaError(f"expected Worlds of an automaton without having= on Spark but got {automaton.having!r}")
     clock = options["clock"]
@@ -102,9 +102,7 @@ def worlds_job_of(
     names = options["key"] or ()
     job = job_of(
         automaton,
-        names,
-        None,
-        options["sequence"],
+        Options(key=names, order_by=options["order_by"]),
         key_types=key_types(names),
         asked=Asked(shown=match_class(automaton.match_schema)),
         worlds=told,
@@ -126,7 +124,7 @@ def check_same(before: Recipe, now: Recipe) -> None:
         )
 
 
-def _check(given: Worlds, options: Mapping[str, Any], time: str, key: Any, window: Any, sequence: Any) -> None:
+def _check(given: Worlds, options: Mapping[str, Any], time: str, said: Options) -> None:
     """Refuse a `Worlds` that is no template, and what `match` says otherwise than it."""
     if given.snapshot() != Worlds(given.automaton, **options).snapshot():
         raise AfaError("expected Worlds that have taken nothing, of which each bucket makes its own, but got some with a state")
@@ -135,12 +133,9 @@ def _check(given: Worlds, options: Mapping[str, Any], time: str, key: Any, windo
     for name, plain, hint in (("late", "raise", "match(late=) says it"), ("threads", 1, "Spark has its own")):
         if options[name] != plain:
             raise AfaError(f"expected Worlds without {name}= on Spark but got {name}={options[name]!r}: {hint}")
-    for name, value in (("window", window), ("sequence", sequence)):
-        if value is not None:
-            raise AfaError(f"expected no {name}= beside Worlds, which say it themselves, but got {name}={value!r}")
-    own, asked = ((name,) if isinstance(name, str) else name and tuple(name) for name in (options["key"], key))
-    if asked is not None and asked != own:
-        raise AfaError(f"expected the key of Worlds, key={options['key']!r}, but got key={key!r}")
+    own = names_of(options["key"], "key")
+    if said.key is not None and names_of(said.key, "key") != own:
+        raise AfaError(f"expected the key of Worlds, key={options['key']!r}, but got key={said.key!r}")
     if options["lower"] is not None and time != options["lower"]:
         raise AfaError(
             f"expected time={options['lower']!r}, the lower ends of intervals, which the watermark follows, but got time={time!r}"

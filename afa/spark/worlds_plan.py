@@ -14,8 +14,11 @@ from pyspark.sql.types import StructType
 
 from afa.errors import AfaError
 from afa.language.bare_numbers import check_units
+from afa.model.conflicts import SPARK_WORLDS
+from afa.model.conflicts import check as check_conflicts
 from afa.model.reach import check_whole
-from afa.spark.dealing import ddl, finished, labelled, packed, to_all
+from afa.operator.options import Options
+from afa.spark.dealing import ddl, finished, labelled, packed, to_all, without
 from afa.spark.hashing import bucket_of
 from afa.spark.job import fields_of
 from afa.spark.metrics import name_of, observed, watch
@@ -31,24 +34,16 @@ from afa.spark.worlds_processor import WorldsMatcher
 from afa.uncertain.worlds import Worlds
 from punctuation.time import FOREVER
 
-WHY_NOT = {
-    "until": "an event lives for the window of Worlds",
-    "arcs": "their arcs stay",
-    "speculation": "matches come as early as possible, with a confidence that may change",
-    "checkpoint": "their keys stay in their buckets",
-    "longest": "matches of different worlds are one",
-    "partial_matches": "each world has operators of its own",
-    "members": "it differs from world to world which events stand behind a match; put identities into the register",
-}
-"""The options of `match` that are refused beside `Worlds`, and why."""
-
 
 def match_worlds(
     worlds: Worlds,
+    options: Options,
     *,
     time: str,
     diff: str | None,
     lateness: str | timedelta | None,
+    late: str,
+    on_fault: str,
     buckets: int,
     metrics: bool,
     end: str,
@@ -64,11 +59,8 @@ def match_worlds(
         An option is none of Worlds on Spark.
     """
     check_units(worlds.query, worlds.options["tick"], (), 'tick="us"')
-    said = {name: rest.pop(name) for name in ("key", "window", "sequence", "late", "on_fault")}
-    for option, why in WHY_NOT.items():
-        value = rest[option]
-        if value is not None and value is not False:
-            raise AfaError(f"expected no {option}= beside Worlds but got {option}={value!r}: {why}")
+    beside = {option: value for option, value in rest.items() if value is not None}
+    check_conflicts({**options.said, **beside, SPARK_WORLDS: True})
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, None)
@@ -79,8 +71,9 @@ def match_worlds(
         schema = events.schema
         events = keyed(events, worlds.options["key"] or (), fields_of(worlds.automaton, NONE))
         of_key = partial(key_types, events.schema)
-        known = dict(said, buckets=1 if worlds.options["key"] is None else buckets, since=first)
-        job = worlds_job_of(worlds, time, key_types=of_key, **known)
+        policies = {"late": late, "on_fault": on_fault}
+        known: Any = dict(policies, buckets=1 if worlds.options["key"] is None else buckets, since=first)
+        job = worlds_job_of(worlds, time, options, key_types=of_key, **known)
         check_names(events, job.job)
         rows = _timed(events, worlds.options, time)
         if events.isStreaming:
@@ -97,7 +90,7 @@ def match_worlds(
         grouped = labelled(parts, job.job.buckets).groupBy("bucket")
         columns, arcs = ddl(schema, job.job), job.job.automaton.arcs
         if not events.isStreaming:
-            return _finished(grouped.applyInArrow(shipped(_at_once(job), arcs), columns), job, schema)
+            return without(_finished(grouped.applyInArrow(shipped(_at_once(job), arcs), columns), job, schema), job.job.dropped)
         if not hasattr(grouped, "transformWithStateInPandas"):
             raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
         matcher: Any = Parcel(WorldsMatcher(job), arcs)
@@ -105,7 +98,7 @@ def match_worlds(
         if not first:  # matches change down to the promise, which a clock puts behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.job.delay, job.waits or job.before > 0))
         found = observed(found, name_of(job.job, name), None)
-        return found if metrics else found.where(F.col("kind") != METRICS)
+        return without(found, [*job.job.dropped, *([] if metrics else [METRICS])])
 
     def transform(events: DataFrame) -> DataFrame:
         with by_value(worlds.automaton):

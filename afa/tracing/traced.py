@@ -7,13 +7,15 @@ from typing import Any
 from afa.errors import AfaError
 from afa.language.builder import Builder
 from afa.language.query import Query
+from afa.model.renamed import renamed
 from afa.operator.matching import Matching
 from afa.operator.patterns import pattern_of
 from afa.tracing.recorder import EVENTS, Trace
 
 
+@renamed("le")
 def trace(
-    pattern: Any, input: Any, *, key: Any = None, most: int = EVENTS, net: bool = False, le: str = "le", **options: Any
+    pattern: Any, input: Any, *, key: Any = None, most: int = EVENTS, net: bool = False, time: str = "le", **options: Any
 ) -> Trace:
     """Take an input through a pattern and return what happened: events, matches, what was withdrawn and why, as a page.
 
@@ -28,7 +30,7 @@ def trace(
         How many changes of events are kept.
     net : bool
         False: each row is taken as it came, so that matches come and go as they would have. True: all of it is one call.
-    le : str
+    time : str
         The column that holds LE.
     options
         As of `Operator`: ``window``, ``tick`` .. ; ``lineage`` is on.
@@ -63,5 +65,5 @@ def trace(
         maker = pattern_of(pattern, "a query, an automaton or an operator")
         operator = maker.operator(**{"lineage": True, **whole, **said, **options})
     found = Trace(operator, most=most)
-    found.push_many(input, net=net, le=le)
+    found.push_many(input, net=net, time=time)
     return found

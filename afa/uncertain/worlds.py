@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from afa.change import Change, put_in_order
-from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.language.query import Query
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.keys import Keys, take_key
 from afa.model.option_values import names_of
+from afa.model.renamed import warn_renamed
 from afa.operator import snapshot as saving
+from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
-from afa.operator.matching import EngineName
 from afa.operator.named_swap import named_swap
+from afa.operator.options import OperatorOptions, options_of, said_options, takes_options
 from afa.operator.tables import carry_out
 from afa.operator.twins import Twins
 from afa.schema import Schema, as_ticks
@@ -37,11 +38,14 @@ from afa.uncertain.uncertain_rows import Reading
 from afa.uncertain.worlds_options import WorldsBudget, check_times, check_worlds, fields_named, of_query
 from punctuation import sealed
 from punctuation.door import is_row, table_of
-from punctuation.durations import Duration
-from punctuation.late import Policy
 from punctuation.promise import Punctuation
 
+if TYPE_CHECKING:
+    from afa.operator.options import Unpack
+
 MAGIC, VERSION = b"AFAW", 1
+OWN = ("worlds", "lower", "upper", "time", "clock", "shape", "identity", "threshold", "seed")
+TAKES = ("key", "window", "engine", "order_by", "late", "tick", "threads", "partial_matches", "max_bytes")
 UNBOUNDED = 1 << 61
 """The window of the worlds' operator where the user gave none: a match's RE tells when it began."""
 WORLD = "possible world"
@@ -84,7 +88,7 @@ class WorldsStatistics(NamedTuple):
         return self.retractions
 
 
-class Worlds(Twins):
+class Worlds(Twins, Pattern):
     """Match an automaton where times are uncertain, in so many possible worlds; each match with its confidence.
 
     A world gives each event one time of its interval, by its distribution: a pure function of ``seed``, the world and the event's
@@ -113,10 +117,9 @@ class Worlds(Twins):
     threshold : float, optional
         Matches with a lower confidence are not told. At least 1 / worlds.
     seed : int
-    window, engine, sequence, late, tick, threads
-        As of `Keyed`. ``late`` decides about an event whose lower end lies below a promise.
-    partial_matches, max_bytes
-        As of `Keyed`: the most partial matches of a key in one world, and bytes of all worlds together.
+    window, engine, order_by, late, tick, threads, partial_matches, max_bytes
+        As of `Operator`. ``late`` decides about an event whose lower end lies below a promise; the last two are the most partial
+        matches of a key in one world, and bytes of all worlds together.
 
     Raises
     ------
@@ -152,6 +155,7 @@ class Worlds(Twins):
     First(venue='A', confidence=0.7775, first=1, last=6)
     """
 
+    @takes_options(*TAKES)
     def __init__(
         self,
         automaton: Any,
@@ -163,30 +167,23 @@ class Worlds(Twins):
         clock: Clock | None = None,
         shape: Any = "uniform",
         identity: str | Sequence[str] | None = None,
-        key: str | Sequence[str] | None = None,
-        window: Duration | None = None,
         threshold: float | None = None,
         seed: int = 0,
-        engine: EngineName = "auto",
-        sequence: str | None = None,
-        late: Policy = "raise",
-        tick: str | None = None,
-        threads: int = 1,
-        partial_matches: int | None = PARTIAL_MATCHES,
-        max_bytes: int | None = None,
+        **options: Unpack[OperatorOptions],
     ) -> None:
-        said = {name: value for name, value in locals().items() if name not in ("self", "automaton")}
+        own = {name: value for name, value in locals().items() if name in OWN}
+        given = options_of(options, "Worlds", TAKES)
         self.query = automaton if isinstance(automaton, Query) else None
         if isinstance(automaton, Query):
-            automaton, more = of_query(automaton, said)
-            said |= more
-            key, window, sequence, tick = (said[name] for name in ("key", "window", "sequence", "tick"))
+            automaton, given = of_query(automaton, given)
+        key, window = given.key, given.window
+        said = own | {name: getattr(given, name) for name in TAKES}
         self._said, self._given = said, automaton
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton or a query but got {automaton!r}")
         check_worlds(worlds, threshold, seed)
         check_times(lower, upper, clock, shape)
-        self._bounded = bounded(automaton, tick)
+        self._bounded = bounded(automaton, given.tick)
         if self._waits and window is None:
             raise AfaError("expected window= for an automaton with time-outs, as it alone says by when they have fired")
         if not isinstance(time, str):
@@ -197,11 +194,11 @@ class Worlds(Twins):
                 self._bounded.automaton,
                 key=[WORLD, *names],
                 window=UNBOUNDED if window is None else window,
-                engine=engine,
-                sequence=sequence,
-                late=late,
-                tick=tick,
-                threads=threads,
+                engine=given.engine,
+                order_by=given.order_by,
+                late=given.late,
+                tick=given.tick,
+                threads=given.threads,
             )
         )
 
@@ -381,6 +378,22 @@ class Worlds(Twins):
     # -- what is held ------------------------------------------------------------------------------------------------------------
 
     @property
+    def event(self) -> type | None:
+        """The class of the events."""
+        schema = self._bounded.given.event_schema
+        return None if schema is None else schema.cls
+
+    @property
+    def key(self) -> Any:
+        """The fields of its key; None: it has none."""
+        return self._said["key"]
+
+    @property
+    def tick(self) -> str | None:
+        """What one int of LE counts; None: that was not said."""
+        return self._core.tick
+
+    @property
     def automaton(self) -> Automaton:
         """The automaton that all worlds match."""
         return self._bounded.given
@@ -421,7 +434,24 @@ class Worlds(Twins):
             list(self._reading.identity or ()), list(self._reading.keys),
         ]  # fmt: skip
 
-    def resumed(self, blob: bytes, *, arcs: Iterable[Arc] = ()) -> Worlds:
+    def operator(self, **options: Any) -> Worlds:
+        """Make another one of these options, which has taken nothing.
+
+        Raises
+        ------
+        AfaError
+            An option says otherwise than this one.
+        """
+        for name, value in said_options(options, "Worlds.operator").items():
+            if value != self._said.get(name):
+                raise AfaError(f"expected {name}={self._said.get(name)!r}, as Worlds say it, but got {name}={value!r}")
+        return Worlds(self.automaton, **self._said)
+
+    def operator_by(self, key: str, **options: Any) -> Any:
+        """Refuse to match within the values of another column: worlds are drawn by the key."""
+        raise AfaError(f"expected a pattern without imprecise times but got Worlds, by {key!r}: give operators of them rows")
+
+    def restore(self, blob: bytes, *, arcs: Iterable[Arc] = (), **options: Any) -> Worlds:
         """Make the operator that ``snapshot`` of one with these options has saved; this one stays as it is.
 
         Parameters
@@ -435,6 +465,7 @@ class Worlds(Twins):
         SnapshotError
             The blob is none of such an operator, is damaged, or its options differ.
         """
+        self.operator(**options)  # which refuses what these say otherwise
         body = saving.unseal(MAGIC, VERSION, blob)
         try:
             spoken, inner, matches, events, left_out = body
@@ -462,6 +493,11 @@ class Worlds(Twins):
         except Exception as error:  # what is none of ours may be wrong in any way
             raise SnapshotError(f"expected what Worlds hold but got something else: {error}") from error
         return found
+
+    def resumed(self, blob: bytes, *, arcs: Iterable[Arc] = ()) -> Worlds:
+        """As `restore`, which it is called now."""
+        warn_renamed("resumed(..)", "restore(..)")
+        return self.restore(blob, arcs=arcs)
 
     def __repr__(self) -> str:
         return f"Worlds({self._given!r}, worlds={self._found.worlds})"

@@ -10,9 +10,11 @@ from afa.errors import AfaError, BudgetError
 from afa.language.query import Query
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
+from afa.model.conflicts import QUERY, check
 from afa.model.option_values import names_of
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
+from afa.operator.options import Options
 from afa.uncertain.clock import Clock
 from afa.uncertain.distributions import shape_of
 
@@ -32,18 +34,18 @@ class WorldsBudget(Budget):
         return super().crowded(automaton, table, own, le, count, states)
 
 
-def of_query(query: Query, said: Mapping[str, Any]) -> tuple[Automaton, dict[str, Any]]:
-    """Return the automaton of a query, and the options that it says.
+def of_query(query: Query, said: Options) -> tuple[Automaton, Options]:
+    """Return the automaton of a query, and the options with those that it says.
 
     Raises
     ------
     AfaError
         An option is said twice; or stages stand around the query's operator: a negation at its start, AFTER MATCH SKIP.
     """
-    for name, place in (("key", "its key"), ("window", "WITHIN"), ("sequence", "order=")):
-        if said[name] is not None:
-            raise AfaError(f"expected options beside those of the query but got {name}={said[name]!r}: the query says it ({place})")
-    made = query.operator(postpone=False, tick=said["tick"] or query.tree.tick)
+    check({**said.said, QUERY: True})
+    if said.key is not None:
+        raise AfaError(f"expected no key= beside a query, which says it itself, but got key={said.key!r}")
+    made = query.operator(postpone=False, tick=said.tick or query.tree.tick)
     if not isinstance(made, (Keyed, Operator)):
         raise AfaError(
             f"expected a query of one automaton but got one with a {type(made.stage).__name__} around it: a negation at its start, "
@@ -51,7 +53,7 @@ def of_query(query: Query, said: Mapping[str, Any]) -> tuple[Automaton, dict[str
         )
     core = made._core
     key = None if core.keys is None else core.keys.names[0] if core.keys.single else core.keys.names
-    return core.automaton, {"key": key, "window": core.window, "sequence": core.sequence, "tick": core.tick}
+    return core.automaton, said.but(key=key, window=core.window, order_by=core.sequence, tick=core.tick)
 
 
 def check_worlds(worlds: Any, threshold: Any, seed: Any) -> None:

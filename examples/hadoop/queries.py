@@ -48,7 +48,7 @@ class Study(NamedTuple):
     @property
     def query(self) -> Query:
         """The query as `afa` reads it; its key is in brackets."""
-        return afa.query(self.text, event=Event, tick="ms", order="id" if self.order else None)
+        return afa.query(self.text, event=Event, tick="ms", order_by="id" if self.order else None)
 
 
 def of_maps(trace: Trace, load: Load) -> Table:

@@ -49,7 +49,7 @@ def in_worlds(study: Study, table: Table, worlds: int, clock: Clock | None = Non
     query = study.query
     intervals: dict[str, Any] = {"clock": clock} if clock is not None else {"lower": "lower", "upper": "upper"}
     operator = Worlds(
-        query.automaton, worlds, key=query.key, window=query.window, sequence="id" if study.order else None, tick="ms", **intervals
+        query.automaton, worlds, key=query.key, window=query.window, order_by="id" if study.order else None, tick="ms", **intervals
     )
     out = operator.push_many(table)
     return dict(zip(_matches(study, out), out["confidence"].tolist()))

@@ -33,7 +33,7 @@ def test_an_epsilon_arc_that_begins_inside_a_table_acts() -> None:
 
 def test_equal_partial_matches_of_a_cover_are_saved_once() -> None:
     automaton = small("a", "a", arc("a", "a"))
-    op = Operator(automaton, sequence="seq", engine="interpreted")
+    op = Operator(automaton, order_by="seq", engine="interpreted")
     for change in (insert(E(0, 2), 5), insert(E(1, 1), 5), Punctuation(8)):
         op.push(change)
     for engine in ("interpreted", "compiled"):

@@ -120,7 +120,7 @@ KINDS: dict[str, Kind] = {
     "Chain": Kind(chain, lambda blob: Chain.restore(blob, plain, lambda part: Operator.restore(AGAIN, part))),
     "Derive": Kind(lambda: Derive(E, tick=TICK, **LOW), lambda blob: Derive.restore(blob, E, tick=TICK, **LOW)),
     "Situated": Kind(lambda: pattern().operator(), lambda blob: pattern().restore(blob)),
-    "Worlds": Kind(worlds, lambda blob: worlds().resumed(blob), ends=True),
+    "Worlds": Kind(worlds, lambda blob: worlds().restore(blob), ends=True),
     "Sequence": Kind(
         lambda: Sequence(["a", "b"], **SEQUENCE), lambda blob: Sequence.restore(blob, ["a", "b"], **SEQUENCE), ends=True
     ),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import afa
-from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, insert
+from afa import AfaError, Arc, Automaton, Gapless, Keyed, Operator, Punctuation, insert
 from afa.language import one
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
@@ -136,14 +136,14 @@ def test_options_of_queries_go_with_them() -> None:
     assert told(Keyed(OWN["query"], postpone=False)) == told(OWN["query"].operator())
     seen: list[Any] = []
     numbered = one("a", lambda e: e.what == "a").followed_by(one("b", lambda e: e.what == "b")).within(9).of(Step).query()
-    made = Operator(numbered, gapless="n", on_gap=seen.append, repeated=seen.append)
-    Operator.restore(numbered, made.snapshot(), on_gap=seen.append, repeated=seen.append)
-    ordered = Operator(PLAIN["situations"], sequence="n")
-    Operator.restore(PLAIN["situations"], ordered.snapshot(), sequence="n")
-    with pytest.raises(AfaError, match="expected no sequence for an automaton, whose snapshot says it"):
-        Operator.restore(AUTOMATON, b"", sequence="n")
-    with pytest.raises(AfaError, match="expected no sequence for a query, which says it"):
-        Operator.restore(numbered, b"", sequence="n")
+    made = Operator(numbered, gapless=Gapless("n", repeated=seen.append, on_gap=seen.append))
+    Operator.restore(numbered, made.snapshot(), gapless=Gapless("n", on_gap=seen.append, repeated=seen.append))
+    ordered = Operator(PLAIN["situations"], order_by="n")
+    Operator.restore(PLAIN["situations"], ordered.snapshot(), order_by="n")
+    with pytest.raises(AfaError, match="expected order_by=None, with which the operator was saved, but got order_by='n'"):
+        Operator.restore(AUTOMATON, Operator(AUTOMATON).snapshot(), order_by="n")
+    with pytest.raises(AfaError, match="order_by='n' can't be combined with a query because the query says it"):
+        Operator.restore(numbered, b"", order_by="n")
     with pytest.raises(AfaError, match="members"):
         afa.find(AUTOMATON, FRAME, time="le", members="")
 

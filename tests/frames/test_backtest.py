@@ -54,7 +54,7 @@ def test_each_variant_has_the_matches_that_find_finds(workers: int, keys: int, m
     monkeypatch.setattr(slicing, "KEYS", keys)
     monkeypatch.setattr(slicing, "SAMPLE", 4)
     frame = pd.DataFrame(columns())
-    found = afa.backtest({rise: dip(rise) for rise in RISES}, frame, **SAID, workers=workers)
+    found = afa.backtest({rise: dip(rise) for rise in RISES}, frame, **SAID, threads=workers)
     assert found.table["variant"].tolist() == RISES
     assert list(found.matches) == ["variant", "symbol", "low", "le", "re"]
     for rise, count in zip(RISES, found.table["matches"]):
@@ -141,7 +141,7 @@ def test_arcs_in_python_run_in_this_thread() -> None:
         return bool(e.price < 3)
 
     odd = Automaton(start="0", final={"1"}, event=Trade, arcs=[Arc("0", "1", fence)])
-    found = afa.backtest({1: odd, 2: odd}, columns(), **SAID, workers=4)
+    found = afa.backtest({1: odd, 2: odd}, columns(), **SAID, threads=4)
     assert seen == {threading.current_thread()}
     assert found.table["matches"].tolist() == [len(afa.find(odd, columns(), **SAID)["le"])] * 2
 
@@ -176,7 +176,7 @@ class Variant(NamedTuple):
         ({"a": dip(1), "b": 7}, {}, r"variant 'b': expected an automaton or a query but got 7"),
         ({(1, 2): dip(1)}, {}, r"expected an int, a float, a bool or a text as the name of a pattern but got \(1, 2\)"),
         ({"a": dip(1)}, {"batch": 0}, r"expected a number of rows, or None for one at a time, but got batch=0"),
-        ({"a": dip(1)}, {"workers": True}, r"expected a number of threads, at least 1, but got workers=True"),
+        ({"a": dip(1)}, {"threads": True}, r"expected a number of threads, at least 1, but got threads=True"),
         ({"a": dip(1)}, {"key": "symbl"}, r"expected a column 'symbl' \(key\).*did you mean 'symbol'"),
         (
             {"a": dip(1), "b": Automaton(start="0", final={"1"}, event=Trade, arcs=[Arc("0", "1", "price < 1")])},
@@ -200,7 +200,7 @@ def test_a_fault_names_its_variant() -> None:
         return Automaton(start="0", final={"1"}, event=Trade, arcs=[Arc("0", "1", lambda e, r: 1 / (e.price - by) > 0)])
 
     with pytest.raises(ZeroDivisionError) as raised:
-        afa.backtest({"fine": over(11.5), "odd": over(5.0)}, columns(), **SAID, workers=2)
+        afa.backtest({"fine": over(11.5), "odd": over(5.0)}, columns(), **SAID, threads=2)
     assert "variant 'odd'" in str(getattr(raised.value, "__notes__", raised.value.args))
 
 

@@ -102,10 +102,10 @@ def test_the_order_of_what_comes_out_is_that_of_time() -> None:
 def test_slices_and_groups_do_not_matter(limits: dict[str, int], key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     given = columns()
     given["odd"] = given["beside"] % 2
-    whole = afa.find(DIP, given, key=key, window=WINDOW, workers=1)
+    whole = afa.find(DIP, given, key=key, window=WINDOW, threads=1)
     for name, size in limits.items():
         monkeypatch.setattr(slicing, name, size)
-    cut = afa.find(DIP, given, key=key, window=WINDOW, workers=3)
+    cut = afa.find(DIP, given, key=key, window=WINDOW, threads=3)
     assert len(whole["le"]) > 5
     assert sorted(zip(*(column.tolist() for column in cut.values()))) == sorted(
         zip(*(column.tolist() for column in whole.values()))
@@ -129,7 +129,7 @@ def test_a_parquet_file_is_read_row_group_by_row_group(
     found = afa.find(DIP, path, key="symbol", window=WINDOW)
     assert type(found) is pa.Table
     assert rows(found) == expected(given)
-    assert rows(afa.find(DIP, str(path), key="symbol", window=WINDOW, workers=1)) == expected(given)
+    assert rows(afa.find(DIP, str(path), key="symbol", window=WINDOW, threads=1)) == expected(given)
     if late < 100 and groups == 7:
         assert max(longest) < 60, "all of it was in memory"
 
@@ -264,7 +264,7 @@ def test_a_sequence_orders_equal_times() -> None:
     up = Automaton(start="0", final={"2"}, event=Step, arcs=[Arc("0", "1", "price < 3"), Arc("1", "2", "price > 8")])
     frame = {"price": [9.0, 1.0], "number": [2, 1], "le": [5, 5]}
     assert len(afa.find(up, frame)["le"]) == 0
-    assert len(afa.find(up, frame, sequence="number")["le"]) == 1
+    assert len(afa.find(up, frame, order_by="number")["le"]) == 1
 
 
 def test_retractions_and_ends_of_lifetimes() -> None:
@@ -353,7 +353,7 @@ QUERY = afa.query("PATTERN SEQ(Trade a) WITHIN 9", event=Trade)
         ({"pattern": NO_SCHEMA}, r"expected an automaton with event=, .* but got one without a schema"),
         ({"pattern": NOWHERE}, r"expected final states that '0' reaches but got '2'"),
         ({"pattern": "SEQ(Trade a)"}, r"expected an automaton or a query but got 'SEQ\(Trade a\)'"),
-        ({"pattern": QUERY}, r"expected options beside those of the query but got window=9"),
+        ({"pattern": QUERY}, r"window=9 can't be combined with a query because the query says it"),
         (
             {"frame": 7},
             r"expected a frame \(pandas, polars, Arrow, DuckDB, a dict of columns\) or the path of a Parquet file but got a",
@@ -364,7 +364,7 @@ QUERY = afa.query("PATTERN SEQ(Trade a) WITHIN 9", event=Trade)
         ({"key": lambda e: e.price}, r"expected the name of a column as the key, or several, but got key="),
         ({"time": 7}, r"expected the name of a column but got time=7"),
         ({"end": "now"}, r"expected \"latest\" or \"forever\" but got end='now'"),
-        ({"workers": 0}, r"expected a number of threads, at least 1, but got workers=0"),
+        ({"threads": 0}, r"expected a number of threads, at least 1, but got threads=0"),
         ({"window": "1 hour"}, r"expected tick=, what one int of LE counts, beside window='1 hour'"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from afa import Arc, Automaton, Funnel, Instant, Keyed, Operator, Punctuation, insert, query, retract, sql
+from afa import Arc, Automaton, Funnel, Gapless, Instant, Keyed, Operator, Punctuation, insert, query, retract, sql
 from afa.errors import AfaError
 from tests import raising
 
@@ -211,7 +211,7 @@ def test_a_number_that_is_missing() -> None:
 
     arcs = [Arc("start", "a", "status == 'a'", name="first"), Arc("a", "b", "status == 'b'", name="then")]
     automaton = Automaton(start="start", final={"b"}, arcs=arcs, event=Numbered)
-    operator = Keyed(automaton, key="card", gapless="seq", gaps="break")
+    operator = Keyed(automaton, key="card", gapless=Gapless("seq", gaps="break"))
     operator.push_many([insert(Numbered("x", "a", 0), 1), insert(Numbered("x", "b", 2), 3)])
     found = operator.funnel()
     assert (found.cause, found.states[1].open) == ("gap", 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from afa import Operator
+from afa import Gapless, Operator
 from afa.funnel import counting, standing
 from tests import numbered as gapless
 from tests import raising
@@ -50,7 +50,7 @@ def test_numbers_without_gaps(engine: str, gaps: Any) -> None:
     for seed in range(12):
         world = gapless.World(f"funnel {gaps} {seed}")
         model = gapless.model_of(world, join=gaps == "join")
-        op = Operator(world.automaton, engine=engine, gapless="seq", gaps=gaps, **world.options())  # type: ignore[arg-type]
+        op = Operator(world.automaton, engine=engine, gapless=Gapless("seq", gaps=gaps), **world.options())  # type: ignore[arg-type]
         for step in world.steps:
             gapless.carried_out(op, model, step)
             if model.event_promise > -(1 << 62):

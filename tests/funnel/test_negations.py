@@ -122,11 +122,11 @@ def test_it_is_the_negation_exactly_where_there_is_a_match_without_it(seed: int)
 
 def test_ties_are_named_where_they_keep_a_match_from_going_on() -> None:
     fails = "PATTERN SEQ(fail a, fail b, fail c) WHERE skip_till_next_match(a, b, c) { [card] } WITHIN 1 hour"
-    said = "; 2 events share key and time with another, and no `order=` is given: of such events none comes behind the other"
+    said = "; 2 events share key and time with another, and no `order_by=` is given: of such events none comes behind the other"
     assert why(of(fails), "fail", "fail", "fail", at=(1, 2, 2))[1].endswith(said)
     assert why(of(fails), "fail", "fail", "fail", at=(1, 1, 2))[1].endswith(said)
     assert "share" not in why(of(fails), "fail", "fail", "other", at=(1, 2, 2))[1], "that would not have gone on"
     assert "share" not in why(of(fails), "fail", "fail", at=(1, 2))[1]
     assert why(of(fails), "fail", "fail", "fail", at=(1, 2, 3))[0] == "matched"
-    ordered = query(fails, event=Event, tick="ms", order="n")
+    ordered = query(fails, event=Event, tick="ms", order_by="n")
     assert why(ordered, "fail", "fail", "fail", at=(1, 2, 2))[0] == "matched"

@@ -337,10 +337,10 @@ def test_values() -> None:
 
 
 def test_the_order_and_the_units() -> None:
-    built = one("a", Stock).order("volume").within("1 hour 30 minutes")
+    built = one("a", Stock).order_by("volume").within("1 hour 30 minutes")
     tree = built.query(tick="min").tree
     assert (tree.order, tree.window) == ("volume", 90)
-    assert built.within(7).query(order="price").tree.order == "price"
+    assert built.within(7).query(order_by="price").tree.order == "price"
     assert Tree(c("a"), Stock, window=7) == one("a").within(7).of(Stock).tree()
 
 
@@ -400,9 +400,9 @@ def test_predicates_that_are_refused(function: Callable[..., Any], message: str)
             "expected tick=, what one int of LE counts, but got '1 hours' without it",
         ),
         (lambda: one("a").by(3), r"expected names of fields, .by\(.symbol.\), but got \(3,\)"),
-        (lambda: one("a").order(3), r"expected the name of a field, .order\(.attempt.\), but got 3"),
+        (lambda: one("a").order_by(3), r"expected the name of a field, .order_by\(.attempt.\), but got 3"),
         (lambda: one("a").by("tag").of(Stock).tree(), "expected a field of Stock but got by 'tag'; its fields: symbol, price"),
-        (lambda: one("a").order("at").of(Stock).tree(), "expected a field of Stock but got order 'at'"),
+        (lambda: one("a").order_by("at").of(Stock).tree(), "expected a field of Stock but got order 'at'"),
         (lambda: one("a").of(Stock, type="kind").tree(), "expected a field of Stock but got type 'kind'"),
         (lambda: one("a", "shelf").of(Stock).tree(), "expected a field that holds the type of events but Stock has no field type"),
         (

@@ -59,7 +59,7 @@ def by_loop(trace: pa.Table, of: str) -> dict[str, tuple[float, int]]:
 def test_each_job_once(trace: pa.Table, query: str, of: str, jobs: int) -> None:
     text = SASE_PLUS_PLUS[query].replace("Mapper", of).replace("Reducer", of)
     text = text.replace("a.job_id = b[i].job_id ∧ a.job_id=c.job_id", "[job_id]")
-    operator: Any = afa.query(text, event=Attempt, tick="ms", order="attempt").operator()
+    operator: Any = afa.query(text, event=Attempt, tick="ms", order_by="attempt").operator()
     net: Counter[tuple[Any, ...]] = Counter()
     for start in range(0, len(trace), 1000):
         for part in operator.push_many([trace.slice(start, 1000)]):

@@ -111,7 +111,7 @@ def test_query_says_what_an_operator_needs() -> None:
     assert again.automaton.shown is query.automaton.shown
     with pytest.raises(AttributeError, match="a Query is frozen: tree can't be set"):
         query.tree = None  # type: ignore[assignment, misc]
-    with pytest.raises(AfaError, match=r"beside those of the query but got window=3: the query says it \(WITHIN\)"):
+    with pytest.raises(AfaError, match=r"window=3 can't be combined with a query because the query says it \(WITHIN\)"):
         query.operator(window=3)
     with pytest.raises(AfaError, match="expected a pattern tree but got 'a b'"):
         Query("a b")  # type: ignore[arg-type]

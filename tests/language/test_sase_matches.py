@@ -180,7 +180,7 @@ def test_random_texts_equal_the_oracle(engine: str) -> None:
         events = [Event(some_event(rng), rng.randint(0, 12)) for _ in range(7)]
         arrivals = [insert(each.payload, each.le) for each in events]
         rng.shuffle(arrivals)
-        query = afa.query(sase_text(tree), event=tree.event, order=tree.order)
+        query = afa.query(sase_text(tree), event=tree.event, order_by=tree.order)
         want = matches(tree, events)
         assert set(by_hand.net(query.operator(engine=engine), arrivals)) == want, seed
         found += len(want)
@@ -213,7 +213,7 @@ def test_each_job_once_where_an_order_says_which_of_the_ties_comes_first(engine:
         rows.append(insert(Attempt("JobEnd", job, 99, 0.0), 20 + job))
     rng.shuffle(rows)
     text = test_sase_papers.SASE_PLUS_PLUS["Q2"].replace("Reducer", "Mapper")
-    query = afa.query(text, event=Attempt, tick="h", order="attempt")
+    query = afa.query(text, event=Attempt, tick="h", order_by="attempt")
     found = by_hand.net(query.operator(engine=engine), rows)
     assert {key: payload for ((key, payload), _, _) in found} == want
     assert len(found) == 6

@@ -28,7 +28,7 @@ from tests.stress.generate import BATCHES, World, on_arcs, push
 
 def make(here: World, engine: str, asked: Any, longest: bool) -> Any:
     """The operator of a world."""
-    options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
     options |= {"late": "drop" if here.options["late"] == "callback" else here.options["late"], "engine": engine}
     options |= {"having": said(asked[0])} if isinstance(asked, list) else {"collapse": asked, "longest": longest}
     if here.options["key"]:

@@ -29,7 +29,7 @@ def make(here: World, engine: str, late: Any) -> Any:
     if not here.spec.get("longest"):
         return stress.make(here, engine, late)
     engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
-    options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
     if here.options["key"]:
         return Keyed(here.automaton, key=here.options["key"], engine=engine, late=late, longest=True, **options)
     return Operator(here.automaton, engine=engine, late=late, longest=True, **options)

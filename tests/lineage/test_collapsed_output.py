@@ -124,7 +124,7 @@ def test_what_is_refused() -> None:
         "expected True or a field of the event, .* but got collapse='.val'": {"collapse": ".val"},
         "expected one of the components 'a', 'b', 'c' before the dot but got collapse='d.val'": {"collapse": "d.val"},
         "expected a field of numbers, of Ev.* but got field='kind'": {"collapse": "kind"},
-        "expected collapse= without members= and tell= but got members='val', tell=None": {"collapse": True, "members": "val"},
+        "collapse=True can't be combined with members='val' because a record stands for all": {"collapse": True, "members": "val"},
         "expected an operator that keeps payloads|keep_payloads=False": {
             "collapse": True, "keep_payloads": False, "retractions": False
         },

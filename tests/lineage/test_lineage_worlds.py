@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa import Change, Operator
+from afa import Change, Gapless, Operator
 from afa.compiled import compiled_engine
 from afa.interpreted import interpreted_engine
 from afa.lineage import asked_steps, derivation, graph, steps_taken
@@ -81,7 +81,7 @@ def test_numbers_without_gaps(engine: str, gaps: Any) -> None:
     for seed in range(30):
         world = gapless.World(f"lineage {gaps} {seed}")
         model = gapless.model_of(world, join=gaps == "join")
-        op = Operator(world.automaton, engine=engine, gapless="seq", gaps=gaps, **world.options())  # type: ignore[arg-type]
+        op = Operator(world.automaton, engine=engine, gapless=Gapless("seq", gaps=gaps), **world.options())  # type: ignore[arg-type]
         for step in world.steps:
             gapless.carried_out(op, model, step)
             final = model.event_promise
@@ -142,7 +142,7 @@ WAITS: dict[str, Any] = {
         ],
     },
     "extra": [],
-    "options": {"window": 9, "sequence": None, "arc_punctuation": False, "late": "raise", "key": None},
+    "options": {"window": 9, "order_by": None, "arc_punctuation": False, "late": "raise", "key": None},
     "ops": [("insert", (0, 0), 1, None), ("insert", (1, 0), 4, None), ("insert", (1, 0), 5, None)],
 }  # fmt: skip
 """A world in which a partial match rests in a state that only a time-out leads to."""

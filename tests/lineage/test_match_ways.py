@@ -226,10 +226,12 @@ def test_a_sequence_and_numbers_without_gaps() -> None:
     """Several steps of one LE; a step behind a gap begins anew."""
     choose = Seeded("sequence")
     text = "PATTERN SEQ(A a, B+ b[], C c) WHERE {}(a, b[], c) {{ a.val >= 0 }} WITHIN 30 RETURN a.val"
-    for options in ({"sequence": "val"}, {"gapless": "val"}):
-        pattern = query(text.format("skip_till_any_match"), event=Ev, type="kind", order="val" if "sequence" in options else None)
+    for options in ({"order_by": "val"}, {"gapless": "val"}):
+        pattern = query(
+            text.format("skip_till_any_match"), event=Ev, type="kind", order_by="val" if "order_by" in options else None
+        )
         rows = [insert(event._replace(val=n), n // 3) for n, event in enumerate(stream(choose, 90)) if n % 17]
-        op = pattern.operator(engine="compiled", **({} if "sequence" in options else options))
+        op = pattern.operator(engine="compiled", **({} if "order_by" in options else options))
         matches = in_force(op, [rows])
         assert agree(op, matches) > 50
 

@@ -115,13 +115,13 @@ def test_what_is_refused() -> None:
         "that with a budget of steps, but got having=7": {"having": 7},
         "expected comparisons of .* but got 'max": {"having": "max(b.val) > 3"},
         "expected one of the components 'a', 'b', 'c' but got 'd'": {"having": "sum(d.val) > 3"},
-        "expected having= without members= and tell= but got members=None, tell='lineage'": {
+        "having='count.b. > 1' can't be combined with tell='lineage' because having= chooses matches by their paths": {
             "having": "count(b) > 1", "tell": "lineage"
         },
-        "expected having= without collapse= and longest= but got collapse=True, longest=False": {
+        "having='count.b. > 1' can't be combined with collapse=True because having= chooses matches by their paths": {
             "having": "count(b) > 1", "collapse": True
         },
-        "but got collapse=None, longest=True": {"having": "count(b) > 1", "longest": True},
+        "longest=True can't be combined with having='count.b. > 1' because": {"having": "count(b) > 1", "longest": True},
     }  # fmt: skip
     for message, options in refused.items():
         with pytest.raises(AfaError, match=message):

@@ -117,7 +117,7 @@ def test_tables_tell_again(engine: Any) -> None:
 
 
 def test_a_retraction_by_id_in_a_table() -> None:
-    op = Operator(NAMED, window=60, members="id", tell="lineage", cancel="id")
+    op = Operator(NAMED, window=60, members="id", tell="lineage", id="id")
     op.push_many([*LOGS, insert(Log("try", 25), 2)])
     gone = op.push_many({"kind": ["x"], "id": [25], "le": [9], "diff": [-1]})
     assert list(zip(gone["re"].tolist(), gone["diff"].tolist())) == [(62, -1), (61, 0)]

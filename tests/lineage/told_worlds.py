@@ -42,7 +42,7 @@ class Seen(NamedTuple):
 
 def make(here: World, engine: str, members: Any, tell: Any) -> Any:
     """The operator of a world."""
-    options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
     options |= {"late": "drop" if here.options["late"] == "callback" else here.options["late"], "engine": engine}
     if here.options["key"]:
         return Keyed(here.automaton, key=here.options["key"], members=members, tell=tell, **options)

@@ -219,7 +219,7 @@ def full_run(found: World, rows: list[dict[str, Any]], arcs: list[Change]) -> Co
         "window": found.window,
         "engine": "interpreted",
         "longest": found.longest,
-        "sequence": found.sequence,
+        "order_by": found.sequence,
     }
     key = found.keys[0] if len(found.keys) == 1 else found.keys
     op: Any = Keyed(found.automaton, key=key, **options) if found.keys else Operator(found.automaton, **options)
@@ -294,7 +294,7 @@ def _checked(seed: int) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as name:
         paths = stored(found, found.rows, Path(name))
         want = full_run(found, found.rows, found.arcs)
-        options = Options(key, found.window, found.sequence, None, found.engine, found.longest)  # type: ignore[arg-type]
+        options = Options(key=key, window=found.window, order_by=found.sequence, engine=found.engine, longest=found.longest)  # type: ignore[arg-type]
         said = "at", "to" if found.until else None, "d" if found.diff else None, found.end
         asking = question(found.automaton, paths, options, said, found.arcs)  # type: ignore[arg-type]
         where, plan = located(asking, order=found.order)
@@ -307,7 +307,7 @@ def _checked(seed: int) -> dict[str, int]:
         if found.order is None:
             same = replay(
                 found.automaton, paths, key=key, time="at", window=found.window, until=said[1], diff=said[2], end=found.end,  # type: ignore[arg-type]
-                sequence=found.sequence, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
+                order_by=found.sequence, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
             )  # fmt: skip
             assert counted(same.matches, found.keys) == want
         if seed % 4 == 0:
@@ -330,7 +330,7 @@ def _swept(found: World, seed: int, want: Counter[Any], paths: list[str], key: A
     with patch.object(sweeping, "located", partial(located, order=found.order)):
         swept = sweeping.sweep(
             {"as it is": found.automaton, "varied": varied}, paths, key=key, time="at", window=found.window, until=said[1],
-            diff=said[2], end=said[3], sequence=found.sequence, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
+            diff=said[2], end=said[3], order_by=found.sequence, arcs=found.arcs, engine=found.engine, longest=found.longest,  # type: ignore[arg-type]
         )  # fmt: skip
     of_other = full_run(found._replace(automaton=varied), found.rows, found.arcs)
     for name, matches in (("as it is", want), ("varied", of_other)):
@@ -365,7 +365,7 @@ def _amended(found: World, before: Counter[Any], paths: list[str], key: Any, unt
         got = counted(
             amend(
                 found.automaton, source, [*changes, *found.changed_arcs], key=key, time="at", window=found.window,
-                until=until, end=found.end, applied=found.applied, sequence=found.sequence, arcs=found.arcs,
+                until=until, end=found.end, applied=found.applied, order_by=found.sequence, arcs=found.arcs,
                 engine=found.engine, longest=found.longest,
             ),  # type: ignore[arg-type]
             found.keys,

@@ -247,7 +247,7 @@ OBSTACLES: dict[str, tuple[Callable[[], tuple[Gate, Any]], str]] = {
     "window": (lambda: (Gate(ALARM), Operator(ALARM)), "there is no window"),
     "witness": (lambda: (Gate(ALWAYS), Operator(ALWAYS, window=5)), "there is no event that each match must have"),
     "gapless": (lambda: (Gate(ALARM), Operator(ALARM, window=5, gapless="size")), "numbers are gapless"),
-    "cancel": (lambda: (Gate(ALARM), Operator(ALARM, window=5, cancel="size")), "events are known by their ids"),
+    "cancel": (lambda: (Gate(ALARM), Operator(ALARM, window=5, id="size")), "events are known by their ids"),
     "arcs": (lambda: (Gate(ALARM), Operator(ALARM, window=5, arc_punctuation=True)), "the arc input makes promises"),
 }
 

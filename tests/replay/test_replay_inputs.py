@@ -564,7 +564,7 @@ def test_steps_of_one_instant_that_two_row_groups_share(tmp_path: Path) -> None:
     arcs = [Arc("0", "1", "x == 9"), Arc("1", "2", "True"), Arc("2", "3", "True"), Arc("3", "4", "x == 1")]
     four = Automaton(start="0", final={"4"}, event=Int, arcs=arcs)
     agree(four, table, tmp_path, window=20, sequence="z")
-    assert afa.find(four, table, time="at", window=20, sequence="z").num_rows == 1
+    assert afa.find(four, table, time="at", window=20, order_by="z").num_rows == 1
 
 
 def test_datasets(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"end": "soon"}, 'expected "latest" or "forever" but got end=\'soon\''),
     ({"window": -1}, "window"),
     ({"window": "5 s"}, "tick"),
-    ({"sequence": "at"}, "sequence"),
+    ({"order_by": "at"}, "order_by"),
     ({"engine": "fast"}, "engine"),
     ({"arcs": [insert(Trade(1.0, "b"), 3)]}, "expected changes of arcs, as afa.insert"),
     ({"arcs": [5]}, "expected changes of arcs, as afa.insert"),

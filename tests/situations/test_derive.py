@@ -95,7 +95,7 @@ def test_worlds(seed: int) -> None:
             promised += rng.randint(1, 5)
             out = op.push(Punctuation(promised))
         elif step < 0.92:
-            op = op.resumed(op.snapshot())
+            op = op.restore(op.snapshot())
         elif not in_force or min(le for _, le in in_force) >= promised:
             start = rng.choice([0.1, 0.5, 0.7])
             out = op.redefine("b", f"x is not None and x > {start}", le=promised)
@@ -128,12 +128,12 @@ def test_readings_at_one_time() -> None:
     op = Derive(Reading, a=Situation("a"))
     on, off = Reading("k", True, 1.0), Reading("k", False, 2.0)
     op.push(insert(on, 3))
-    with pytest.raises(AfaError, match=r"one reading of a key at a time .* at le=3; sequence="):
+    with pytest.raises(AfaError, match=r"one reading of a key at a time .* at le=3; order_by="):
         op.push(insert(off, 3))
     assert op.stage.statistics.held == 1
     revised = op.push_many([retract(on, 3), insert(off, 3)])
     assert [change.diff for change in revised] == [-1]
-    ordered = Derive(Numbered, sequence="n", a=Situation("a"))
+    ordered = Derive(Numbered, order_by="n", a=Situation("a"))
     assert ordered.push_many([insert(Numbered(False, 2), 3), insert(Numbered(True, 1), 3)]) == []
     assert [change.diff for change in ordered.push(insert(Numbered(True, 3), 3))] == [1]
 
@@ -156,7 +156,7 @@ def test_durations_with_units_and_refusals() -> None:
     with pytest.raises(LateEventError, match=r"expected le >= 60 \(promised\) but got le=5"):
         op.push(insert(Reading("k", True, None), 5))
     with pytest.raises(SnapshotError, match="definitions"):
-        Derive(Reading, tick="s", a=Situation("a", at_least=30)).resumed(op.snapshot())
+        Derive(Reading, tick="s", a=Situation("a", at_least=30)).restore(op.snapshot())
     with pytest.raises(AfaError, match="names beside name, ts and te"):
         Derive(Reading, a=Situation("a"), returns={"ts": "count(a)"})
 

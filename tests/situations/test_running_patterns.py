@@ -93,7 +93,7 @@ def test_who_takes_a_pattern() -> None:
         Keyed(keyed, key="a")
     with pytest.raises(AfaError, match="expected the pattern's own window=40"):
         plain.operator(window=9)
-    with pytest.raises(AfaError, match="the events of a pattern's operator are instants, no readings"):
+    with pytest.raises(AfaError, match="the events of its operator are instants, no readings"):
         plain.operator(members="a")
     with pytest.raises(AfaError, match=r"; write TemporalPattern.operator\(\)"):
         Chain(plain, plain)

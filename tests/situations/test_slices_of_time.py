@@ -36,10 +36,10 @@ def test_slices(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     until = {"until": "re"} if seed % 2 else {}
     if until:
         frame["re"] = times + rng.integers(1, 9, n)
-    whole = afa.find(pattern, frame, time="t", workers=1, **until)
+    whole = afa.find(pattern, frame, time="t", threads=1, **until)
     monkeypatch.setattr(time_slices, "ROWS", 40)
     for workers in (2, 5):
-        found = afa.find(pattern, frame, time="t", workers=workers, **until)
+        found = afa.find(pattern, frame, time="t", threads=workers, **until)
         assert {name: column.tolist() for name, column in _sorted(found).items()} == {
             name: column.tolist() for name, column in _sorted(whole).items()
         }

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job
 from afa.spark.packed_rows import changes_schema
+from tests.spark.jobs import job_of
 from tests.spark.streams import SECOND
 from tests.streams import Setting
 
@@ -17,7 +18,7 @@ TYPES = {"who": pa.int64(), "name": pa.string()}
 
 
 def job(here: Setting, window: int = 25, **more: Any) -> Job:
-    options = {"sequence": None, "buckets": 1, "on_fault": "report", **more}
+    options = {"order_by": None, "buckets": 1, "on_fault": "report", **more}
     return job_of(here.automaton, here.keys, f"{window} seconds", key_types=[TYPES[name] for name in here.keys], **options)
 
 

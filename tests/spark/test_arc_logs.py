@@ -144,7 +144,7 @@ def test_a_line_of_any_bytes_is_a_fault(raw: Any, message: str) -> None:
     assert message in told["reason"]
     assert len(told["reason"]) < 1000
     with pytest.raises(AutomatonError, match=re.escape(message)):
-        Bucket(here._replace(stop_on_fault=True), 1).run(None, [raw], BEGINNING)
+        Bucket(here._replace(on_fault="raise"), 1).run(None, [raw], BEGINNING)
 
 
 def test_a_retraction_that_ends_nothing_is_told_when_the_promise_has_passed_it() -> None:

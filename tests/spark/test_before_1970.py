@@ -12,8 +12,9 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, SnapshotError, insert, retract
 from afa.spark.bucket import Bucket
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job
 from punctuation.time import BEGINNING
+from tests.spark.jobs import job_of
 from tests.spark.streams import SECOND
 from tests.spark.test_stream import Files, read, run
 from tests.strategies import Seeded
@@ -114,7 +115,7 @@ def test_rows_that_wait_for_a_watermark_that_may_not_come_are_told() -> None:
         raise AfaError(fault.reason)
     assert bucket.run(rows(here, -9), [], 2 * SECOND).faults == []  # the watermark has come
     with pytest.raises(AfaError, match=message):
-        Bucket(job(on_fault="stop"), 0).run(rows(here, -9, -7), [], BEGINNING)
+        Bucket(job(on_fault="raise"), 0).run(rows(here, -9, -7), [], BEGINNING)
     assert Bucket(job(since=-(10**12)), 0).run(rows(here, -9), [], BEGINNING).faults == []
     assert Bucket(here, 0).run(rows(here, 0), [], BEGINNING).faults == []
 

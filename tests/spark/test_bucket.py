@@ -134,7 +134,7 @@ def test_what_is_behind_the_watermark_is_told(engine: str) -> None:
     assert told[0]["who"] == stream[0]["who"]
     assert "behind the watermark: Quote(" in told[0]["reason"]
     with pytest.raises(LateEventError, match=r"expected nothing behind the watermark .* but got 40 late"):
-        Bucket(job(setting, late="stop"), 0).run(table(here, stream), [], ZERO + 3600 * SECOND)
+        Bucket(job(setting, late="raise"), 0).run(table(here, stream), [], ZERO + 3600 * SECOND)
 
 
 def dividing() -> Setting:
@@ -154,7 +154,7 @@ def test_a_row_that_a_function_can_t_take_harms_no_other() -> None:
     assert "fence of arc 'ac'" in told[0]["reason"]
     assert told[0]["reason"].endswith("(in bucket 3)")
     with pytest.raises(ZeroDivisionError):
-        Bucket(job(dividing(), on_fault="stop"), 0).run(table(here, stream), [], BEGINNING)
+        Bucket(job(dividing(), on_fault="raise"), 0).run(table(here, stream), [], BEGINNING)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_bad_line_comes_out_once(line: str, message: str) -> None:
     assert len(first.faults) == 1
     assert message in first.faults[0].reason
     with pytest.raises(AfaError):
-        Bucket(job(dividing(), on_fault="stop"), 0).run(None, [line], BEGINNING)
+        Bucket(job(dividing(), on_fault="raise"), 0).run(None, [line], BEGINNING)
 
 
 def test_foreign_state_is_refused() -> None:

@@ -121,7 +121,7 @@ def test_names_that_spark_takes_for_one(spark: Any, columns: str, key: str, mess
     ("options", "message"),
     [
         ({"diff": "dif"}, r"expected a column 'dif' of 1 and -1 \(diff=\) but got the columns who, sort, at"),
-        ({"sequence": "nope"}, "expected the event's field that orders rows, of sort, but got sequence='nope'"),
+        ({"order_by": "nope"}, "expected the event's field that orders rows, of sort, but got order_by='nope'"),
         ({"arcs": "arcs"}, r"expected arcs= as a DataFrame but got 'arcs': arc_log\(folder, automaton\).read\(spark\) is one"),
         ({"lateness": "soon"}, "expected a duration such as \"30 minutes\" but got lateness='soon'"),
         ({"time": "sort"}, "expected a timestamp column 'sort' but got int: cast it"),

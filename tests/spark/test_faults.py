@@ -12,12 +12,13 @@ from afa import Arc, Automaton
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
 from tests.raising import matches
 from tests.spark.buckets import net
+from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
 
 
@@ -120,7 +121,7 @@ def test_an_arc_that_raises_on_a_past_event_is_in_force_in_all_buckets() -> None
         assert fault["reason"].startswith("ZeroDivisionError: ")
         assert "in the fence of arc 'x': a -> c on event Row(n=0) at le=1 with register Sum(n=0)" in fault["reason"]
     with pytest.raises(ZeroDivisionError):
-        Buckets(job(automaton, 4, "stop")).run(events, [line], BEGINNING)
+        Buckets(job(automaton, 4, "raise")).run(events, [line], BEGINNING)
 
 
 def test_a_time_out_that_raises_does_not_hold_up_the_watermark() -> None:

@@ -14,8 +14,8 @@ from afa import AfaError, Arc, Automaton
 from afa import spark as afa_spark
 from afa.spark import shared
 from afa.spark.bucket import Bucket
-from afa.spark.job import job_of
 from punctuation.time import BEGINNING
+from tests.spark.jobs import job_of
 from tests.spark.streams import SECOND
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -61,16 +61,14 @@ def test_a_table(spark: Any) -> None:
 
 def test_a_query_that_chooses_is_refused(spark: Any) -> None:
     chosen = afa.sql(SQL, event=Choice, tick="us")
-    with pytest.raises(
-        AfaError, match="expected a query without AFTER MATCH SKIP, which chooses among all matches, but got longest"
-    ):
+    with pytest.raises(AfaError, match="longest=True can't be combined with AFTER MATCH SKIP because it chooses among all matches"):
         frame(spark).withColumnRenamed("at", "time").transform(afa_spark.match(chosen, time="time", longest=True))
 
 
 def test_a_bucket_that_is_saved_and_left_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
-    here = job_of(ANY, "who", "10 seconds", None, 1, "stop", [pa.string()], longest=True)
-    assert here.digest != job_of(ANY, "who", "10 seconds", None, 1, "stop", [pa.string()]).digest
+    here = job_of(ANY, "who", "10 seconds", None, 1, "raise", [pa.string()], longest=True)
+    assert here.digest != job_of(ANY, "who", "10 seconds", None, 1, "raise", [pa.string()]).digest
     blobs: list[bytes] = []
     image, found = None, []
     for number, (sort, le) in enumerate([("a", 1), ("a", 3), ("b", 5), ("a", 4)]):

@@ -10,7 +10,7 @@ import pytest
 
 from afa import Arc, Automaton
 from afa.spark.bucket import Bucket
-from afa.spark.job import job_of
+from tests.spark.jobs import job_of
 
 S = 1_000_000
 
@@ -33,7 +33,7 @@ TRIES = Automaton(
 
 @pytest.mark.parametrize("saved", [False, True])
 def test_an_arc_that_has_ended(saved: bool) -> None:
-    here = job_of(TRIES, "who", "25 seconds", None, 1, "stop", [pa.int64()], "stop", members="id")
+    here = job_of(TRIES, "who", "25 seconds", None, 1, "raise", [pa.int64()], "raise", members="id")
     bucket = Bucket(here, 0)
 
     def run(rows: list[tuple[int, str, int]], lines: list[Any], promised: int) -> list[Any]:

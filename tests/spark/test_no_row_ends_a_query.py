@@ -16,15 +16,17 @@ import pytest
 from afa import AfaError, Arc, Automaton, BudgetError, LateEventError, SnapshotError
 from afa.engine.budget import BytesError
 from afa.model.raised import text_of
+from afa.operator.options import Options
 from afa.situations import Situation, TemporalPattern
 from afa.spark import shared
 from afa.spark.bucket import BEFORE, Bucket
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job
 from afa.spark.moved import joined
 from afa.spark.packed_rows import BadRow, packer, read_parts, why, written
 from afa.spark.pattern_said import said_of
 from afa.spark.stages import Stages
 from punctuation.time import BEGINNING, FOREVER
+from tests.spark.jobs import job_of
 from tests.strategies import Seeded
 
 
@@ -73,8 +75,8 @@ def endless(e: Any, r: Any) -> Any:
 def situations(returns: Any = None, on_fault: str = "report") -> Job:
     found = {"a": Situation("n > 0"), "b": Situation("n < 0")}
     pattern = TemporalPattern(event=Reading, within=100, key="who", where="a before b", returns=returns or {}, **found)
-    automaton, key, window, order, asked, _ = said_of(pattern, None, None, None)
-    return job_of(automaton, key, window, order, 1, on_fault, [pa.int64()], asked=asked)
+    automaton, said, asked, _ = said_of(pattern, Options())
+    return job_of(automaton, said.key, said.window, said.order_by, 1, on_fault, [pa.int64()], asked=asked)
 
 
 def doubling(partial_matches: int | None, **more: Any) -> Job:
@@ -140,7 +142,7 @@ def test_each_kind_is_told_and_all_else_goes_on(kind: str) -> None:
     found = {row["who"] for row in out if row["kind"] == "match" and row["le"] < 50}
     assert 2 in found
     assert 1 in {row["who"] for row in out if row["kind"] == "match" and row["le"] > 90}
-    stops = make(on_fault="stop")
+    stops = make(on_fault="raise")
     bucket = Bucket(stops, 0)
     with pytest.raises(Exception) as stopped:  # noqa: PT011  (the text of one raises)
         [run(stops, bucket, some, promised) for some, promised in (([*wrong, *first], BEGINNING), ([], 50))]
@@ -175,7 +177,7 @@ def test_whatever_a_call_raises_just_the_rows_to_blame_are_left_out(error: Excep
     assert sorted(matches) == sorted((row["who"], row["le"]) for row in some if row["n"] != WRONG)
     assert {row["diff"] for row in out if row["kind"] == "match"} == {1}
     with pytest.raises(type(error)) as stopped:
-        run(job(on_fault="stop"), Bucket(job(on_fault="stop"), 0), some)
+        run(job(on_fault="raise"), Bucket(job(on_fault="raise"), 0), some)
     assert "of key 1 at 1970-01-01 00:00:00.000003, row {'who': 1, 'n': 13" in text_of(stopped.value)
 
 
@@ -260,7 +262,7 @@ def test_a_refused_row_may_come_again_and_its_retraction_is_told() -> None:
     assert run(here, bucket, rows((1, 2, 2, -1), (1, 4, 3))) == []
     found = run(here, bucket, rows((1, 0, 9)))
     assert sorted(row["n"] for row in found) == [1, 4, 5]
-    stops = doubling(6, on_fault="stop")
+    stops = doubling(6, on_fault="raise")
     with pytest.raises(BudgetError, match="expected at most 6 partial matches of one key") as stopped:
         run(stops, Bucket(stops, 0), rows((1, 1, 1), (1, 2, 2), (1, 4, 3)))
     assert "of key 1 at 1970-01-01 00:00:00.000003" in text_of(stopped.value)
@@ -327,7 +329,7 @@ def test_of_two_readings_at_once_neither_holds(order: list[int]) -> None:
     assert "neither holds while both are there" in told[0]
     out = run(here, bucket, rows((1, 6, 10, -1)))
     assert [(row["kind"], row["a_ts"], row["b_ts"]) for row in out] == [("match", 10, 30)]
-    stops = situations(on_fault="stop")
+    stops = situations(on_fault="raise")
     again = Bucket(stops, 0, [bucket.save(False)])  # what was told does not stop it
     with pytest.raises(AfaError, match="expected one reading of a key at a time"):
         run(stops, again, rows((1, 7, 10)))
@@ -392,7 +394,7 @@ def test_a_bad_row_is_told_with_its_time_and_what_is_wrong() -> None:
     bad = BadRow({"who": 1, "n": None}, 7)
     assert why(job(), bad) == "expected a key, a time and n: int but got {'who': 1, 'n': None}"
     with pytest.raises(AfaError, match="expected a key, a time and n: int but got"):
-        written(job(on_fault="stop"), Bucket(job(), 0).run(None, [], BEGINNING), [bad])
+        written(job(on_fault="raise"), Bucket(job(), 0).run(None, [], BEGINNING), [bad])
 
 
 def test_a_retraction_of_nothing_is_told_when_its_row_can_t_come_any_more() -> None:
@@ -408,7 +410,7 @@ def test_a_retraction_of_nothing_is_told_when_its_row_can_t_come_any_more() -> N
         (last,) = whole.rest()  # of a static table, behind which nothing comes
         assert (last.key, last.le) == ((1,), 5)
         assert "but got its retraction only" in last.reason
-    late = Bucket(job(late="stop"), 0)
-    run(job(late="stop"), late, rows((1, 1, 5, -1)))
+    late = Bucket(job(late="raise"), 0)
+    run(job(late="raise"), late, rows((1, 1, 5, -1)))
     with pytest.raises(LateEventError, match="but got its retraction only of key 1"):
-        run(job(late="stop"), late, [], 60)
+        run(job(late="raise"), late, [], 60)

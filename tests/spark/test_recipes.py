@@ -12,9 +12,10 @@ import pytest
 
 from afa import Arc, Automaton, SnapshotError
 from afa.spark.bucket import Bucket
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job
 from afa.spark.recipe import VERSION, digest_of
 from punctuation.time import BEGINNING
+from tests.spark.jobs import job_of
 from tests.spark.test_restarts import Row, Sum
 
 
@@ -33,7 +34,7 @@ class Other(NamedTuple):
 def made(**changed: Any) -> Job:
     names = {"start": "a", "final": {"c"}, "register": Sum(), "event": Row, "arcs": [Arc("a", "c", "e.n > 2", name="x")]}
     automaton = Automaton(**{name: changed.pop(name, value) for name, value in names.items()})
-    given = {"key": "who", "window": "5 seconds", "sequence": None, "buckets": 4, "on_fault": "report", "key_types": [pa.int64()]}
+    given = {"key": "who", "window": "5 seconds", "order_by": None, "buckets": 4, "on_fault": "report", "key_types": [pa.int64()]}
     return job_of(automaton, **{**given, **changed})
 
 
@@ -49,7 +50,12 @@ def test_what_the_state_depends_on_is_refused_in_words() -> None:
         ),
         ({"key_types": [pa.string()]}, "key columns that the checkpoint was made with, ['who int64'], but got ['who string']: "),
         ({"key": ["who", "n2"], "key_types": [pa.int64()] * 2}, "but got ['who int64', 'n2 int64']: "),
-        ({"sequence": "n"}, "expected the sequence that the checkpoint was made with, None, but got 'n': " + end + "sequence"),
+        (
+            {"order_by": "n"},
+            "expected the order of ties (order_by=) that the checkpoint was made with, None, but got 'n': "
+            + end
+            + "order of ties (order_by=)",
+        ),
         ({"lifetimes": True}, "expected the lifetimes (until=) that the checkpoint was made with, False, but got True: "),
         ({"longest": True}, "expected the longest matches (longest=) that the checkpoint was made with, None, but got True: "),
         ({"register": Sum(3)}, "expected the register that the checkpoint was made with, "),
@@ -61,7 +67,7 @@ def test_what_the_state_depends_on_is_refused_in_words() -> None:
         ),
     ]:
         assert message in refused(state, **changed)
-    for changed in ({"window": "7 seconds"}, {"speculation": "1 second"}, {"delay": 9}, {"on_fault": "stop"}, {"late": "stop"}):
+    for changed in ({"window": "7 seconds"}, {"speculation": "1 second"}, {"delay": 9}, {"on_fault": "raise"}, {"late": "raise"}):
         assert Bucket(made(**changed), 0, [state]).numbers(False)["keys"] == 1
         assert made(**changed).digest != made().digest or changed.keys() & {"on_fault", "late"}
 

@@ -22,8 +22,8 @@ from afa.replay.key_spans import Spans, joined
 from afa.replay.witness.boxes import Box
 from afa.spark import candidate_rows
 from afa.spark.box_conditions import Asker, stretches
-from afa.spark.job import job_of
 from afa.spark.span_rows import KeyNumbers, SpanRows
+from tests.spark.jobs import job_of
 from tests.spark.streams import ZERO, when
 from tests.spark.test_queries_with_stages import calm, chosen, random_stock
 from tests.spark.test_query_on_spark import COLUMNS, RISING, Stock
@@ -379,7 +379,7 @@ def test_refused(spark: Any, tmp_path: Path) -> None:
         (table, SPIKE, {"end": "now"}, 'expected end="latest" or "forever" but got end=\'now\''),
         (table, SPIKE, {"time": "when"}, "expected a timestamp column 'when' but got the columns who, price, size, at"),
         (table, SPIKE, {"key": "price"}, "expected a key of string, .* but got price double: cast it"),
-        (table, SPIKE, {"sequence": "no"}, "expected the event's field that orders rows, of price, size, but got sequence='no'"),
+        (table, SPIKE, {"order_by": "no"}, "expected the event's field that orders rows, of price, size, but got order_by='no'"),
         (table.drop("size"), SPIKE, {}, "expected a column 'size' but got the columns who, price, at"),
         (table, SPIKE, {"window": "soon"}, "expected a duration such as"),
     ]:

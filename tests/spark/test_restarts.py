@@ -16,13 +16,14 @@ from afa.spark import moved
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import Windows, stream_of, table_of
-from afa.spark.job import Answer, Job, job_of
+from afa.spark.job import Answer, Job
 from afa.spark.moved import Moved, arrived, check_token, joined, splitter
 from afa.spark.packed_rows import written
 from afa.spark.processor import Head, head_of
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
 from tests.spark.buckets import net
+from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
 
 
@@ -361,7 +362,7 @@ def test_a_fault_that_was_told_does_not_stop_the_job_that_is_to_stop_on_faults()
     """Its state was refused: "expected a snapshot's fields but got something else: integer division or modulo by zero"."""
     arcs = [Arc("a", "b", "10 // n > 2", "Sum(e.n)", name="in"), Arc("b", "c", "True", name="out")]
     here = job(arcs, None, 1)
-    stops = here._replace(stop_on_fault=True)
+    stops = here._replace(on_fault="raise")
 
     def rows(*pairs: tuple[int, int]) -> pa.Table:
         return pa.Table.from_pylist([{"who": 1, "n": n, "le": le, "diff": 1} for n, le in pairs], here.schema)

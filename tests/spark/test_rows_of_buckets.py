@@ -12,8 +12,8 @@ import pytest
 
 from afa import AfaError, Arc, Automaton
 from afa.spark.hashing import bucket_numbers
-from afa.spark.job import job_of
 from afa.spark.packed_rows import pack, read_parts
+from tests.spark.jobs import job_of
 from tests.spark.streams import of_program
 
 
@@ -79,7 +79,7 @@ def test_the_bucket_of_a_key_stays(kind: pa.DataType, values: list[Any], numbers
     ],
 )
 def test_what_makes_no_job_is_refused(options: dict[str, Any], message: str) -> None:
-    given = {"window": "25 seconds", "sequence": None, "buckets": 1, "on_fault": "report", **options}
+    given = {"window": "25 seconds", "order_by": None, "buckets": 1, "on_fault": "report", **options}
     with pytest.raises(AfaError, match=message):
         job_of(of_program("runs", ("who",)).automaton, "who", key_types=[pa.int64()], **given)
 

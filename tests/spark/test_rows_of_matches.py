@@ -125,7 +125,7 @@ def test_what_can_not_be_told_is_a_fault() -> None:
     ties = Bucket(here, 0).run(given(here, (1, 1, 1), (2, 2, 1), (4, 2, 1)), [], BEGINNING)
     assert (found(ties), len(ties.faults)) == ([], 1)
     with pytest.raises(ZeroDivisionError, match="MEASURES, in the match from 1 to 2"):
-        Bucket(job(rising("CLASSIFIER() AS c, 6.0 / (x - 3) AS odd"), on_fault="stop"), 0).run(
+        Bucket(job(rising("CLASSIFIER() AS c, 6.0 / (x - 3) AS odd"), on_fault="raise"), 0).run(
             given(here, (1, 1, 1), (3, 2, 1)), [], BEGINNING
         )
 

@@ -14,15 +14,17 @@ import pytest
 
 from afa import FOREVER, AfaError, Instant, Punctuation, SnapshotError
 from afa.change import Change
+from afa.operator.options import Options
 from afa.operator.snapshot import plain, unplain
 from afa.situations import Situation, TemporalPattern
 from afa.spark import shared
 from afa.spark.bucket import Bucket, Saved
 from afa.spark.hashing import bucket_numbers
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job
 from afa.spark.moved import joined
 from afa.spark.pattern_said import said_of
 from punctuation.time import BEGINNING
+from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
 
 KEYS = 3
@@ -57,11 +59,11 @@ def pattern_of(choose: Choices, conditions: list[str] | None = None) -> Temporal
     return TemporalPattern(event=Reading, within=choose.number(15, 40), key="who", where=where, returns=returns, **situations)
 
 
-def job(pattern: TemporalPattern, buckets: int = 1, sequence: str | None = None, ahead: int | None = None, **more: Any) -> Job:
-    automaton, key, window, order, asked, _ = said_of(pattern, None, None, sequence)
+def job(pattern: TemporalPattern, buckets: int = 1, order_by: str | None = None, ahead: int | None = None, **more: Any) -> Job:
+    automaton, said, asked, _ = said_of(pattern, Options(order_by=order_by))
     speculation = None if ahead is None else timedelta(microseconds=ahead)
     options = {"on_fault": "report", "asked": asked, "speculation": speculation, **more}
-    return job_of(automaton, key, window, order, buckets, key_types=[pa.int64()], **options)
+    return job_of(automaton, said.key, said.window, said.order_by, buckets, key_types=[pa.int64()], **options)
 
 
 def rows_of(here: Job, changes: list[Change]) -> pa.Table:
@@ -302,26 +304,29 @@ def test_a_bucket_is_woken_by_what_becomes_known_without_a_reading() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     for more, said in (
-        ({"window": "1 minute"}, "expected no window= beside a temporal pattern"),
+        ({"window": "1 minute"}, "window='1 minute' can't be combined with a temporal pattern because it says that itself"),
         ({"key": "speed"}, "expected the pattern's own key='who' but got key='speed'"),
-        ({"sequence": "wet"}, "expected a field of int, float or str in Reading.* but got sequence='wet'"),
+        ({"order_by": "wet"}, "expected a field of int, float or str in Reading.* but got order_by='wet'"),
     ):
         with pytest.raises(AfaError, match=said):
-            said_of(speeding(), more.get("key"), more.get("window"), more.get("sequence"))
+            said_of(speeding(), Options(**more))
     with pytest.raises(AfaError, match=r"expected a temporal pattern with tick='us', or with none, .* but got tick='ms'"):
-        said_of(speeding(tick="ms"), None, None, None)
+        said_of(speeding(tick="ms"), Options())
     with pytest.raises(AfaError, match="expected the names of key columns but got key=None, and the pattern has no key"):
-        said_of(speeding(key=None), None, None, None)
-    with pytest.raises(AfaError, match=r"expected a temporal pattern without members=, as instants stand behind its matches"):
+        said_of(speeding(key=None), Options())
+    with pytest.raises(
+        AfaError,
+        match="members='at' can't be combined with a temporal pattern because the events of its",
+    ):
         job(speeding(), members="at")
 
 
 def test_readings_of_one_time_need_an_order() -> None:
     two = [Change(Reading(1, 5, False, None), 1, None, 1), Change(Reading(1, 2, False, None), 1, None, 1)]
-    here = job(speeding(), on_fault="stop")
-    with pytest.raises(AfaError, match=r"expected one reading of a key at a time but got .* sequence= names the field"):
+    here = job(speeding(), on_fault="raise")
+    with pytest.raises(AfaError, match=r"expected one reading of a key at a time but got .* order_by= names the field"):
         Bucket(here, 0).run(rows_of(here, two), [], BEGINNING)
-    ordered = job(speeding(), sequence="speed")
+    ordered = job(speeding(), order_by="speed")
     bucket = Bucket(ordered, 0)
     bucket.run(rows_of(ordered, two), [], BEGINNING)
     again = Bucket(ordered, 0, [bucket.save(False)])

@@ -24,7 +24,7 @@ from afa.operator.snapshot import plain, unplain
 from afa.spark import shared
 from afa.spark.bucket import Bucket, Saved
 from afa.spark.hashing import bucket_numbers
-from afa.spark.job import Job, job_of
+from afa.spark.job import Job
 from afa.spark.moved import joined
 from afa.spark.pattern_said import _asked
 from punctuation.time import BEGINNING
@@ -32,6 +32,7 @@ from speculation.choose_rows import RowWay
 from tests.language.oracle import Event, matches
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import Stream
+from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
 
 Match = tuple[Any, int, int]
@@ -234,7 +235,7 @@ def test_rows_of_one_instant_are_told_where_nothing_orders_them() -> None:
     again = Bucket(here, 0, [bucket.save(False)])
     assert again.run(letters(here, "b", 5), [], BEGINNING).faults == []
     assert found(again.run(letters(here, "b", 3, 7), [], BEGINNING)) == [(2, 2, -1), (3, 3, 1)]
-    stopping = job(sql(), on_fault="stop")
+    stopping = job(sql(), on_fault="raise")
     with pytest.raises(ChangeError, match="expected rows of one key that ORDER BY tells apart"):
         Bucket(stopping, 0).run(pa.concat_tables([letters(stopping, "ab", 1), letters(stopping, "a", 2)]), [], BEGINNING)
 
@@ -251,7 +252,7 @@ def test_a_match_of_too_many_choices_is_told_and_left_out() -> None:
     with pytest.raises(
         BudgetError, match=r"expected a match of at most 62 choices of its pattern .* at le=82 of key 0: a group in it repeats"
     ):
-        Bucket(job(sql("a (b | c)* d", within=99, more=", c AS sort = 'c', d AS sort = 'd'"), on_fault="stop"), 0).run(
+        Bucket(job(sql("a (b | c)* d", within=99, more=", c AS sort = 'c', d AS sort = 'd'"), on_fault="raise"), 0).run(
             letters(here, text, 1), [], BEGINNING
         )
 

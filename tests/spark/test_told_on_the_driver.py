@@ -10,6 +10,7 @@ import pytest
 
 import afa
 from afa import AfaError
+from afa.operator.options import Options
 from afa.spark.metrics import FirstWarnings
 from afa.spark.pattern_said import said_of, tell_of_carried
 from afa.spark.session import NEEDED, PARTITIONS, PROVIDER, check
@@ -39,7 +40,7 @@ def test_a_sum_that_is_carried_is_told_when_it_is_planned(caplog: pytest.LogCapt
     assert waits.startswith("sum(b.x) > 5; ")
     assert waits.endswith("so flat holds of that only; on Spark (afa.spark.match) it is carried, by up to 2^n partial matches")
     with caplog.at_level(logging.WARNING, "afa.spark"):
-        tell_of_carried(said_of(query, None, None, None).pattern)
+        tell_of_carried(said_of(query, Options()).pattern)
         tell_of_carried(afa.query(SUM.replace("any_match", "next_match"), event=Reading, tick="us"))
         tell_of_carried(None)
     (record,) = caplog.records
@@ -118,4 +119,4 @@ def test_a_pattern_without_a_key_is_told_what_does_it() -> None:
     with pytest.raises(
         AfaError, match=r"expected a query with a key .* but got none; where all rows are of one key, a constant column"
     ):
-        said_of(query, None, None, None)
+        said_of(query, Options())

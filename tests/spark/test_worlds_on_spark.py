@@ -16,6 +16,7 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton, Change, Punctuation
 from afa.errors import ChangeError, LateEventError, SnapshotError
+from afa.operator.options import Options
 from afa.spark import match, replay
 from afa.spark.packed_rows import BadRow, changes_schema, written
 from afa.spark.worlds_bucket import WorldsBucket
@@ -124,7 +125,7 @@ def found_in(table: Any) -> set[Any]:
 
 def job_with(given: Worlds, **more: Any) -> WorldsJob:
     options = {"buckets": 1, "on_fault": "report", "late": "report", "since": 0, **more}
-    return worlds_job_of(given, "lower", None, None, None, key_types=lambda names: [pa.string()] * len(names), **options)
+    return worlds_job_of(given, "lower", Options(), key_types=lambda names: [pa.string()] * len(names), **options)
 
 
 def net_in(job: WorldsJob, answers: Sequence[Any]) -> set[Any]:
@@ -181,15 +182,15 @@ def test_what_a_bucket_tells_of_rows_that_it_does_not_take() -> None:
     ]
     assert net_in(job, answers) == set()
     with pytest.raises(AfaError, match="expected an identity of one event but got 2"):
-        WorldsBucket(job_with(worlds(), on_fault="stop"), 3).run(as_table([*first, *other], LOWER, UPPER), [], 0)
+        WorldsBucket(job_with(worlds(), on_fault="raise"), 3).run(as_table([*first, *other], LOWER, UPPER), [], 0)
     with pytest.raises(ChangeError, match=r"expected a key, lower <= upper and id: int, kind: str but got \{.id.: None\}"):
-        WorldsBucket(job_with(worlds(), on_fault="stop"), 3).run(None, [BadRow({"id": None}, None)], 0)
+        WorldsBucket(job_with(worlds(), on_fault="raise"), 3).run(None, [BadRow({"id": None}, None)], 0)
     late = bucket.run(as_table([Row(5, "x", "A", 2, 9)], LOWER, UPPER), [], ZERO + 4 * SECOND).late
     assert late == [Change(Item(5, "A"), ZERO + 2 * SECOND, None, 1, "x")]
     with pytest.raises(
         LateEventError, match=r"expected nothing behind the watermark \d+ but got 1 late, first \[1767225600000000, "
     ):
-        WorldsBucket(job_with(worlds(), late="stop"), 0).run(as_table(first, LOWER, UPPER), [], ZERO + 3 * SECOND)
+        WorldsBucket(job_with(worlds(), late="raise"), 0).run(as_table(first, LOWER, UPPER), [], ZERO + 3 * SECOND)
 
 
 def test_a_function_that_raises_leaves_out_the_rows_that_it_is_asked_of(caplog: pytest.LogCaptureFixture) -> None:
@@ -285,7 +286,7 @@ def test_a_clock_with_time_outs(spark: Any, tmp_path: Path) -> None:
     given = Worlds(pattern(True), worlds=20, identity="id", clock=clock, time="at", window="30 seconds", tick="us")
     some = [Row(i, "x", kind, 3 * i, 3 * i) for i, kind in enumerate("AABCABBABAAC")]
     end = Row(100, "x", "B", 500, 500)
-    op = given.resumed(given.snapshot())
+    op = given.restore(given.snapshot())
     want = net_of(op, [[as_table([*some, end], "at").drop_columns("upper")], [Punctuation(ZERO + 4975 * SECOND // 10)]])
     events = Files(tmp_path / "in")
     for come in (some[:6], some[6:], [end]):

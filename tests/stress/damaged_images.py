@@ -45,7 +45,7 @@ class Made:
         self.spec["poison"] = False
         self.family, self.folder = Family.of(self.spec), folder
         self.sequence = choose.one([None, None, "name"]) if self.spec["event"] in ("Wide", "Quote") else None
-        op = Keyed(self.family.automaton, key="who", window=9, late="drop", engine="compiled", sequence=self.sequence)
+        op = Keyed(self.family.automaton, key="who", window=9, late="drop", engine="compiled", order_by=self.sequence)
         memory = op._core.engine.store.memory  # type: ignore[attr-defined]
         memory.m[k.C_REST] = choose.one([0, 9, 40, k.MOST, k.MOST])
         for _ in range(choose.number(2, 6)):

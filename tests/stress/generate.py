@@ -40,7 +40,7 @@ class Family:
     @classmethod
     def of(cls, spec: dict[str, Any]) -> Family:
         """The family of a world; the last one asked for is kept."""
-        text = repr((spec["automaton"], spec["extra"], spec["options"]["sequence"]))
+        text = repr((spec["automaton"], spec["extra"], spec["options"]["order_by"]))
         if cls.last is None or cls.last[0] != text:
             cls.last = text, cls(spec)
         return cls.last[1]
@@ -55,7 +55,7 @@ class World:
         self.automaton, self.pool = family.automaton, family.pool
         self.specs = [*spec["automaton"]["arcs"], *spec["extra"]]
         self.event = T if spec["automaton"]["event"] == "T" else E
-        names = ("window", "sequence", "arc_punctuation", "late", "key")
+        names = ("window", "order_by", "arc_punctuation", "late", "key")
         self.longest = self.options.get("longest", False)
         options = {name: self.options[name] for name in names}
         self.model = Model(self.automaton, **options, known=family.known, longest=self.longest)
@@ -177,7 +177,7 @@ def options(choose: Choices) -> dict[str, Any]:
     saves."""
     return {
         "window": choose.one([None, 3, 5, 9]),
-        "sequence": choose.one([None, None, None, "seq"]),
+        "order_by": choose.one([None, None, None, "seq"]),
         "arc_punctuation": choose.chance(30),
         "late": choose.one(["raise", "raise", "drop", "callback"]),
         "key": choose.one([None, None, None, "seq"]),

@@ -17,7 +17,7 @@ LENGTHS = [(8, 20)] * 10 + [(8, 40)] * 5 + [(8, 60)] * 4
 LONG = [(8, 20), (8, 40), (8, 60), (20, 60), (60, 120)]
 """How many operations a world has; those of the second kind where each is one change of an event and no more."""
 
-PLAIN: dict[str, Any] = {"sequence": None, "key": None, "alone": True, "batches": 0, "saves": 0}
+PLAIN: dict[str, Any] = {"order_by": None, "key": None, "alone": True, "batches": 0, "saves": 0}
 """Where nothing but single changes happens, what one leaves behind stays for the longest time: every other world is such a one."""
 
 
@@ -62,7 +62,7 @@ def options(choose: Choices, about: str) -> dict[str, Any]:
     """The options of an operator, and how its changes come."""
     return {
         "window": choose.one([None, 4, 9, 30]),
-        "sequence": choose.one([None] * 9 + ["seq"]),
+        "order_by": choose.one([None] * 9 + ["seq"]),
         "arc_punctuation": about == "mix with all" and choose.chance(50),
         "late": choose.one(["raise", "raise", "drop", "callback"]),
         "key": choose.one([None] * 3 + ["seq"]),

@@ -43,7 +43,7 @@ class Expected(NamedTuple):
 
 def make(here: World, engine: str, late: Any) -> Any:
     """The operator of a world."""
-    options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
+    options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
     options["longest"] = here.longest
     options |= {name: here.options[name] for name in ("lineage",) if name in here.options}
     engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
@@ -288,7 +288,7 @@ def cuts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for i in range(len(automaton["arcs"])):
         if not used:
             yield {**spec, "automaton": {**automaton, "arcs": automaton["arcs"][:i] + automaton["arcs"][i + 1 :]}}
-    for name, value in (("key", None), ("sequence", None), ("arc_punctuation", False), ("late", "raise"), ("window", None)):
+    for name, value in (("key", None), ("order_by", None), ("arc_punctuation", False), ("late", "raise"), ("window", None)):
         if spec["options"][name] != value:
             yield {**spec, "options": {**spec["options"], name: value}}
 

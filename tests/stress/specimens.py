@@ -98,7 +98,7 @@ def streams(choose: Choices) -> Specimen:
     """An operator or many keys over a long stream; perhaps with incremental snapshots."""
     program, event = choose.one(list(PROGRAMS)), Quote
     keys = choose.one([(), ("who",), ("name", "who")])
-    options = {"window": choose.one([None, 6, 25]), "sequence": choose.one([None, None, "due", "name", "size"])}
+    options = {"window": choose.one([None, 6, 25]), "order_by": choose.one([None, None, "due", "name", "size"])}
     here = setting(program, event, keys, arc_punctuation=choose.chance(20), **options)
     mix = Mix(arcs=choose.one([1, 8]), promise=choose.one([0, 2, 10]), shift=5, early=choose.one([2, 10]))
     items, _ = stream(choose, here, choose.number(10, 80), mix, choose.one([1, 6]) if keys else 1)
@@ -159,7 +159,7 @@ def conditions(choose: Choices) -> Specimen:
     """One that has been promised conditions, so that its keys were thinned out."""
     program = choose.one(list(PROGRAMS))
     keys = choose.one([(), ("who",)])
-    here = setting(program, Quote, keys, retractions=False, window=choose.one([None, 10, 60]), sequence=choose.one([None, "due"]))
+    here = setting(program, Quote, keys, retractions=False, window=choose.one([None, 10, 60]), order_by=choose.one([None, "due"]))
     operator, clock, n = here.make(choose.one(["interpreted", "compiled"])), 0, choose.number(10, 60)
     items: list[Any] = []
     for _ in range(n + 10):

@@ -68,7 +68,7 @@ def test_declined_three_times_then_approved_under_a_rule_that_changes() -> None:
         "-",
         "--format",
         "jsonl",
-        "--le",
+        "--time",
         "at",
         "--key",
         "card",

@@ -57,7 +57,9 @@ def payments(count: int) -> tuple[str, int]:
 def said(pattern: str, window: int) -> tuple[int, str]:
     """Return how many matches there are, and the line about none."""
     write("pay.py", PATTERN)
-    result = call("run", f"pay.py:{pattern}", "pay.jsonl", "--le", "at", "--key", "card", "--window", str(window), "--matches", "0")
+    result = call(
+        "run", f"pay.py:{pattern}", "pay.jsonl", "--time", "at", "--key", "card", "--window", str(window), "--matches", "0"
+    )
     inserted = re.search(r"^matches inserted +([\d,]+)", result.stderr, re.MULTILINE)
     assert inserted is not None
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("afa: ")] or [""]

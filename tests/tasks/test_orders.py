@@ -46,7 +46,7 @@ def test_orders_without_shipment() -> None:
     latest = max(at for at, _, _ in rows)
     never = datetime.max.replace(tzinfo=timezone.utc)
     for end, by in (("latest", latest), ("forever", never)):
-        call("run", "late.sase", "rows.jsonl", "--le", "at", "--end", end, "--output", "changes.jsonl", "--quiet")
+        call("run", "late.sase", "rows.jsonl", "--time", "at", "--end", end, "--output", "changes.jsonl", "--quiet")
         with open("changes.jsonl", encoding="utf-8") as file:
             changes = [json.loads(line) for line in file]
         net: dict[int, int] = {}

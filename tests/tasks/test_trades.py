@@ -67,7 +67,7 @@ def test_three_falls_and_a_rise() -> None:
 
     write("falls.sase", QUERY)
     frame.assign(time=frame["time"].map(lambda time: time.isoformat())).to_csv("trades.csv", index=False)
-    call("run", "falls.sase", "trades.csv", "--le", "time", "--batch", "500", "--output", "changes.jsonl", "--quiet")
+    call("run", "falls.sase", "trades.csv", "--time", "time", "--batch", "500", "--output", "changes.jsonl", "--quiet")
     net: dict[Any, int] = {}
     with open("changes.jsonl", encoding="utf-8") as file:
         for change in map(json.loads, file):

@@ -111,7 +111,7 @@ def run(seed: int, engine: Any = "auto") -> tuple[int, int]:
             for i in rng.sample(there, min(len(there), rng.choice([1, 2]))):
                 changes.append((held.pop(i), -1))
         if step < 0.1:
-            op = op.resumed(op.snapshot(), arcs=_in_force(op, given, swaps))
+            op = op.restore(op.snapshot(), arcs=_in_force(op, given, swaps))
         out: list[Any] = []
         if changes and rng.random() < 0.4 and all(event.shape == UNIFORM for event, _ in changes):
             out = _of_table(op.push_many(_table(changes, keyed)), op, keyed)

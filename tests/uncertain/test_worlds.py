@@ -110,7 +110,7 @@ def test_matches_that_show_the_same_are_one() -> None:
     op = Worlds(given, worlds=20, window=100)
     (found,) = op.push_many([insert(E("A", 1), 0), insert(E("A", 2), 1), insert(E("B", 3), between(2, 4))])
     assert (found.payload, found.le, found.re) == ((0.0, 1.0, 0, 4), 4, 101)
-    assert op.resumed(op.snapshot()).snapshot() == op.snapshot()
+    assert op.restore(op.snapshot()).snapshot() == op.snapshot()
 
 
 # -- clocks ------------------------------------------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def test_a_query() -> None:
     (found,) = op.push_many([insert(Seen(kind, "a", load), at) for kind, load, at in rows])
     assert (found.key, found.payload.load, found.le, found.re) == ("a", 0.95, 20, 70)
     assert found.payload.confidence == pytest.approx(9 / 15, abs=0.1)
-    with pytest.raises(AfaError, match="expected options beside those of the query but got window=9"):
+    with pytest.raises(AfaError, match="window=9 can't be combined with a query because the query says it"):
         Worlds(query, window=9)
     choosing = QUERY.replace("SEQ(Start a,", "SEQ(~Stop x, Start a,").replace(
         "skip_till_next_match(a,", "skip_till_next_match(x, a,"
@@ -455,18 +455,18 @@ def test_snapshots() -> None:
     op = Worlds(sequence("next"), worlds=50, lower="lo", upper="hi", identity="id", window=20)
     op.push_many([{name: column[:40] for name, column in table.items()}, Punctuation(20)])
     blob = op.snapshot()
-    again = op.resumed(blob)
+    again = op.restore(blob)
     assert again.snapshot() == blob
     rest = {name: column[40:] for name, column in table.items()}
     one, other = op.push_many(rest), again.push_many(rest)
     assert {name: column.tolist() for name, column in one.items()} == {name: column.tolist() for name, column in other.items()}
     assert op.statistics[:5] == again.statistics[:5]
     with pytest.raises(SnapshotError, match="expected the snapshot of Worlds with"):
-        Worlds(sequence("next"), worlds=50, lower="lo", upper="hi", identity="id", window=20, seed=1).resumed(blob)
+        Worlds(sequence("next"), worlds=50, lower="lo", upper="hi", identity="id", window=20, seed=1).restore(blob)
     with pytest.raises(SnapshotError):
-        op.resumed(blob[:-9])
+        op.restore(blob[:-9])
     with pytest.raises(SnapshotError):
-        op.resumed(op._keyed.snapshot())
+        op.restore(op._keyed.snapshot())
 
 
 def test_damaged_snapshots() -> None:
@@ -480,7 +480,7 @@ def test_damaged_snapshots() -> None:
     for _ in range(150):
         damaged = _damaged(body, rng)
         try:
-            found = op.resumed(sealed.seal(b"AFAW", 1, saving.plain(damaged)))
+            found = op.restore(sealed.seal(b"AFAW", 1, saving.plain(damaged)))
         except SnapshotError:
             refused += 1
             continue
@@ -515,5 +515,5 @@ def test_an_interval_longer_than_the_window_is_said_once(caplog: pytest.LogCaptu
 
 
 def test_what_is_said_of_a_pickle_is_there() -> None:
-    with pytest.raises(AfaError, match=r"but got Worlds: use snapshot\(\) and resumed\(\), as of all others"):
+    with pytest.raises(AfaError, match=r"but got Worlds: use snapshot\(\) and restore\(\), as of all others"):
         pickle.dumps(Worlds(sequence("next"), worlds=20, window=9))

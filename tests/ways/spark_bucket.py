@@ -19,7 +19,7 @@ class SparkBucket(Way):
 
     @classmethod
     def refuses_case(cls, case: Case) -> str:
-        if set(case.options) > {"window", "sequence", "late", "longest"} & set(case.options):
+        if set(case.options) > {"window", "order_by", "late", "longest"} & set(case.options):
             return "match() has no such option"
         return "rows wait before the operator only" if case.stage and case.stage["place"] == "after" else ""
 
@@ -35,12 +35,12 @@ class SparkBucket(Way):
     def make(self) -> Any:
         import pyarrow as pa
 
-        from afa.spark.job import job_of
+        from tests.spark.jobs import job_of
 
         case = self.case
         events = [item for arrival in case.arrivals for item in arrival.items if is_event(item)]
         lifetimes = case.window is None or any(event.re is not None for event in events)
-        options: dict[str, Any] = {"late": "report" if case.options.get("late") == "drop" else "stop", "lifetimes": lifetimes}
+        options: dict[str, Any] = {"late": "report" if case.options.get("late") == "drop" else "raise", "lifetimes": lifetimes}
         options["longest"] = case.options.get("longest", False)
         if case.stage:
             options["speculation"] = _ticks(case.stage["cleanse"])
@@ -48,9 +48,9 @@ class SparkBucket(Way):
             case.automaton,
             "place",
             None if case.window is None else _ticks(case.window),
-            case.options.get("sequence"),
+            case.options.get("order_by"),
             buckets=1,
-            on_fault="report" if options["late"] == "report" else "stop",  # a retraction in vain is a fault here
+            on_fault="report" if options["late"] == "report" else "raise",  # a retraction in vain is a fault here
             key_types=[pa.string()],
             **options,
         )

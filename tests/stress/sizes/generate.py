@@ -73,7 +73,7 @@ def options(choose: Choices, family: Spec) -> Spec:
     gapless = about == "gapless" and family["event"] in ("Mid", "Wide")
     return {
         "window": choose.one(windows[family["program"]] if "program" in family else [2, 4, 9]),
-        "sequence": field if about == "ordered" else None,
+        "order_by": field if about == "ordered" else None,
         "late": choose.one(["raise", "drop", "drop"]),
         "arc_punctuation": choose.chance(8) and about != "only",
         "retractions": about != "only",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import Any
 
-from afa import AfaError, Keyed, Punctuation
+from afa import AfaError, Gapless, Keyed, Punctuation
 from tests import oracle
 from tests.interrupts import at_line
 from tests.model import OK, Model
@@ -33,10 +33,9 @@ class Side:
         threads = here.spec["options"]["threads"] if threads is None else threads
         options = {name: value for name, value in here.spec["options"].items() if name not in ("key", "keys", "threads")}
         self.threads = {"threads": threads} if threads > 1 and THREADS and engine == "compiled" else {}
-        if options["gapless"]:
-            options["repeated"] = "drop"
-        else:
-            del options["gapless"], options["gaps"]
+        gapless, gaps = options.pop("gapless"), options.pop("gaps")
+        if gapless:
+            options["gapless"] = Gapless(gapless, gaps=gaps, repeated="drop")
         self.operator = Keyed(here.form.family.automaton, key=here.form.key, engine=engine, **options, **self.threads)
         self.chain: list[bytes] = []
 
@@ -84,7 +83,7 @@ class Running:
     def __init__(self, spec: Spec, make: Callable[[Running, str], Side] = Side) -> None:
         self.spec, self.form = spec, Form(spec)
         options = spec["options"]
-        names = ("window", "sequence", "arc_punctuation", "late", "retractions")
+        names = ("window", "order_by", "arc_punctuation", "late", "retractions")
         known = self.form.family.known
         if len(known) > 20_000:
             known.clear()
