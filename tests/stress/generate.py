@@ -131,9 +131,9 @@ MIXES: dict[str, dict[str, int]] = {
 """The same of long mixes (`tests.stress.mixes`): what comes beside changes of events."""
 
 
-def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
-    """The spec of a random world."""
-    about = choose.one(list(WEIGHTS))
+def world(choose: Choices, steps: int | None = None, about: str = "") -> dict[str, Any]:
+    """The spec of a random world, mostly about one of `WEIGHTS`."""
+    about = choose.one([about] if about else list(WEIGHTS))
     waits = about == "waits"
     automaton = strategies.waiter(choose) if waits and choose.chance(60) else strategies.automaton(choose, waits)
     width = strategies.width_of(automaton)

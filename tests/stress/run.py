@@ -1,8 +1,7 @@
-"""Run a world on an operator and compare it with the oracle after every step; shrink a world that fails."""
+"""Run a world on an operator and compare it with the oracle after every step; worlds that are smaller."""
 
 from __future__ import annotations
 
-import pprint
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -14,22 +13,13 @@ from tests import oracle
 from tests.model import ERROR, LATE, OK
 from tests.stress import tables
 from tests.stress.generate import BATCHES, Op, World, on_arcs, push
+from tests.worlds.kind import Seen
 
 Make = Callable[[World, str, Any], Any]
 BOTH, EACH = "both", "each"
 """Names of engines: a run that goes on, after each save, with the other one; two of those side by side, that change over."""
-
-
-class Seen(NamedTuple):
-    """What a run has met."""
-
-    steps: int = 0
-    matches: int = 0
-    retractions: int = 0
-    rejected: int = 0
-
-    def plus(self, other: Seen) -> Seen:
-        return Seen(*(a + b for a, b in zip(self, other)))
+EVERY = 1
+"""After so many steps `operator._check()` must hold."""
 
 
 class Expected(NamedTuple):
@@ -88,8 +78,8 @@ def sides_of(here: World, engine: str, make: Make) -> list[Side]:
     return sides
 
 
-def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make, every: int = 1) -> Seen:
-    """Run a world; the invariants are checked after every step, or after so many, and after the last.
+def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> Seen:
+    """Run a world; the invariants are checked after `EVERY` steps, and after the last.
 
     Raises
     ------
@@ -115,12 +105,12 @@ def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make, ev
                 here.model = expected.model
             after = expected.trail[-1][0] if OK in expected.outcomes else held
             for side in sides:
-                side.check(here, after, all_of_it=number % every == 0 or number + 1 == len(spec["ops"]))
+                side.check(here, after, all_of_it=number % EVERY == 0 or number + 1 == len(spec["ops"]))
         except Exception as error:
             where = f" ({side.operator._core.engine.name})" if len(sides) > 1 else ""
             raise AssertionError(f"step {number}, {op}{where}: {type(error).__name__}: {error}") from error
         retracted = sum(change.diff < 0 for change in out if not isinstance(change, Punctuation))
-        seen = seen.plus(Seen(1, len(after - held), retracted, int(out is REJECTED)))
+        seen.update(steps=1, matches=len(after - held), retractions=retracted, rejected=int(out is REJECTED))
         held = after
     return seen
 
@@ -260,19 +250,7 @@ def restored(here: World, operator: Any, late: Any, engine: str) -> Any:
     return type(operator).restore(here.automaton, operator.snapshot(), **options)
 
 
-def smaller(spec: dict[str, Any], fails: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """The world with all that its failure does not need left out."""
-    progress = True
-    while progress:
-        progress = False
-        for candidate in cuts(spec):
-            if fails(candidate):
-                spec, progress = candidate, True
-                break
-    return spec
-
-
-def cuts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def smaller(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Worlds with one thing less: an operation (the last first), an arc, a final state, a transfer, an option."""
     ops, automaton, extra = spec["ops"], spec["automaton"], spec["extra"]
     for i in reversed(range(len(ops))):
@@ -294,23 +272,3 @@ def cuts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 ARC_OPS = ("arc+", "arc-", "arc-copy")
-
-
-def failure(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> str | None:
-    """Why a world fails; None if it does not, or if it can't be built."""
-    try:
-        World(spec)
-    except AfaError:
-        return None
-    try:
-        run(spec, engine, make)
-    except Exception as error:
-        return str(error)
-    return None
-
-
-def report(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> str:
-    """The minimal reproduction of a failing world, as text to paste."""
-    small = smaller(spec, lambda candidate: failure(candidate, engine, make) is not None)
-    text = pprint.pformat(small, width=120, sort_dicts=False)
-    return f"{failure(small, engine, make)}\n\nfrom tests.stress.run import run\nrun({text}, engine={engine!r})"
