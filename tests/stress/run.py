@@ -13,7 +13,7 @@ from tests import oracle
 from tests.model import ERROR, LATE, OK
 from tests.stress import tables
 from tests.stress.generate import BATCHES, Op, World, on_arcs, push
-from tests.worlds.kind import Seen
+from tests.worlds.kind import RefusedError, Seen, TooManyError
 
 Make = Callable[[World, str, Any], Any]
 BOTH, EACH = "both", "each"
@@ -31,11 +31,11 @@ class Expected(NamedTuple):
     model: Any
 
 
-def make(here: World, engine: str, late: Any) -> Any:
-    """The operator of a world."""
+def make(here: World, engine: str, late: Any, **more: Any) -> Any:
+    """The operator of a world, with more options."""
     options = {name: here.options[name] for name in ("window", "sequence", "arc_punctuation")}
     options["longest"] = here.longest
-    options |= {name: here.options[name] for name in ("lineage",) if name in here.options}
+    options |= {name: here.options[name] for name in ("lineage",) if name in here.options} | more
     engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
     engine = "compiled" if engine == BOTH else engine
     if here.options["key"]:
@@ -78,6 +78,47 @@ def sides_of(here: World, engine: str, make: Make) -> list[Side]:
     return sides
 
 
+def made(spec: dict[str, Any]) -> World:
+    """The world of a spec.
+
+    Raises
+    ------
+    RefusedError
+        Its automaton is none.
+    """
+    try:
+        return World(spec)
+    except AfaError as error:
+        raise RefusedError(str(error)) from None
+
+
+def followed(spec: dict[str, Any], engine: str, look: Callable[[World, Any, int, int], Seen], make: Make = make) -> Seen:
+    """Carry out a world's operations; after each ``look(here, operator, number, final)`` says what it has met.
+
+    ``final`` is what was final before the operation. A look that raises is the fault of its step.
+    """
+    here, seen = made(spec), Seen()
+    side = Side(here, engine, make)
+    for number, op in enumerate(spec["ops"]):
+        final = here.model.effective
+        try:
+            if op[0] == "save":
+                side.restore(here)
+            else:
+                trial = here.model.fork()
+                ops = op[1] if op[0] in BATCHES else [op]
+                items = [(here.item(each), on_arcs(each)) for each in ops]
+                refused = any(push(trial, each, item) != OK for each, (item, _) in zip(ops, items))
+                call(here, side.operator, op, items)
+                here.model = here.model if refused else trial
+            seen.update(look(here, side.operator, number, final))
+        except TooManyError:
+            return seen + Seen(given_up=1)
+        except Exception as error:
+            raise AssertionError(f"step {number}, {op} ({engine}): {type(error).__name__}: {error}") from error
+    return seen
+
+
 def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> Seen:
     """Run a world; the invariants are checked after `EVERY` steps, and after the last.
 
@@ -85,8 +126,10 @@ def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) ->
     ------
     AssertionError
         At the first step after which operator and oracle differ, or whatever the operator itself raises unasked.
+    RefusedError
+        Its automaton is none.
     """
-    here = World(spec)
+    here = made(spec)
     sides = sides_of(here, engine, make)
     held: set[Any] = set()
     seen = Seen()

@@ -10,14 +10,13 @@ from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
-from importlib import import_module
 from inspect import Parameter, signature
 from itertools import count, cycle
 from typing import Any
 from unittest import mock
 
 from tests.worlds.kind import Seen, Worlds
-from tests.worlds.registry import MODULES, named
+from tests.worlds.registry import MODULES, about, named
 
 OFTEN = 2000
 """After so many runs it is said how far they are."""
@@ -27,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run worlds; 1 if any failed."""
     name, *rest = arguments or sys.argv[1:] or ["--list"]
     if name in ("--list", "-h", "--help"):
-        print(__doc__, *(f"{name:20} {_about(name)}" for name in MODULES), sep="\n")
+        print(__doc__, *(f"{name:20} {about(name).splitlines()[0]}" for name in MODULES), sep="\n")
         return 0
     worlds = named(name)
     asked = vars(_parser(name, worlds).parse_args(rest))
@@ -38,14 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(worlds, asked, own)
 
 
-def _about(name: str) -> str:
-    return str(import_module(MODULES[name]).__doc__).partition("\n")[0]
-
-
 def _parser(name: str, worlds: Worlds) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         f"python -m tests.worlds {name}",
-        description=import_module(MODULES[name]).__doc__,
+        description=about(name),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--worlds", type=int, default=1000)
@@ -74,7 +69,6 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _run(worlds: Worlds, asked: dict[str, Any], own: dict[str, Any]) -> int:
-    faulthandler.enable()
     first, n, (what, wanted) = asked["first"], asked["worlds"], asked["until"] or ("", 0)
     numbers: Iterable[int] = count(first) if what else range(first, first + n)
     engines = asked["engine"] or list(worlds.engines)
@@ -102,4 +96,5 @@ def _words(met: dict[Any, Seen]) -> str:
 
 
 if __name__ == "__main__":
+    faulthandler.enable()
     sys.exit(main())

@@ -20,6 +20,10 @@ class RefusedError(Exception):
     """A world can't be made, as the library says by a message."""
 
 
+class TooManyError(Exception):
+    """There is more than brute force can do: a world is given up from here on."""
+
+
 @dataclass(frozen=True)
 class Worlds:
     """A kind of random worlds.

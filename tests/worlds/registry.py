@@ -1,4 +1,4 @@
-"""Where each kind of random worlds is: a module with `WORLDS`."""
+"""Where each kind of random worlds is: a module's `WORLDS`, if no other name is said."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ MODULES = {
     "rows": "tests.language.row_worlds",
     "chosen-members": "tests.language.chosen_member_worlds",
     "lineage": "tests.lineage.worlds",
+    "kept-lineage": "tests.lineage.worlds:KEPT",
     "lineage-of-queries": "tests.lineage.query_worlds",
     "collapsed": "tests.lineage.collapsed_worlds",
+    "collapsed-of-queries": "tests.lineage.collapsed_worlds:QUERIES",
     "told": "tests.lineage.told_worlds",
     "collapsed-output": "tests.lineage.collapsed_output_worlds",
     "funnel": "tests.funnel.worlds",
@@ -44,5 +46,11 @@ def named(name: str) -> Worlds:
     """
     if name not in MODULES:
         raise SystemExit(f"expected one of {', '.join(MODULES)} but got {name}")
-    found: Worlds = import_module(MODULES[name]).WORLDS
+    module, _, attribute = MODULES[name].partition(":")
+    found: Worlds = getattr(import_module(module), attribute or "WORLDS")
     return found
+
+
+def about(name: str) -> str:
+    """What the module of a kind says of it."""
+    return str(import_module(MODULES[name].partition(":")[0]).__doc__)
