@@ -67,7 +67,7 @@ class Worlds:
     """How worlds are kept from the process that runs them: one may crash, or hang."""
 
     def run(self, seed: str, numbers: Iterable[int], *engines: Any, **options: Any) -> Seen:
-        """Run worlds in this process, and return what they have met.
+        """Run worlds, and return what they have met.
 
         Raises
         ------
@@ -75,11 +75,10 @@ class Worlds:
             At the first world that fails, with a small one that fails as well.
         """
         seen = Seen()
-        for number in numbers:
-            for engine in engines or self.engines:
-                found = self.outcome(seed, number, engine, **options)
-                assert isinstance(found, Counter), found
-                seen.update(found)
+        pairs = ((number, engine) for number in numbers for engine in engines or self.engines)
+        for found in self.outcomes(seed, pairs, **options):
+            assert isinstance(found, Counter), found
+            seen.update(found)
         return seen
 
     def outcome(self, seed: str, number: int, engine: Any, *, whole: bool = False, **options: Any) -> Seen | str:
