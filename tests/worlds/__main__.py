@@ -91,8 +91,13 @@ def _run(worlds: Worlds, asked: dict[str, Any], own: dict[str, Any]) -> int:
 
 
 def _words(met: dict[Any, Seen]) -> str:
+    """What was met, by name; what is met by name and number as a list."""
     seen = sum(met.values(), Seen())
-    return ", ".join(f"{name if isinstance(name, str) else ' '.join(map(str, name))} {n}" for name, n in seen.items())
+    plain = [f"{name} {n}" for name, n in seen.items() if isinstance(name, str)]
+    most: dict[str, int] = {}
+    for name, i in (each for each in seen if not isinstance(each, str)):
+        most[name] = max(i, most.get(name, 0))
+    return ", ".join(sorted(plain) + [f"{name} {[seen[name, i] for i in range(most[name] + 1)]}" for name in sorted(most)])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pprint import pformat
+from traceback import format_exc
 from typing import Any
 
 from tests.worlds.apart import Apart, apart
@@ -82,18 +83,16 @@ class Worlds:
         return seen
 
     def outcome(self, seed: str, number: int, engine: Any, *, whole: bool = False, **options: Any) -> Seen | str:
-        """What a world has met, or a report of how it fails; ``whole``: it is not made smaller."""
+        """What a world has met, or a report of how it fails; ``whole``: where, and it is not made smaller."""
         world = self.generate(seed, number, **options)
         try:
             return Seen(self.check(world, engine))
         except RefusedError:
             return Seen(declined=1)
-        except AssertionError as error:
-            again = told({"seed": seed, "first": number, "worlds": 1, "engine": engine, **options})
-            return f"python -m tests.worlds {self.name} {again}\n{error if whole else self.report(world, engine)}\n"
         except Exception as error:
-            error.add_note(f"{self.name}, seed {seed}, world {number}, engine {engine}")
-            raise
+            again = told({"seed": seed, "first": number, "worlds": 1, "engine": engine, **options})
+            small = isinstance(error, AssertionError) and not whole
+            return f"python -m tests.worlds {self.name} {again}\n{self.report(world, engine) if small else format_exc()}\n"
 
     def outcomes(self, seed: str, pairs: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Seen | str]:
         """The same of one after another, each a number and an engine; apart where it must be."""

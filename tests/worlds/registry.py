@@ -33,6 +33,7 @@ MODULES = {
     "possible": "tests.uncertain.possible_worlds",
     "history": "tests.replay.history_worlds",
     "gated": "tests.replay.gated_worlds",
+    "gated-random": "tests.replay.gated_worlds:RANDOM",
 }
 
 
