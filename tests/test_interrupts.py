@@ -1,4 +1,4 @@
-"""An interrupt leaves the state before the call or after it, wherever it comes; `tests.stress.interrupts` is the long run."""
+"""An interrupt leaves the state before the call or after it, wherever it comes. More: `python -m tests.worlds interrupts`."""
 
 from __future__ import annotations
 

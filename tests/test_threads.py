@@ -1,4 +1,4 @@
-"""Threads on one operator: their calls come one after the other; `tests.stress.threads` is the long run."""
+"""Threads on one operator: their calls come one after the other; `python -m tests.worlds threads` is the long run."""
 
 from __future__ import annotations
 
