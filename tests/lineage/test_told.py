@@ -7,7 +7,7 @@ import gc
 import pickle
 import weakref
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,15 +15,10 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from speculation import Choose, Cleanse, Consolidate, consolidate
+from tests.automata import Log
 from tests.conftest import ENGINES
 from tests.lineage import told_worlds
 from tests.lineage.test_lineage import MANY, Ev
-
-
-class Log(NamedTuple):
-    kind: str
-    id: int
-
 
 PLAIN = Automaton(
     start="0", final={"in"}, event=Log,

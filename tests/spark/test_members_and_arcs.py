@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,13 +11,9 @@ import pytest
 from afa import Arc, Automaton
 from afa.spark.bucket import Bucket
 from afa.spark.job import job_of
+from tests.automata import Log
 
 S = 1_000_000
-
-
-class Log(NamedTuple):
-    kind: str
-    id: int
 
 
 TRIES = Automaton(
