@@ -17,7 +17,7 @@ from tests.lineage import worlds
 from tests.lineage.brute_force import Behind, behind
 from tests.oracle import one_nan
 from tests.stress import run as stress
-from tests.stress.generate import BATCHES, World, on_arcs, push
+from tests.stress.generate import BATCHES, World, parts, push
 from tests.worlds.kind import Seen, TooManyError, Worlds
 
 FORMS = (("field", None), (True, None), ("le", "lineage"), ("*", "lineage"), (None, "lineage"))
@@ -41,10 +41,9 @@ def judged(
             if op[0] == "save":
                 operator = restored(here, operator)
                 continue
-            ops = op[1] if op[0] in BATCHES else [op]
-            items = [(here.item(each), on_arcs(each)) for each in ops]
+            items = here.items(op)
             models, refused = [here.model, here.model.fork()], False
-            for each, (item, _) in zip(ops, items):
+            for each, (item, _) in zip(parts(op), items):
                 refused = push(models[-1], each, item) != stress.OK
                 if refused:
                     break

@@ -12,7 +12,7 @@ from punctuation.time import FOREVER
 from tests import oracle
 from tests.model import ERROR, LATE, OK
 from tests.stress import tables
-from tests.stress.generate import BATCHES, Op, World, on_arcs, push
+from tests.stress.generate import BATCHES, Op, World, parts, push
 from tests.worlds.kind import RefusedError, Seen, TooManyError
 
 Make = Callable[[World, str, Any], Any]
@@ -105,12 +105,9 @@ def followed(spec: dict[str, Any], engine: str, look: Callable[[World, Any, int,
             if op[0] == "save":
                 side.restore(here)
             else:
-                trial = here.model.fork()
-                ops = op[1] if op[0] in BATCHES else [op]
-                items = [(here.item(each), on_arcs(each)) for each in ops]
-                refused = any(push(trial, each, item) != OK for each, (item, _) in zip(ops, items))
+                items, trial, end = here.tried(op)
                 call(here, side.operator, op, items)
-                here.model = here.model if refused else trial
+                here.model = trial if end == OK else here.model
             seen.update(look(here, side.operator, number, final))
         except TooManyError:
             return seen + Seen(given_up=1)
@@ -194,11 +191,10 @@ def step(here: World, operator: Any, op: Op, held: set[Any]) -> tuple[set[Any], 
 
 def meant(here: World, op: Op, held: set[Any]) -> Expected:
     """What the model and the oracle say of an operation, where ``held`` is in force before it."""
-    ops = op[1] if op[0] in BATCHES else [op]
-    items = [(here.item(each), on_arcs(each)) for each in ops]
+    items = here.items(op)
     trial, trail = here.model.fork(), [(held, here.model.effective)]
     refused: set[str] = set()
-    for each, (item, _) in zip(ops, items):
+    for each, (item, _) in zip(parts(op), items):
         refused |= {push(trial, each, item)} - {OK}
         if refused and not (op[0] in BATCHES and op[2]):
             break

@@ -47,7 +47,9 @@ class Worlds:
     >>> print(sums.report([2, 8, 0, 4], None))
     12 is too much
     <BLANKLINE>
-    [8, 4]
+    from tests.worlds.registry import named
+    <BLANKLINE>
+    named('sums').check([8, 4], None)
     """
 
     name: str
@@ -122,7 +124,8 @@ class Worlds:
     def report(self, world: Any, engine: Any) -> str:
         """The least world found that fails as a world does, with why it fails, as text to paste."""
         small = self.shrunk(world, engine)
-        return f"{self.failure(small, engine)}\n\n{self.words(small)}"
+        paste = f"from tests.worlds.registry import named\n\nnamed({self.name!r}).check({self.words(small)}, {engine!r})"
+        return f"{self.failure(small, engine)}\n\n{paste}"
 
 
 def kind_of(failure: AssertionError | None) -> type | None:
