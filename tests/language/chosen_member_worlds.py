@@ -43,15 +43,10 @@ class MemberSide(Side):
         super().__init__(of, engine)
         self.operator = self.query.operator(engine=engine, members=True, tell="lineage")  # type: ignore[arg-type]
 
-    def step(self, op: Op) -> Seen:
-        if op[0] == "save":
-            self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
-            return Seen(steps=1)
-        for each in op[1] if op[0] == "batch" else [op]:
-            self.note(each)
+    def judge(self, op: Op, out: list[Any]) -> Seen:
         before, known = self.seen, set()
         self.seen = dict(before)
-        for change in self.push(op):
+        for change in out:
             if isinstance(change, Punctuation):
                 continue
             name = tuple(change.payload), change.le, change.re, change.key

@@ -96,15 +96,9 @@ def seen(of: Tree, match: Found, i: int, expr: Expr) -> Any:
 class RowSide(Side):
     """An operator at work that tells rows."""
 
-    def step(self, op: Op) -> Seen:
-        if op[0] == "save":
-            self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
-            self.operator._check()
-            return Seen(steps=1)
-        for each in op[1] if op[0] == "batch" else [op]:
-            self.note(each)
-        before, retractions = set(self.held), 0
-        self.in_one(self.push(op), net=op[0] != "batch" or op[2])
+    def judge(self, op: Op, out: list[Any]) -> Seen:
+        before = set(self.held)
+        self.in_one(out, net=op[0] != "batch" or op[2])
         retractions = len(before - self.held)
         expected = rows(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
         assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"

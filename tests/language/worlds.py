@@ -184,14 +184,17 @@ class Side:
         self.held: set[Any] = set()
 
     def step(self, op: Op) -> Seen:
-        """One operation, held against the oracle."""
+        """One operation, and what `judge` says of it."""
         if op[0] == "save":
             self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
             self.operator._check()
             return Seen(steps=1)
         for each in op[1] if op[0] == "batch" else [op]:
             self.note(each)
-        out = self.push(op)
+        return self.judge(op, self.push(op))
+
+    def judge(self, op: Op, out: list[Any]) -> Seen:
+        """Hold what an operation has told against the oracle."""
         before, retractions = self.held, 0
         self.held = set(before)
         for change in out:

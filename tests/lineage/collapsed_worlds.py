@@ -31,7 +31,7 @@ def check(here: World, operator: Any, known: dict[Any, Any]) -> Seen:
     """Ask for every lineage."""
     seen, final, model = Seen(steps=1), here.model.effective, here.model
     table = here.automaton.event is not None
-    for key, matches in worlds.expected(here, known).items():
+    for key, matches in worlds.expected(model, here.automaton, known).items():
         for (register, le), of in by_end(matches).items():
             match = Change(register, le, None, 1, key)
             if le < final:

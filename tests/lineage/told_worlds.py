@@ -14,7 +14,7 @@ from typing import Any
 
 from afa import Change, Punctuation
 from tests.lineage import worlds
-from tests.lineage.brute_force import Behind, behind
+from tests.lineage.brute_force import Behind
 from tests.oracle import one_nan
 from tests.stress import run as stress
 from tests.stress.generate import BATCHES, World, parts, push
@@ -73,19 +73,11 @@ def policy(here: World) -> str:
 
 def all_behind(model: Any, automaton: Any, known: dict[Any, Any]) -> dict[Any, Behind]:
     """What stands behind each match in force, by the match as the model has it."""
-    changes = [(*event, n) for event, n in model.copies.items()]
-    keys = [None] if model.key is None else {getattr(payload, model.key) for payload, *_ in changes}
-    found = {}
-    for key in keys:
-        own = [change for change in changes if model.key is None or getattr(change[0], model.key) == key]
-        case = frozenset(change[:3] for change in own if change[3] > 0), tuple((id(a), le, re) for a, le, re in model.arcs)
-        case = (*case, model.event_promise)
-        if case not in known:
-            arcs = list(model.arcs)
-            known[case] = arcs, behind(automaton, own, arcs, model.event_promise, model.sequence)
-        for (register, le, re), each in known[case][1].items():
-            found[(register if key is None else (key, register)), le, re] = each
-    return found
+    return {
+        (register if key is None else (key, register), le, re): each
+        for key, found in worlds.expected(model, automaton, known).items()
+        for (register, le, re), each in found.items()
+    }
 
 
 def events_in(each: Behind) -> frozenset[Any]:

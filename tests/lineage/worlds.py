@@ -35,9 +35,8 @@ def run(spec: dict[str, Any], engine: str) -> Seen:
         return stress.followed(spec, engine, look)
 
 
-def expected(here: World, known: dict[Any, Any]) -> dict[Any, dict[Any, Behind]]:
-    """By key, what stands behind each match."""
-    model = here.model
+def expected(model: Any, automaton: Any, known: dict[Any, Any]) -> dict[Any, dict[Any, Behind]]:
+    """By key, what stands behind each match in force; ``known``: what was said of the same before."""
     changes = [(*event, n) for event, n in model.copies.items()]
     keys = [None] if model.key is None else {getattr(payload, model.key) for payload, *_ in changes}
     found = {}
@@ -47,7 +46,7 @@ def expected(here: World, known: dict[Any, Any]) -> dict[Any, dict[Any, Behind]]
         case = events, tuple((id(arc), le, re) for arc, le, re in model.arcs), model.event_promise
         if case not in known:
             arcs = list(model.arcs)  # held, so that an id stands for one arc
-            known[case] = arcs, behind(here.automaton, own, arcs, model.event_promise, model.sequence)
+            known[case] = arcs, behind(automaton, own, arcs, model.event_promise, model.sequence)
         found[key] = known[case][1]
     return found
 
@@ -55,7 +54,7 @@ def expected(here: World, known: dict[Any, Any]) -> dict[Any, dict[Any, Behind]]
 def check(here: World, operator: Any, known: dict[Any, Any]) -> Seen:
     """Ask for every lineage."""
     seen, final = Seen(steps=1), here.model.effective
-    for key, matches in expected(here, known).items():
+    for key, matches in expected(here.model, here.automaton, known).items():
         for (register, le, re), (paths, first) in matches.items():
             match = Change(register, le, re, 1, key)
             if le < final or first < final:
@@ -74,7 +73,7 @@ def check_kept(here: World, operator: Any, known: dict[Any, Any], final: int) ->
     seen, core = Seen(steps=1), operator._core
     operator._check()
     check_statistics(here, operator)
-    for key, matches in expected(here, known).items():
+    for key, matches in expected(here.model, here.automaton, known).items():
         for (register, le, re), (paths, first) in matches.items():
             match = Change(register, le, re, 1, key)
             if le < core.progress.answers <= final:
