@@ -86,7 +86,9 @@ def check_query(side: query_worlds.LineageSide) -> Seen:
         found.setdefault((key, values, le), {})[re] = one
     for (key, values, le), of in found.items():
         match = Change(side.query.shown.cls(*values), le, None, 1, key)
-        if le >= side.promised:
+        if side.waits and min(one.first for one in of.values()) < side.promised <= le:
+            query_worlds.check_if_told(side.operator.collapsed, match, merged(of).paths, order)
+        elif le >= side.promised:
             seen.update(ask(side.operator.collapsed, match, merged(of), side.promised, order, True))
     return seen
 

@@ -17,7 +17,7 @@ from punctuation.time import FOREVER
 from tests.language import worlds
 from tests.language.oracle import Event, Found, choices, chosen, payload
 from tests.language.worlds import Op, Side, run
-from tests.lineage.brute_force import MOST, Behind
+from tests.lineage.brute_force import MOST, Behind, Path
 from tests.lineage.checks import check_lineage, either_way, refusal
 from tests.oracle import Event as Held
 from tests.worlds.kind import Seen, TooManyError
@@ -50,19 +50,24 @@ def told(event: Event, window: int | None) -> Held:
     return Held(event.payload, event.le, end if event.re is None else event.re)
 
 
+def check_if_told(lineage: Any, match: Change, paths: set[Path], order: str | None) -> None:
+    """Hold a lineage against its paths, unless a promise is why it is refused."""
+    try:
+        found = lineage(match)
+    except AfaError as error:
+        if "promise" not in str(error):
+            raise
+    else:
+        check_lineage(found, paths, match.key, order)
+
+
 def check(side: Side) -> Seen:
     """Ask for every lineage."""
     seen, order = Seen(steps=1), side.query.tree.order
     for (key, values, le, re), (paths, first) in behind(side).items():
         match = Change(side.query.shown.cls(*values), le, re, 1, key)
         if min(le, first) < side.promised and side.waits:  # what it needs itself is held longer, and may answer
-            try:
-                found = side.operator.lineage(match)
-            except AfaError as error:
-                if "promise" not in str(error):
-                    raise
-            else:
-                check_lineage(found, paths, key, order)
+            check_if_told(side.operator.lineage, match, paths, order)
         elif min(le, first) < side.promised:
             assert "promise" in refusal(side.operator, match, AfaError)
             seen["refused"] += 1

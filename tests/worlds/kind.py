@@ -135,5 +135,7 @@ def kind_of(failure: AssertionError | None) -> type | None:
 
 def told(options: dict[str, Any]) -> str:
     """Options as the command line has them."""
-    given = {f"--{name.replace('_', '-')}": value for name, value in options.items() if value not in (None, False)}
+    given = {
+        f"--{name.replace('_', '-')}": value for name, value in options.items() if value not in (None, "") and value is not False
+    }
     return " ".join(name if value is True else f"{name} {value}" for name, value in given.items())
