@@ -37,9 +37,15 @@ def run(seed: Any, number: int, engine: str, interrupt: Callable[..., Any]) -> i
     return interrupts.run(world(Seeded(f"{seed}/{number}")), engine, choose, interrupt, TRIES, choose.one(WRAPS))
 
 
-def numbered(seed: str, number: int, *, instants: bool = False) -> tuple[str, int, Callable[..., Any]]:
-    """The world of a number, and how it is interrupted."""
-    return seed, number, interrupts.sometime if instants else interrupts.somewhere
+def numbered(seed: str, number: int, *, instants: bool = False) -> tuple[str, int, str]:
+    """The world of a number, and how it is interrupted: by a function of `tests.interrupts`."""
+    return seed, number, "sometime" if instants else "somewhere"
 
 
-WORLDS = Worlds("interrupts", numbered, lambda world, engine: Seen(interrupted=run(*world[:2], engine, world[2])))
+def check(world: tuple[str, int, str], engine: str) -> Seen:
+    """Run a world."""
+    seed, number, how = world
+    return Seen(interrupted=run(seed, number, engine, getattr(interrupts, how)))
+
+
+WORLDS = Worlds("interrupts", numbered, check)

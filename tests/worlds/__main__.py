@@ -80,7 +80,7 @@ def _run(worlds: Worlds, asked: dict[str, Any], own: dict[str, Any]) -> int:
             met[engine].update(found)
         else:
             failed += 1
-            print(found, flush=True)
+            print(*(f"with --set {place}={value!r}:" for place, value in asked["set"]), found, flush=True)
         if failed >= asked["failures"] or (what and all(seen[what] >= wanted for seen in met.values())):
             break
         if done % OFTEN == 0:
