@@ -37,14 +37,15 @@ lint: .venv/ready-dev
 	$(BIN)/mypy
 
 stress: .venv/ready
-	$(BIN)/python -m tests.stress.worlds --worlds 20000
-	$(BIN)/python -m tests.stress.worlds --worlds 20000 --engine both
-	$(BIN)/python -m tests.stress.interrupts --calls 10000
-	$(BIN)/python -m tests.stress.threads --rounds 50
-	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each
-	$(BIN)/python -m tests.stress.worlds --mixes --worlds 20000 --engine each --seed 2 --warm 0 --sample 4
-	$(BIN)/python -m tests.stress.damage --mutants 50000
-	$(BIN)/python -m tests.stress.sizes --worlds 20000
+	$(BIN)/python -m tests.worlds stress --worlds 20000
+	$(BIN)/python -m tests.worlds stress --worlds 20000 --engine both
+	$(BIN)/python -m tests.worlds interrupts --until interrupted=10000 --set afa.compiled.inforce.WARM=20
+	$(BIN)/python -m tests.worlds interrupts --until interrupted=10000 --set afa.compiled.inforce.WARM=20 --instants
+	$(BIN)/python -m tests.worlds threads --worlds 200
+	$(BIN)/python -m tests.worlds stress --mixes --worlds 20000 --engine each
+	$(BIN)/python -m tests.worlds stress --mixes --worlds 20000 --engine each --seed 2 --set afa.compiled.inforce.WARM=0 --set afa.compiled.memory.SAMPLE=4
+	$(BIN)/python -m tests.worlds damage --worlds 50000
+	$(BIN)/python -m tests.worlds sizes --worlds 20000
 
 # A hundred million keys come and go, in flat memory.
 keys: .venv/ready

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from afa import Arc, Automaton
+from afa import Arc, Automaton, Change, insert
 from afa.arclog.lines import read_lines
 from afa.arclog.versions import Line
 from punctuation.time import BEGINNING, FOREVER
@@ -15,6 +15,53 @@ from tests.strategies import Choices
 
 Lifetimes = list[tuple[str, Any, int, int]]
 """Of each version its name, its arc's JSON (or the automaton's own arc), and its lifetime."""
+
+
+class Pay(NamedTuple):
+    """Who pays how much."""
+
+    who: str
+    amount: int
+
+
+class Paid(NamedTuple):
+    """What was paid."""
+
+    total: int = 0
+
+
+def big(limit: int, name: str | None = None) -> Arc:
+    """A payment above a limit."""
+    return Arc("a", "b", f"amount > {limit}", "(r.total + e.amount,)", name=name)
+
+
+SMALL = Arc("a", "a", "amount < 10", name="small")
+PAYMENTS = Automaton(
+    start="a",
+    final={"b"},
+    register=Paid(),
+    event=Pay,
+    arcs=[big(500, "above 500"), SMALL],
+)
+
+
+def pay(amount: int, le: int) -> Change:
+    """One payment."""
+    return insert(Pay("x", amount), le)
+
+
+def shown(out: Any) -> list[tuple[int, int, int]]:
+    """Totals that an output tells, each with its LE and its diff."""
+    return [(change.payload.total, change.le, change.diff) for change in out if isinstance(change, Change)]
+
+
+def fold(out: Any, held: set[Any]) -> set[Any]:
+    """The matches in force behind an output, with their keys."""
+    for change in out:
+        if isinstance(change, Change):
+            match = change.key, change.payload, change.le, change.re
+            (held.remove if change.diff < 0 else held.add)(match)
+    return held
 
 
 def read_line(raw: str) -> Line:

@@ -10,7 +10,7 @@ from punctuation.time import FOREVER
 from speculation import After, Before, Cleanse
 from tests import oracle
 from tests.model import ERROR, LATE, OK, Model
-from tests.stress.generate import BATCHES, Op, World, on_arcs, push
+from tests.stress.generate import BATCHES, Op, World
 from tests.stress.run import call, check_late, make, match_of
 
 Wrap = Callable[[Any], Any]
@@ -59,12 +59,7 @@ def run(spec: dict[str, Any], engine: str, wrap: Wrap, expected: Callable[[World
 
 def step(here: World, around: Any, op: Op) -> list[Any]:
     """One operation on model and stage alike: both take it, or neither."""
-    items = [(here.item(each), on_arcs(each)) for each in (op[1] if op[0] in BATCHES else [op])]
-    trial, outcome = here.model.fork(), OK
-    for each, (item, _) in zip(op[1] if op[0] in BATCHES else [op], items):
-        outcome = push(trial, each, item)
-        if outcome != OK:
-            break
+    items, trial, outcome = here.tried(op)
     before = state(here, around) if outcome != OK else None
     came, raised = call(here, around, op, items)
     assert raised == outcome, f"{op}: expected {outcome} but it ended {raised}"

@@ -5,13 +5,20 @@ Each arc of the small ones is named ``src-dst``; kinds of events stand for lette
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from afa import Automaton
 from tests.text import automaton_of
 from tests.two_vees import Tick, Vees, two_vees
 
 __all__ = ["Tick", "Vees", "two_vees"]
+
+
+class Log(NamedTuple):
+    """An event of a log."""
+
+    kind: str
+    id: int
 
 
 def small(start: str, final: str, *arcs: dict[str, Any], register: str | None = None, event: str | None = "E") -> Automaton:

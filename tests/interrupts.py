@@ -21,7 +21,7 @@ from afa import AfaError
 from speculation.before_after import Around
 from tests.around import Wrap, again
 from tests.strategies import Choices
-from tests.stress.generate import BATCHES, World, on_arcs
+from tests.stress.generate import World
 from tests.stress.run import call, counters, make, restored, saved
 
 ROOT = Path(__file__).parents[1]
@@ -141,7 +141,7 @@ class Side:
 
     def works(self, op: Any) -> list[Callable[[], Any]]:
         """What an operation calls, and what may be asked beside it."""
-        items = [(self.here.item(each), on_arcs(each)) for each in (op[1] if op[0] in BATCHES else [op])]
+        items = self.here.items(op)
         asks = [lambda: self.operator.statistics, self.operator._check]
         if self.here.automaton.event:
             asks.append(self.operator.snapshot)

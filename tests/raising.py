@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,8 @@ from afa.model.raised import Faults
 from afa.operator import call as core
 from afa.operator import snapshot
 from tests import oracle
-from tests.strategies import Choices
+from tests.strategies import Choices, Seeded
+from tests.worlds.kind import Worlds
 
 FENCES = ("6 // e.kind > 2", "e.kind != 1 or 1 // (e.kind - 1) < 9", "2 / (e.kind - 2) < 0", "'xyz'[e.kind + 1] != 'y'")
 BOTH = ("e.kind // r.x < 2", "r.x // e.kind < 2", "(e.kind + r.x) % (2 - e.kind) == 0")
@@ -41,6 +43,17 @@ def made_to_raise(choose: Choices, spec: dict[str, Any]) -> None:
             arc["fence"] = f"({arc.get('fence', 'True')}) and {choose.one(STILL)}"
         elif width:
             arc["at"] = choose.one(AT)
+
+
+def that_raise(worlds: Worlds) -> Worlds:
+    """The same worlds, some of whose functions raise."""
+
+    def generate(seed: str, number: int) -> dict[str, Any]:
+        spec: dict[str, Any] = worlds.generate(seed, number)
+        made_to_raise(Seeded(f"{seed}/{number}"), spec)
+        return spec
+
+    return replace(worlds, generate=generate)
 
 
 def tamed(arc: Arc) -> Any:

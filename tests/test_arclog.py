@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -24,7 +24,6 @@ from afa import (
     Arc,
     ArcLog,
     Automaton,
-    Change,
     Keyed,
     LateEventError,
     Operator,
@@ -35,29 +34,12 @@ from afa import (
 from afa.arclog.lines import read_lines
 from afa.errors import AutomatonError, ChangeError, ExpressionError, SnapshotError
 from speculation import Cleanse, Consolidate, LastBefore
+from tests.arclogs import PAYMENTS, Pay, pay, shown
 from tests.interrupts import at_line
-
-
-class Pay(NamedTuple):
-    who: str
-    amount: int
-
-
-class Paid(NamedTuple):
-    total: int = 0
 
 
 def big(limit: int, name: str | None = "above 500") -> Arc:
     return Arc("a", "b", f"amount > {limit}", "(r.total + e.amount,)", name=name)
-
-
-PAYMENTS = Automaton(
-    start="a", final={"b"}, register=Paid(), event=Pay, arcs=[big(500), Arc("a", "a", "amount < 10", name="small")]
-)
-
-
-def pay(amount: int, le: int) -> Change:
-    return insert(Pay("x", amount), le)
 
 
 def write(folder: Path, name: str, *lines: Any, end: str = "\n") -> Path:
@@ -77,10 +59,6 @@ def ended(at: Any, **more: Any) -> dict[str, Any]:
 
 def swapped(limit: int, at: Any, **more: Any) -> dict[str, Any]:
     return {**inserted(limit, at, **more), "op": "swap", "name": "above 500"}
-
-
-def shown(out: Any) -> list[tuple[int, int, int]]:
-    return [(change.payload.total, change.le, change.diff) for change in out if isinstance(change, Change)]
 
 
 @pytest.fixture

@@ -6,24 +6,14 @@ import json
 import logging
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from afa import BEGINNING, Arc, ArcLog, Automaton, Change, Keyed, Punctuation, insert
+from afa import BEGINNING, Arc, ArcLog, Automaton, Keyed, Punctuation, insert
 from tests import oracle
-from tests.arclogs import apart, in_force, is_late, random_log
+from tests.arclogs import Paid, Pay, apart, fold, in_force, is_late, random_log
 from tests.strategies import Choices, Seeded
-
-
-class Pay(NamedTuple):
-    who: str
-    amount: int
-
-
-class Paid(NamedTuple):
-    total: int = 0
-
 
 ARCS = [
     {"name": name, "src": src, "dst": dst, "fence": fence, "transfer": transfer}
@@ -90,14 +80,6 @@ def a_world(choose: Choices, engine: str, folder: Path) -> int:
 
 def of(who: str, changes: list[Any]) -> list[Any]:
     return [change for change in changes if change[0].who == who]
-
-
-def fold(out: Any, held: set[Any]) -> set[Any]:
-    for change in out:
-        if isinstance(change, Change):
-            match = change.key, change.payload, change.le, change.re
-            (held.remove if change.diff < 0 else held.add)(match)
-    return held
 
 
 def test_random_logs_are_what_a_slow_replay_and_the_oracle_make_of_them(engine: str, tmp_path: Path) -> None:

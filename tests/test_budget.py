@@ -6,13 +6,12 @@ automata in tiny worlds, pushed one by one (in any order, with retractions) and 
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import pickle
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,6 +40,8 @@ from afa.situations import Situation, TemporalPattern
 from afa.uncertain import Worlds, between
 from tests.strategies import Choices, Seeded, automaton, lifetime, payload
 from tests.text import E, T, automaton_of
+from tests.worlds.kind import Seen
+from tests.worlds.kind import Worlds as RandomWorlds
 
 ENGINES = ("interpreted", "compiled")
 
@@ -154,12 +155,12 @@ def in_lists(choose: Choices, engine: str) -> int:
     return refused
 
 
-WORLDS = {"one by one": one_by_one, "in order": in_order, "in lists": in_lists}
+KINDS = {"one by one": one_by_one, "in order": in_order, "in lists": in_lists}
 
 
 def run(kind: str, engine: str, seed: str, first: int, worlds: int) -> int:
     """Run worlds of a kind. Returns how many calls were refused."""
-    return sum(WORLDS[kind](Seeded(f"{seed} {number}"), engine) for number in range(first, first + worlds))
+    return sum(KINDS[kind](Seeded(f"{seed} {number}"), engine) for number in range(first, first + worlds))
 
 
 @pytest.fixture
@@ -173,7 +174,7 @@ def early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("early")
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", WORLDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_is_refused_is_what_would_hold_more(kind: str, engine: str) -> None:
     assert run(kind, engine, "1", 0, 20 if kind == "in order" else 10) > 2
 
@@ -538,17 +539,10 @@ def test_worlds_have_the_same_bounds_and_name_no_world(engine: Any) -> None:
         pushed(of_key, 0)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("--worlds", 1000), ("--first", 0)):
-        parser.add_argument(name, type=int, default=default)
-    parser.add_argument("--seed", default="1")
-    said = parser.parse_args()
-    memory.PARTS = 3
-    for kind in WORLDS:
-        for engine in ENGINES:
-            print(kind, engine, run(kind, engine, said.seed, said.first, said.worlds), "refused", flush=True)
+def all_kinds(seed: str, engine: str) -> Seen:
+    """Run the worlds of a seed, of each kind; which calls were refused."""
+    with mock.patch.object(memory, "PARTS", 3):
+        return Seen({f"{kind} refused": each(Seeded(seed), engine) for kind, each in KINDS.items()})
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = RandomWorlds("budget", lambda seed, number: f"{seed} {number}", all_kinds)

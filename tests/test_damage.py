@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgpack
@@ -15,23 +16,26 @@ from tests.automata import Tick, arc, pair, silence, small, two_vees
 from tests.stress import damage
 from tests.stress.mutate import opened, packed, sealed
 from tests.text import E, T
+from tests.worlds.apart import Apart
 
 
-def test_a_sample(capfd: pytest.CaptureFixture[str]) -> None:
-    ends = damage.run("sample", 0, 700, 20.0)
-    assert set(ends) == {"refused", "taken"}, capfd.readouterr().out
+def test_a_sample() -> None:
+    ends = replace(damage.WORLDS, apart=Apart(20.0, 3 << 30)).run("sample", range(700))
+    assert set(ends) == {"refused", "taken"}
     assert min(ends.values()) > 80, ends
 
 
-def test_a_hang_and_a_crash_are_findings(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_hang_and_a_crash_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(found: Any, blobs: Any, engine: str) -> str:
         while engine == "compiled":
             pass
         raise ValueError("no error of ours")
 
     monkeypatch.setattr(damage, "judge", judge)
-    assert damage.run("sample", 0, 3, 0.2) == {"hang": 1, "wrong": 2}
-    assert "ValueError: 'no error of ours'" in capfd.readouterr().out
+    worlds = replace(damage.WORLDS, apart=Apart(0.2, 3 << 30))
+    wrong, hang, also = worlds.outcomes("sample", ((number, None) for number in range(3)))
+    assert hang == "(1, None): hang: it took more than 0.2 s"
+    assert all("ValueError: 'no error of ours'" in str(each) for each in (wrong, also))
 
 
 # -- one by one ----------------------------------------------------------------------------------------------------------------

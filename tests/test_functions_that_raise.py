@@ -14,7 +14,8 @@ from tests.raising import go_on, made_to_raise
 from tests.strategies import Seeded
 from tests.stress import generate
 from tests.stress.mixes import mix
-from tests.stress.run import BOTH, report, run
+from tests.stress.run import BOTH
+from tests.stress.worlds import WORLDS
 
 
 @pytest.mark.parametrize("engine", ["interpreted", "compiled", BOTH])
@@ -27,9 +28,9 @@ def test_worlds_whose_functions_raise(engine: str, worlds: int, monkeypatch: pyt
         spec = mix(choose) if number % 10 == 9 else generate.world(choose)
         made_to_raise(choose, spec)
         try:
-            matches += run(spec, engine).matches
+            matches += WORLDS.check(spec, engine)["matches"]
         except AssertionError:
-            pytest.fail(f"world raising/{number}: {report(spec, engine)}")
+            pytest.fail(f"world raising/{number}: {WORLDS.report(spec, engine)}")
         raised += len(faults.taken())
     assert matches > 3 * worlds
     assert raised > 3 * worlds

@@ -1,4 +1,4 @@
-"""An interrupt leaves the state before the call or after it, wherever it comes; `tests.stress.interrupts` is the long run."""
+"""An interrupt leaves the state before the call or after it, wherever it comes. More: `python -m tests.worlds interrupts`."""
 
 from __future__ import annotations
 
@@ -88,9 +88,10 @@ def test_a_random_world_is_interrupted_at_random_lines(engine: str, number: int)
 
 def test_random_worlds_are_interrupted_at_random_instants() -> None:
     """In a process of its own: what it dies of is told."""
-    command = [sys.executable, "-m", "tests.stress.interrupts", "--calls", "400", "--warm", "256"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for how in ([], ["--instants"]):
+        command = [sys.executable, "-m", "tests.worlds", "interrupts", "--until", "interrupted=400", *how]
+        done = subprocess.run([*command, "--set", "afa.compiled.inforce.WARM=256"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_first_list_is_interrupted_at_each_line_in_which_its_key_is_looked_for(engine: str) -> None:

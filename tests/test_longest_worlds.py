@@ -1,11 +1,12 @@
 """A sample of the random worlds with ``longest=True``, in the normal suite, and faults that they find.
 
-The long runs: ``python -m tests.stress.worlds --longest``, ``--longest --mixes``.
+The long runs: ``python -m tests.worlds stress --longest``, ``--longest --mixes``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,28 +18,25 @@ from tests.strategies import Seeded
 from tests.stress import generate
 from tests.stress.generate import World, as_longest
 from tests.stress.mixes import mix
-from tests.stress.run import EACH, Seen, failure, report, run
+from tests.stress.run import EACH
+from tests.stress.worlds import WORLDS
 
 
-def numbered(number: int, seed: str = "longest") -> dict[str, Any]:
+def numbered(seed: str, number: int) -> dict[str, Any]:
     """The world of a number: every other one a mix."""
     choose = Seeded(f"{seed}/{number}")
     return as_longest(choose, mix(choose, 40) if number % 2 else generate.world(choose))
 
 
+LONGEST = replace(WORLDS, generate=numbered)
+
+
 def test_worlds() -> None:
-    seen, fewer = Seen(), 0
-    for number in range(300):
-        spec = numbered(number)
-        try:
-            seen = seen.plus(run(spec, "interpreted"))
-        except AssertionError:
-            pytest.fail(f"world longest/{number}: {report(spec, 'interpreted')}")
-        fewer += plain(spec)
-    assert seen.matches > 1500, seen
-    assert seen.retractions > 500, seen
-    assert seen.rejected > 30, seen
-    assert fewer > 40, "worlds in which a longer match hides one"
+    seen = LONGEST.run("longest", range(300), "interpreted")
+    assert seen["matches"] > 1500, seen
+    assert seen["retractions"] > 500, seen
+    assert seen["rejected"] > 30, seen
+    assert sum(plain(numbered("longest", number)) for number in range(300)) > 40, "worlds in which a longer match hides one"
 
 
 @pytest.mark.parametrize("engine", ["compiled", EACH])
@@ -46,12 +44,7 @@ def test_worlds_of_both_engines(engine: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(inforce, "WARM", 0)
     monkeypatch.setattr(memory, "SAMPLE", 4)
     monkeypatch.setattr(memory, "SOON", 1)
-    for number in range(60):
-        spec = numbered(number, engine)
-        try:
-            run(spec, engine)
-        except AssertionError:
-            pytest.fail(f"world {engine}/{number}: {report(spec, engine)}")
+    LONGEST.run(engine, range(60), engine)
 
 
 def plain(spec: dict[str, Any]) -> bool:
@@ -113,4 +106,4 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, name, wrong = PLANTED[fault]
     monkeypatch.setattr(owner, name, wrong)
-    assert any(failure(numbered(number), "interpreted") for number in range(60)), fault
+    assert any(LONGEST.failure(numbered("longest", number), "interpreted") for number in range(60)), fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,8 @@ from afa.operator import call
 from tests.conftest import ENGINES
 from tests.corpus import PATHS, Case, emitted
 from tests.oracle_engine import OracleEngine
-from tests.strategies import Seeded
-from tests.stress import generate
 from tests.stress import run as stress
-from tests.stress.run import Seen, report, run
+from tests.stress.worlds import WORLDS
 from tests.text import E
 from tests.ways import Arrow, CleanseBefore, Columns, Listed, OneKey, PayloadFree, Push, Way
 
@@ -59,17 +58,15 @@ def test_each_case(way: type[Way], path: Path) -> None:
 
 def test_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stress, "saved", lambda _, op: op._core.engine.all_of_it())  # of which a refused change leaves no trace
-    seen = Seen()
-    for number in range(200):
-        spec = generate.world(Seeded(f"oracle engine/{number}"))
-        spec["ops"] = [op for op in spec["ops"] if op[0] != "save"]
-        try:
-            seen = seen.plus(run(spec, ENGINES[0]))
-        except AssertionError:
-            pytest.fail(f"world oracle engine/{number}: {report(spec, ENGINES[0])}")
-    assert seen.matches > 1000, seen
-    assert seen.retractions > 200, seen
-    assert seen.rejected > 20, seen
+
+    def without_saves(seed: str, number: int) -> dict[str, Any]:
+        spec = WORLDS.generate(seed, number)
+        return {**spec, "ops": [op for op in spec["ops"] if op[0] != "save"]}
+
+    seen = replace(WORLDS, generate=without_saves).run("oracle engine", range(200), ENGINES[0])
+    assert seen["matches"] > 1000, seen
+    assert seen["retractions"] > 200, seen
+    assert seen["rejected"] > 20, seen
 
 
 def test_it_is_what_serves() -> None:

@@ -11,7 +11,7 @@ from afa.compiled.kernel import names as k
 from punctuation.time import FOREVER
 from tests.strategies import Seeded
 from tests.stress import tables
-from tests.stress.generate import BATCHES, World, fits_table, on_arcs, pieces, push, world
+from tests.stress.generate import World, fits_table, pieces, push, world
 from tests.stress.run import call, counters, make
 from tests.text import E
 
@@ -63,8 +63,7 @@ def waiting_blocks(operator: Any) -> int:
 
 def carried_out(here: World, operator: Any, op: Any) -> Any:
     """What one operation of a world gives: its output, in an order in which nothing ties, and how it ended."""
-    ops = op[1] if op[0] in BATCHES else [op]
-    out, end = call(here, operator, op, [(here.item(each), on_arcs(each)) for each in ops])
+    out, end = call(here, operator, op, here.items(op))
     return (out if op[0] in ("batch", "insert", "retract") else sorted(out, key=repr)), end
 
 
@@ -75,9 +74,8 @@ def twins(seed: int, engine: str) -> int:
     here, choose, sides = World(spec), Seeded(f"refusals/{seed}"), (Side(), Side())
     plain, other = (make(here, engine, side) for side in sides)
     for op in [op for op in spec["ops"] if op[0] != "save" and op != ("punctuate", FOREVER)] + [("punctuate", 40)]:
-        ops = op[1] if op[0] in BATCHES else [op]
-        trial = here.model.fork()
-        if any(push(trial, each, here.item(each)) != "ok" for each in ops):
+        _, trial, end = here.tried(op)
+        if end != "ok":
             continue
         refused_call(choose, here, other, sides[1])
         here.model = trial

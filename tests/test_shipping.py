@@ -13,8 +13,8 @@ from afa import AfaError, Arc, Automaton, Gapless, Keyed, Operator, Punctuation,
 from punctuation import SideOutput
 from speculation import Cleanse, Consolidate, Ordered
 from tests.strategies import Seeded
-from tests.stress.generate import BATCHES, World, world
-from tests.stress.run import call, make, on_arcs
+from tests.stress.generate import World, world
+from tests.stress.run import call, make
 
 
 class E(NamedTuple):
@@ -86,7 +86,7 @@ def test_worlds(engine: str, way: Any) -> None:
         here = World(spec)
         op, plain = (make(here, engine, spec["options"]["late"]) for _ in range(2))
         for each in [each for each in spec["ops"] if each[0] != "save"]:
-            items = [(here.item(one), on_arcs(one)) for one in (each[1] if each[0] in BATCHES else [each])]
+            items = here.items(each)
             assert call(here, op, each, items) == call(here, plain, each, items)
             op = way(op)
             held = op.statistics._replace(intervals=0, partial_matches=0, state_size=0)  # lists are derived anew

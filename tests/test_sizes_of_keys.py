@@ -1,31 +1,27 @@
 """A sample of the worlds in which keys grow and shrink through every size (`tests.stress.sizes`).
 
-The long run: ``pytest -m stress``, ``python -m tests.stress.sizes --worlds 200000``.
+The long run: ``pytest -m stress``, ``python -m tests.worlds sizes --worlds 200000``.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.stress.sizes.__main__ import main, spec_of
-from tests.stress.sizes.run import Running, Side, failure, report, run, smaller
-from tests.stress.sizes.seen import Seen
+from tests.stress.sizes.run import Running, Side, run
+from tests.stress.sizes.seen import passed
+from tests.stress.sizes.worlds import WORLDS
+from tests.worlds.__main__ import main
 
 SAMPLE = 200
 
 
 def test_worlds() -> None:
-    seen = Seen()
-    for number in range(SAMPLE):
-        spec = spec_of("sample", number, 10)
-        try:
-            seen = seen.plus(run(spec))
-        except AssertionError:
-            pytest.fail(f"world sample/{number}: {report(spec)}")
-    assert min(seen.up[1:]) > 10, f"up past each size: {seen}"
-    assert min(seen.down[:9]) > 5, f"down past each size: {seen}"
+    seen = replace(WORLDS, apart=None).run("sample", range(SAMPLE), family=10)
+    assert min(passed(seen, "up")[1:]) > 10, f"up past each size: {seen}"
+    assert min(passed(seen, "down")[:9]) > 5, f"down past each size: {seen}"
     assert min(seen[name] for name in ("refused", "interrupted", "restored", "asked")) > 20, seen
     assert min(seen[name] for name in ("grown", "shrunk", "to a block", "to rest", "collisions", "NEED_HEAP")) > 10, seen
 
@@ -41,7 +37,7 @@ def test_a_key_that_goes_to_rest_where_the_heap_ends() -> None:
         {**loop, "name": "own4", "fence": "r.x < 2"},
         {**loop, "name": "poison", "fence": "6 // (e.kind - 9) > 99"},
     ]
-    spec = spec_of("rest", 0, 1)
+    spec = WORLDS.generate("rest", 0, family=1)
     spec["family"] = {"extra": [], "event": "Thin", "poison": False}
     spec["family"]["automaton"] = {"start": "a", "final": ["a"], "arcs": arcs, "register": "R2(0, 1)", "event": "E"}
     spec["options"] |= {"window": 9, "order_by": "who", "late": "raise", "retractions": True, "gapless": None, "key": ("who",)}
@@ -83,13 +79,14 @@ def test_a_planted_fault_is_found_and_made_small() -> None:
         side.operator = Forgetful(side.operator)
         return side
 
+    worlds = replace(WORLDS, check=lambda spec, engine: run(spec, faulty))
     for number in range(200):
-        spec = spec_of("planted", number, 10)
+        spec = worlds.generate("planted", number, family=10)
         spec["options"]["threads"] = 1  # the engines are compared first then
-        if any(op[0] == "save" for op in spec["ops"]) or failure(spec, faulty) is None:
+        if any(op[0] == "save" for op in spec["ops"]) or worlds.failure(spec, None) is None:
             continue
-        small = smaller(spec, lambda candidate: failure(candidate, faulty) is not None, tries=150)
-        assert "missing" in str(failure(small, faulty))
+        small = worlds.shrunk(spec, None, tries=150)
+        assert "missing" in str(worlds.failure(small, None))
         assert len(repr(small)) < len(repr(spec))
         return
     pytest.fail("no world has found it")
@@ -97,4 +94,4 @@ def test_a_planted_fault_is_found_and_made_small() -> None:
 
 @pytest.mark.stress
 def test_many_worlds() -> None:
-    assert main(["--worlds", "20000", "--seed", "1"]) == 0
+    assert main(["sizes", "--worlds", "20000", "--seed", "1"]) == 0

@@ -13,9 +13,7 @@ from afa.compiled import inforce
 from afa.draw.mermaid import mermaid
 from tests import strategies
 from tests.strategies import Seeded
-from tests.stress import generate
-from tests.stress.mixes import mix
-from tests.stress.run import Seen, run
+from tests.stress.worlds import WORLDS
 from tests.text import R1, E, automaton_of
 
 ENGINES = ["interpreted", "compiled"]
@@ -168,22 +166,17 @@ def skips(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_long_mixes_with_skips(engine: str, skips: int) -> None:
-    seen = Seen()
-    for number in range(120):
-        seen = seen.plus(run(mix(Seeded(f"skips/{number}"), None, Seeded(f"skips/family {number // 8}")), engine))
-    assert seen.matches > 500
-    assert seen.retractions > 300
+    seen = WORLDS.run("skips", range(120), engine, mixes=True)
+    assert seen["matches"] > 500
+    assert seen["retractions"] > 300
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_waits_beside_skips(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A time-out fires once, whatever is skipped later; the long run: ``python -m tests.stress.worlds --about waits``."""
-    monkeypatch.setattr(generate, "WEIGHTS", {"waits": generate.WEIGHTS["waits"]})
-    seen = Seen()
-    for number in range(40):
-        seen = seen.plus(run(generate.world(Seeded(f"waits beside skips/{number}")), engine))
-    assert seen.matches > 150
-    assert seen.retractions > 40
+def test_waits_beside_skips(engine: str) -> None:
+    """A time-out fires once, whatever is skipped later; the long run: ``python -m tests.worlds stress --about waits``."""
+    seen = WORLDS.run("waits beside skips", range(40), engine, about="waits")
+    assert seen["matches"] > 150
+    assert seen["retractions"] > 40
 
 
 @pytest.mark.parametrize("window", [9, None])

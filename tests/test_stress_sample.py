@@ -1,7 +1,8 @@
-"""A sample of the long random runs, in the normal suite; the long ones: ``python -m tests.stress.worlds``, ``pytest -m stress``."""
+"""A sample of the long random runs, in the normal suite; the long ones: ``python -m tests.worlds stress``, ``pytest -m stress``."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,25 +10,17 @@ import pytest
 from afa import Punctuation
 from afa.compiled import inforce, memory, reserve
 from tests.conftest import ENGINES
-from tests.strategies import Seeded
-from tests.stress import generate
 from tests.stress.generate import World
-from tests.stress.mixes import mix
-from tests.stress.run import BOTH, EACH, Seen, failure, make, report, run, smaller
-from tests.stress.worlds import main
+from tests.stress.run import BOTH, EACH, make, run
+from tests.stress.worlds import WORLDS
+from tests.worlds.__main__ import main
 
 
 def test_worlds(engine: str) -> None:
-    seen = Seen()
-    for number in range(400):
-        spec = generate.world(Seeded(f"sample/{number}"))
-        try:
-            seen = seen.plus(run(spec, engine))
-        except AssertionError:
-            pytest.fail(f"world sample/{number}: {report(spec, engine)}")
-    assert seen.matches > 2000, seen
-    assert seen.retractions > 500, seen
-    assert seen.rejected > 60, seen
+    seen = WORLDS.run("sample", range(400), engine)
+    assert seen["matches"] > 2000, seen
+    assert seen["retractions"] > 500, seen
+    assert seen["rejected"] > 60, seen
 
 
 class Forgetful:
@@ -53,14 +46,15 @@ def test_a_planted_fault_is_found_and_shrunk(engine: str) -> None:
     def faulty(here: World, engine: str, late: Any) -> Forgetful:
         return Forgetful(make(here, engine, late))
 
+    worlds = replace(WORLDS, check=lambda spec, engine: run(spec, engine, faulty))
     for number in range(200):
-        spec = generate.world(Seeded(f"sample/{number}"))
-        if any(op[0] in ("save", "batch") for op in spec["ops"]) or failure(spec, engine, faulty) is None:
+        spec = worlds.generate("sample", number)
+        if any(op[0] in ("save", "batch") for op in spec["ops"]) or worlds.failure(spec, engine) is None:
             continue
-        small = smaller(spec, lambda candidate: failure(candidate, engine, faulty) is not None)
-        assert str(failure(small, engine, faulty)).endswith("too much {}"), "something was missing, and nothing else wrong"
+        small = worlds.shrunk(spec, engine)
+        assert str(worlds.failure(small, engine)).endswith("too much {}"), "something was missing, and nothing else wrong"
         assert len(small["ops"]) < len(spec["ops"])
-        assert "run({" in report(small, engine, faulty)
+        assert "{'automaton': {" in worlds.report(small, engine)
         return
     pytest.fail("no world has found it")
 
@@ -68,29 +62,17 @@ def test_a_planted_fault_is_found_and_shrunk(engine: str) -> None:
 def test_worlds_that_change_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each snapshot is restored into the other engine; step functions from the first event on."""
     monkeypatch.setattr(inforce, "WARM", 0)
-    seen = Seen()
-    for number in range(66):
-        spec = generate.world(Seeded(f"both/{number}"), 40)
-        try:
-            seen = seen.plus(run(spec, BOTH))
-        except AssertionError:
-            pytest.fail(f"world both/{number}: {report(spec, BOTH)}")
-    assert seen.matches > 1000, seen
+    seen = WORLDS.run("both", range(66), BOTH, steps=40)
+    assert seen["matches"] > 1000, seen
 
 
 @pytest.mark.parametrize(("first", "warm"), [(100, inforce.WARM), (250, 0)])
 def test_long_mixes(first: int, warm: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both engines side by side, in long mixes of changes over few instants; with step functions from the first event on or not."""
     monkeypatch.setattr(inforce, "WARM", warm)
-    seen = Seen()
-    for number in range(first, first + 80):
-        spec = mix(Seeded(f"mixes/{number}"), 30)
-        try:
-            seen = seen.plus(run(spec, EACH))
-        except AssertionError:
-            pytest.fail(f"world mixes/{number}: {report(spec, EACH)}")
-    assert seen.matches > 400, seen
-    assert seen.retractions > 250, seen
+    seen = WORLDS.run("mixes", range(first, first + 80), EACH, mixes=True, steps=30, family=0)
+    assert seen["matches"] > 400, seen
+    assert seen["retractions"] > 250, seen
 
 
 @pytest.mark.parametrize("roomy", [False, True])
@@ -102,27 +84,19 @@ def test_worlds_whose_memory_is_small(monkeypatch: pytest.MonkeyPatch, roomy: bo
     monkeypatch.setattr(memory, "AHEAD", 2)
     for name in ("SIZES", "ROOMS", "LASTING"):
         monkeypatch.setattr(memory, name, {what: 4 if what == "rows" else 16 for what in getattr(memory, name)})
-    seen = Seen()
-    for number in range(40):
-        spec = generate.world(Seeded(f"small/{number}"), 40)
-        try:
-            seen = seen.plus(run(spec, "compiled"))
-        except AssertionError:
-            pytest.fail(f"world small/{number}: {report(spec, 'compiled')}")
-    assert seen.matches > 300, seen
+    seen = WORLDS.run("small", range(40), "compiled", steps=40)
+    assert seen["matches"] > 300, seen
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("warm", ["0", str(inforce.WARM)])
 @pytest.mark.parametrize("sample", ["4", "64"])
-def test_many_long_mixes(warm: str, sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((inforce, "WARM"), (memory, "SAMPLE")):
-        monkeypatch.setattr(module, name, getattr(module, name))  # what the driver sets ends with the test
-    arguments = ["--mixes", "--worlds", "5000", "--seed", "1", "--engine", EACH, "--warm", warm, "--sample", sample]
-    assert main(arguments) == 0
+def test_many_long_mixes(warm: str, sample: str) -> None:
+    settings = ["--set", f"afa.compiled.inforce.WARM={warm}", "--set", f"afa.compiled.memory.SAMPLE={sample}"]
+    assert main(["stress", "--mixes", "--worlds", "5000", "--seed", "1", "--engine", EACH, *settings]) == 0
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", [*ENGINES, BOTH])
 def test_many_worlds(name: str) -> None:
-    assert main(["--worlds", "20000", "--seed", "1", "--engine", name]) == 0
+    assert main(["stress", "--worlds", "20000", "--seed", "1", "--engine", name]) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,25 +15,10 @@ from afa import FOREVER, AfaError, Arc, Automaton, Change, Keyed, LateEventError
 from afa.errors import AutomatonError, ChangeError, ExpressionError, did_you_mean
 from speculation import Choose, Cleanse, Consolidate, LastBefore
 from tests import oracle, strategies
+from tests.arclogs import PAYMENTS, SMALL, Pay, big, fold, pay, shown
 from tests.strategies import Choices, Seeded
 from tests.text import E, arc_of, automaton_of
 
-
-class Pay(NamedTuple):
-    who: str
-    amount: int
-
-
-class Paid(NamedTuple):
-    total: int = 0
-
-
-def big(limit: int, name: str | None = None) -> Arc:
-    return Arc("a", "b", f"amount > {limit}", "(r.total + e.amount,)", name=name)
-
-
-SMALL = Arc("a", "a", "amount < 10", name="small")
-PAYMENTS = Automaton(start="a", final={"b"}, register=Paid(), event=Pay, arcs=[big(500, "above 500"), SMALL])
 MAKERS: dict[str, Callable[[str], Any]] = {
     "operator": lambda engine: Operator(PAYMENTS, window=10, engine=engine),
     "keyed": lambda engine: Keyed(PAYMENTS, key="who", window=10, engine=engine),
@@ -42,19 +27,11 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def pay(amount: int, le: int) -> Change:
-    return insert(Pay("x", amount), le)
-
-
 @pytest.fixture(params=MAKERS)
 def op(request: pytest.FixtureRequest, engine: str) -> Any:
     found = MAKERS[request.param](engine)
     found.push(pay(400, 1))
     return found
-
-
-def shown(out: Any) -> list[tuple[int, int, int]]:
-    return [(change.payload.total, change.le, change.diff) for change in out if isinstance(change, Change)]
 
 
 def test_a_swap_serves_from_the_present_on(op: Any) -> None:
@@ -278,14 +255,6 @@ def world(choose: Choices, engine: str, key: bool) -> int:
         assert held == expected(automaton, changes, arcs, promised, key), f"step {number}"
         op._check()
     return swaps
-
-
-def fold(out: Any, held: set[Any]) -> set[Any]:
-    for change in out:
-        if isinstance(change, Change):
-            match = change.key, change.payload, change.le, change.re
-            (held.remove if change.diff < 0 else held.add)(match)
-    return held
 
 
 def expected(automaton: Automaton, changes: list[Any], arcs: list[Any], promised: int, key: bool) -> set[Any]:

@@ -162,7 +162,7 @@ def test_words_point_into_the_memory(change: Change, message: str, rest: int, tm
 
 
 def test_any_word_of_an_image_may_be_damaged() -> None:
-    ends = damaged_images.run("sample", 0, 150)
+    ends = damaged_images.WORLDS.run("sample", range(150))
     assert ends.keys() == {"refused", "taken"}, ends
     assert min(ends.values()) > 30, ends
 

@@ -1,4 +1,4 @@
-"""Random worlds in which many partial matches wait: ``python -m tests.compiled.long_lists --worlds 1000 --seed 1``.
+"""Random worlds in which many partial matches wait.
 
 Events mostly in order, a computation begun by every second one; late events, retractions, lifetimes of their own, promises and
 changes of arcs in between, in tables and one by one. After each batch both engines hold the same, in the end what the oracle says.
@@ -6,15 +6,15 @@ changes of arcs in between, in tables and one by one. After each batch both engi
 
 from __future__ import annotations
 
-import argparse
-import sys
 from typing import Any
+from unittest import mock
 
 from afa import Arc, Automaton, Change, Punctuation, insert
 from afa.compiled import inforce, memory
 from tests.model import OK
 from tests.strategies import Choices, Seeded
 from tests.streams import SIZES, Setting, Side, Tally, Tick, arc_change, is_arc
+from tests.worlds.kind import Seen, Worlds
 
 LOOPS = ("True", "sort != 2", "sort != 3 or due % 3 != 1", "sort != 1 or size <= r.total", "due % 4 != r.n")
 MOVES = (None, "r._replace(total=size)", "Tally(r.n, size)", "r._replace(n=(r.n + sort) % 4)", "r")
@@ -116,17 +116,10 @@ def run(seed: str, n: int = 160) -> int:
     return emitted
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args(arguments)
-    inforce.WARM = inforce.LONG = 0
-    emitted = sum(run(f"{options.seed}/{number}") for number in range(options.first, options.first + options.worlds))
-    print(f"seed {options.seed}, worlds {options.worlds}, changes of matches {emitted}")
-    return 0
+def check(seed: str, engine: None) -> Seen:
+    """Run a world with machine code of all arcs from the first event on."""
+    with mock.patch.object(inforce, "WARM", 0), mock.patch.object(inforce, "LONG", 0), mock.patch.object(memory, "PARTS", 0):
+        return Seen(changes=run(seed))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("long-lists", lambda seed, number: f"{seed}/{number}", check, engines=(None,))

@@ -70,7 +70,7 @@ def stream(seed: int, n: int) -> list[Any]:
 def test_ever_new_strings_take_bounded_room(few: int, keyed: bool, sequence: str | None) -> None:
     make: Any = Keyed if keyed else Operator
     options: Any = {"key": lambda e: len(e.tag) % 3} if keyed else {}
-    compiled, interpreted = (make(automaton(), engine=e, sequence=sequence, **options) for e in ("compiled", "interpreted"))
+    compiled, interpreted = (make(automaton(), engine=e, order_by=sequence, **options) for e in ("compiled", "interpreted"))
     most, matches = 0, 0
     for i, item in enumerate(stream(1, 1500)):
         found = compiled.push(item)

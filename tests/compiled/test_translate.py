@@ -20,9 +20,7 @@ from afa.compiled.machine.native import FULL, HASTE, Effort, native
 from afa.compiled.machine.statements import Body
 from tests import nojit
 from tests.compiled import by_numba
-from tests.strategies import Seeded
-from tests.stress import generate
-from tests.stress.run import Seen, run
+from tests.stress.worlds import WORLDS
 
 CONSTANTS = {"SEVEN": 7, "LOW": -(2**63), "TOP": 2**63 - 1}
 HELPERS = """
@@ -246,10 +244,7 @@ def compare(key: str, make_ir: Callable[[], str], effort: Effort, worlds: int, m
     monkeypatch.setattr(store, "kernel", lambda wait: call)
     monkeypatch.setattr(reserve, "roomy", lambda: False)  # arrays no larger than need be: all of their words are copied
     monkeypatch.setattr(reserve, "_kept", [])
-    seen = Seen()
-    for number in range(worlds):
-        seen = seen.plus(run(generate.world(Seeded(f"translated/{number}"), 40), "compiled"))
-    assert seen.matches > 5 * worlds
+    assert WORLDS.run("translated", range(worlds), "compiled", steps=40)["matches"] > 5 * worlds
 
 
 @pytest.mark.skipif(nojit.DISABLED, reason="nothing is compiled")

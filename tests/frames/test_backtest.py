@@ -19,15 +19,7 @@ from afa.compiled.machine.native import native
 from afa.frames import slicing
 from afa.frames.threads import in_threads
 from tests import nojit
-from tests.frames.test_find import columns
-
-
-class Trade(NamedTuple):
-    price: float
-
-
-class Low(NamedTuple):
-    low: float = 0.0
+from tests.frames.test_find import Low, Trade, columns
 
 
 def dip(rise: float) -> Automaton:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,16 +16,12 @@ from afa import AfaError, Arc, Automaton, Punctuation, insert, retract
 from afa.frames import slicing
 from afa.language.query import Query
 from afa.language.terms import Aggregate
+from tests.automata import Log
 from tests.frames.test_find_worlds import ALL, changes
 from tests.frames.test_find_worlds import frame as table
 from tests.language import row_worlds
 from tests.language.worlds import world
 from tests.strategies import Seeded
-
-
-class Log(NamedTuple):
-    kind: str
-    id: int
 
 
 def tries(select: str | None = None) -> Automaton:

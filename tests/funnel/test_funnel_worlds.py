@@ -1,6 +1,6 @@
 """A sample of the random worlds of funnels, in the normal suite, and faults that they find.
 
-The long run: ``python -m tests.funnel.worlds``.
+The long run: ``python -m tests.worlds funnel``.
 """
 
 from __future__ import annotations
@@ -18,30 +18,17 @@ from tests.conftest import ENGINES
 from tests.funnel import worlds
 from tests.funnel.brute_force import counts
 from tests.model import blocks
-from tests.strategies import Seeded
 
 
 def test_automata(engine: str) -> None:
-    asked = 0
-    for number in range(32):
-        spec = worlds.numbered("sample", number)
-        try:
-            asked += worlds.run(spec, engine)
-        except AssertionError:
-            pytest.fail(f"world sample/{number}: {worlds.report(spec, engine)}")
-    assert asked > 5_000
+    assert worlds.WORLDS.run("sample", range(32), engine)["asked"] > 5_000
 
 
 def test_functions_that_raise(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the operator goes on, an arc does not serve where it raises; what it was asked counts as raised."""
     raising.go_on(monkeypatch)
-    raised = 0
-    for number in range(8):
-        spec = worlds.numbered("raising", number)
-        raising.made_to_raise(Seeded(f"raising/{number}"), spec)
-        monkeypatch.setattr(worlds, "check", lambda here, operator: sum(arc.raised for arc in operator.funnel().arcs))
-        raised += worlds.run(spec, engine)
-    assert raised > 20
+    monkeypatch.setattr(worlds, "check", lambda here, operator: sum(arc.raised for arc in operator.funnel().arcs))
+    assert raising.that_raise(worlds.WORLDS).run("raising", range(8), engine)["asked"] > 20
 
 
 @pytest.mark.parametrize("gaps", ["break", "join"])
@@ -95,4 +82,4 @@ PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, name, wrong = PLANTED[fault]
     monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
-    assert any(worlds.failure(worlds.numbered("sample", number), ENGINES[0]) for number in range(32)), fault
+    assert any(worlds.WORLDS.failure(worlds.numbered("sample", number), ENGINES[0]) for number in range(32)), fault

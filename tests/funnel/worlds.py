@@ -1,27 +1,22 @@
-"""A driver of random worlds for funnels: ``python -m tests.funnel.worlds --worlds 2000 --seed 1``.
+"""Random automata: after every step the counts of their funnel must be those that brute force finds.
 
 Worlds are those of `tests.stress.generate`: automata with ignorable arcs, skips, epsilon arcs and time-outs, arcs that come and
-go, ties, disorder, retractions, promises, keys, snapshots. After *every* step the counts must be those that brute force finds.
+go, ties, disorder, retractions, promises, keys, snapshots.
 """
 
 from __future__ import annotations
 
-import argparse
-import pprint
-import sys
-import time
 from collections import Counter
 from typing import Any
 
-from afa import AfaError
 from punctuation.time import BEGINNING
 from tests.funnel.brute_force import Counts, counts
 from tests.strategies import Seeded
 from tests.stress import run as stress
 from tests.stress.generate import World, as_longest, world
 from tests.stress.mixes import mix
+from tests.worlds.kind import Seen, Worlds
 
-ENGINES = ("interpreted", "compiled")
 HOW = ("entered", "before", "matched", "went_on", "by_match", "by_window", "by_no_arc", "open")
 
 
@@ -81,45 +76,9 @@ def check(here: World, operator: Any) -> int:
     return sum(arc.asked for arc in funnel.arcs)
 
 
-def run(spec: dict[str, Any], engine: str) -> int:
+def run(spec: dict[str, Any], engine: str) -> Seen:
     """Run a world; an AssertionError tells the first step at which a count is wrong."""
-    here = World(spec)
-    side = stress.Side(here, engine, stress.make)
-    asked = 0
-    for number, op in enumerate(spec["ops"]):
-        try:
-            if op[0] == "save":
-                side.restore(here)
-            else:
-                trial = here.model.fork()
-                ops = op[1] if op[0] in stress.BATCHES else [op]
-                items = [(here.item(each), stress.on_arcs(each)) for each in ops]
-                refused = any(stress.push(trial, each, item) != stress.OK for each, (item, _) in zip(ops, items))
-                stress.call(here, side.operator, op, items)
-                here.model = here.model if refused else trial
-            asked += check(here, side.operator)
-        except Exception as error:
-            raise AssertionError(f"step {number}, {op} ({engine}): {type(error).__name__}: {error}") from error
-    return asked
-
-
-def failure(spec: dict[str, Any], engine: str) -> str | None:
-    """Why a world fails; None if it does not, or can't be built."""
-    try:
-        World(spec)
-    except AfaError:
-        return None
-    try:
-        run(spec, engine)
-    except Exception as error:
-        return str(error)
-    return None
-
-
-def report(spec: dict[str, Any], engine: str) -> str:
-    """The smallest world found that fails, as text to paste."""
-    small = stress.smaller(spec, lambda candidate: failure(candidate, engine) is not None)
-    return f"{failure(small, engine)}\n\nrun({pprint.pformat(small, width=120, sort_dicts=False)}, {engine!r})"
+    return stress.followed(spec, engine, lambda here, operator, *_: Seen(asked=check(here, operator)))
 
 
 def numbered(seed: str, number: int) -> dict[str, Any]:
@@ -129,25 +88,4 @@ def numbered(seed: str, number: int) -> dict[str, Any]:
     return as_longest(choose, spec) if number % 4 == 3 else spec
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the worlds; 1 if any failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
-    options = parser.parse_args(arguments)
-    begin, asked = time.perf_counter(), 0
-    for number in range(options.first, options.first + options.worlds):
-        spec = numbered(options.seed, number)
-        for engine in ENGINES:
-            try:
-                asked += run(spec, engine)
-            except AssertionError:
-                print(f"seed {options.seed}, world {number} fails: {report(spec, engine)}\n", flush=True)
-                return 1
-    print(f"seed {options.seed}, worlds {options.worlds}, asked {asked:,}, {time.perf_counter() - begin:.0f} s")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("funnel", numbered, run, stress.smaller)

@@ -1,28 +1,25 @@
-"""Random queries that choose x streams, with ``members=`` and ``tell="lineage"``.
+"""Random queries that choose x streams, with ``members=`` and ``tell="lineage"``: what each call tells must be right.
 
-``python -m tests.language.chosen_member_worlds --worlds 10000 --seed 1``
-
-After *every* call the matches in force must be those of the oracle, each last told with the events of all chosen matches that show
-the same; it is told again, with a diff of 0, in those calls alone that change them.
+The matches in force must be those of the oracle, each last told with the events of all chosen matches that show the same; it is
+told again, with a diff of 0, in those calls alone that change them.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from afa import AfaError, Change, Punctuation
+from afa import Change, Punctuation
 from afa.language.pattern import Tree
 from afa.language.terms import Aggregate, Ref
 from tests.language.oracle import Event, choices, chosen, payload
 from tests.language.row_worlds import tree, world
 from tests.language.trees import names_of
-from tests.language.worlds import ENGINES, Op, RefusedError, Seen, Side, World
+from tests.language.worlds import Op, Side, World, run, smaller, words
 from tests.strategies import Seeded
+from tests.worlds.kind import Seen, Worlds
 
 Members = frozenset[tuple[str, Any]]
 
@@ -41,20 +38,15 @@ def members(of: Tree, events: Iterable[Event]) -> dict[Any, Members]:
 class MemberSide(Side):
     """An operator at work that tells members."""
 
-    def __init__(self, of: Tree, engine: str) -> None:
+    def __init__(self, of: Tree, engine: str, longest: bool) -> None:
         self.tree, self.seen = of, dict[Any, Members]()
         super().__init__(of, engine)
         self.operator = self.query.operator(engine=engine, members=True, tell="lineage")  # type: ignore[arg-type]
 
-    def step(self, op: Op) -> Seen:
-        if op[0] == "save":
-            self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
-            return Seen(1)
-        for each in op[1] if op[0] == "batch" else [op]:
-            self.note(each)
+    def judge(self, op: Op, out: list[Any]) -> Seen:
         before, known = self.seen, set()
         self.seen = dict(before)
-        for change in self.push(op):
+        for change in out:
             if isinstance(change, Punctuation):
                 continue
             name = tuple(change.payload), change.le, change.re, change.key
@@ -71,7 +63,7 @@ class MemberSide(Side):
         assert self.seen == expected, f"expected {expected} but got {self.seen}"
         self.operator._check()
         again = sum(before[name] != self.seen[name] for name in before.keys() & self.seen.keys())
-        return Seen(1, len(self.seen.keys() - before.keys()), again)
+        return Seen(steps=1, matches=len(self.seen.keys() - before.keys()), again=again)
 
 
 def events_in(change: Change) -> Members:
@@ -89,7 +81,7 @@ def none_of(re: int) -> int | None:
     return None if re > 1 << 62 else re
 
 
-def numbered(seed: str, number: int, family: int = 4) -> World:
+def numbered(seed: str, number: int, *, family: int = 4) -> World:
     """The world of a number: few values are returned, so that matches stay while their events change."""
     choose = Seeded(f"members/{seed}/family {number // family}")
     query = tree(choose)
@@ -100,43 +92,4 @@ def numbered(seed: str, number: int, family: int = 4) -> World:
     return world(Seeded(f"members/{seed}/{number}"), replace(query, rows=None, returns=returns))
 
 
-def run(here: World, engine: str) -> Seen:
-    """Run a world. `Seen.retractions` counts matches that are told again."""
-    try:
-        side = MemberSide(here.tree, engine)
-    except AfaError as error:
-        raise RefusedError(str(error)) from None
-    seen = Seen()
-    for number, op in enumerate(here.ops):
-        try:
-            seen = seen.plus(side.step(op))
-        except Exception as error:
-            raise AssertionError(f"{type(error).__name__}: {error}; step {number}, {op} ({engine})") from error
-    return seen
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the worlds; 1 if any failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args(arguments)
-    total, begin = Seen(), time.perf_counter()
-    for number in range(options.first, options.first + options.worlds):
-        for engine in ENGINES:
-            here = numbered(options.seed, number)
-            try:
-                total = total.plus(run(here, engine))
-            except RefusedError as error:
-                print(error)
-                total = total.plus(Seen(refused=1))
-            except AssertionError as error:
-                print(f"seed {options.seed}, world {number} fails: {error}\n{here}")
-                return 1
-    print(f"seed {options.seed}, worlds {options.worlds}, {total}, {time.perf_counter() - begin:.0f} s")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("chosen-members", numbered, partial(run, of=MemberSide), smaller, words)

@@ -1,18 +1,16 @@
-"""Random queries of ALL ROWS PER MATCH x streams: ``python -m tests.language.row_worlds --worlds 10000 --seed 1``.
+"""Random queries of ALL ROWS PER MATCH x streams: after every step the rows in force must be those of brute force.
 
-After *every* step the net output must equal the rows of the matches that the oracle chooses, each value by brute force over what
-the match has taken up to the row; and no call says of a row that it comes and goes.
+They are the rows of the matches that the oracle chooses, each value by brute force over what the match has taken up to the row; and
+no call says of a row that it comes and goes.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
-from afa import AfaError, Change
+from afa import Change
 from afa.expression.nodes import Const, Expr
 from afa.language.pattern import PARTITION, Tree
 from afa.language.terms import Aggregate, Classifier, Final, Ref, changed
@@ -20,8 +18,9 @@ from punctuation.time import BEGINNING
 from tests.language.meaning import Taken, value
 from tests.language.oracle import Event, Found, choices, chosen
 from tests.language.trees import SKIPS, Allowed, Maker, Tick, names_of
-from tests.language.worlds import ENGINES, SHAPES, Op, RefusedError, Seen, Side, Stream, World, shown, smaller
+from tests.language.worlds import SHAPES, Op, Side, Stream, World, operations, run, shown, smaller, words
 from tests.strategies import Choices, Seeded
+from tests.worlds.kind import Seen, Worlds
 
 COLUMNS = tuple(name for name in Tick._fields if name != "key")
 
@@ -97,20 +96,14 @@ def seen(of: Tree, match: Found, i: int, expr: Expr) -> Any:
 class RowSide(Side):
     """An operator at work that tells rows."""
 
-    def step(self, op: Op) -> Seen:
-        if op[0] == "save":
-            self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
-            self.operator._check()
-            return Seen(1)
-        for each in op[1] if op[0] == "batch" else [op]:
-            self.note(each)
-        before, retractions = set(self.held), 0
-        self.in_one(self.push(op), net=op[0] != "batch" or op[2])
+    def judge(self, op: Op, out: list[Any]) -> Seen:
+        before = set(self.held)
+        self.in_one(out, net=op[0] != "batch" or op[2])
         retractions = len(before - self.held)
         expected = rows(self.query.tree, [event for event, n in self.copies.items() if n > 0], self.promised)
         assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
         self.operator._check()
-        return Seen(1, len(self.held - before), retractions)
+        return Seen(steps=1, matches=len(self.held - before), retractions=retractions)
 
     def in_one(self, out: list[Any], net: bool) -> None:
         """Take the output of a call; of a net one no row comes and goes."""
@@ -145,79 +138,12 @@ def world(choose: Choices, query: Tree) -> World:
     shape = choose.one(SHAPES)
     allowed = Allowed(skip=True, ties=query.order is not None)
     stream = TiedStream(choose, query, allowed, choose.number(*shape.instants), shape.most)
-    ops: list[Op] = []
-    for _ in range(choose.number(*shape.changes)):
-        kind = choose.number(0, 99)
-        if kind < 4:
-            ops.append(("save",))
-        elif kind < 12:
-            ops.append(stream.promise())
-        elif kind < 25:
-            ops.append(("batch", tuple(stream.change() for _ in range(choose.number(1, 4))), choose.chance(60)))
-        else:
-            ops.append(stream.change())
-    return World(query, tuple(op for op in ops if op))
+    return World(query, operations(choose, stream, choose.number(*shape.changes), (12, 25, 60)))
 
 
-def numbered(seed: str, number: int, family: int = 4) -> World:
+def numbered(seed: str, number: int, *, family: int = 4) -> World:
     """The world of a number; so many worlds share a query."""
     return world(Seeded(f"rows/{seed}/{number}"), tree(Seeded(f"rows/{seed}/family {number // family}")))
 
 
-def run(here: World, engine: str) -> Seen:
-    """Run a world. As `tests.language.worlds.run`."""
-    try:
-        side = RowSide(here.tree, engine)
-    except AfaError as error:
-        raise RefusedError(str(error)) from None
-    seen_ = Seen()
-    for number, op in enumerate(here.ops):
-        try:
-            seen_ = seen_.plus(side.step(op))
-        except Exception as error:
-            raise AssertionError(f"{type(error).__name__}: {error}; step {number}, {op} ({engine})") from error
-    return seen_
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the worlds; 1 if any failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--engine", choices=[*ENGINES, "both"], default="both")
-    options = parser.parse_args(arguments)
-    total, begin, refused = Seen(), time.perf_counter(), dict[str, int]()
-    for number in range(options.first, options.first + options.worlds):
-        for engine in ENGINES if options.engine == "both" else (options.engine,):
-            here = numbered(options.seed, number)
-            try:
-                total = total.plus(run(here, engine))
-            except RefusedError as error:
-                total = total.plus(Seen(refused=1))
-                refused[str(error)[:90]] = refused.get(str(error)[:90], 0) + 1
-            except AssertionError as error:
-                print(f"seed {options.seed}, world {number} fails: {error}\n{report(here, engine)}")
-                return 1
-    print(f"seed {options.seed}, worlds {options.worlds}, {total}, {time.perf_counter() - begin:.0f} s, {refused}")
-    return 0
-
-
-def report(here: World, engine: str) -> str:
-    """The smallest world found that fails in the same way."""
-
-    def kind(candidate: World) -> str:
-        try:
-            run(candidate, engine)
-        except AssertionError as error:
-            return str(error).partition(":")[0]
-        except Exception:
-            return ""
-        return ""
-
-    failed = kind(here)
-    return repr(smaller(here, lambda candidate: kind(candidate) == failed))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("rows", numbered, partial(run, of=RowSide), smaller, words)

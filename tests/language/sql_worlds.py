@@ -1,4 +1,4 @@
-"""Random SQL x rows against a matcher with backtracking: ``python -m tests.language.sql_worlds --worlds 10000 --seed 1``.
+"""Random SQL x rows against a matcher with backtracking.
 
 After every step, in any order of arrival, with rows taken back, the net output must be what the matcher of
 `tests.language.backtracking` finds among the rows in force.
@@ -6,11 +6,7 @@ After every step, in any order of arrival, with rows taken back, the net output 
 
 from __future__ import annotations
 
-import argparse
 import functools
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from math import factorial, prod
@@ -20,6 +16,7 @@ import afa
 from afa import AfaError, Punctuation, insert, retract
 from tests.language.backtracking import TIMES, Node, Picks, Row, Sql, Term, take, told
 from tests.strategies import Choices, Seeded
+from tests.worlds.kind import RefusedError, Seen, Worlds
 
 # -- random queries --------------------------------------------------------------------------------------------------------------
 
@@ -221,35 +218,26 @@ def shown(query: Sql, change: Any) -> Any:
     return change.key, (values, row) if query.all_rows else values, change.le, change.re
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the worlds; 1 if any failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
-    options = parser.parse_args(arguments)
-    begin, failed, came, refused = time.perf_counter(), 0, 0, Counter[str]()
-    for number in range(options.first, options.first + options.worlds):
-        try:
-            came += world(options.seed, number)
-        except AssertionError as error:
-            failed += 1
-            print(f"seed {options.seed}, world {number} fails: {error}\n", flush=True)
-        except AfaError as error:
-            refused[f"{type(error).__name__}: {str(error)[:90]}"] += 1
-        if failed >= options.failures:
-            break
-    took = time.perf_counter() - begin
-    print(f"seed {options.seed}, worlds {options.worlds}, failed {failed}, came {came}, {took:.0f} s, {dict(refused)}")
-    return int(failed > 0)
+def numbered(seed: str, number: int) -> tuple[str, int]:
+    """The world of a number; four share a query."""
+    return seed, number
 
 
-def world(seed: str, number: int) -> int:
-    """Run the world of a number; four share a query, each engine has every second one. AfaError: it is refused."""
-    query, library = made(seed, number // 4)
-    return run(query, Seeded(f"back/{seed}/{number}"), library.operator(engine=("interpreted", "compiled")[number % 2]))
+def world(of: tuple[str, int], engine: str) -> Seen:
+    """Run a world; what came.
+
+    Raises
+    ------
+    RefusedError
+        The library refuses the query.
+    """
+    seed, number = of
+    try:
+        query, library = made(seed, number // 4)
+        operator = library.operator(engine=engine)
+    except AfaError as error:
+        raise RefusedError(str(error)) from None
+    return Seen(came=run(query, Seeded(f"back/{seed}/{number}"), operator))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("sql", numbered, world)

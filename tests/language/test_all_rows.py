@@ -17,7 +17,7 @@ from afa.language.pattern import NEXT, Component, Gap, Seq, Tree
 from afa.language.terms import Ref
 from speculation import Cleanse
 from tests.language import row_worlds
-from tests.language.worlds import RefusedError, Seen
+from tests.worlds.__main__ import main
 
 
 class Ticker(NamedTuple):
@@ -334,23 +334,15 @@ def test_trees_whose_rows_can_not_be_told(more: dict[str, Any], message: str) ->
 
 
 def test_worlds(engine: str) -> None:
-    """A sample; the long run: ``python -m tests.language.row_worlds``."""
-    seen = Seen()
-    for number in range(120):
-        here = row_worlds.numbered("sample", number)
-        try:
-            seen = seen.plus(row_worlds.run(here, engine))
-        except RefusedError:
-            seen = seen.plus(Seen(refused=1))
-        except AssertionError as error:
-            pytest.fail(f"world sample/{number}: {error}\n{row_worlds.report(here, engine)}")
-    assert seen.matches > 150, seen
-    assert seen.retractions > 100, seen
-    assert seen.refused < 12, seen
+    """A sample; the long run: ``python -m tests.worlds rows``."""
+    seen = row_worlds.WORLDS.run("sample", range(120), engine)
+    assert seen["matches"] > 150, seen
+    assert seen["retractions"] > 100, seen
+    assert seen["declined"] < 12, seen
 
 
 def test_the_command_line_of_worlds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert row_worlds.main(["--worlds", "2", "--engine", "interpreted", "--seed", "line"]) == 0
+    assert main(["rows", "--worlds", "2", "--engine", "interpreted", "--seed", "line"]) == 0
     assert "worlds 2" in capsys.readouterr().out
 
 

@@ -55,7 +55,7 @@ def test_chosen_matches(pattern: Pattern, skip: str, window: int | None, engine:
         events = [Event(Tick(rng.choice("aabbc"), 0, 0, 0.0, "", 0, le), le) for le in rng.sample(range(9), 8)]
         ops: list[Any] = [("+", event) for event in events]
         ops += [("-", event) for event in rng.sample(events, 3)]
-        found += run(World(tree, tuple(ops)), engine).matches
+        found += run(World(tree, tuple(ops)), engine)["matches"]
     assert found
 
 

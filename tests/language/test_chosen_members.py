@@ -12,7 +12,7 @@ import afa
 from afa import AfaError, Change, Punctuation, SnapshotError, insert, retract
 from speculation import Cleanse, stage_state
 from tests.language import chosen_member_worlds
-from tests.language.worlds import RefusedError, Seen
+from tests.worlds.__main__ import main
 
 
 class Tick(NamedTuple):
@@ -110,17 +110,9 @@ def test_what_is_refused(engine: str) -> None:
 
 
 def test_worlds(engine: str) -> None:
-    """A sample; the long run: ``python -m tests.language.chosen_member_worlds``."""
-    seen = Seen()
-    for number in range(160):
-        here = chosen_member_worlds.numbered("sample", number)
-        try:
-            seen = seen.plus(chosen_member_worlds.run(here, engine))
-        except RefusedError:
-            seen = seen.plus(Seen(refused=1))
-        except AssertionError as error:
-            pytest.fail(f"world sample/{number}: {error}\n{here}")
-    assert seen.matches > 150, seen
-    assert seen.retractions > 5, seen  # told again
-    assert seen.refused < 12, seen
-    assert chosen_member_worlds.main(["--worlds", "1"]) == 0
+    """A sample; the long run: ``python -m tests.worlds chosen-members``."""
+    seen = chosen_member_worlds.WORLDS.run("sample", range(160), engine)
+    assert seen["matches"] > 150, seen
+    assert seen["again"] > 5, seen
+    assert seen["declined"] < 12, seen
+    assert main(["chosen-members", "--worlds", "1"]) == 0

@@ -53,27 +53,17 @@ def waits(made: Query) -> str | None:
 
 
 def test_queries(engine: str) -> None:
-    seen = worlds.Seen()
-    for number in range(48):
-        here = worlds.numbered("waiting", number, family=2, kind="sums")
-        try:
-            seen = seen.plus(worlds.run(here, engine))
-        except AssertionError:
-            pytest.fail(f"world waiting/{number}: {worlds.report(here, engine)}")
-    assert seen.postponed > 20, seen
-    assert seen.matches > 40, seen
-    assert seen.retractions > 30, seen
+    seen = worlds.WORLDS.run("waiting", range(48), engine, family=2, kind="sums")
+    assert not seen["declined"]
+    assert seen["postponed"] > 20, seen
+    assert seen["matches"] > 40, seen
+    assert seen["retractions"] > 30, seen
 
 
 def test_lineages(engine: str) -> None:
-    seen = query_worlds.Seen()
-    for number in range(16):
-        here = worlds.numbered("lineages", number, family=1, kind="sums")
-        try:
-            seen = seen.plus(query_worlds.run(here, engine))
-        except AssertionError:
-            pytest.fail(f"world lineages/{number}: {query_worlds.report(here, engine)}")
-    assert seen.paths > 400, seen
+    seen = query_worlds.WORLDS.run("lineages", range(16), engine, family=1, kind="sums")
+    assert not seen["declined"]
+    assert seen["paths"] > 400, seen
 
 
 @pytest.mark.parametrize(
@@ -90,7 +80,7 @@ def test_a_planted_fault_is_found(owner: str, name: str, wrong: Any, monkeypatch
 
     of = getattr(path_conditions, owner)
     monkeypatch.setattr(of, name, wrong(getattr(of, name)))
-    assert any(worlds.failure(worlds.numbered("1", number, kind="sums"), "interpreted") for number in range(160))
+    assert any(worlds.WORLDS.failure(worlds.numbered("1", number, kind="sums"), "interpreted") for number in range(160))
 
 
 VALUES = (0.1, 0.2, 0.3, 0.7, 1e16, -1e16, 1.0, None, math.nan, math.inf, -math.inf, -0.0)

@@ -1,16 +1,13 @@
-"""A driver of random queries x streams: ``python -m tests.language.worlds --worlds 10000 --seed 1``.
+"""Random queries x streams: after every step the net output of the query's operator must equal the oracle.
 
-After *every* step the net output of the query's operator must equal the oracle, on both engines. Prints what it has met, and the
-smallest world that it finds for the first failure, to paste.
+``--kind`` has queries of one of `KINDS` only, of which ``--family`` worlds share one; ``--no-ties`` no two events of one instant
+and no lifetimes of their own; ``--longest`` operators with ``longest=True``.
 """
 
 from __future__ import annotations
 
-import argparse
 import pprint
 import re
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,8 +22,8 @@ from tests.language.oracle import Event, matches
 from tests.language.shrink import smaller_trees
 from tests.language.trees import TYPES, Allowed, Tick, tree
 from tests.strategies import Choices, Seeded
+from tests.worlds.kind import RefusedError, Seen, TooManyError, Worlds
 
-ENGINES = ("interpreted", "compiled")
 Op = tuple[Any, ...]
 """("+" or "-", event), ("promise", t), ("save",), ("batch", ops, net)."""
 
@@ -38,19 +35,6 @@ class World:
     tree: Tree
     ops: tuple[Op, ...]
     longest: bool = False
-
-
-class Seen(NamedTuple):
-    """What runs have met."""
-
-    steps: int = 0
-    matches: int = 0
-    retractions: int = 0
-    refused: int = 0
-    postponed: int = 0
-
-    def plus(self, other: Seen) -> Seen:
-        return Seen(*(a + b for a, b in zip(self, other)))
 
 
 class Shape(NamedTuple):
@@ -88,18 +72,24 @@ def world(choose: Choices, allowed: Allowed, shown: Tree | None = None) -> World
     query = shown or tree(choose, allowed)
     shape = choose.one(SHAPES)
     stream = Stream(choose, query, allowed, choose.number(*shape.instants), shape.most)
+    return World(query, operations(choose, stream, choose.number(*shape.changes), (10, 18, 50)))
+
+
+def operations(choose: Choices, stream: Stream, n: int, percents: tuple[int, int, int]) -> tuple[Op, ...]:
+    """So many operations; percents: up to where there is a promise, up to where a batch, and how many batches are net."""
     ops: list[Op] = []
-    for _ in range(choose.number(*shape.changes)):
+    promises, batches, net = percents
+    for _ in range(n):
         kind = choose.number(0, 99)
         if kind < 4:
             ops.append(("save",))
-        elif kind < 10:
+        elif kind < promises:
             ops.append(stream.promise())
-        elif kind < 18:
-            ops.append(("batch", tuple(stream.change() for _ in range(choose.number(1, 4))), choose.chance(50)))
+        elif kind < batches:
+            ops.append(("batch", tuple(stream.change() for _ in range(choose.number(1, 4))), choose.chance(net)))
         else:
             ops.append(stream.change())
-    return World(query, tuple(op for op in ops if op))
+    return tuple(op for op in ops if op)
 
 
 class Stream:
@@ -158,12 +148,8 @@ class Stream:
 # -- runs ------------------------------------------------------------------------------------------------------------------------
 
 
-class RefusedError(Exception):
-    """The query can't be lowered, and says so."""
-
-
-def run(here: World, engine: str) -> Seen:
-    """Run a world.
+def run(here: World, engine: str, of: Callable[..., Any] | None = None) -> Seen:
+    """Run a world on a `Side`, or what ``of`` makes.
 
     Raises
     ------
@@ -172,13 +158,15 @@ def run(here: World, engine: str) -> Seen:
     RefusedError
     """
     try:
-        side = Side(here.tree, engine, here.longest)
+        side = (of or Side)(here.tree, engine, here.longest)
     except AfaError as error:
         raise RefusedError(str(error)) from None
     seen = Seen(postponed=side.waits)
     for number, op in enumerate(here.ops):
         try:
-            seen = seen.plus(side.step(op))
+            seen.update(side.step(op))
+        except TooManyError:
+            return seen + Seen(given_up=1)
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error}; step {number}, {op} ({engine})") from error
     return seen
@@ -196,14 +184,17 @@ class Side:
         self.held: set[Any] = set()
 
     def step(self, op: Op) -> Seen:
-        """One operation, held against the oracle."""
+        """One operation, and what `judge` says of it."""
         if op[0] == "save":
             self.operator = self.query.restore(self.operator.snapshot(), engine=self.engine)  # type: ignore[arg-type]
             self.operator._check()
-            return Seen(1)
+            return Seen(steps=1)
         for each in op[1] if op[0] == "batch" else [op]:
             self.note(each)
-        out = self.push(op)
+        return self.judge(op, self.push(op))
+
+    def judge(self, op: Op, out: list[Any]) -> Seen:
+        """Hold what an operation has told against the oracle."""
         before, retractions = self.held, 0
         self.held = set(before)
         for change in out:
@@ -217,7 +208,7 @@ class Side:
         expected = oracle.longest(expected) if self.longest else expected
         assert self.held == expected, f"missing {expected - self.held}, too much {self.held - expected}"
         self.operator._check()
-        return Seen(1, len(self.held - before), retractions)
+        return Seen(steps=1, matches=len(self.held - before), retractions=retractions)
 
     def note(self, op: Op) -> None:
         """What an operation says of the events in force."""
@@ -246,33 +237,10 @@ def shown(change: Any) -> tuple[Any, int, int]:
     return (payload if change.key is None else (change.key, payload)), change.le, change.re
 
 
-# -- failures --------------------------------------------------------------------------------------------------------------------
+# -- kinds of worlds ---------------------------------------------------------------------------------------------------------------
 
 
-def failure(here: World, engine: str) -> str | None:
-    """Why a world fails; None if it does not, or is refused."""
-    try:
-        run(here, engine)
-    except AssertionError as error:
-        return str(error)
-    except Exception:  # a tree that the shrinker broke
-        return None
-    return None
-
-
-def smaller(here: World, fails: Callable[[World], bool]) -> World:
-    """The world with all left out that its failure does not need."""
-    progress = True
-    while progress:
-        progress = False
-        for candidate in cuts(here):
-            if fails(candidate):
-                here, progress = candidate, True
-                break
-    return here
-
-
-def cuts(here: World) -> Iterator[World]:
+def smaller(here: World) -> Iterator[World]:
     """Worlds with one thing less."""
     ops = here.ops
     for size in (8, 4, 2, 1):
@@ -285,57 +253,18 @@ def cuts(here: World) -> Iterator[World]:
         yield replace(here, tree=less)
 
 
-def report(here: World, engine: str) -> str:
-    """The smallest world found that fails in the same way, as text to paste."""
-    kind = str(failure(here, engine)).partition(":")[0]
-    small = smaller(here, lambda candidate: str(failure(candidate, engine)).partition(":")[0] == kind)
-    text = re.sub(r"<class '[\w.]*Tick'>", "Tick", pprint.pformat(small, width=140))
-    return f"{failure(small, engine)}\n\nrun({text}, {engine!r})"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the worlds; 1 if any failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
-    parser.add_argument("--family", type=int, default=4, help="so many worlds share a query")
-    parser.add_argument("--engine", choices=[*ENGINES, "both"], default="both")
-    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
-    parser.add_argument("--no-ties", action="store_true", help="no two events of one instant, no lifetimes of their own")
-    parser.add_argument("--kind", choices=[*KINDS, "all"], default="all", help="which queries: see KINDS")
-    parser.add_argument("--longest", action="store_true", help="operators with longest=True")
-    options = parser.parse_args(arguments)
-    engines = ENGINES if options.engine == "both" else (options.engine,)
-    seen, failed, begin, reasons = Seen(), 0, time.perf_counter(), Counter[str]()
-    for number in range(options.first, options.first + options.worlds):
-        for engine in engines:
-            here = numbered(options.seed, number, options.family, options.kind, options.no_ties)
-            here = replace(here, longest=options.longest)
-            try:
-                seen = seen.plus(run(here, engine))
-            except RefusedError as error:
-                seen = seen.plus(Seen(refused=1))
-                reasons[str(error)[:100]] += 1
-            except AssertionError:
-                failed += 1
-                print(f"seed {options.seed}, world {number} fails: {report(here, engine)}\n", flush=True)
-                break
-        if failed >= options.failures:
-            break
-    print(f"seed {options.seed}, worlds {number + 1 - options.first}, failed {failed}, {seen}, {time.perf_counter() - begin:.0f} s")
-    for reason, count in reasons.most_common(8):
-        print(f"    refused {count}: {reason}")
-    return int(failed > 0)
-
-
-def numbered(seed: str, number: int, family: int = 4, kind: str = "all", no_ties: bool = False) -> World:
+def numbered(seed: str, number: int, *, family: int = 4, kind: str = "all", no_ties: bool = False, longest: bool = False) -> World:
     """The world of a number; of all kinds, each family of worlds has another one."""
     group = number // family
     allowed = KINDS[tuple(KINDS)[group % len(KINDS)] if kind == "all" else kind]
     allowed = replace(allowed, ties=allowed.ties and not no_ties)
-    return world(Seeded(f"{seed}/{number}"), allowed, tree(Seeded(f"{seed}/family {group}"), allowed))
+    of_family = tree(Seeded(f"{seed}/family {group}"), allowed)
+    return replace(world(Seeded(f"{seed}/{number}"), allowed, of_family), longest=longest)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def words(here: World) -> str:
+    """A world as text to paste."""
+    return re.sub(r"<class '[\w.]*Tick'>", "Tick", pprint.pformat(here, width=140))
+
+
+WORLDS = Worlds("queries", numbered, run, smaller, words)

@@ -10,14 +10,11 @@ from typing import Any, NamedTuple
 
 from punctuation.time import BEGINNING, FOREVER
 from tests.oracle import ArcEvent, Event, in_force, is_final, one_nan, steps_of
+from tests.worlds.kind import TooManyError
 
 Path = tuple[tuple[str, Event], ...]
 MOST = 50_000
 """So many computations at a step, times its events, are gone on with."""
-
-
-class TooManyError(Exception):
-    """There are more computations than brute force can do."""
 
 
 class Computation(NamedTuple):

@@ -10,8 +10,6 @@ import pytest
 from afa import AfaError, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert
 from afa.lineage import bounded, match_ends
 from speculation import Choose, Cleanse
-from tests.language.worlds import RefusedError
-from tests.language.worlds import numbered as query_numbered
 from tests.lineage import brute_force, query_worlds
 from tests.lineage import collapsed_worlds as worlds
 from tests.lineage.test_lineage import MANY, Ev, paths, pushed
@@ -95,37 +93,24 @@ def test_a_long_life_far_back() -> None:
 
 
 def test_worlds() -> None:
-    seen = worlds.Seen()
-    for number in range(26):
-        spec = worlds.numbered("suite", number)
-        for engine in worlds.worlds.ENGINES:
-            seen = seen.plus(worlds.run(spec, engine))
-    assert min(seen[:4]) > 50, seen
+    seen = worlds.WORLDS.run("suite", range(26))
+    assert min(seen[name] for name in ("steps", "matches", "paths", "refused")) > 50, seen
 
 
 def test_worlds_that_are_too_much_for_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are given up from that step on; what was seen before counts."""
-    spec, query_spec = worlds.numbered("suite", 6), query_numbered("suite", 6)
-    whole, of_query = worlds.run(spec, "compiled"), query_worlds.run(query_spec, "compiled", worlds.check_query)
-    assert (whole.given_up, of_query.given_up) == (0, 0)
+    before = [each.run("suite", [6], "compiled") for each in (worlds.WORLDS, worlds.QUERIES)]
+    assert [whole["given_up"] for whole in before] == [0, 0]
     monkeypatch.setattr(brute_force, "MOST", 3)
     monkeypatch.setattr(query_worlds, "MOST", 0)
-    for found, before in (
-        (worlds.run(spec, "compiled"), whole),
-        (query_worlds.run(query_spec, "compiled", worlds.check_query), of_query),
-    ):
-        assert (found.given_up, found.steps < before.steps) == (1, True)
+    for each, whole in zip((worlds.WORLDS, worlds.QUERIES), before):
+        found = each.run("suite", [6], "compiled")
+        assert (found["given_up"], found["steps"] < whole["steps"]) == (1, True)
 
 
 def test_worlds_of_queries() -> None:
-    seen = worlds.Seen()
-    for number in range(20):
-        for engine in worlds.worlds.ENGINES:
-            try:
-                seen = seen.plus(query_worlds.run(query_numbered("suite", number), engine, worlds.check_query))
-            except RefusedError:
-                continue
-    assert min(seen[:4]) > 50, seen
+    seen = worlds.QUERIES.run("suite", range(20))
+    assert min(seen[name] for name in ("steps", "matches", "paths", "refused")) > 50, seen
 
 
 def _too_late(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,6 +134,6 @@ PLANTED: dict[str, tuple[int, Any, str, Callable[..., Any]]] = {
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     number, owner, name, wrong = PLANTED[fault]
     spec = worlds.numbered("suite", number)
-    assert not worlds.failure(spec, "interpreted")
+    assert not worlds.WORLDS.failure(spec, "interpreted")
     monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
-    assert worlds.failure(spec, "interpreted"), fault
+    assert worlds.WORLDS.failure(spec, "interpreted"), fault

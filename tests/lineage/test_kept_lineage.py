@@ -28,9 +28,7 @@ from afa.operator import snapshot
 from punctuation import sealed
 from tests.lineage import worlds
 from tests.lineage.test_lineage import MANY, Ev, paths, pushed
-from tests.lineage.worlds import Seen
 from tests.strategies import Seeded
-from tests.stress.run import BOTH
 
 
 def kept(engine: Any, **options: Any) -> Operator:
@@ -302,15 +300,9 @@ def test_damaged_snapshots(engine: Any) -> None:
             Operator.restore(MANY, resealed(op.snapshot(), options), engine=engine)
 
 
-@pytest.mark.parametrize("name", [*worlds.ENGINES, BOTH])
+@pytest.mark.parametrize("name", worlds.KEPT.engines)
 def test_worlds(name: str) -> None:
-    seen = Seen()
-    for number in range(24):
-        spec = worlds.numbered("kept sample", number, kept=True)
-        try:
-            seen = seen.plus(worlds.run(spec, name))
-        except AssertionError:
-            pytest.fail(f"world kept sample/{number}: {worlds.report(spec, name)}")
-    assert seen.matches > 500, seen
-    assert seen.early > 100, seen
-    assert seen.refused > 20, seen
+    seen = worlds.KEPT.run("kept sample", range(24), name)
+    assert seen["matches"] > 500, seen
+    assert seen["early"] > 100, seen
+    assert seen["refused"] > 20, seen

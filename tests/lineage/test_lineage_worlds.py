@@ -1,6 +1,6 @@
 """A sample of the random worlds of lineages, in the normal suite, and faults that they find.
 
-The long runs: ``python -m tests.lineage.worlds``, ``python -m tests.lineage.query_worlds``.
+The long runs: ``python -m tests.worlds lineage``, ``python -m tests.worlds lineage-of-queries``.
 """
 
 from __future__ import annotations
@@ -23,52 +23,30 @@ from tests.conftest import ENGINES
 from tests.lineage import query_worlds, worlds
 from tests.lineage.brute_force import behind
 from tests.lineage.checks import check_lineage
-from tests.lineage.worlds import Seen
 from tests.model import blocks
-from tests.strategies import Seeded
 
 
 def test_automata(engine: str) -> None:
-    seen = Seen()
-    for number in range(24):
-        spec = worlds.numbered("sample", number)
-        try:
-            seen = seen.plus(worlds.run(spec, engine))
-        except AssertionError:
-            pytest.fail(f"world sample/{number}: {worlds.report(spec, engine)}")
-    assert seen.matches > 500, seen
-    assert seen.paths > 1.2 * seen.matches, seen
-    assert seen.refused > 50, seen
+    seen = worlds.WORLDS.run("sample", range(24), engine)
+    assert seen["matches"] > 500, seen
+    assert seen["paths"] > 1.2 * seen["matches"], seen
+    assert seen["refused"] > 50, seen
 
 
 def test_queries(engine: str) -> None:
-    seen = Seen()
-    for number in range(48):
-        here = query_worlds.numbered("sample", number)
-        try:
-            seen = seen.plus(query_worlds.run(here, engine))
-        except query_worlds.RefusedError:
-            continue
-        except AssertionError:
-            pytest.fail(f"world sample/{number}: {query_worlds.report(here, engine)}")
-    assert seen.matches > 300, seen
-    assert seen.paths > 1.1 * seen.matches, seen
-    assert seen.refused > 50, seen
+    seen = query_worlds.WORLDS.run("sample", range(48), engine)
+    assert seen["matches"] > 300, seen
+    assert seen["paths"] > 1.1 * seen["matches"], seen
+    assert seen["refused"] > 50, seen
 
 
 def test_functions_that_raise(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the operator goes on, an arc does not serve where it raises; asking tells no fault again."""
-    faults, seen = raising.go_on(monkeypatch), Seen()
+    faults = raising.go_on(monkeypatch)
     monkeypatch.setattr(worlds, "behind", lambda automaton, changes, arcs, *rest: behind(automaton, changes, tamed(arcs), *rest))
-    for number in range(16):
-        spec = worlds.numbered("raising", number)
-        raising.made_to_raise(Seeded(f"raising/{number}"), spec)
-        try:
-            seen = seen.plus(worlds.run(spec, engine))
-        except AssertionError:
-            pytest.fail(f"world raising/{number}: {worlds.report(spec, engine)}")
+    seen = raising.that_raise(worlds.WORLDS).run("raising", range(16), engine)
     assert len(faults.taken()) > 10
-    assert seen.matches > 100, seen
+    assert seen["matches"] > 100, seen
 
 
 def tamed(arcs: Any) -> Any:
@@ -182,6 +160,6 @@ PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] 
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown_by, owner, name, wrong = PLANTED[fault]
     spec = worlds.numbered("planted", shown_by) if isinstance(shown_by, int) else shown_by
-    assert not any(worlds.failure(spec, engine) for engine in ENGINES)
+    assert not any(worlds.WORLDS.failure(spec, engine) for engine in ENGINES)
     monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
-    assert any(worlds.failure(spec, engine) for engine in ENGINES), fault
+    assert any(worlds.WORLDS.failure(spec, engine) for engine in ENGINES), fault

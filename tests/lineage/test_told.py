@@ -7,7 +7,7 @@ import gc
 import pickle
 import weakref
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,15 +15,10 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from speculation import Choose, Cleanse, Consolidate, consolidate
+from tests.automata import Log
+from tests.conftest import ENGINES
 from tests.lineage import told_worlds
 from tests.lineage.test_lineage import MANY, Ev
-from tests.lineage.worlds import ENGINES, numbered
-
-
-class Log(NamedTuple):
-    kind: str
-    id: int
-
 
 PLAIN = Automaton(
     start="0", final={"in"}, event=Log,
@@ -212,10 +207,9 @@ def test_a_damaged_option_is_refused() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_random_worlds(engine: str) -> None:
-    seen = told_worlds.Seen()
-    for number in range(60):
-        seen = seen.plus(told_worlds.run(numbered("told", number), engine, told_worlds.FORMS[number % len(told_worlds.FORMS)]))
-    assert seen.announced > 200 and seen.again > 50, seen  # noqa: PT018
+    seen = told_worlds.WORLDS.run("told", range(60), engine)
+    assert seen["announced"] > 200, seen
+    assert seen["again"] > 50, seen
 
 
 @pytest.mark.parametrize("options", [{"members": True, "tell": "lineage"}, {"collapse": True}, {"having": "count(b) > 0"}], ids=str)

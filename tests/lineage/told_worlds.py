@@ -1,4 +1,4 @@
-"""A driver of random worlds for members and ``tell="lineage"``: ``python -m tests.lineage.told_worlds --worlds 1000 --seed 1``.
+"""Random automata with members and ``tell="lineage"``: what each call announces and tells again must be what brute force says.
 
 Worlds are those of `tests.lineage.worlds`. Of each call, brute force says what stands behind each match before and behind it: each
 match that is announced comes with the members that it says; with ``diff`` 0 exactly those matches are told that stay while their
@@ -7,63 +7,77 @@ events, by component, change. All ways in: changes one by one, batches with and 
 
 from __future__ import annotations
 
-import argparse
-import pprint
-import sys
-import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-from afa import AfaError, Change, Keyed, LateEventError, Operator, Punctuation
-from afa.change import Announced
-from tests.lineage.brute_force import Behind, TooManyError, behind
-from tests.lineage.worlds import ENGINES, numbered
+from afa import Change, Punctuation
+from tests.lineage import worlds
+from tests.lineage.brute_force import Behind
 from tests.oracle import one_nan
 from tests.stress import run as stress
-from tests.stress import tables
-from tests.stress.generate import BATCHES, World, on_arcs, push
+from tests.stress.generate import BATCHES, World, parts, push
+from tests.worlds.kind import Seen, TooManyError, Worlds
 
 FORMS = (("field", None), (True, None), ("le", "lineage"), ("*", "lineage"), (None, "lineage"))
 """Members and ``tell``, in turn; "field": the first one of the event."""
 
 
-class Seen(NamedTuple):
-    """What runs have met."""
+def judged(
+    spec: dict[str, Any],
+    make: Callable[[World], Any],
+    restored: Callable[[World, Any], Any],
+    judge: Callable[[World, list[Any], list[Any]], Seen],
+) -> Seen:
+    """Carry out a world's operations; ``judge(here, out, models)`` holds what a call has told against the models of its parts.
 
-    calls: int = 0
-    announced: int = 0
-    again: int = 0
-    refused: int = 0
+    The first model is that before the call.
+    """
+    here, seen = stress.made(spec), Seen()
+    operator = make(here)
+    for number, op in enumerate(spec["ops"]):
+        try:
+            if op[0] == "save":
+                operator = restored(here, operator)
+                continue
+            items = here.items(op)
+            models, refused = [here.model, here.model.fork()], False
+            for each, (item, _) in zip(parts(op), items):
+                refused = push(models[-1], each, item) != stress.OK
+                if refused:
+                    break
+                if op[0] in BATCHES and not op[2]:
+                    models.append(models[-1].fork())
+            if op[0] in BATCHES and not op[2] and len(models) > 2:
+                models.pop()
+            out, ended = stress.call(here, operator, op, items)
+            assert (ended != stress.OK) == refused, f"it ended {ended}"
+            operator._check()
+            if refused:
+                seen["refused"] += 1
+                continue
+            seen.update(judge(here, [item for item in out if not isinstance(item, Punctuation)], models))
+            here.model = models[-1]
+        except TooManyError:
+            return seen + Seen(given_up=1)
+        except Exception as error:
+            raise AssertionError(f"step {number}, {op}: {type(error).__name__}: {error}") from error
+    return seen
 
-    def plus(self, other: Seen) -> Seen:
-        return Seen(*(a + b for a, b in zip(self, other)))
 
-
-def make(here: World, engine: str, members: Any, tell: Any) -> Any:
-    """The operator of a world."""
-    options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
-    options |= {"late": "drop" if here.options["late"] == "callback" else here.options["late"], "engine": engine}
-    if here.options["key"]:
-        return Keyed(here.automaton, key=here.options["key"], members=members, tell=tell, **options)
-    return Operator(here.automaton, members=members, tell=tell, **options)
+def policy(here: World) -> str:
+    """The policy for late changes, none of which is a callback."""
+    return "drop" if here.options["late"] == "callback" else str(here.options["late"])
 
 
 def all_behind(model: Any, automaton: Any, known: dict[Any, Any]) -> dict[Any, Behind]:
     """What stands behind each match in force, by the match as the model has it."""
-    changes = [(*event, n) for event, n in model.copies.items()]
-    keys = [None] if model.key is None else {getattr(payload, model.key) for payload, *_ in changes}
-    found = {}
-    for key in keys:
-        own = [change for change in changes if model.key is None or getattr(change[0], model.key) == key]
-        case = frozenset(change[:3] for change in own if change[3] > 0), tuple((id(a), le, re) for a, le, re in model.arcs)
-        case = (*case, model.event_promise)
-        if case not in known:
-            arcs = list(model.arcs)
-            known[case] = arcs, behind(automaton, own, arcs, model.event_promise, model.sequence)
-        for (register, le, re), each in known[case][1].items():
-            found[(register if key is None else (key, register)), le, re] = each
-    return found
+    return {
+        (register if key is None else (key, register), le, re): each
+        for key, found in worlds.expected(model, automaton, known).items()
+        for (register, le, re), each in found.items()
+    }
 
 
 def events_in(each: Behind) -> frozenset[Any]:
@@ -90,8 +104,8 @@ def value(event: Any, asked: Any) -> Any:
     return event.le if asked == "le" else event if asked in (True, "*") else getattr(event.payload, asked)
 
 
-def check(here: World, out: list[Any], models: list[Any], form: tuple[Any, Any], known: dict[Any, Any], held: Any) -> Seen:
-    """Hold the output of one call against what brute force says of it; ``models``: before it, and behind each part of it."""
+def check(here: World, changes: list[Any], models: list[Any], form: tuple[Any, Any], known: dict[Any, Any]) -> Seen:
+    """Hold the changes that a call has told against what brute force says of it; ``models``: before it, and behind each part."""
     members, tell = form
     announced: Counter[Any] = Counter()
     again: Counter[Any] = Counter()
@@ -107,7 +121,6 @@ def check(here: World, out: list[Any], models: list[Any], form: tuple[Any, Any],
                 continue
             if members is not None:
                 told.setdefault(match, []).append(members_of(each, members, here.automaton, here.model.sequence))
-    changes = [item for item in out if not isinstance(item, Punctuation)]
     got = Counter(stress.match_of(change) for change in changes if change.diff == 0)
     assert got == again, f"told again {dict(got - again)} too much, {dict(again - got)} missing"
     come = Counter(stress.match_of(change) for change in changes if change.diff > 0)
@@ -123,7 +136,7 @@ def check(here: World, out: list[Any], models: list[Any], form: tuple[Any, Any],
         expected = told[stress.match_of(change)]
         fits = [each for each in expected if same(found, each, members)]
         assert fits, f"{change} with {found}, expected one of {expected}"
-    return Seen(1, come.total(), got.total())
+    return Seen(calls=1, announced=come.total(), again=got.total())
 
 
 def plain(told: Any, asked: Any) -> dict[str, list[Any]]:
@@ -145,128 +158,36 @@ def same(found: dict[str, list[Any]], expected: dict[str, list[Any]], asked: Any
     return in_order and tell(found) == tell(expected)
 
 
-def run(spec: dict[str, Any], engine: str, form: tuple[Any, Any] = FORMS[2]) -> Seen:
+def numbered(seed: str, number: int) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """The world of a number, and members and ``tell`` of its operator."""
+    return worlds.numbered(seed, number), FORMS[number % len(FORMS)]
+
+
+def run(world: tuple[dict[str, Any], tuple[Any, Any]], engine: str) -> Seen:
     """Run a world; an AssertionError tells the first call whose output is wrong."""
-    here, seen = World(spec), Seen()
-    if here.automaton.event is None:
-        form = ("le" if form[0] else None, form[1])
-        engine = "interpreted"
-    elif form[0] == "field":
-        form = (here.event._fields[0], form[1])
-    operator, known = make(here, engine, *form), dict[Any, Any]()
-    for number, op in enumerate(spec["ops"]):
-        try:
-            if op[0] == "save":
-                operator = stress.restored(here, operator, None, engine)
-                continue
-            ops = op[1] if op[0] in BATCHES else [op]
-            items = [(here.item(each), on_arcs(each)) for each in ops]
-            models, refused = [here.model, here.model.fork()], False
-            for each, (item, _) in zip(ops, items):
-                refused = push(models[-1], each, item) != stress.OK
-                if refused:
-                    break
-                if op[0] in BATCHES and not op[2]:
-                    models.append(models[-1].fork())
-            if op[0] in BATCHES and not op[2] and len(models) > 2:
-                models.pop()
-            out, ended = call(here, operator, op, items)
-            assert (ended != stress.OK) == refused, f"it ended {ended}"
-            operator._check()
-            if refused:
-                seen = seen.plus(Seen(refused=1))
-                continue
-            seen = seen.plus(check(here, out, models, form, known, None))
-            here.model = models[-1]
-        except TooManyError:
-            return seen
-        except Exception as error:
-            raise AssertionError(f"step {number}, {op} ({engine}, {form}): {type(error).__name__}: {error}") from error
-    return seen
+    spec, (members, tell) = world
+    known: dict[Any, Any] = {}
+    if not spec["automaton"]["event"]:
+        members, engine = "le" if members else None, "interpreted"
+
+    def form(here: World) -> tuple[Any, Any]:
+        return here.event._fields[0] if members == "field" else members, tell
+
+    def make(here: World) -> Any:
+        members, tell = form(here)
+        return stress.make(here, engine, policy(here), members=members, tell=tell)
+
+    return judged(
+        spec,
+        make,
+        lambda here, operator: stress.restored(here, operator, None, engine),
+        lambda here, changes, models: check(here, changes, models, form(here), known),
+    )
 
 
-def call(here: World, operator: Any, op: Any, items: list[Any]) -> tuple[list[Any], str]:
-    """Push an operation; what was emitted, and how it ended."""
-    try:
-        if op[0] in ("table", "list"):
-            return pushed(here, operator, op, [item for item, _ in items]), stress.OK
-        if op[0] == "batch":
-            return operator.push_many([item for item, _ in items], net=op[2]), stress.OK
-        ((item, arcs),) = items
-        return (operator.push_arc(item) if arcs else operator.push(item)), stress.OK
-    except LateEventError:
-        return [], stress.LATE
-    except AfaError as error:
-        return [], f"{stress.ERROR} {error}"
+def smaller(world: tuple[dict[str, Any], tuple[Any, Any]]) -> Iterator[Any]:
+    """Worlds with one thing less."""
+    return ((less, world[1]) for less in stress.smaller(world[0]))
 
 
-def pushed(here: World, operator: Any, op: Any, items: list[Any]) -> list[Any]:
-    """Push items as one table, or as a list of some."""
-    size = max(len(items), 1) if op[0] == "table" else 2
-    batch: list[Any] = []
-    arcs: list[Any] = []
-    for low in range(0, max(len(items), 1), size):
-        table, found = tables.columns(items[low : low + size], here.event, here.options["window"], len(arcs))
-        batch.append(table)
-        arcs += found
-    out = operator.push_many(batch[0] if op[0] == "table" else batch, net=op[2], arcs=arcs)
-    found = []
-    for part in [out] if op[0] == "table" else out:
-        if isinstance(part, Punctuation):
-            found.append(part)
-            continue
-        changes = tables.changes(part, here.automaton.register_schema.cls, here.options["key"])
-        members = part["members"].tolist() if "members" in part else [None] * len(changes)
-        found += [
-            Announced.of(change, each) if isinstance(change, Change) and each is not None else change
-            for change, each in zip(changes, members)
-        ]
-    return found
-
-
-def failure(spec: dict[str, Any], engine: str, form: tuple[Any, Any]) -> str | None:
-    """Why a world fails; None if it does not, or can't be built."""
-    try:
-        World(spec)
-    except AfaError:
-        return None
-    try:
-        run(spec, engine, form)
-    except Exception as error:
-        return str(error)
-    return None
-
-
-def report(spec: dict[str, Any], engine: str, form: tuple[Any, Any]) -> str:
-    """The smallest world found that fails, as text to paste."""
-    small = stress.smaller(spec, lambda candidate: failure(candidate, engine, form) is not None)
-    return f"{failure(small, engine, form)}\n\nrun({pprint.pformat(small, width=120, sort_dicts=False)}, {engine!r}, {form!r})"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the worlds; 1 if any failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--first", type=int, default=0, help="number of the first world; with --worlds 1: just that one")
-    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
-    options = parser.parse_args(arguments)
-    seen, failed, begin, number = Seen(), 0, time.perf_counter(), options.first
-    for number in range(options.first, options.first + options.worlds):
-        spec = numbered(options.seed, number)
-        form = FORMS[number % len(FORMS)]
-        for engine in ENGINES:
-            try:
-                seen = seen.plus(run(spec, engine, form))
-            except AssertionError:
-                failed += 1
-                print(f"seed {options.seed}, world {number} fails: {report(spec, engine, form)}\n", flush=True)
-                break
-        if failed >= options.failures:
-            break
-    print(f"seed {options.seed}, worlds {number + 1 - options.first}, failed {failed}, {seen}, {time.perf_counter() - begin:.0f} s")
-    return int(failed > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("told", numbered, run, smaller)

@@ -1,13 +1,8 @@
-"""Random streams through a gated operator and an ungated one side by side: what they have in force after every step.
-
-python -m tests.replay.gated_worlds --worlds 1000 --seed 1
-"""
+"""Random streams through a gated operator and an ungated one side by side: what they have in force after every step."""
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa import Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, retract
@@ -18,6 +13,7 @@ from punctuation.time import FOREVER
 from tests import oracle, strategies
 from tests.strategies import Choices, Seeded
 from tests.text import E, automaton_of
+from tests.worlds.kind import Seen, Worlds
 
 
 class Ev(NamedTuple):
@@ -95,20 +91,6 @@ AUTOMATA: dict[str, Automaton] = {
 
 OPENS = 150
 """In one of so many steps something comes that opens the gate."""
-
-
-class Seen(NamedTuple):
-    """What a world has met."""
-
-    steps: int = 0
-    matches: int = 0
-    held: int = 0
-    dropped: int = 0
-    released: int = 0
-    passed: int = 0
-
-    def plus(self, other: Seen) -> Seen:
-        return Seen(*(a + b for a, b in zip(self, other)))
 
 
 class World:
@@ -261,7 +243,13 @@ class World:
         assert late[0] == late[1], "what was late"
         assert self.gated.statistics.late == self.plain.statistics.late
         counts = self.gated.stage.statistics
-        return Seen(0, len(self.mine), counts.peak_held, counts.dropped, counts.released, counts.passed)
+        return Seen(
+            matches=len(self.mine),
+            held=counts.peak_held,
+            dropped=counts.dropped,
+            released=counts.released,
+            passed=counts.passed,
+        )
 
     def restore(self) -> None:
         """Go on with what a snapshot of the gated operator says."""
@@ -311,7 +299,7 @@ def run(seed: str, automaton: Automaton, engine: str, steps: int, save: int = 30
         taken += world.step()
         if world.choose.number(1, save) == 1:
             world.restore()
-    return world.end()._replace(steps=taken)
+    return world.end() + Seen(steps=taken)
 
 
 def random_automaton(seed: str) -> Automaton:
@@ -323,33 +311,15 @@ def random_automaton(seed: str) -> Automaton:
     return automaton_of(spec)
 
 
-def worlds(seeds: Sequence[int], engine: str, steps: int = 120) -> Seen:
-    """Run worlds: of the automata of this file, and of random ones on the interpreted engine."""
-    seen = Seen()
-    for seed in seeds:
-        for name, automaton in AUTOMATA.items():
-            try:
-                seen = seen.plus(run(f"{seed} {name}", automaton, engine, steps))
-            except Exception as error:
-                raise AssertionError(f"world {seed} {name!r} on the {engine} engine: {error}") from error
-    return seen
+def check(seed: str, engine: str, steps: int = 120) -> Seen:
+    """Run the worlds of a seed, one of each automaton of this file."""
+    return sum((run(f"{seed} {name}", automaton, engine, steps) for name, automaton in AUTOMATA.items()), Seen())
 
 
-def random_worlds(seeds: Sequence[int], engine: str = "interpreted", steps: int = 60) -> Seen:
-    """Run worlds of random automata."""
-    seen = Seen()
-    for seed in seeds:
-        try:
-            seen = seen.plus(run(f"random {seed}", random_automaton(f"automaton {seed}"), engine, steps))
-        except Exception as error:
-            raise AssertionError(f"random world {seed} on the {engine} engine: {error}") from error
-    return seen
+def check_random(seed: str, engine: str) -> Seen:
+    """Run a world of a random automaton."""
+    return run(f"random {seed}", random_automaton(f"automaton {seed}"), engine, 60)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worlds", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    seeds = range(given.seed, given.seed + given.worlds)
-    print(worlds(seeds, "interpreted"), worlds(seeds, "compiled"), random_worlds(seeds), sep="\n")
+WORLDS = Worlds("gated", lambda seed, number: str(int(seed) + number), check)
+RANDOM = Worlds("gated-random", WORLDS.generate, check_random, engines=("interpreted",))

@@ -1,18 +1,14 @@
 """Random stored histories: automata x rows x cuts into row groups and files x scans; `replay`, `sweep`, `amend` beside full runs.
 
-    python -m tests.replay.history_worlds --worlds 10000 --seed 1
-
 Few instants and short windows, so that spans come closer to each other than a window, and values that few rows have. A world is
 its number: `world(seed)`.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import random
 import tempfile
-import time
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
@@ -34,6 +30,7 @@ from afa.replay.amending import amend
 from afa.replay.question import question
 from afa.replay.replaying import located, matches_in, replay
 from afa.replay.sidecar import index
+from tests.worlds.kind import Worlds
 
 
 class Ev(NamedTuple):
@@ -381,22 +378,6 @@ def _event(row: dict[str, Any], found: World) -> tuple[Any, ...]:
     return *(_plain(row[name]) for name in ("at", *Ev._fields, *found.keys)), end
 
 
-def main() -> None:
-    """Run many worlds, and say what was seen."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    total: Counter[str] = Counter()
-    began = time.perf_counter()
-    for n in range(given.worlds):
-        try:
-            total.update(check(given.seed * 1_000_000 + n))
-        except Exception as error:
-            raise AssertionError(f"world {given.seed * 1_000_000 + n}: {error}") from error
-        total["worlds"] += 1
-    print(dict(total), f"{time.perf_counter() - began:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
+WORLDS = Worlds(
+    "history", lambda seed, number: int(seed) * 1_000_000 + number, lambda seed, engine: Counter(check(seed)), engines=(None,)
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -83,23 +84,25 @@ def les(out: Any) -> list[tuple[int, int]]:
 # -- random worlds -----------------------------------------------------------------------------------------------------------------
 
 
+MET = ("steps", "matches", "held", "dropped", "released", "passed")
+
+
 @pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_worlds(engine: str) -> None:
     """What is in force after every step is what the operator alone has: thousands of steps."""
-    seen = worlds.worlds(range(3), engine, steps=110)
-    assert min(seen) > 50, seen
+    seen = replace(worlds.WORLDS, check=partial(worlds.check, steps=110)).run("0", range(3), engine)
+    assert min(seen[name] for name in MET) > 50, seen
 
 
 def test_random_automata() -> None:
-    seen = worlds.random_worlds(range(60), steps=60)
-    assert min(seen) > 50, seen
+    seen = worlds.RANDOM.run("0", range(60))
+    assert min(seen[name] for name in MET) > 50, seen
 
 
 @pytest.mark.stress
 def test_many_worlds() -> None:
-    worlds.worlds(range(1000, 1100), "compiled")
-    worlds.worlds(range(1000, 1100), "interpreted")
-    worlds.random_worlds(range(1000, 1500))
+    worlds.WORLDS.run("1000", range(100))
+    worlds.RANDOM.run("1000", range(500))
 
 
 # -- borders -----------------------------------------------------------------------------------------------------------------------

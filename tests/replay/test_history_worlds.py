@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from tests.replay.history_worlds import check
+from tests.replay.history_worlds import WORLDS
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_replay_and_amend_beside_full_runs(part: int) -> None:
-    seen: Counter[str] = Counter()
-    for seed in range(25):
-        seen.update(check(part * 1000 + seed))
+    seen = WORLDS.run("0", range(part * 1000, part * 1000 + 25))
     assert seen["part"] > 5
     assert seen["matches"] > 200
     assert seen["amended"] > 10
@@ -22,5 +18,4 @@ def test_replay_and_amend_beside_full_runs(part: int) -> None:
 @pytest.mark.stress
 @pytest.mark.parametrize("part", range(10))
 def test_many_stored_histories(part: int) -> None:
-    for seed in range(1000):
-        check(100_000 + part * 1000 + seed)
+    WORLDS.run("0", range(100_000 + part * 1000, 101_000 + part * 1000))

@@ -551,7 +551,7 @@ def test_rows_and_files_in_any_order(tmp_path: Path) -> None:
         for key in (None, "z"):
             for two in ("z == 1", "True"):
                 agree(pair(Int, "x == 7", two), shuffled, folder, key=key, window=int(random.integers(1, 15)))
-        agree(pair(Int, "x == 7", "x == 100"), shuffled, folder, sequence="z")
+        agree(pair(Int, "x == 7", "x == 100"), shuffled, folder, order_by="z")
 
 
 def test_steps_of_one_instant_that_two_row_groups_share(tmp_path: Path) -> None:
@@ -563,7 +563,7 @@ def test_steps_of_one_instant_that_two_row_groups_share(tmp_path: Path) -> None:
     saved(table.slice(2), tmp_path / "b.parquet", 20)
     arcs = [Arc("0", "1", "x == 9"), Arc("1", "2", "True"), Arc("2", "3", "True"), Arc("3", "4", "x == 1")]
     four = Automaton(start="0", final={"4"}, event=Int, arcs=arcs)
-    agree(four, table, tmp_path, window=20, sequence="z")
+    agree(four, table, tmp_path, window=20, order_by="z")
     assert afa.find(four, table, time="at", window=20, order_by="z").num_rows == 1
 
 

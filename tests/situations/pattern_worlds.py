@@ -1,4 +1,4 @@
-"""Random temporal patterns over random readings, against brute force after every step: python -m tests.situations.pattern_worlds
+"""Random temporal patterns over random readings, against brute force after every step.
 
 A world is a pattern and a stream of readings of one key, in any order, some of them retracted; what it tells the operator are the
 instants that come and go with each step. So it holds the automaton alone, without the stage that derives instants.
@@ -6,17 +6,17 @@ instants that come and go with each step. So it holds the automaton alone, witho
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from afa import Operator, insert, retract
 from afa.errors import QueryError
 from afa.situations import Situation, TemporalPattern
 from tests.situations.oracle import RELATIONS, Asked, matches, stretches, told_at
+from tests.worlds.kind import Seen, Worlds
 
 REFUSED = ("at most 500 states", "hold together", "within= above")
 """Why a random pattern may be refused; the last two are checked against brute force."""
@@ -39,6 +39,7 @@ class World(NamedTuple):
     asked: Asked
     steps: tuple[tuple[int, tuple[bool, ...], int | None, int], ...]
     clock: int
+    seed: int
 
 
 def world(seed: int) -> World:
@@ -64,7 +65,7 @@ def world(seed: int) -> World:
     gone = [(t, on, v, -1) for t, on, v, _ in rng.sample(readings, n // 4)]
     if rng.random() < 0.8:
         rng.shuffle(readings)
-    return World(asked, tuple(readings + gone), at + rng.choice([0, 3, 10]))
+    return World(asked, tuple(readings + gone), at + rng.choice([0, 3, 10]), seed)
 
 
 def pattern_of(asked: Asked) -> TemporalPattern:
@@ -81,19 +82,18 @@ def pattern_of(asked: Asked) -> TemporalPattern:
         return TemporalPattern(event=Reading, within=asked.within, where=where or None, returns=returns, **definitions)
 
 
-def run(seed: int, engine: str) -> tuple[int, int]:
+def run(found: World, engine: str) -> Seen:
     """Run a world; return how many steps it had, and how many matches were checked.
 
     A pattern that nothing can satisfy is refused, and then brute force finds nothing, too; one of too many states is left out.
     """
-    found = world(seed)
     try:
         pattern = pattern_of(found.asked)
     except QueryError as error:
         if not any(reason in str(error) for reason in REFUSED):
             raise
         if REFUSED[0] in str(error):
-            return 0, 0
+            return Seen()
         pattern = None
     operator: Any = None if pattern is None else Operator(pattern.automaton, window=found.asked.within, engine=engine)  # type: ignore[arg-type]
     on: dict[int, tuple[bool, ...]] = {}
@@ -110,7 +110,7 @@ def run(seed: int, engine: str) -> tuple[int, int]:
         situations = [stretches(on, values, k) for k in range(len(found.asked.lasting))]
         wanted = matches(found.asked, situations, clock)
         if pattern is None:
-            assert not wanted, f"world {seed}: refused, but step {i} has {wanted}"
+            assert not wanted, f"refused, but step {i} has {wanted}"
             continue
         now = instants(pattern, found.asked, situations, clock)
         changes = [retract(each, le=each.at) for each in held - now] + [insert(each, le=each.at) for each in now - held]
@@ -118,12 +118,12 @@ def run(seed: int, engine: str) -> tuple[int, int]:
         for change in operator.push_many(changes):
             net[tuple(change.payload), change.le, change.re] += change.diff
         net = +net
-        assert set(net) == wanted, f"world {seed} on {engine}, step {i}: {set(net) - wanted} too many, {wanted - set(net)} missing"
+        assert set(net) == wanted, f"step {i}: {set(net) - wanted} too many, {wanted - set(net)} missing"
         assert all(copies == 1 for copies in net.values())
         checked += len(wanted)
     if pattern is not None:
-        _shuffled(pattern, held, set(net), seed, engine)
-    return len(found.steps) + 1, checked
+        _shuffled(pattern, held, set(net), found.seed, engine)
+    return Seen(steps=len(found.steps) + 1, matches=checked)
 
 
 def instants(pattern: TemporalPattern, asked: Asked, situations: Any, clock: int) -> set[Any]:
@@ -155,7 +155,19 @@ def _shuffled(pattern: TemporalPattern, held: set[Any], wanted: set[Any], seed: 
     for change in todo:
         for out in operator.push(change):
             net[tuple(out.payload), out.le, out.re] += out.diff
-    assert +net == Counter(wanted), f"world {seed} on {engine}, shuffled: {+net} but {wanted}"
+    assert +net == Counter(wanted), f"shuffled: {+net} but {wanted}"
+
+
+def smaller(found: World) -> Iterator[World]:
+    """Worlds with a reading less, or a constraint, or an aggregate."""
+    for i, (t, *_, diff) in enumerate(found.steps):
+        gone = diff > 0 and any(each[0] == t and each[-1] < 0 for each in found.steps)
+        if not gone:
+            yield found._replace(steps=found.steps[:i] + found.steps[i + 1 :])
+    for name in ("constraints", "told"):
+        parts = getattr(found.asked, name)
+        for i in range(len(parts)):
+            yield found._replace(asked=found.asked._replace(**{name: parts[:i] + parts[i + 1 :]}))
 
 
 def _flags(each: Any) -> list[str]:
@@ -179,23 +191,4 @@ def _constraint(rng: random.Random, i: int, j: int) -> tuple[int, int, frozenset
     return (i, j, names) if rng.random() < 0.7 else (j, i, names)
 
 
-def main() -> None:
-    """Run worlds from ``--first`` on, so many or so long."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--engine", choices=("interpreted", "compiled", "mixed"), default="mixed")
-    given = parser.parse_args()
-    began, steps, checked = time.monotonic(), 0, 0
-    for i in range(given.first, given.first + given.worlds):
-        engine = ("compiled" if i % 5 == 0 else "interpreted") if given.engine == "mixed" else given.engine
-        done = run(given.seed * 1_000_000 + i, engine)
-        steps, checked = steps + done[0], checked + done[1]
-        if (i + 1) % 500 == 0:
-            print(f"{i + 1} worlds, {steps} steps, {checked} matches, {time.monotonic() - began:.0f} s", flush=True)
-    print(f"{given.worlds} worlds of seed {given.seed}: {steps} steps, {checked} matches, {time.monotonic() - began:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
+WORLDS = Worlds("patterns", lambda seed, number: world(int(seed) * 1_000_000 + number), run, smaller)

@@ -1,16 +1,12 @@
 """Random temporal patterns over readings of several keys, against brute force after every step.
 
-python -m tests.situations.reading_worlds --worlds 10000 --seed 1
-
 Readings come late and are retracted, some with an end of their own; one by one, in batches and in tables; promises, snapshots and
 restores lie between. What is in force is what brute force finds in the readings in force.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 import warnings
 from collections import Counter
 from typing import Any, NamedTuple
@@ -23,6 +19,7 @@ from afa.situations import Situation, TemporalPattern
 from tests.situations import pattern_worlds
 from tests.situations.derived import situations
 from tests.situations.oracle import Asked, Stretch, matches
+from tests.worlds.kind import Seen, Worlds
 
 KEYS = "xy"
 SPAN = 16
@@ -47,13 +44,13 @@ class Held(NamedTuple):
     promised: int
 
 
-def run(seed: int, engine: str) -> tuple[int, int]:
+def run(seed: int, engine: str) -> Seen:
     """Run a world; return how many steps it had, and how many matches were checked."""
     asked = pattern_worlds.world(seed).asked
     try:
         plain = pattern_worlds.pattern_of(asked)
     except QueryError:
-        return 0, 0  # `pattern_worlds` holds it
+        return Seen()  # `pattern_worlds` holds it
     rng = random.Random(f"readings {seed}")
     pattern = _keyed(plain, asked)
     keys = KEYS[: rng.choice([1, 1, 2])]
@@ -82,12 +79,12 @@ def run(seed: int, engine: str) -> tuple[int, int]:
         held = held if promised is None else held._replace(promised=promised)
         wanted = _wanted(asked, held, keys)
         there = set(net)
-        assert there == wanted, f"world {seed} on {engine}, step {steps}: {there - wanted} too many, {wanted - there} missing"
+        assert there == wanted, f"step {steps}: {there - wanted} too many, {wanted - there} missing"
         assert all(copies == 1 for copies in net.values())
         steps, checked = steps + 1, checked + len(wanted)
     op.push(Punctuation(2**63 - 1))
     assert op.stage.statistics[0] == 0
-    return steps, checked
+    return Seen(steps=steps, matches=checked)
 
 
 def _keyed(plain: TemporalPattern, asked: Asked) -> TemporalPattern:
@@ -160,21 +157,4 @@ def _wanted(asked: Asked, held: Held, keys: str) -> set[Any]:
     return found
 
 
-def main() -> None:
-    """Run worlds."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    given = parser.parse_args()
-    began, steps, checked = time.monotonic(), 0, 0
-    for i in range(given.first, given.first + given.worlds):
-        done = run(given.seed * 1_000_000 + i, "compiled" if i % 3 == 0 else "interpreted")
-        steps, checked = steps + done[0], checked + done[1]
-        if (i + 1) % 500 == 0:
-            print(f"{i + 1} worlds, {steps} steps, {checked} matches, {time.monotonic() - began:.0f} s", flush=True)
-    print(f"{given.worlds} worlds of seed {given.seed}: {steps} steps, {checked} matches, {time.monotonic() - began:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
+WORLDS = Worlds("readings", lambda seed, number: int(seed) * 1_000_000 + number, run)

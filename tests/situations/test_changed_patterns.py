@@ -14,7 +14,7 @@ from tests.situations.pattern_worlds import instants, pattern_of, world
 def test_other_constraints() -> None:
     done = kept = 0
     for seed in range(12):
-        asked, steps, clock = world(seed)
+        asked, steps, clock, _ = world(seed)
         others = (world(other).asked for other in range(seed + 1, seed + 500))
         changed = asked._replace(constraints=next(each.constraints for each in others if len(each.lasting) == len(asked.lasting)))
         try:

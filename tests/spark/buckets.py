@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -15,6 +15,18 @@ from tests.spark.streams import SECOND
 from tests.streams import Setting
 
 TYPES = {"who": pa.int64(), "name": pa.string()}
+
+
+class Row(NamedTuple):
+    """An event."""
+
+    n: int
+
+
+class Sum(NamedTuple):
+    """A register."""
+
+    n: int = 0
 
 
 def job(here: Setting, window: int = 25, **more: Any) -> Job:

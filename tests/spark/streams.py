@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 from afa import Keyed, Punctuation, insert, retract
 from tests.arclogs import arcs_of, bare
@@ -15,6 +15,12 @@ SECOND = 1_000_000
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 ZERO = int(START.timestamp()) * SECOND
 NAMES = ("ash", "asp", "elm", "", "Übel")
+
+
+class Signal(NamedTuple):
+    """An event of few sorts."""
+
+    sort: int
 
 
 def when(second: int) -> datetime:

@@ -15,7 +15,7 @@ from afa.spark.bucket import Bucket
 from afa.spark.job import Job
 from punctuation.time import BEGINNING
 from tests.spark.jobs import job_of
-from tests.spark.streams import SECOND
+from tests.spark.streams import SECOND, Signal
 from tests.spark.test_stream import Files, read, run
 from tests.strategies import Seeded
 
@@ -25,10 +25,6 @@ START = datetime(1890, 5, 1, tzinfo=timezone.utc)
 ZERO = (START - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
 SINCE = "1800-01-01"
 SCHEMA = "who long, sort int, at timestamp, diff int"
-
-
-class Signal(NamedTuple):
-    sort: int
 
 
 class How(NamedTuple):

@@ -30,10 +30,7 @@ from afa.spark.session import (  # noqa: E402
     passed_on,
 )
 from afa.spark.shipped import Parcel, by_value, shipped  # noqa: E402
-
-
-class Signal(NamedTuple):
-    sort: int
+from tests.spark.streams import Signal  # noqa: E402
 
 
 class Held(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,18 +17,9 @@ from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
 from tests.raising import matches
-from tests.spark.buckets import net
+from tests.spark.buckets import Row, Sum, net
 from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
-
-
-class Row(NamedTuple):
-    n: int
-
-
-class Sum(NamedTuple):
-    n: int = 0
-
 
 FENCES = ("10 // e.n > 2", "e.n % (r.n - 1) == 0", "12 // (e.n - 3) < 5", "e.n < 4", "True", "r.n // e.n < 9")
 TRANSFERS = (None, "Sum(r.n + e.n)", "Sum(6 // (e.n - 1))", "Sum(2 ** 61 * e.n)")

@@ -9,16 +9,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import AfaError, Arc, Automaton, query
+from tests.automata import Log
 from tests.spark.streams import when
 from tests.spark.test_stream import Files, read, run
 
 afa_spark = pytest.importorskip("afa.spark", reason='pyspark is not installed: pip install "afa[spark]"')
 SCHEMA = "who long, kind string, id long, at timestamp, diff int"
-
-
-class Log(NamedTuple):
-    kind: str
-    id: int
 
 
 def tries(select: str | None) -> Automaton:

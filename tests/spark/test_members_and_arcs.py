@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton
 from afa.spark.bucket import Bucket
+from tests.automata import Log
 from tests.spark.jobs import job_of
 
 S = 1_000_000
-
-
-class Log(NamedTuple):
-    kind: str
-    id: int
 
 
 TRIES = Automaton(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from afa import Arc, Automaton
 from afa.spark.moved import _heads, _places
 from punctuation.time import FOREVER
+from tests.spark.buckets import Row, Sum
 from tests.spark.streams import SECOND, ZERO, when
 from tests.spark.test_restarts import Expected, arcs_of
 from tests.spark.test_restarts import Row as Number
@@ -19,14 +20,6 @@ from tests.spark.test_stream import Files, afa_spark, matches, read, run
 from tests.strategies import Seeded
 
 SCHEMA = "who long, n int, at timestamp, diff int"
-
-
-class Row(NamedTuple):
-    n: int
-
-
-class Sum(NamedTuple):
-    n: int = 0
 
 
 def pattern(*more: Arc) -> Automaton:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, retract
-from tests.spark.streams import SECOND, ZERO, when
+from tests.spark.streams import SECOND, ZERO, Signal, when
 from tests.spark.test_stream import Files, read, run
 from tests.strategies import Choices, Seeded
 
@@ -19,10 +19,6 @@ afa_spark = pytest.importorskip("afa.spark", reason='pyspark is not installed: p
 SCHEMA = "who long, sort int, at timestamp, diff int"
 Row = tuple[int, int, int, int]
 """Who, sort, second, diff."""
-
-
-class Signal(NamedTuple):
-    sort: int
 
 
 class Nothing(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgpack
 import pyarrow as pa
@@ -22,18 +22,9 @@ from afa.spark.packed_rows import written
 from afa.spark.processor import Head, head_of
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
-from tests.spark.buckets import net
+from tests.spark.buckets import Row, Sum, net
 from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
-
-
-class Row(NamedTuple):
-    n: int
-
-
-class Sum(NamedTuple):
-    n: int = 0
-
 
 FENCES = ("e.n > 1", "e.n % 3 == r.n % 3", "e.n < 4", "True", "e.n != r.n", "r.n > 2")
 DELAY = 2

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Keyed, Punctuation, insert
-from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
+from tests.spark.streams import SECOND, ZERO, Signal, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
 from tests.streams import Setting, Tally
 
@@ -156,10 +156,6 @@ def test_random_cuts_buckets_and_partitions(spark: Any, seed: int, tmp_path: Pat
     changes = spark.read.parquet(str(tmp_path / "changes"))
     assert changes.where("kind <> 'match'").count() == 0
     assert matches(afa_spark.current(changes)) == plain(here, 25, stream, lines)
-
-
-class Signal(NamedTuple):
-    sort: int
 
 
 def watched() -> Automaton:

@@ -1,22 +1,18 @@
-"""Images with damaged words: ``python -m tests.stress.damaged_images --mutants 20000 --seed 1``.
+"""Images with damaged words.
 
 Each is refused with a `SnapshotError`, or taken: then the operator takes rows, promises and a snapshot, or raises an error, and its
 heap holds (`afa.compiled.image_heap`). What it says may be wrong, as its words are believed; but nothing leaves the memory,
-and nothing goes on for ever. Workers are processes of their own: one that dies, or takes long, is a finding.
+and nothing goes on for ever. They are judged in processes of their own: one that dies, or takes long, is a finding.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
-import resource
-import signal
-import sys
 import tempfile
-from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -28,9 +24,9 @@ from afa.spark import operator_image as image
 from tests.strategies import Choices, Seeded
 from tests.stress.sizes.families import EVENTS, Family, payload
 from tests.stress.sizes.families import family as any_family
+from tests.worlds.apart import Apart
+from tests.worlds.kind import Seen, Worlds
 
-SECONDS = 10
-"""Of CPU time that one may take."""
 EACH = 40
 """Mutants of one image."""
 VALUES = (0, 1, -1, 2, 7, 8, 127, 4096, 1 << 24, 1 << 40, -(1 << 40), 2**62, 2**63 - 1, -(2**63))
@@ -39,11 +35,11 @@ VALUES = (0, 1, -1, 2, 7, 8, 127, 4096, 1 << 24, 1 << 40, -(1 << 40), 2**62, 2**
 class Made:
     """An operator of some history, its image, and what comes after."""
 
-    def __init__(self, seed: str, folder: Path) -> None:
+    def __init__(self, seed: str) -> None:
         choose = Seeded(seed)
         self.spec = any_family(choose)
         self.spec["poison"] = False
-        self.family, self.folder = Family.of(self.spec), folder
+        self.family = Family.of(self.spec)
         self.sequence = choose.one([None, None, "name"]) if self.spec["event"] in ("Wide", "Quote") else None
         op = Keyed(self.family.automaton, key="who", window=9, late="drop", engine="compiled", order_by=self.sequence)
         memory = op._core.engine.store.memory  # type: ignore[attr-defined]
@@ -51,10 +47,10 @@ class Made:
         for _ in range(choose.number(2, 6)):
             self.rows(op, choose, 40)
         op.snapshot()
-        path = folder / "made"
-        image.publish(op._core, path, None)
-        self.found = path.read_bytes()
-        path.unlink()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "made"
+            image.publish(op._core, path, None)
+            self.found = path.read_bytes()
         self.top, _ = image.TAIL.unpack(self.found[-image.TAIL.size :])
 
     def rows(self, op: Keyed, choose: Choices, most: int) -> None:
@@ -107,12 +103,13 @@ class Made:
 
     def judge(self, found: bytes, choose: Choices) -> str:
         """How a mutant ends."""
-        path = self.folder / "mutant"
-        path.write_bytes(found)
-        try:
-            op = Keyed._of(image.Image(path).core(self.family.automaton), "who")
-        except SnapshotError:
-            return "refused"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mutant"
+            path.write_bytes(found)
+            try:
+                op = Keyed._of(image.Image(path).core(self.family.automaton), "who")
+            except SnapshotError:
+                return "refused"
         for _ in range(4):
             with contextlib.suppress(AfaError, ValueError, ArithmeticError, IndexError):
                 self.rows(op, choose, 30)
@@ -125,70 +122,25 @@ class Made:
         return "taken"
 
 
-def work(seed: str, low: int, high: int, pipe: int) -> None:
-    """Judge mutants, and tell of each how it ended."""
-    room = resource.getrlimit(resource.RLIMIT_AS)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 30), room[1]))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    with tempfile.TemporaryDirectory() as folder:
-        made, of = None, -1
-        for number in range(low, high):
-            if made is None or number // EACH != of:
-                of = number // EACH
-                made = Made(f"images/{seed}/{of}", Path(folder))
-            os.write(pipe, f"{number} begun\n".encode())
-            choose = Seeded(f"damaged/{seed}/{number}")
-            found, said = made.mutant(choose)
-            signal.setitimer(signal.ITIMER_PROF, SECONDS)
-            try:
-                end = made.judge(found, choose)
-            except BaseException as error:
-                end = "wrong"
-                print(f"mutant {number}: {said}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            os.write(pipe, f"{number} {end}\n".encode())
+def numbered(seed: str, number: int) -> tuple[str, int]:
+    """The mutant of a number; its image is made where it is judged."""
+    return seed, number
 
 
-def run(seed: str, low: int, high: int) -> Counter[str]:
-    """Judge mutants in workers."""
-    ends: Counter[str] = Counter()
-    while low < high:
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(reading)
-            work(seed, low, high, writing)
-            os._exit(0)
-        os.close(writing)
-        last = low
-        with os.fdopen(reading) as lines:
-            for line in lines:
-                number, end = line.split()
-                last = int(number)
-                if end != "begun":
-                    ends[end] += 1
-        _, status = os.waitpid(child, 0)
-        if status:
-            name = "hang" if os.WTERMSIG(status) == signal.SIGPROF else f"died with {status}"
-            ends[name] += 1
-            print(f"mutant {last}: {name}", flush=True)
-        low = last + 1
-    return ends
+made = lru_cache(1)(Made)
+"""The image that some mutants share."""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the mutants; 1 if any ended wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mutants", type=int, default=2000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args(arguments)
-    inforce.WARM = 1 << 60
-    ends = run(options.seed, options.first, options.first + options.mutants)
-    print(f"seed {options.seed}, mutants {options.mutants}: {dict(ends)}", flush=True)
-    return int(set(ends) - {"refused", "taken"} != set())
+def run(world: tuple[str, int], engine: None) -> Seen:
+    """Judge a mutant; how it ended."""
+    seed, number = world
+    with mock.patch.object(inforce, "WARM", 1 << 60):
+        of, choose = made(f"images/{seed}/{number // EACH}"), Seeded(f"damaged/{seed}/{number}")
+        found, said = of.mutant(choose)
+        try:
+            return Seen({of.judge(found, choose): 1})
+        except BaseException as error:
+            raise AssertionError(f"{said}: {type(error).__name__}: {error}") from error
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("damaged-images", numbered, run, engines=(None,), apart=Apart(seconds=10, memory=8 << 30))

@@ -72,6 +72,16 @@ class World:
         arc = arc_of(self.specs[what]) if kind == "arc-copy" else self.pool[what]
         return (insert if kind == "arc+" else retract)(arc, *rest)
 
+    def items(self, op: Op) -> list[tuple[Any, bool]]:
+        """The items of an operation, of a batch its own, each with whether it goes to the arc input."""
+        return [(self.item(each), on_arcs(each)) for each in parts(op)]
+
+    def tried(self, op: Op) -> tuple[list[tuple[Any, bool]], Model, str]:
+        """The items of an operation, a model behind them, and how that ends: `OK`, or as the first of them that is refused."""
+        trial, items = self.model.fork(), self.items(op)
+        ends = (push(trial, each, item) for each, (item, _) in zip(parts(op), items))
+        return items, trial, next((end for end in ends if end != OK), OK)
+
 
 def as_longest(choose: Choices, spec: dict[str, Any]) -> dict[str, Any]:
     """The world with ``longest=True``; of a register of two fields a match may show the first only."""
@@ -79,6 +89,11 @@ def as_longest(choose: Choices, spec: dict[str, Any]) -> dict[str, Any]:
         spec["automaton"]["shown"] = "R1"
     spec["options"]["longest"] = True
     return spec
+
+
+def parts(op: Op) -> list[Op]:
+    """The operations of a batch; otherwise the operation itself."""
+    return op[1] if op[0] in BATCHES else [op]
 
 
 def on_arcs(op: Op) -> bool:
@@ -131,9 +146,9 @@ MIXES: dict[str, dict[str, int]] = {
 """The same of long mixes (`tests.stress.mixes`): what comes beside changes of events."""
 
 
-def world(choose: Choices, steps: int | None = None) -> dict[str, Any]:
-    """The spec of a random world."""
-    about = choose.one(list(WEIGHTS))
+def world(choose: Choices, steps: int | None = None, about: str = "") -> dict[str, Any]:
+    """The spec of a random world, mostly about one of `WEIGHTS`."""
+    about = choose.one([about] if about else list(WEIGHTS))
     waits = about == "waits"
     automaton = strategies.waiter(choose) if waits and choose.chance(60) else strategies.automaton(choose, waits)
     width = strategies.width_of(automaton)

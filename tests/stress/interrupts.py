@@ -1,24 +1,20 @@
-"""A driver of interrupted calls: ``python -m tests.stress.interrupts --calls 10000 --seed 1``.
+"""Random worlds whose calls are interrupted at random lines, or with ``--instants`` at random instants.
 
-Random worlds whose calls are interrupted at random lines and at random instants, on both engines, with stages and without: the
-state after each is that before it or that after it, and the operator goes on as its twin, which was left alone.
+With stages and without: the state after each is that before it or that after it, and the operator goes on as its twin, which was
+left alone. ``--until interrupted=10000`` runs worlds until so many calls of each engine were.
 """
 
 from __future__ import annotations
 
-import argparse
-import faulthandler
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
-from afa.compiled import inforce
 from speculation import Cleanse, Consolidate
 from tests import interrupts
 from tests.around import Wrap
 from tests.strategies import Seeded
 from tests.stress.generate import world
+from tests.worlds.kind import Seen, Worlds
 
 WRAPS: tuple[Wrap | None, ...] = (
     None,
@@ -41,33 +37,15 @@ def run(seed: Any, number: int, engine: str, interrupt: Callable[..., Any]) -> i
     return interrupts.run(world(Seeded(f"{seed}/{number}")), engine, choose, interrupt, TRIES, choose.one(WRAPS))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run worlds until so many calls were interrupted of each kind; 1 if any failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=10_000, help="of each engine, at lines and at instants alike")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="number of the first world")
-    parser.add_argument("--warm", type=int, default=20, help="steps after which a step function is compiled")
-    options = parser.parse_args(arguments)
-    faulthandler.enable()
-    inforce.WARM = options.warm
-    for engine in ("interpreted", "compiled"):
-        for interrupt in (interrupts.somewhere, interrupts.sometime):
-            begin, count, number = time.process_time(), 0, options.first
-            while count < options.calls:
-                try:
-                    count += run(options.seed, number, engine, interrupt)
-                except AssertionError as error:
-                    print(f"seed {options.seed}, world {number}, {engine}, {interrupt.__name__}: {error}")
-                    return 1
-                number += 1
-            print(
-                f"{engine}, {interrupt.__name__}: {count} calls interrupted in {number - options.first} worlds, "
-                f"{time.process_time() - begin:.0f} s",
-                flush=True,
-            )
-    return 0
+def numbered(seed: str, number: int, *, instants: bool = False) -> tuple[str, int, str]:
+    """The world of a number, and how it is interrupted: by a function of `tests.interrupts`."""
+    return seed, number, "sometime" if instants else "somewhere"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def check(world: tuple[str, int, str], engine: str) -> Seen:
+    """Run a world."""
+    seed, number, how = world
+    return Seen(interrupted=run(seed, number, engine, getattr(interrupts, how)))
+
+
+WORLDS = Worlds("interrupts", numbered, check)

@@ -1,8 +1,7 @@
-"""Run a world on an operator and compare it with the oracle after every step; shrink a world that fails."""
+"""Run a world on an operator and compare it with the oracle after every step; worlds that are smaller."""
 
 from __future__ import annotations
 
-import pprint
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -13,23 +12,14 @@ from punctuation.time import FOREVER
 from tests import oracle
 from tests.model import ERROR, LATE, OK
 from tests.stress import tables
-from tests.stress.generate import BATCHES, Op, World, on_arcs, push
+from tests.stress.generate import BATCHES, Op, World, parts, push
+from tests.worlds.kind import RefusedError, Seen, TooManyError
 
 Make = Callable[[World, str, Any], Any]
 BOTH, EACH = "both", "each"
 """Names of engines: a run that goes on, after each save, with the other one; two of those side by side, that change over."""
-
-
-class Seen(NamedTuple):
-    """What a run has met."""
-
-    steps: int = 0
-    matches: int = 0
-    retractions: int = 0
-    rejected: int = 0
-
-    def plus(self, other: Seen) -> Seen:
-        return Seen(*(a + b for a, b in zip(self, other)))
+EVERY = 1
+"""After so many steps `operator._check()` must hold."""
 
 
 class Expected(NamedTuple):
@@ -41,11 +31,11 @@ class Expected(NamedTuple):
     model: Any
 
 
-def make(here: World, engine: str, late: Any) -> Any:
-    """The operator of a world."""
+def make(here: World, engine: str, late: Any, **more: Any) -> Any:
+    """The operator of a world, with more options."""
     options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
     options["longest"] = here.longest
-    options |= {name: here.options[name] for name in ("lineage",) if name in here.options}
+    options |= {name: here.options[name] for name in ("lineage",) if name in here.options} | more
     engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
     engine = "compiled" if engine == BOTH else engine
     if here.options["key"]:
@@ -88,15 +78,55 @@ def sides_of(here: World, engine: str, make: Make) -> list[Side]:
     return sides
 
 
-def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make, every: int = 1) -> Seen:
-    """Run a world; the invariants are checked after every step, or after so many, and after the last.
+def made(spec: dict[str, Any]) -> World:
+    """The world of a spec.
+
+    Raises
+    ------
+    RefusedError
+        Its automaton is none.
+    """
+    try:
+        return World(spec)
+    except AfaError as error:
+        raise RefusedError(str(error)) from None
+
+
+def followed(spec: dict[str, Any], engine: str, look: Callable[[World, Any, int, int], Seen], make: Make = make) -> Seen:
+    """Carry out a world's operations; after each ``look(here, operator, number, final)`` says what it has met.
+
+    ``final`` is what was final before the operation. A look that raises is the fault of its step.
+    """
+    here, seen = made(spec), Seen()
+    side = Side(here, engine, make)
+    for number, op in enumerate(spec["ops"]):
+        final = here.model.effective
+        try:
+            if op[0] == "save":
+                side.restore(here)
+            else:
+                items, trial, end = here.tried(op)
+                call(here, side.operator, op, items)
+                here.model = trial if end == OK else here.model
+            seen.update(look(here, side.operator, number, final))
+        except TooManyError:
+            return seen + Seen(given_up=1)
+        except Exception as error:
+            raise AssertionError(f"step {number}, {op} ({engine}): {type(error).__name__}: {error}") from error
+    return seen
+
+
+def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> Seen:
+    """Run a world; the invariants are checked after `EVERY` steps, and after the last.
 
     Raises
     ------
     AssertionError
         At the first step after which operator and oracle differ, or whatever the operator itself raises unasked.
+    RefusedError
+        Its automaton is none.
     """
-    here = World(spec)
+    here = made(spec)
     sides = sides_of(here, engine, make)
     held: set[Any] = set()
     seen = Seen()
@@ -115,12 +145,12 @@ def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make, ev
                 here.model = expected.model
             after = expected.trail[-1][0] if OK in expected.outcomes else held
             for side in sides:
-                side.check(here, after, all_of_it=number % every == 0 or number + 1 == len(spec["ops"]))
+                side.check(here, after, all_of_it=number % EVERY == 0 or number + 1 == len(spec["ops"]))
         except Exception as error:
             where = f" ({side.operator._core.engine.name})" if len(sides) > 1 else ""
             raise AssertionError(f"step {number}, {op}{where}: {type(error).__name__}: {error}") from error
         retracted = sum(change.diff < 0 for change in out if not isinstance(change, Punctuation))
-        seen = seen.plus(Seen(1, len(after - held), retracted, int(out is REJECTED)))
+        seen.update(steps=1, matches=len(after - held), retractions=retracted, rejected=int(out is REJECTED))
         held = after
     return seen
 
@@ -161,11 +191,10 @@ def step(here: World, operator: Any, op: Op, held: set[Any]) -> tuple[set[Any], 
 
 def meant(here: World, op: Op, held: set[Any]) -> Expected:
     """What the model and the oracle say of an operation, where ``held`` is in force before it."""
-    ops = op[1] if op[0] in BATCHES else [op]
-    items = [(here.item(each), on_arcs(each)) for each in ops]
+    items = here.items(op)
     trial, trail = here.model.fork(), [(held, here.model.effective)]
     refused: set[str] = set()
-    for each, (item, _) in zip(ops, items):
+    for each, (item, _) in zip(parts(op), items):
         refused |= {push(trial, each, item)} - {OK}
         if refused and not (op[0] in BATCHES and op[2]):
             break
@@ -260,19 +289,7 @@ def restored(here: World, operator: Any, late: Any, engine: str) -> Any:
     return type(operator).restore(here.automaton, operator.snapshot(), **options)
 
 
-def smaller(spec: dict[str, Any], fails: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """The world with all that its failure does not need left out."""
-    progress = True
-    while progress:
-        progress = False
-        for candidate in cuts(spec):
-            if fails(candidate):
-                spec, progress = candidate, True
-                break
-    return spec
-
-
-def cuts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def smaller(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Worlds with one thing less: an operation (the last first), an arc, a final state, a transfer, an option."""
     ops, automaton, extra = spec["ops"], spec["automaton"], spec["extra"]
     for i in reversed(range(len(ops))):
@@ -294,23 +311,3 @@ def cuts(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 ARC_OPS = ("arc+", "arc-", "arc-copy")
-
-
-def failure(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> str | None:
-    """Why a world fails; None if it does not, or if it can't be built."""
-    try:
-        World(spec)
-    except AfaError:
-        return None
-    try:
-        run(spec, engine, make)
-    except Exception as error:
-        return str(error)
-    return None
-
-
-def report(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> str:
-    """The minimal reproduction of a failing world, as text to paste."""
-    small = smaller(spec, lambda candidate: failure(candidate, engine, make) is not None)
-    text = pprint.pformat(small, width=120, sort_dicts=False)
-    return f"{failure(small, engine, make)}\n\nfrom tests.stress.run import run\nrun({text}, engine={engine!r})"

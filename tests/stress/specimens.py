@@ -74,24 +74,20 @@ def worlds(choose: Choices, longest: bool = False) -> Specimen | None:
     ops = [op for op in spec["ops"] if op[0] != "save" and op != ("punctuate", FOREVER)]
     cut = choose.number(len(ops) // 3, len(ops))
     for op in ops[:cut]:
-        run.call(here, operator, op, _items(here, op))
+        run.call(here, operator, op, here.items(op))
 
     def restore(blobs: list[bytes], engine: str) -> Any:
         more = {"key": here.options["key"]} if here.options["key"] else {}
         arcs = here.pool[len(here.automaton.arcs) :]
         return type(operator).restore(here.automaton, blobs[0], arcs=arcs, engine=engine, **more)
 
-    more = [lambda op, each=each: run.call(here, op, each, _items(here, each)) for each in ops[cut : cut + 8]]
+    more = [lambda op, each=each: run.call(here, op, each, here.items(each)) for each in ops[cut : cut + 8]]
     return Specimen("longest" if longest else "worlds", [operator.snapshot()], restore, more)
 
 
 def longest_worlds(choose: Choices) -> Specimen | None:
     """One that tells the longest matches only."""
     return worlds(choose, longest=True)
-
-
-def _items(here: generate.World, op: Any) -> list[Any]:
-    return [(here.item(each), generate.on_arcs(each)) for each in (op[1] if op[0] in generate.BATCHES else [op])]
 
 
 def streams(choose: Choices) -> Specimen:

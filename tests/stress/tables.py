@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from afa import Arc, Change, Punctuation
+from afa.change import Announced
 from punctuation.time import BEGINNING, FOREVER
 from tests.stress.generate import World
 
@@ -63,14 +64,18 @@ def is_event(item: Any) -> bool:
 
 
 def changes(out: dict[str, Any], register: type, key: str | None) -> list[Any]:
-    """The changes and the punctuation that an output table says."""
+    """The changes and the punctuation that an output table says; with columns beside those of the register plain tuples match."""
     kinds = out["kind"].tolist() if "kind" in out else [EVENT] * len(out["le"])
-    fields = [out[name].tolist() for name in register._fields]  # type: ignore[attr-defined]
+    names = [name for name in out if name not in ("kind", "arc", "le", "re", "diff", "members", key)]
+    fields = [out[name].tolist() for name in names]
     keys = out[key].tolist() if key else [None] * len(kinds)
+    members = out["members"].tolist() if "members" in out else [None] * len(kinds)
     found: list[Any] = []
     for i, (kind, le, re, diff) in enumerate(zip(kinds, out["le"].tolist(), out["re"].tolist(), out["diff"].tolist())):
-        match = register(*(field[i] for field in fields))
-        found.append(Punctuation(le) if kind == PROMISE else Change(match, le, re, diff, keys[i]))
+        row = tuple(field[i] for field in fields)
+        match = register(*row) if len(row) == len(register._fields) else row  # type: ignore[attr-defined]
+        change = Change(match, le, re, diff, keys[i])
+        found.append(Punctuation(le) if kind == PROMISE else change if members[i] is None else Announced.of(change, members[i]))
     return found
 
 

@@ -1,13 +1,11 @@
-"""A driver of threads on one operator: ``python -m tests.stress.threads --rounds 50 --seed 1``.
+"""Threads on one operator.
 
 Some push events one by one, in lists and in tables, one swaps an arc, one asks and saves. Together they leave in force what the
-same events in order do, whatever the order in which the threads' calls were served.
+same events in order do, whatever the order in which the threads' calls were served. Of four rounds each is on another operator.
 """
 
 from __future__ import annotations
 
-import argparse
-import faulthandler
 import sys
 import threading
 import time
@@ -21,6 +19,7 @@ from afa import Change, Keyed, Operator, Punctuation, insert, retract
 from speculation import Cleanse
 from tests.kinds_of_calls import PLAIN, SWAPPED, Tick
 from tests.strategies import Seeded
+from tests.worlds.kind import Seen, Worlds
 
 MAKES: dict[str, Callable[[str], Any]] = {
     "operator": lambda engine: Operator(PLAIN, window=20, engine=engine),
@@ -124,21 +123,21 @@ def round_of(make: Callable[[str], Any], engine: str, seed: str) -> None:
     assert found == expected, f"missing {expected - found}, too much {found - expected}"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run rounds on both engines."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    faulthandler.enable()
+def numbered(seed: str, number: int) -> tuple[str, str]:
+    """What kind of operator a round is on, and its seed."""
+    return tuple(MAKES)[number % len(MAKES)], f"{seed}/{number // len(MAKES)}"
+
+
+def run(world: tuple[str, str], engine: str) -> Seen:
+    """One round, of threads that take turns often."""
+    name, seed = world
+    usual = sys.getswitchinterval()
     sys.setswitchinterval(2e-5)
-    for engine in ("interpreted", "compiled"):
-        for name, make in MAKES.items():
-            for i in range(options.rounds):
-                round_of(make, engine, f"{options.seed}/{i}")
-            print(f"{engine}, {name}: {options.rounds} rounds", flush=True)
-    return 0
+    try:
+        round_of(MAKES[name], engine, seed)
+    finally:
+        sys.setswitchinterval(usual)
+    return Seen(rounds=1)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+WORLDS = Worlds("threads", numbered, run)

@@ -1,16 +1,12 @@
 """Random automata over events with uncertain times, against each world on its own, after every step.
 
-python -m tests.uncertain.possible_worlds --worlds 1000 --seed 1
-
 Events come late and are retracted, one by one, in lists and in tables, for one key or several; promises, snapshots and swapped arcs
 lie between.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 import warnings
 from collections import Counter
 from typing import Any, NamedTuple
@@ -21,6 +17,8 @@ from afa import Arc, Automaton, Instant, Punctuation, insert, retract
 from afa.uncertain import Worlds, between, normal, triangular
 from afa.uncertain.distributions import UNIFORM
 from tests.uncertain.worlds_oracle import Event, confidences, passing, times
+from tests.worlds.kind import Seen
+from tests.worlds.kind import Worlds as RandomWorlds
 
 SPAN = 14
 DRAWN = 24
@@ -70,7 +68,7 @@ def automaton(rng: random.Random) -> tuple[str, Automaton]:
     return sort, Automaton(start="0", final={"2"}, event=Item, register=Found(), arcs=arcs)
 
 
-def run(seed: int, engine: Any = "auto") -> tuple[int, int]:
+def run(seed: int, engine: Any = "auto") -> Seen:
     """Run a world; return how many steps it had, and how many matches were checked."""
     rng = random.Random(f"possible {seed}")
     sort, given = automaton(rng)
@@ -137,7 +135,7 @@ def run(seed: int, engine: Any = "auto") -> tuple[int, int]:
             net[each.key, tuple(each.payload), each.le, each.re] += each.diff
     _check(sort, given, swaps, held, options, +net, final, 2**63 - 1)
     assert op.statistics[:2] == (0, 0)
-    return steps, checked
+    return Seen(steps=steps, matches=checked)
 
 
 def _check(
@@ -219,13 +217,4 @@ def _of_table(out: dict[str, Any], op: Worlds, keyed: bool) -> list[Any]:
     return [Change(*row) for row in zip(payloads, columns["le"], columns["re"], columns["diff"], keys)]
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worlds", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    o = parser.parse_args()
-    began, steps, checked = time.monotonic(), 0, 0
-    for i in range(o.worlds):
-        more = run(o.seed + i, "compiled" if i % 3 else "interpreted")
-        steps, checked = steps + more[0], checked + more[1]
-    print(f"{o.worlds} worlds of seed {o.seed}: {steps} steps, {checked} matches, {time.monotonic() - began:.0f} s")
+WORLDS = RandomWorlds("possible", lambda seed, number: int(seed) + number, run)

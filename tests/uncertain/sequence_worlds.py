@@ -1,4 +1,4 @@
-"""Random streams against the enumeration of all worlds: `python -m tests.uncertain.sequence_worlds --worlds 10000 --seed 1`.
+"""Random streams against the enumeration of all worlds.
 
 Up to 7 events come late, twice, go again, wait for their insertions; promises and snapshots come in between. After every call the
 net output is what enumeration finds in the events in force: confidences to 1e-9, ranges exactly.
@@ -6,15 +6,14 @@ net output is what enumeration finds in the events in force: confidences to 1e-9
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 from collections import Counter
 from typing import Any, NamedTuple
 
 from afa import Change, Punctuation, insert, retract
 from afa.uncertain import Sequence, between, triangular, weights
 from tests.uncertain.sequence_oracle import Known, Part, enumerated
+from tests.worlds.kind import Worlds
 
 SHAPES: list[tuple[Any, Any]] = [
     ("uniform", None),
@@ -222,16 +221,9 @@ def stream(seed: int) -> int:
     return compared
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    began, compared = time.process_time(), 0
-    for seed in range(asked.seed * 10**6, asked.seed * 10**6 + asked.worlds):
-        compared += stream(seed)
-    print(f"{asked.worlds} streams, {compared} matches compared, {time.process_time() - began:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
+WORLDS = Worlds(
+    "sequence",
+    lambda seed, number: int(seed) * 1_000_000 + number,
+    lambda seed, engine: Counter(matches=stream(seed)),
+    engines=(None,),
+)

@@ -44,7 +44,7 @@ def gone(kind: str, ident: int, low: int, high: int, shape: Any = "uniform", **f
 
 @pytest.mark.parametrize("block", range(10))
 def test_it_equals_the_enumeration_of_all_worlds(block: int) -> None:
-    """`python -m tests.uncertain.sequence_worlds --worlds 10000` runs more of them."""
+    """`python -m tests.worlds sequence --worlds 10000` runs more of them."""
     assert sum(stream(9_000_000 + 30 * block + seed) for seed in range(30)) > 20
 
 

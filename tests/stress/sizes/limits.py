@@ -9,7 +9,8 @@ from typing import Any
 from afa.compiled import batches, inforce, key_arrays, key_numbers, memory, reserve, shards
 from afa.conditions import promised
 from tests.strategies import Choices
-from tests.stress.sizes.seen import NEEDS, Seen
+from tests.stress.sizes.seen import NEEDS
+from tests.worlds.kind import Seen
 
 LIMITS: dict[str, tuple[Any, list[int]]] = {
     "CHUNK": (batches, [7, 64]),

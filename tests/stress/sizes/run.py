@@ -1,8 +1,7 @@
-"""A world on both engines and the oracle; and the least world that fails as well."""
+"""A world on both engines and the oracle; and smaller worlds."""
 
 from __future__ import annotations
 
-import pprint
 from collections import Counter
 from collections.abc import Callable, Iterator
 from inspect import signature
@@ -16,7 +15,8 @@ from tests.strategies import Seeded
 from tests.stress.sizes.columns import Form
 from tests.stress.sizes.generate import Spec
 from tests.stress.sizes.limits import counted, limited, refused
-from tests.stress.sizes.seen import Seen, classes_of, collisions, level
+from tests.stress.sizes.seen import classes_of, collisions, level, moved
+from tests.worlds.kind import RefusedError, Seen
 
 SAME = ("events", "matches", "pending", "keys", "changes", "late", "stale", "outputs", "retractions")
 """Statistics that do not depend on the engine."""
@@ -272,12 +272,11 @@ class Running:
         self.levels = levels
         classes = [classes_of(m) for m in self.side.memories()]
         for before, after in zip(self.classes, classes):
-            self.seen.cells(before, after)
+            moved(self.seen, before, after)
         self.classes = classes
 
     def _count(self, **more: int) -> None:
-        for name, n in more.items():
-            self.seen[name] += n
+        self.seen.update(more)
 
 
 def _ended(work: Callable[[], list[Any]]) -> tuple[list[Any] | None, tuple[str, str] | None]:
@@ -296,9 +295,18 @@ def _interrupted(work: Callable[[], list[Any]], line: int) -> tuple[Any, bool]:
 
 
 def run(spec: Spec, make: Callable[[Running, str], Side] = Side) -> Seen:
-    """Run a world under its limits; see `Running.run`."""
+    """Run a world under its limits; see `Running.run`.
+
+    Raises
+    ------
+    RefusedError
+        It can't be made.
+    """
     with limited(spec["limits"]):
-        here = Running(spec, make)
+        try:
+            here = Running(spec, make)
+        except AfaError as error:
+            raise RefusedError(str(error)) from None
         with counted(here.seen):
             return here.run()
 
@@ -306,33 +314,7 @@ def run(spec: Spec, make: Callable[[Running, str], Side] = Side) -> Seen:
 # -- the least of it ---------------------------------------------------------------------------------------------------------------
 
 
-def failure(spec: Spec, make: Callable[[Running, str], Side] = Side) -> str | None:
-    """Why a world fails; None if it does not."""
-    try:
-        run(spec, make)
-    except AssertionError as error:
-        return str(error)
-    except Exception as error:  # it could not even be made
-        return None if isinstance(error, AfaError) else f"{type(error).__name__}: {error}"
-    return None
-
-
-def smaller(spec: Spec, fails: Callable[[Spec], bool], tries: int = 3000) -> Spec:
-    """The world with much of what its failure does not need left out."""
-    progress = True
-    while progress:
-        progress = False
-        for candidate in _cuts(spec):
-            tries -= 1
-            if tries < 0:
-                return spec
-            if fails(candidate):
-                spec, progress = candidate, True
-                break
-    return spec
-
-
-def _cuts(spec: Spec) -> Iterator[Spec]:
+def smaller(spec: Spec) -> Iterator[Spec]:
     """Worlds with less: many operations, then few; limits; parts of calls."""
     ops = spec["ops"]
     width = len(ops) // 2
@@ -360,10 +342,3 @@ def _parts(items: list[Any]) -> Iterator[list[Any]]:
         for low in range(0, len(items), width):
             yield items[:low] + items[low + width :]
         width //= 2
-
-
-def report(spec: Spec, make: Callable[[Running, str], Side] = Side) -> str:
-    """A small reproduction of a failing world, as text to paste."""
-    small = smaller(spec, lambda candidate: failure(candidate, make) is not None)
-    text = pprint.pformat(small, width=150, sort_dicts=False, compact=True)
-    return f"{failure(small, make)}\n\nfrom tests.stress.sizes.run import run\nfrom math import nan\nrun({text})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from afa.compiled.kernel import key_names as t
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel.slabs import RECORDS, cell_class
+from tests.worlds.kind import Seen
 
 LEVELS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144)
 """Borders between sizes of a key, in events that it holds."""
@@ -30,49 +30,25 @@ def level(events: int) -> int:
     return bisect_right(LEVELS, events)
 
 
-class Seen(Counter[Any]):
-    """How often something was met, by its name; of sizes by ``("up", size)`` and the like."""
+def passed(seen: Seen, way: str) -> tuple[int, ...]:
+    """How often a key has come "up" to each size by its events, or past it, in one call; or gone "down" from it."""
+    return tuple(seen[way, level] for level in range(len(LEVELS) + 1))
 
-    def plus(self, other: Seen) -> Seen:
-        """Both."""
-        found = Seen(self)
-        found.update(other)
-        return found
 
-    @property
-    def up(self) -> tuple[int, ...]:
-        """How often a key has come up to each size by its events, or past it, in one call."""
-        return tuple(self["up", level] for level in range(len(LEVELS) + 1))
-
-    @property
-    def down(self) -> tuple[int, ...]:
-        """How often a key has gone down from each size."""
-        return tuple(self["down", level] for level in range(len(LEVELS) + 1))
-
-    def classes(self, what: str) -> tuple[int, ...]:
-        """``what`` "into" or "out of": how often a key came to each class of cells, or left it, those of records first."""
-        last = max((found[1] for found in self if isinstance(found, tuple) and found[0] in ("into", "out of")), default=0)
-        return tuple(self[what, of] for of in range(last + 1))
-
-    def cells(self, before: Any, after: Any) -> None:
-        """Count the keys that have changed their class of cells, by number; what holds nothing is in class -1."""
-        n = max(len(before), len(after))
-        old, new = (np.concatenate([of, np.full(n - len(of), -1)]) for of in (before, after))
-        moved = np.flatnonzero(old != new)
-        for a, b in zip(old[moved].tolist(), new[moved].tolist()):
-            if b >= 0:
-                self["into", b] += 1
-            if a >= 0:
-                self["out of", a] += 1
-            if a >= 0 and b >= 0:
-                self["grown" if b > a else "shrunk"] += 1
-                self["to a block"] += b >= RECORDS > a
-                self["to rest"] += a >= RECORDS > b
-
-    def __str__(self) -> str:
-        named = {name: n for name, n in self.items() if isinstance(name, str)}
-        said = " ".join(f"{name} {named[name]}" for name in sorted(named))
-        return f"{said}; up {self.up}, down {self.down}; into {self.classes('into')}, out of {self.classes('out of')}"
+def moved(seen: Seen, before: Any, after: Any) -> None:
+    """Count the keys that have changed their class of cells, by number; what holds nothing is in class -1."""
+    n = max(len(before), len(after))
+    old, new = (np.concatenate([of, np.full(n - len(of), -1)]) for of in (before, after))
+    changed = np.flatnonzero(old != new)
+    for a, b in zip(old[changed].tolist(), new[changed].tolist()):
+        if b >= 0:
+            seen["into", b] += 1
+        if a >= 0:
+            seen["out of", a] += 1
+        if a >= 0 and b >= 0:
+            seen["grown" if b > a else "shrunk"] += 1
+            seen["to a block"] += b >= RECORDS > a
+            seen["to rest"] += a >= RECORDS > b
 
 
 def classes_of(m: Any) -> Any:
