@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from afa import Arc, Automaton
-from afa.frames.asked import Options as Asked
 from afa.frames.found import joined, written
+from afa.operator.options import Options as Asked
 from afa.replay import amend, replay
 from afa.replay.question import question
 from afa.replay.replaying import located, matches_in
@@ -288,7 +288,7 @@ def _in_order(pattern: Automaton, of: History, order: Sequence[str]) -> Callable
     """Return what replays with the columns in a given order; none: by statistics alone."""
 
     def go() -> tuple[Any, Any]:
-        asking = question(pattern, of.path, Asked(of.key, of.window), (of.time, None, None, "latest"))
+        asking = question(pattern, of.path, Asked(key=of.key, window=of.window), (of.time, None, None, "latest"))
         found, plan = located(asking, order=[(column,) for column in order])
         tables = matches_in(asking, found, plan)
         return [written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading)], plan

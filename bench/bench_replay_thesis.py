@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from afa import Arc, Automaton
-from afa.frames.asked import Options as Asked
+from afa.operator.options import Options as Asked
 from afa.replay import replay
 from afa.replay.costs import Costs
 from afa.replay.finding_spans import first_scan
@@ -145,7 +145,7 @@ def _asked(path: str, few: str, automaton: Automaton) -> Asking:
 
 def _plan(automaton: Automaton, path: str) -> float | None:
     """Do all that `replay` does before it scans a column. Return how many rows it expects to be replayed."""
-    asking = question(automaton, path, Asked(None, WINDOW), ("at", None, None, "latest"))
+    asking = question(automaton, path, Asked(window=WINDOW), ("at", None, None, "latest"))
     shares = Shares(asking, asking.necessary().boxes)
     needs, lived = asking.necessary(shares.whole), longest_lifetime(asking)
     extents = asking.extents

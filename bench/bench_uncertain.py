@@ -97,7 +97,7 @@ def _rate_of_worlds(worlds: int, half: int, o: Options) -> Row:
     """The whole operator beside the operator of the worlds alone: rows are drawn as columns, no world is counted."""
     n, engine = _size(o, 100_000, 160), o.engine
     batches = _cut(made.stream(n, half), min(BATCH, n // 4))
-    options: Any = {"key": "world", "window": WINDOW, "engine": engine, "sequence": "rank"}
+    options: Any = {"key": "world", "window": WINDOW, "engine": engine, "order_by": "rank"}
     op, keyed = _worlds(NEXT, worlds, o), Keyed(made.automaton(NEXT, event=made.Placed), **options)
     rng = np.random.default_rng(1)
     pushes: dict[str, Callable[[made.Stream], Any]] = {

@@ -13,6 +13,7 @@ from afa.model.arc import Arc
 from afa.model.raised import Faults
 from afa.operator import call as core
 from afa.operator import snapshot
+from afa.operator.options import Options
 from tests import oracle
 from tests.strategies import Choices, Seeded
 from tests.worlds.kind import Worlds
@@ -105,9 +106,9 @@ def go_on(monkeypatch: pytest.MonkeyPatch) -> Faults:
     """
     faults, init = Faults(), core.Core.__init__
 
-    def forgiving(self: Any, *args: Any, **options: Any) -> None:
-        engine = "auto" if options["engine"] == "compiled" else options["engine"]
-        init(self, *args, **{**options, "faults": faults, "engine": engine})
+    def forgiving(self: Any, automaton: Any, options: Options, **more: Any) -> None:
+        engine = "auto" if options.engine == "compiled" else options.engine
+        init(self, automaton, options.but(engine=engine), **{**more, "faults": faults})
 
     monkeypatch.setattr(core.Core, "__init__", forgiving)
     monkeypatch.setattr(snapshot, "check_engine", lambda *_: None)

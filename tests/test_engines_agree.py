@@ -112,9 +112,9 @@ def one_key(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: bool 
     event = Quote if program == "words" else Tick if ordered else choose.one([Tick, Quote])
     options: dict[str, Any] = {"window": 9 if program == "branches" else choose.one([9, 25, 60])}
     if ordered:
-        options["sequence"] = "due"
+        options["order_by"] = "due"
     elif choose.chance(25):
-        options["sequence"] = choose.one(["who", "name"] if event is Quote else ["who"])
+        options["order_by"] = choose.one(["who", "name"] if event is Quote else ["who"])
     if longest:
         options["longest"] = True
     here = setting(program, event, **options)
@@ -131,7 +131,7 @@ def many_keys(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: boo
     keys = [("who",), ("flag", "who"), ("name",), ("name", "who")][number % 4]
     event = Quote if len(keys) > 1 or "name" in keys else choose.one([Tick, Quote])
     program = choose.one(["runs", "branches", "waits"] + ["words"] * (event is Quote) + ["anys"] * longest)
-    options = {"sequence": "due"} if ordered else {"longest": True} if longest else {}
+    options = {"order_by": "due"} if ordered else {"longest": True} if longest else {}
     here = setting(program, event, keys, window=choose.one([25, 60]), **options)
     say = f"stream keys/{number}: {program}, {event.__name__}, {here.options}, by {keys}, {small_parts(choose, monkeypatch)}"
     mix = Mix(promise=choose.one([1, 4]), shift=5, arcs=1, retract=choose.one([5, 25]))

@@ -146,7 +146,7 @@ def test_the_first_row_of_a_number_takes_effect(keyed: bool, monkeypatch: pytest
         choose.shuffle(rows)
         keys = [choose.choice("xy") for _ in rows]
         for name in ENGINES:
-            more: Any = {"gapless": "seq", "window": 4000, "repeated": "drop", "engine": name}
+            more: Any = {"gapless": Gapless("seq", repeated="drop"), "window": 4000, "engine": name}
             op: Any = Keyed(stays, key="by", **more) if keyed else Operator(stays, **more)
             for part in (slice(0, n), slice(n, None)):
                 number, le, kind = np.array(rows[part]).T

@@ -60,9 +60,9 @@ def test_the_longest_within_blocks(engine: str, gaps: Any, monkeypatch: pytest.M
     fewer = 0
     for seed in range(WORLDS[Operator]):
         world = World(f"longest {gaps} {seed}")
-        options = {**world.options(), "repeated": "drop"}
         model = model_of(world, join=gaps == "join", repeated="drop", longest=True)
-        op = Operator(world.automaton, engine=engine, gapless=Gapless("seq", gaps=gaps), longest=True, **options)
+        numbers = Gapless("seq", gaps=gaps, repeated="drop")
+        op = Operator(world.automaton, engine=engine, gapless=numbers, longest=True, **world.options())
         held: set[Any] = set()
         for i, step in enumerate(world.steps):
             if world.choose.chance(12):
@@ -180,7 +180,7 @@ def test_each_key_is_as_if_it_were_alone(engine: Any) -> None:
                     world.automaton,
                     both.snapshot(),
                     key=("side",),
-                    on_gap=_noted(gaps),
+                    gapless=numbered(on_gap=_noted(gaps)),
                     engine=choose.one(ENGINES),
                 )
         for side in "lr":  # of a key that was forgotten in between less may be told
@@ -196,12 +196,13 @@ def test_both_engines_say_and_hold_the_same() -> None:
     for seed in range(WORLDS[Operator]):
         world = World(f"agree {seed}", revise=seed % 3 > 0)
         choose = world.choose
-        options: dict[str, Any] = {**world.options(), "gapless": "seq", "gaps": choose.one(["break", "join"]), "repeated": "drop"}
+        options: dict[str, Any] = world.options()
+        numbered = partial(Gapless, "seq", gaps=choose.one(["break", "join"]), repeated="drop")
         options["arc_punctuation"] = choose.chance(50)
         told: list[list[Any]] = [[], []]
         arcs = list({id(item.payload): item.payload for step in world.steps for port, item in step if port == "arc"}.values())
         a, b = (
-            Keyed(world.automaton, key=("side",), engine=name, on_gap=_noted(gaps), **options)  # type: ignore[arg-type]
+            Keyed(world.automaton, key=("side",), engine=name, gapless=numbered(on_gap=_noted(gaps)), **options)  # type: ignore[arg-type]
             for name, gaps in zip(["interpreted", "compiled"], told)
         )
         for step in world.steps:
@@ -217,7 +218,12 @@ def test_both_engines_say_and_hold_the_same() -> None:
             assert sorted(map(repr, told[0])) == sorted(map(repr, told[1])), f"seed {seed}"
             if choose.chance(10):
                 b = Keyed.restore(
-                    world.automaton, b.snapshot(), key=("side",), arcs=arcs, engine="compiled", on_gap=_noted(told[1])
+                    world.automaton,
+                    b.snapshot(),
+                    key=("side",),
+                    arcs=arcs,
+                    engine="compiled",
+                    gapless=numbered(on_gap=_noted(told[1])),
                 )
         assert a.snapshot() == b.snapshot(), f"seed {seed}"
 

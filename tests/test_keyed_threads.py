@@ -242,7 +242,9 @@ def test_what_is_no_number_of_threads(threads: Any) -> None:
 @pytest.mark.parametrize("name", [name for name in KINDS if name.startswith("key")])
 def test_interrupts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     init = Core.__init__
-    monkeypatch.setattr(Core, "__init__", lambda self, *args, **options: init(self, *args, **{**options, "threads": 2}))
+    monkeypatch.setattr(
+        Core, "__init__", lambda self, automaton, options, **more: init(self, automaton, options.but(threads=2), **more)
+    )
     assert each_line(name, "compiled", 12) > 0
 
 
@@ -340,7 +342,7 @@ def test_queries() -> None:
     ops = [keyed.restore(op.snapshot(), engine="compiled", threads=n) for op, n in zip(ops, (2, 3, 1))]
     assert isinstance(ops[0]._core.engine, ShardedEngine)
     alike(ops)
-    refused = "expected a query with a key, as threads share out its values, but got threads=2 without one"
+    refused = "expected a key, as threads share out its values, but got threads=2 without one"
     with pytest.raises(AfaError, match=refused):
         plain_one.operator(threads=2)
     with pytest.raises(AfaError, match=refused):

@@ -345,7 +345,7 @@ QUERIES = {
 def test_queries_tell_the_change_with_which_each_match_came_or_went(name: str, cancel: bool) -> None:
     """Against the same changes pushed one by one into an operator without reasons."""
     choose = random.Random(repr((name, cancel)))
-    options = {"cancel": "id"} if cancel else {}
+    options = {"id": "id"} if cancel else {}
     op, plain = Reasons(QUERIES[name].operator(**options)), QUERIES[name].operator(**options)
     there: list[Change] = []
     for number in range(60):

@@ -665,7 +665,7 @@ def test_a_fault_is_shown_and_told_at_the_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("in.csv", "--speculation", "3"), "expected --lateness beside --speculation"),
+        (("in.csv", "--speculation", "3"), "--speculation needs --lateness because"),
         (("in.csv", "--speed", "fast"), "expected a speed"),
         (("in.csv", "--speed", "2x"), "expected --tick"),
         (("in.csv.gz", "--follow"), "to follow as it grows"),

@@ -90,7 +90,7 @@ def test_a_call_that_brings_a_tie_is_refused(engine: Any) -> None:
         with pytest.raises(
             ChangeError,
             match=r"expected rows of one key that ORDER BY tells apart but got Tick.* and Tick.* at le=[46] of key '[AC]'"
-            r".*: name a further column in ORDER BY, or give order=, to say which comes first",
+            r".*: name a further column in ORDER BY, or give order_by=, to say which comes first",
         ):
             call()
         assert op.snapshot() == before

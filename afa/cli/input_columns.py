@@ -22,6 +22,10 @@ TIME, KEY, ANY = "int or timestamp", "key", "any"
 TYPES = {kind.__name__: arrow_type(kind) for kind in (int, float, bool, str)}
 
 
+FLAGS = {"le": "--time", "re": "--until", "diff": "--diff"}
+"""Which option names a column."""
+
+
 class Column(NamedTuple):
     """One column that is read: its name in the input and in the operator's table, what it may hold, what it is for."""
 
@@ -79,7 +83,7 @@ def choose(
     chosen += [Column(key, key, KEY, True, "--key") for key in dict.fromkeys(keys) if key not in kinds]
     for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):
         if target == "le" or named[target] or (target in (names or ()) and target not in kinds):
-            chosen.append(Column(named[target] or target, target, kind, target == "re", f"--{target}"))
+            chosen.append(Column(named[target] or target, target, kind, target == "re", FLAGS[target]))
     for column in chosen if names is not None else ():
         if not (sparse and column.target in kinds and column.optional):
             _there(file, names or (), column)

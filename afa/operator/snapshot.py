@@ -395,7 +395,7 @@ def without_states(
         window=None if window is None else as_time(window, "window"),
         engine=said.get("engine", "auto"),
         order_by=sequence,
-        late=said.get("late", policy),
+        late=policy if said.get("late") is None else said["late"],
         arc_punctuation=arc_punctuation,
         retractions=retractions,
         keep_payloads=bits is None,

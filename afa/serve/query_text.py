@@ -26,7 +26,7 @@ def another(found: Query, text: str) -> Query:
         The text is no query of these events.
     """
     tree = found.tree
-    given: dict[str, Any] = {"event": tree.event, "tick": tree.tick, "order": tree.order}
+    given: dict[str, Any] = {"event": tree.event, "tick": tree.tick, "order_by": tree.order}
     if "match_recognize" in text.lower():
         return sql(text, **given)
     return query(text, type=tree.type_column, **given)

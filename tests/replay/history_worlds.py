@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 
 from afa import BEGINNING, FOREVER, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert
 from afa.errors import AutomatonError
-from afa.frames.asked import Options
 from afa.frames.found import joined, written
 from afa.model.arc import CONSUME
+from afa.operator.options import Options
 from afa.replay import interval_rows, scanning, seen_keys, sweeping, through_spans
 from afa.replay import stored as stored_tables
 from afa.replay.amending import amend

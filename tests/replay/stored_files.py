@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import afa
-from afa.frames.asked import Options
 from afa.frames.found import joined, written
+from afa.operator.options import Options
 from afa.replay.question import Question, question
 from afa.replay.replaying import located, matches_in
 from afa.replay.scan_plan import Plan

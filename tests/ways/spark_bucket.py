@@ -80,7 +80,7 @@ class SparkBucket(Way):
         answer = bucket.run(rows, lines, promised)
         self.promised = promised
         assert all("but got its retraction only" in fault.reason for fault in answer.faults)
-        assert not answer.faults or not self.job.stop_on_late
+        assert not answer.faults or self.job.late != "raise"
         bucket.check()
         self.taken += sum(abs(change.diff) for change in answer.late) + len(answer.faults)
         self.blobs = [*self.blobs, bucket.save(True)] if self.blobs else [bucket.save(False)]

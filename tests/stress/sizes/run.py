@@ -35,7 +35,7 @@ class Side:
         self.threads = {"threads": threads} if threads > 1 and THREADS and engine == "compiled" else {}
         gapless, gaps = options.pop("gapless"), options.pop("gaps")
         if gapless:
-            options["gapless"] = Gapless(gapless, gaps=gaps, repeated="drop")
+            options["gapless"] = self.numbers = Gapless(gapless, gaps=gaps, repeated="drop")
         self.operator = Keyed(here.form.family.automaton, key=here.form.key, engine=engine, **options, **self.threads)
         self.chain: list[bytes] = []
 
@@ -55,7 +55,7 @@ class Side:
     def _restore(self, engine: Any) -> None:
         form, options = self.here.form, self.here.spec["options"]
         arcs = form.family.pool[len(form.family.automaton.arcs) :]
-        more = {"repeated": "drop"} if options["gapless"] else {}
+        more = {"gapless": self.numbers} if options["gapless"] else {}
         threads = self.threads if engine == "compiled" else {}
         self.operator = Keyed.restore(form.family.automaton, self.chain, key=form.key, arcs=arcs, engine=engine, **more, **threads)
 
