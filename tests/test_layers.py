@@ -27,6 +27,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.expression"],
     ["afa.model"],
     ["afa.state"],
+    ["afa.io"],
     ["afa.draw", "afa.conditions", "afa.arclog"],
     ["afa.engine"],
     ["afa.lineage"],

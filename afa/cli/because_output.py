@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from afa.cli.output_times import with_times
-from afa.operator.table_columns import as_arrow
+from afa.io.answer import as_arrow
 from afa.reasons.because_column import BECAUSE, because_type
 from punctuation.time import FOREVER
 

@@ -27,10 +27,10 @@ from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
+from afa.io.answer import as_arrow
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
-from afa.operator.table_columns import as_arrow
 from afa.reasons import Reasons
 from afa.schema import Schema
 from afa.situations.temporal_pattern import TemporalPattern

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from afa.frames.asked import Asked
 from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
+from afa.io.answer import NOTHING, Answer
+from afa.io.table_times import TimeType
 from afa.operator.member_columns import MEMBERS, in_arrow
-from afa.operator.table_columns import as_arrow, keys_array
-from afa.schema import ODD
-from punctuation.door import arrow_type
-from punctuation.time import FOREVER
+from afa.schema import Field
 
 Columns = dict[str, Any]
 """Arrays, each with the name of its column."""
@@ -63,72 +60,37 @@ def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> A
 
     Columns of other names stay as they are.
     """
-    kind, shown = frame.table.kind, {field.name: field for field in asked.shown.fields}
-    times = frame.times(reading.time)
-    made: Columns = {}
-    for name, column in columns.items():
-        if name == MEMBERS and asked.members is not None:
-            made[name] = _members(column, asked, times, frame.table.in_arrow)
-        elif times is not None and name in ("le", "re", *asked.shown.times):
-            made[name] = times.of_ticks(_ticks(column), asked.tick or "", name)
-        elif name in asked.keys:
-            made[name] = _keys(column, frame.raw(name, "key"), name, kind)
-        elif name in shown and frame.table.in_arrow:
-            of = shown[name].type
-            made[name] = as_arrow(column, arrow_type(of) if of else None, name)
-        else:
-            made[name] = column
-    return framed(made, frame)
+    of, tick = frame.times(reading.time), asked.tick
+    times = None if of is None or tick is None else TimeType(of, tick)
+    made, ready = dict(columns), dict[str, Any]()
+    if asked.members is not None:
+        if frame.table.in_arrow:
+            ready = {MEMBERS: in_arrow(made[MEMBERS], asked.members, (), times)}
+        elif times is not None and asked.members.times:
+            made[MEMBERS] = _members(made[MEMBERS], times)
+    return framed(made, frame, asked, times, ready)
 
 
-def _members(column: Any, asked: Asked, times: Any, arrow: bool) -> Any:
-    """Return members: in Arrow as lists, else as they are; times in the type of the column of times."""
-    members = asked.members
-    assert members is not None
-
-    def made(flat: Any, name: str) -> Any:
-        return times.of_ticks(np.array(flat, np.int64), asked.tick or "", name)
-
-    if arrow:
-        return in_arrow(column, members, (), None if times is None else made)
-    if times is None or not members.times:
-        return column
+def _members(column: Any, times: TimeType) -> Any:
+    """Return members whose ticks are times."""
     found = np.empty(len(column), object)
     for i, row in enumerate(column):
         named = row if isinstance(row, dict) else {"": row}
-        lists = {name: tuple(made(list(each), MEMBERS)) for name, each in named.items()}
+        lists = {name: tuple(times.column(list(each), MEMBERS)) for name, each in named.items()}
         found[i] = lists if isinstance(row, dict) else lists[""]
     return found
 
 
-def _ticks(column: Any) -> Any:
-    """Return times as int64, FOREVER for what is missing."""
-    return column if column.dtype == np.int64 else np.array([FOREVER if tick is None else tick for tick in column], np.int64)
-
-
-def framed(columns: Columns, frame: Frame) -> Any:
-    """Return columns as a frame of the kind that came in."""
-    kind, given = frame.table.kind, frame.given
-    if kind == "dict":
-        return columns
-    if kind == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(columns)
-    matches = pa.table(list(columns.values()), names=list(columns))
+def framed(
+    columns: Columns, frame: Frame, asked: Asked | None = None, times: TimeType | None = None, ready: Mapping[str, Any] = NOTHING
+) -> Any:
+    """Return columns as a frame of the kind that came in; ``asked``: the pattern whose matches they are."""
+    shown = {} if asked is None else {field.name: field for field in asked.shown.fields}
+    fields = [shown.get(name, Field(name, None, True)) for name in columns]
+    keys = {} if asked is None else {name: frame.raw(name, "key") for name in asked.keys if name in frame.names}
+    timed = () if asked is None else ("le", "re", *asked.shown.times)
+    matches = Answer(list(columns.values()), fields, keys, times, timed, ready, whole=True).to(frame.table)
+    given = frame.given
     if type(given).__module__.partition(".")[0] in ("duckdb", "_duckdb") and hasattr(given, "query"):
         return given.query("given", "SELECT * FROM matches").set_alias("matches")  # of the same connection
-    return frame.table.back(matches)
-
-
-def _keys(column: Any, given: Any, name: str, kind: str) -> Any:
-    """Return keys in the type of the column that they came from."""
-    if kind == "pandas":
-        import pandas as pd
-
-        with contextlib.suppress(*ODD):
-            return pd.array(list(column), dtype=given.dtype)
-    if kind == "dict":
-        return keys_array(list(column), given)
-    of = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
-    return as_arrow(list(column), of, name)
+    return matches

@@ -18,15 +18,15 @@ from afa.change import Change
 from afa.cuts import Cuts
 from afa.engine import Batch, Logged
 from afa.errors import ChangeError
+from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
+from afa.io.table_times import TimeType, with_le, with_ticks
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.announced import Announcing
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
 from afa.operator.member_columns import MEMBERS, in_arrow
-from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, key_parts, keys_array
 from afa.operator.table_rows import TIMES, rows_of
-from afa.operator.table_times import as_came, times_as_came, with_le, with_ticks
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit
 from punctuation.door import Table, is_row, table_of
@@ -403,19 +403,10 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         columns.append(np.full(len(rows.le), MATCH))
         if promised is not None:
             columns = [appended(column, filling(field, promised, like)) for column, field in zip(columns, fields)]
-    given = {name: like.column(name) for name in keys.columns} if keys else {}
-    timed = as_came(columns, fields, like, core)
+    times, ready = TimeType.of(like, core.tick), NOTHING
     if members is not None and like.in_arrow:
         arcs = [event.arc for event in core.arcs.table.events]
-        timed[MEMBERS] = in_arrow(columns[len(fields) - 1 - mixed], members, arcs, times_as_came(like, core))
-    if like.in_arrow:
-        return like.back(arrow_table(columns, fields, given, timed))
-    arrays = {
-        field.name: keys_array(column, given[field.name]) if field.name in given else array(column, field)
-        for column, field in zip(columns, fields)
-    } | timed
-    if like.kind == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(arrays)
-    return arrays
+        ready = {MEMBERS: in_arrow(columns[len(fields) - 1 - mixed], members, arcs, times)}
+    timed = ("le", "re", *core.shown.times)
+    given = {name: like.column(name) if name in keys.columns else None for name in keys.labels} if keys else NOTHING
+    return Answer(columns, fields, given, times, timed, ready).to(like)

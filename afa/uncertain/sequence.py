@@ -223,7 +223,7 @@ class Sequence(Twins, Member):
                 self._by_rows()
                 self._take_table(table)
                 columns = sequence_tables.columns_of_changes(self.pattern, self._end())
-            return sequence_tables.answer(self.pattern, table, columns, self)
+            return sequence_tables.answer(self.pattern, table, columns, self.tick)
         for item in items:
             if isinstance(item, Punctuation):
                 self._promise(item)

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.operator.table_columns import as_arrow
+from afa.io.answer import Answer, as_arrow
+from afa.io.table_times import TimeType
 from afa.schema import Field, as_ticks
 from afa.uncertain.distributions import UNIFORM, Shape, shape_of
 from afa.uncertain.interval import Between
 from afa.uncertain.sequence_pattern import ONE, SequencePattern
-from afa.uncertain.told_tables import written
+from afa.uncertain.told_tables import TIMES
 from punctuation.door import Table, arrow_type, is_arrow
 
 OTHERS: Mapping[str, tuple[Any, bool]] = {"confidence": (float, False), "subsets": (int, True)}
@@ -66,8 +67,8 @@ def changes_of(pattern: SequencePattern, columns: Columns, table: Table, tick: s
         yield Change(make(*(column[row] for column in fields)), Between(*ends, shape), None, diff[row] if diff else 1)  # type: ignore[arg-type]
 
 
-def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], tick: Any) -> Any:
-    """Return what is told as a table of the kind of the one that came; ``tick``: what has the tick.
+def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], tick: str | None) -> Any:
+    """Return what is told as a table of the kind of the one that came.
 
     ``columns``: of each component what tells its events apart, ``subsets``, ``confidence``, ``first``, ``last``, ``le``, ``re``,
     ``diff``, and the fields of the key.
@@ -83,7 +84,8 @@ def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], ti
                 made[name] = _in_arrow(pattern, columns[name], kinds[name] != ONE, name)
         else:
             fields.append(known[name] if name in pattern.key else Field(name, *OTHERS.get(name, (int, False))))
-    return written(list(columns.values()), fields, pattern.key, like, tick, made)
+    keys = {name: like.column(name) for name in pattern.key}
+    return Answer(list(columns.values()), fields, keys, TimeType.of(like, tick), TIMES, made).to(like)
 
 
 def columns_of_changes(pattern: SequencePattern, changes: Sequence[Change]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
+from afa.io.table_times import with_ticks
 from afa.model.copies import as_diff
-from afa.operator.table_times import with_ticks
 from afa.schema import ODD, Field, Schema
 from afa.state.plain import Unfit, distinct, field_columns, ints
 from afa.state.states import Column

@@ -1,36 +1,105 @@
-"""Columns of the output, in the kind of the input: Arrow arrays, numpy arrays."""
+"""What leaves as a table: named columns, written as a table of the kind that came in.
+
+    Answer(columns, fields, keys, times)  -> `Answer.to`: a dict of numpy arrays, a pandas or a polars frame, an Arrow table
+
+Keys leave as they came, times in the type in which times came, all else by the types of the fields.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.errors import ChangeError
+from afa.io.table_times import TimeType
 from afa.model.keys import Keys
 from afa.schema import ODD, Field
 from afa.state.key_columns import KeyColumn, KeyColumns
-from punctuation.door import Table, arrow_type, type_of
+from punctuation.door import Table, arrow_type, is_pandas, type_of
 
 MATCH, PUNCTUATION = 0, 2
 _KINDS = {"i": int, "u": int, "f": float, "b": bool}
 _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
-def arrow_table(columns: Sequence[Any], fields: Sequence[Field], given: Mapping[str, Any], timed: Mapping[str, Any]) -> Any:
-    import pyarrow as pa
+NOTHING: Mapping[str, Any] = {}
 
-    arrays = [
-        timed[name]
-        if name in timed
-        else as_arrow(column, arrow_type(kind), name)
-        if kind
-        else _arrow_keys(column, getattr(given.get(name), "type", None), name)
-        for column, (name, kind, _) in zip(columns, fields)
-    ]
-    return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
+
+class Answer(NamedTuple):
+    """The output as columns.
+
+    Parameters
+    ----------
+    columns : sequence of column
+        Arrays, lists, `KeyColumn`; times are ticks.
+    fields : sequence of Field
+        Of each column its name and its type; None: any, which Arrow chooses.
+    keys : mapping of str to column
+        The columns of the key, each with that of the input in whose type it leaves; at its full width, as a key may have come with
+        an earlier, wider batch. None: there is no such column, and keys are text where the output is Arrow's.
+    times : TimeType or None
+        The type in which times leave; None: as ticks.
+    timed : collection of str
+        The columns of times.
+    ready : mapping of str to Arrow array
+        Columns that stand ready, for an output that is Arrow's.
+    whole : bool
+        Whether the input holds all keys, which then leave in the type of its columns, however narrow.
+
+    Examples
+    --------
+    >>> from punctuation.door import table_of
+    >>> answer = Answer([["a"], np.array([7])], [Field("name", str, False), Field("le", int, False)])
+    >>> answer.to(table_of({"le": [1]}))
+    {'name': array(['a'], dtype=object), 'le': array([7])}
+    """
+
+    columns: Sequence[Any]
+    fields: Sequence[Field]
+    keys: Mapping[str, Any] = NOTHING
+    times: TimeType | None = None
+    timed: Collection[str] = ("le", "re")
+    ready: Mapping[str, Any] = NOTHING
+    whole: bool = False
+
+    def to(self, like: Table) -> Any:
+        """Return it as a table of the kind of another.
+
+        Raises
+        ------
+        ChangeError
+            Arrow does not hold a value, or the type of times does not hold a time.
+        """
+        times, made = self.times, {}
+        if times is not None:
+            made = {f.name: times.column(column, f.name) for column, f in zip(self.columns, self.fields) if f.name in self.timed}
+        if like.in_arrow:
+            made = {**self.ready, **made}
+        written = self._in_arrow if like.in_arrow else self._as_array
+        for column, field in zip(self.columns, self.fields):
+            if field.name not in made:
+                made[field.name] = written(column, field, self.keys.get(field.name))
+        return like.made({field.name: made[field.name] for field in self.fields})
+
+    def _in_arrow(self, column: Any, field: Field, given: Any) -> Any:
+        if field.type is not None and not (self.whole and given is not None):
+            return as_arrow(column, arrow_type(field.type), field.name)
+        if field.name not in self.keys:
+            return as_arrow(column, None, field.name)
+        return _arrow_keys(column, type_of(given), field.name, self.whole)
+
+    def _as_array(self, column: Any, field: Field, given: Any) -> Any:
+        if given is None:
+            return array(column, field)
+        if self.whole and is_pandas(given):
+            import pandas as pd
+
+            with contextlib.suppress(*ODD):
+                return pd.array(list(column), dtype=given.dtype)
+        return keys_array(column, given)
 
 
 def filling(field: Field, promised: int, like: Table) -> Any:
@@ -63,8 +132,8 @@ def appended(column: Any, item: Any) -> Any:
     return np.concatenate((column, np.array([item], column.dtype))) if isinstance(column, np.ndarray) else [*column, item]
 
 
-def _arrow_keys(column: Any, given: Any, name: str) -> Any:
-    """Return keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
+def _arrow_keys(column: Any, given: Any, name: str, whole: bool) -> Any:
+    """Return keys as Arrow values of the type that came in, or at its full width.
 
     Text where a function makes the keys, or where one does not fit.
     """
@@ -72,8 +141,9 @@ def _arrow_keys(column: Any, given: Any, name: str) -> Any:
 
     kinds = pa.types
     value = given.value_type if given is not None and kinds.is_dictionary(given) else given
-    if value is not None and not kinds.is_null(value):
-        wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
+    if value is not None and (whole or not kinds.is_null(value)):
+        widest = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
+        wide = value if whole else widest
         if isinstance(column, KeyColumn) and (found := column.in_arrow(wide)) is not None:
             return found
         column = _listed(column)
@@ -137,7 +207,8 @@ def _listed(column: Any) -> Any:
 
 
 def _objects(column: Any) -> Any:
-    if isinstance(column, np.ndarray) and column.dtype == object:
+    """Return values as an array of objects; an array as it is."""
+    if isinstance(column, np.ndarray):
         return column
     array = np.empty(len(column), object)
     for i, item in enumerate(column):
