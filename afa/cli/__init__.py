@@ -21,7 +21,7 @@ why             what `afa why` counts; kept_rows: of which rows; why_screen: how
 diagnosis       the sentence of `afa why`, if nothing has matched
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
-write           changes -> Parquet or JSON lines; json_texts: values as JSON; members_column: of --members, in one type;
-               because_output: of --reasons; explained_run: an operator that tells them
+output_table    changes in one schema: members of --members, reasons of --reasons; explained_run: an operator that tells them
+write           changes -> Parquet or JSON lines; json_texts: values as JSON
 fault           one clear line for whatever goes wrong
 """

@@ -16,6 +16,8 @@ from afa.cli.output_times import type_of_times
 from afa.cli.read import Csv, Source, batches
 from afa.cli.request import FIRST, Job
 from afa.cli.signs import signed, with_signs
+from afa.io.table_times import TimeType
+from punctuation.timestamps import Times
 
 
 class Input:
@@ -39,6 +41,11 @@ class Input:
         if row is None:
             empty = pa.table({column.source: pa.nulls(0) for column in self._columns})
             yield self._converted(empty, self._source.first_row)
+
+    @property
+    def times(self) -> TimeType | None:
+        """The type in which times of the output leave; None: they are ints."""
+        return None if self.kind is None else TimeType(Times("arrow", self.kind), self._job.tick or "ms")
 
     def _kind_of_times(self, table: pa.Table) -> pa.DataType | None:
         tick = self._job.tick or "ms"

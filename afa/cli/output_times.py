@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from punctuation.durations import NANOSECONDS
-from punctuation.time import FOREVER
 from punctuation.timestamps import Times
 
 
@@ -25,17 +23,6 @@ def type_of_times(kind: pa.DataType, tick: str) -> pa.DataType | None:
     if Times("arrow", kind).unit <= Fraction(NANOSECONDS[tick]):
         return kind
     return pa.timestamp(tick, getattr(kind, "tz", None))
-
-
-def with_times(changes: pa.Table, names: Sequence[str], kind: pa.DataType | None, tick: str | None) -> pa.Table:
-    """Return changes in which some columns of ticks are times of a type; FOREVER is null."""
-    if kind is None or tick is None:
-        return changes
-    times = Times("arrow", kind)
-    for name in names:
-        ticks = changes[name].fill_null(FOREVER).to_numpy()
-        changes = changes.set_column(changes.column_names.index(name), name, times.of_ticks(ticks, tick, name))
-    return changes
 
 
 def in_text(table: pa.Table) -> pa.Table:

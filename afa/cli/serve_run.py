@@ -26,11 +26,12 @@ from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
-from afa.cli.output_times import in_text, with_times
+from afa.cli.output_table import OutputTable
+from afa.cli.output_times import in_text, iso_texts
 from afa.cli.pace import Pace
 from afa.cli.read import Source, comes_once, form_of, open_source, readable
 from afa.cli.request import Job
-from afa.cli.run import ENDS, operator_of, schema_of, typed_output
+from afa.cli.run import operator_of
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.model.automaton import Automaton
@@ -203,18 +204,15 @@ def _look(live: LiveOperator, done: threading.Event) -> None:
 
 def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder: str, how: Serving) -> LiveOperator:
     job, none = opened.job, first.slice(0, 0)
-    schema = schema_of(opened.shown, job.keys, first)
-    timed = [] if batches_in.kind is None else [*ENDS, *(name for name in opened.shown.times if name in schema.names)]
+    out, times = OutputTable(opened.operator, opened.shown, job.keys, first, batches_in.times), batches_in.times
 
     def texts(part: Any) -> list[dict[str, Any]]:
-        table = with_times(typed_output(part, schema), timed, batches_in.kind, job.tick or "ms")
-        rows = in_text(table).to_pylist()
+        rows = in_text(out.with_times(out.of(part))).to_pylist()
         return [{"diff": row.pop("diff"), "le": _time(row.pop("le")), "re": _time(row.pop("re")), "payload": row} for row in rows]
 
     def instant(ticks: int) -> str:
         """Return an instant as the input has its times."""
-        column = with_times(pa.table({"le": [ticks]}), ["le"] if timed else [], batches_in.kind, job.tick or "ms")
-        return str(in_text(column)["le"][0].as_py())
+        return str(ticks) if times is None else str(iso_texts(times.column([ticks], "le"))[0])
 
     operator, stage, hints = opened.operator, None, {}
     try:

@@ -19,7 +19,6 @@ from afa.cli.input_columns import choose
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.load_query import load_query
 from afa.cli.load_situations import job_of, options_of
-from afa.cli.output_times import with_times
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
@@ -72,8 +71,10 @@ def sweep(job: Job) -> None:
         raise CommandError(on_the_line(error)) from error
     except Exception as error:
         raise CommandError(one_line(error)) from error
-    timed = ["le", "re", *(name for name in _times_shown(patterns[0]) if name in found.matches.column_names)]
-    matches = with_times(found.matches, timed, rows.kind, job.tick or "ms")
+    matches, times = found.matches, rows.times
+    for i, name in enumerate(matches.column_names):
+        if times is not None and name in ("le", "re", *_times_shown(patterns[0])):
+            matches = matches.set_column(i, name, times.column(matches[name], name))
     with writing(job.output, matches.schema) as write:
         write(matches)
     _show(found, job, len(table), time.perf_counter() - began)
