@@ -25,8 +25,8 @@ from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.asked import Options
 from afa.frames.backtest import Backtest, swept
-from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
+from afa.io.frame import Frame
 from afa.model.automaton import Automaton
 from afa.schema import Schema
 from afa.situations.temporal_pattern import TemporalPattern

@@ -12,13 +12,13 @@ from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError, ChangeError, blame
 from afa.frames.arrival import never, withdrawing
 from afa.frames.asked import Asked, Options
-from afa.frames.decoded import Frame, is_path
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import whole
 from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
+from afa.io.frame import Frame, is_path
 from afa.model.option_values import yes_or_no
 from afa.operator.matching import EngineName
 

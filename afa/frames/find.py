@@ -8,7 +8,6 @@ from typing import Any
 
 from afa.engine.budget import PARTIAL_MATCHES
 from afa.frames.asked import Options
-from afa.frames.decoded import Frame, is_path
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import in_parts
@@ -16,6 +15,7 @@ from afa.frames.slicing import by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.frames.time_slices import slices
+from afa.io.frame import Frame, is_path
 from afa.model.option_values import threads_of
 from afa.operator.matching import EngineName
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from afa.frames.asked import Asked
-from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.io.answer import NOTHING, Answer
+from afa.io.frame import Frame
 from afa.io.table_times import TimeType
 from afa.operator.member_columns import MEMBERS, in_arrow
 from afa.schema import Field

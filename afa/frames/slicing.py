@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.frames.asked import Asked
-from afa.frames.decoded import Frame, check_whole
 from afa.frames.frame_reading import Reading
+from afa.io.frame import Frame, check_whole
 from punctuation.time import BEGINNING
 
 KEYS = 2048

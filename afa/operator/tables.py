@@ -19,6 +19,7 @@ from afa.cuts import Cuts
 from afa.engine import Batch, Logged
 from afa.errors import ChangeError
 from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
+from afa.io.event_batch import TIMES
 from afa.io.table_times import TimeType, with_le, with_ticks
 from afa.model.arc import Arc
 from afa.model.keys import take_key
@@ -26,7 +27,7 @@ from afa.operator.announced import Announcing
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
 from afa.operator.member_columns import MEMBERS, in_arrow
-from afa.operator.table_rows import TIMES, rows_of
+from afa.operator.table_rows import rows_of
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit
 from punctuation.door import Table, is_row, table_of

@@ -13,9 +13,10 @@ import pyarrow as pa
 from afa.change import Change
 from afa.engine.budget import PARTIAL_MATCHES
 from afa.frames.asked import Options
-from afa.frames.decoded import Frame, listed
 from afa.frames.found import Columns, written
 from afa.frames.frame_reading import End
+from afa.io.frame import Frame
+from afa.io.listed_columns import listed
 from afa.operator.matching import EngineName
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of

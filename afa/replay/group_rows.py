@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.frames.decoded import Frame
 from afa.frames.slicing import numbered, sortable
+from afa.io.frame import Frame
 from afa.replay.holding import compared, rows_in
 from afa.replay.interval_rows import together
 from afa.replay.key_spans import different, later, stable_order

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from afa.frames.decoded import Frame, listed
 from afa.frames.slicing import numbered
+from afa.io.frame import Frame
+from afa.io.listed_columns import listed
 from afa.replay.question import Question
 
 FEW = 256

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.frames.decoded import Frame
 from afa.frames.found import Columns
 from afa.frames.row_groups import Part, through
 from afa.frames.slicing import by_time, columns_of
+from afa.io.frame import Frame
 from afa.replay.interval_rows import RowsOfSpans, together
 from afa.replay.key_spans import Spans, stable_order
 from afa.replay.question import Question, in_group

@@ -10,6 +10,7 @@ import numpy as np
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.io.event_batch import columns_in
+from afa.io.listed_columns import missing
 from afa.io.table_times import with_ticks
 from afa.model.copies import as_diff
 from afa.schema import ODD, Field, Schema
@@ -146,9 +147,9 @@ class Reading:
         """
         times = self.times()
         needed = [*(field.name for field in self.fields), *self.keys, *times]
-        missing = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
-        if missing:
-            raise ChangeError(f"expected a column {missing[0]!r}, once, but got {', '.join(table.names)}")
+        wrong = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
+        if wrong:
+            raise missing(wrong[0], table.names)
         try:
             batch = columns_in(table, self.fields, self.keys, times)
             keys = [distinct(column, nulls=True) for column in batch.keys]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.errors import AfaError, ChangeError, did_you_mean
+from afa.errors import AfaError, ChangeError
+from afa.io.listed_columns import listed, missing
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit, distinct, field_columns
 from punctuation.door import Table, is_arrow, is_pandas, table_of, type_of
@@ -52,7 +53,7 @@ class Frame:
     def raw(self, name: str, what: str) -> Any:
         """Return a column as it came; ``what``: what it is for, which a message tells."""
         if self.names.count(name) != 1:
-            raise missing(name, what, self.names)
+            raise missing(name, self.names, what)
         return self.table.column(name)
 
     def times(self, name: str) -> Times | None:
@@ -132,15 +133,6 @@ def _is_coded(column: Any) -> bool:
     return is_arrow(column) and pa.types.is_dictionary(column.type)
 
 
-def missing(name: str, what: str, names: Sequence[str]) -> ChangeError:
-    """Return the error for a column that is not there, or is there twice."""
-    if names.count(name) > 1:
-        return ChangeError(f"expected one column {name!r} ({what}) but got {names.count(name)}")
-    return ChangeError(
-        f"expected a column {name!r} ({what}) but got the columns {', '.join(names) or 'none'}{did_you_mean(name, names)}"
-    )
-
-
 def check_whole(column: Any, name: str, what: str) -> None:
     """Refuse a column with a value missing."""
     row = first_missing(column)
@@ -199,17 +191,6 @@ def _fitting(items: list[Any], field: Field, events: Schema) -> list[Any]:
         except AfaError as error:
             raise type(error)(f"{error}, in row {row} of column {field.name!r}") from None
     return found
-
-
-def listed(column: Any) -> list[Any]:
-    """Return a column as a list of Python's values, None where one is missing."""
-    if is_pandas(column):
-        gone = column.isna()
-        return [None if there_is_none else item for item, there_is_none in zip(column.astype(object).tolist(), gone.tolist())]
-    for method in ("to_pylist", "tolist"):
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
 
 
 def _objects(items: Sequence[Any]) -> Any:
