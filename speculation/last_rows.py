@@ -113,15 +113,11 @@ class LastRows(RowHeld):
             raise Unfit
         rows = np.zeros((n, self._memory.width), np.int64)
         rows[:, k.R_LE], rows[:, k.R_RE], rows[:, k.R_DIFF] = le, re, 1 if diff is None else diff
-        rows[:, k.R_KEY] = 0 if keys is None else self._key_numbers(batch, keys.single)
+        rows[:, k.R_KEY] = 0 if keys is None else batch.key_numbers(keys.single, self._keys.numbers)
         rows[:, k.R_HOLDS] = self._holds(fields, n)
         for name, column in fields.items():
             words_of(self._words.places[name], column, self._words.strings, rows)
         return rows
-
-    def _key_numbers(self, batch: EventBatch, single: bool) -> Any:
-        indices, found = batch.key_places(single)
-        return self._keys.numbers(found)[indices]
 
     def _holds(self, fields: dict[str, Column], n: int) -> Any:
         """Return which conditions each event satisfies, as bits."""

@@ -17,7 +17,8 @@ from afa.io.table_times import TimeType
 from afa.operator.member_columns import MEMBERS, column_type, in_arrow
 from afa.reasons.because_column import BECAUSE, because_type
 from afa.schema import Field, Schema
-from punctuation.door import table_of
+from punctuation.door import Table, is_arrow, table_of
+from punctuation.timestamps import Timed, ticks_in
 
 ENDS = ("le", "re")
 
@@ -37,83 +38,75 @@ class OutputTable:
         In which times leave; None: as ints.
     reasons : bool
         Whether reasons are written.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+    none : Table
+        No rows of the input: in a list before others it says that the operator's output is such tables.
     """
 
     def __init__(
         self, operator: Any, shown: Schema, keys: Sequence[str], events: pa.Table, times: TimeType | None, reasons: bool = False
     ) -> None:
-        core = operator._core
-        self._times, self._timed, self._members = times, {*ENDS, *shown.times}, core.members
+        core, none = operator._core, events.slice(0, 0)
+        self._times, self._members = times, core.members
         fields = [Field(name, None, True) for name in keys]
         fields += [field if field.type else field._replace(type=str) for field in shown.fields]
         self._fields = [*fields, *(Field(name, int, False) for name in (*ENDS, "diff"))]
         self._keys = {name: events.column(name) for name in keys}
-        self._like: Any = table_of(events)
-        self._nested = {}
+        self._like = Table("arrow", events, events)
+        given: Any = table_of(none if shown.scalar else none.to_pydict())  # fields of any type leave as columns of objects
+        self.none: Table = given if times is None else Timed(given, {}, times.times)
+        empty = Answer([[]] * len(self._fields), self._fields, self._keys, times, (*ENDS, *shown.times), whole=True)
+        self.schema: pa.Schema = empty.to(self._like).schema
         if self._members is not None:
-            self._nested[MEMBERS] = column_type(self._members, [event.arc for event in core.arcs.table.events])
+            kind = column_type(self._members, [event.arc for event in core.arcs.table.events], times)
+            self.schema = self.schema.append(pa.field(MEMBERS, kind))
         if reasons:
-            self._nested[BECAUSE] = because_type()
-        self._plain = self._answer({field.name: [] for field in self._fields}).schema
-        none = self._with_nested(self._plain.empty_table(), {name: pa.array([], kind) for name, kind in self._nested.items()})
-        self.schema: pa.Schema = self.with_times(none).schema
-        """Of the tables with times."""
+            self.schema = self.schema.append(pa.field(BECAUSE, because_type(None if times is None else times.times.type)))
 
     def of(self, changes: Any) -> pa.Table:
-        """Return changes, an Arrow table or a dict of columns, in the one schema; times as ticks.
+        """Return what the operator has told, an Arrow table or a dict of columns, in the one schema.
 
         Raises
         ------
         CommandError
             Members have come of a component that has no column.
         """
-        if isinstance(changes, pa.Table):
-            nested = {name: changes[name].combine_chunks() for name in self._nested}
-            return self._with_nested(changes.select(self._plain.names).cast(self._plain), nested)
-        nested = {
-            name: in_arrow(changes[name], self._members, (), None) if name == MEMBERS else as_arrow(list(changes[name]), kind, name)
-            for name, kind in self._nested.items()
-        }
-        return self._with_nested(self._answer(changes), nested)
+        if not isinstance(changes, pa.Table):
+            changes = self._in_arrow(changes)
+        if MEMBERS in self.schema.names:
+            changes = changes.set_column(changes.column_names.index(MEMBERS), MEMBERS, self._of_components(changes[MEMBERS]))
+        return changes.select(self.schema.names).cast(self.schema)
 
-    def with_times(self, table: pa.Table) -> pa.Table:
-        """Return a table of the one schema with times as they leave; FOREVER is null."""
-        times = self._times
-        for i, name in enumerate(table.column_names if times is not None else ()):
-            column = table.column(i)
-            if name in self._timed:
-                column = times.column(column, name)  # type: ignore[union-attr]
-            elif name == MEMBERS and self._members.times:
-                column = self._timed_members(column.combine_chunks())
-            elif name == BECAUSE:
-                names = [field.name for field in column.type]
-                parts = dict(zip(names, column.combine_chunks().flatten()))
-                parts["le"] = times.column(parts["le"], "le")  # type: ignore[union-attr]
-                column = pa.StructArray.from_arrays(list(parts.values()), names)
-            else:
-                continue
-            table = table.set_column(i, name, column)
-        return table
+    def les(self, changes: pa.Table) -> Any:
+        """Return the LEs of a table of the one schema, as ticks."""
+        le, times = changes["le"], self._times
+        return le.to_numpy() if times is None else ticks_in(le, times.times, times.tick, "le")
 
-    def _answer(self, columns: Mapping[str, Any]) -> Any:
-        listed = [columns[field.name] for field in self._fields]
+    def _in_arrow(self, changes: Mapping[str, Any]) -> pa.Table:
+        """Return columns of objects as an Arrow table, with text for what may be anything."""
+        columns = [changes[field.name] for field in self._fields]
         texts = [
             [None if item is None else str(item) for item in column] if field.type is str else column
-            for column, field in zip(listed, self._fields)
+            for column, field in zip(columns, self._fields)
         ]
-        return Answer(texts, self._fields, self._keys, whole=True).to(self._like)
-
-    def _with_nested(self, table: pa.Table, nested: Mapping[str, Any]) -> pa.Table:
-        for name, column in nested.items():
-            table = table.append_column(name, self._of_components(column) if name == MEMBERS else column)
+        ready = {field.name: column for column, field in zip(columns, self._fields) if is_arrow(column)}  # times
+        table: pa.Table = Answer(texts, self._fields, self._keys, ready=ready, whole=True).to(self._like)
+        if MEMBERS in self.schema.names:
+            table = table.append_column(MEMBERS, in_arrow(changes[MEMBERS], self._members, (), self._times))
+        if BECAUSE in self.schema.names:
+            kind = self.schema.field(BECAUSE).type
+            table = table.append_column(BECAUSE, as_arrow(list(changes[BECAUSE]), kind, BECAUSE))
         return table
 
     def _of_components(self, column: Any) -> Any:
-        """Return members in their one type."""
-        kind = self._nested[MEMBERS]
+        """Return members with the components of the one schema."""
+        kind = self.schema.field(MEMBERS).type
         if not pa.types.is_struct(kind):
             return column
-        names = [field.name for field in kind]
+        column, names = column.combine_chunks(), [field.name for field in kind]
         new = [field.name for field in column.type if field.name not in names]
         if any(pc.any(pc.greater(pc.list_value_length(column.field(name)), 0)).as_py() for name in new):
             raise CommandError(
@@ -121,17 +114,3 @@ class OutputTable:
                 f"column, but got one for {new[0]!r}; let the pattern have an arc with this select="
             )
         return pa.StructArray.from_arrays([column.field(name) for name in names], names, mask=column.is_null())
-
-    def _timed_members(self, column: Any) -> Any:
-        """Return members whose ticks are times."""
-        if pa.types.is_struct(column.type):
-            names = [field.name for field in column.type]
-            parts = [self._timed_members(column.field(name)) for name in names]
-            return pa.StructArray.from_arrays(parts, names, mask=column.is_null())
-        flat = self._times.column(column.flatten(), MEMBERS)  # type: ignore[union-attr]
-        lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
-        gone = column.is_null().to_pylist()
-        ends = [0, *lengths.cumsum().tolist()]
-        return pa.ListArray.from_arrays(
-            pa.array([None if missing else end for end, missing in zip(ends, [*gone, False])], pa.int32()), flat
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.io.table_times import TimeType
 from punctuation.durations import NANOSECONDS
 from punctuation.timestamps import Times
 
@@ -23,6 +25,14 @@ def type_of_times(kind: pa.DataType, tick: str) -> pa.DataType | None:
     if Times("arrow", kind).unit <= Fraction(NANOSECONDS[tick]):
         return kind
     return pa.timestamp(tick, getattr(kind, "tz", None))
+
+
+def as_times(table: pa.Table, names: Collection[str], times: TimeType | None) -> pa.Table:
+    """Return a table in which some columns of ticks are times."""
+    for i, name in enumerate(table.column_names):
+        if times is not None and name in names:
+            table = table.set_column(i, name, times.column(table.column(i), name))
+    return table
 
 
 def in_text(table: pa.Table) -> pa.Table:

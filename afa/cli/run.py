@@ -148,7 +148,6 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     """Push all batches, each with the promise that it earns; at the end what `--end` promises."""
     tables = iter(batches_in)
     table = next(tables)
-    none, scalar = table.slice(0, 0), shown.scalar
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     out = OutputTable(operator, shown, job.keys, table, batches_in.times, job.reasons)
@@ -156,14 +155,13 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     with writing(job.output, out.schema) as write:
 
         def push(*items: Any) -> None:
-            batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
+            batch = [out.none, *items]
             if follow is not None:
                 batch.insert(1, follow.poll())
             for part in _said(lambda: operator.push_many(batch, **how_pushed(job)), batches_in.end):
                 if not isinstance(part, Punctuation):
-                    changes = out.of(part)
-                    summary.count(changes, batches_in.latest)
-                    found = out.with_times(changes)
+                    found = out.of(part)
+                    summary.count(out.les(found), found["diff"].to_numpy(), batches_in.latest)
                     screen.show(found, summary)
                     write(found)
             if follow is not None:
@@ -176,7 +174,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
             screen.progress(source.done(), summary)
             table = next(tables, None)
         summary.look(operator)
-        push(none, Punctuation(batches_in.end))
+        push(Punctuation(batches_in.end))
         if follow is not None:
             follow.finish()
     summary.finish(operator.statistics, batches_in.end)

@@ -27,7 +27,7 @@ from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
 from afa.cli.output_table import OutputTable
-from afa.cli.output_times import in_text, iso_texts
+from afa.cli.output_times import as_times, in_text, iso_texts
 from afa.cli.pace import Pace
 from afa.cli.read import Source, comes_once, form_of, open_source, readable
 from afa.cli.request import Job
@@ -203,11 +203,11 @@ def _look(live: LiveOperator, done: threading.Event) -> None:
 
 
 def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder: str, how: Serving) -> LiveOperator:
-    job, none = opened.job, first.slice(0, 0)
-    out, times = OutputTable(opened.operator, opened.shown, job.keys, first, batches_in.times), batches_in.times
+    job = opened.job
+    out, times = OutputTable(opened.operator, opened.shown, job.keys, first, None), batches_in.times
 
     def texts(part: Any) -> list[dict[str, Any]]:
-        rows = in_text(out.with_times(out.of(part))).to_pylist()
+        rows = in_text(as_times(out.of(part), ("le", "re", *opened.shown.times), times)).to_pylist()
         return [{"diff": row.pop("diff"), "le": _time(row.pop("le")), "re": _time(row.pop("re")), "payload": row} for row in rows]
 
     def instant(ticks: int) -> str:
@@ -233,7 +233,7 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
         operator,
         Steering(log, opened.query, opened.text),
         texts,
-        none if opened.shown.scalar else none.to_pydict(),
+        out.none,
         stage=stage,
         pace=pace,
         tick=job.tick,

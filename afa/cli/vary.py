@@ -19,6 +19,7 @@ from afa.cli.input_columns import choose
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.load_query import load_query
 from afa.cli.load_situations import job_of, options_of
+from afa.cli.output_times import as_times
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
@@ -71,10 +72,7 @@ def sweep(job: Job) -> None:
         raise CommandError(on_the_line(error)) from error
     except Exception as error:
         raise CommandError(one_line(error)) from error
-    matches, times = found.matches, rows.times
-    for i, name in enumerate(matches.column_names):
-        if times is not None and name in ("le", "re", *_times_shown(patterns[0])):
-            matches = matches.set_column(i, name, times.column(matches[name], name))
+    matches = as_times(found.matches, ("le", "re", *_times_shown(patterns[0])), rows.times)
     with writing(job.output, matches.schema) as write:
         write(matches)
     _show(found, job, len(table), time.perf_counter() - began)

@@ -89,7 +89,7 @@ class Answer(NamedTuple):
             return as_arrow(column, arrow_type(field.type), field.name)
         if field.name not in self.keys:
             return as_arrow(column, None, field.name)
-        return _arrow_keys(column, type_of(given), field.name, self.whole)
+        return _arrow_keys(column, getattr(given, "type", None), field.name, self.whole)
 
     def _as_array(self, column: Any, field: Field, given: Any) -> Any:
         if given is None:
@@ -186,7 +186,7 @@ def keys_array(column: Any, given: Any) -> Any:
     if kind is not None and set(map(type, column)) <= {kind}:
         with contextlib.suppress(OverflowError):
             return np.array(column, _DTYPES[kind])
-    return _objects(column)
+    return objects_of(column)
 
 
 def array(column: Any, field: Field) -> Any:
@@ -198,7 +198,7 @@ def array(column: Any, field: Field) -> Any:
         dtype = None if field.optional else dtype
         column = column.objects() if dtype is None else column.tolist()
     if dtype is None or (field.optional and any(item is None for item in column)):
-        return _objects(column)
+        return objects_of(column)
     return column if isinstance(column, np.ndarray) and column.dtype == dtype else np.array(column, dtype)
 
 
@@ -206,7 +206,7 @@ def _listed(column: Any) -> Any:
     return column.tolist() if isinstance(column, KeyColumn) else column
 
 
-def _objects(column: Any) -> Any:
+def objects_of(column: Any) -> Any:
     """Return values as an array of objects; an array as it is."""
     if isinstance(column, np.ndarray):
         return column

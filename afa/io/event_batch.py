@@ -5,7 +5,7 @@ A table that does not plainly hold events raises `Unfit`: its rows go one by one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from afa.model.keys import Keys
@@ -35,9 +35,10 @@ class EventBatch(NamedTuple):
     fields: dict[str, Column]
     keys: Sequence[Any]
 
-    def key_places(self, single: bool) -> tuple[Any, list[Any]]:
-        """Return of each event the place of its key, and the keys; ``single``: a key is a value, else a tuple of values."""
-        return keys_in(self.keys, single, self.n)
+    def key_numbers(self, single: bool, numbers: Callable[[list[Any]], Any]) -> Any:
+        """Return the number of each event's key, a value or, unless ``single``, a tuple; ``numbers`` gives those of the keys."""
+        places, found = keys_in(self.keys, single, self.n)
+        return numbers(found)[places]
 
 
 def batch_of(table: Table, schema: Schema, keys: Keys | None, events: Any = slice(None)) -> EventBatch:

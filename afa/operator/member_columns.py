@@ -68,21 +68,23 @@ def _values(flat: list[Any], members: Members, times: TimeType | None) -> Any:
         raise ChangeError(f"expected values that Arrow holds in the output's column {MEMBERS!r} but got {error}") from error
 
 
-def value_type(members: Members) -> Any:
+def value_type(members: Members, times: TimeType | None = None) -> Any:
     """Return the Arrow type of one member; of whole events a struct of their fields, ``le`` and ``re``."""
     import pyarrow as pa
 
+    if members.times and times is not None:
+        return times.times.type
     if not members.whole:
         return arrow_type(int if members.field is None else members.field.type or str)
     fields = [] if members.event is None else [(field.name, arrow_type(field.type or str)) for field in members.event.fields]
     return pa.struct([*fields, ("le", pa.int64()), ("re", pa.int64())])
 
 
-def column_type(members: Members, arcs: Iterable[Arc] = ()) -> Any:
-    """Return the Arrow type of the column."""
+def column_type(members: Members, arcs: Iterable[Arc] = (), times: TimeType | None = None) -> Any:
+    """Return the Arrow type of the column; ``times``: that of Arrow in which times leave."""
     import pyarrow as pa
 
-    each = pa.list_(value_type(members))
+    each = pa.list_(value_type(members, times))
     return pa.struct([(name, each) for name in members.components(arcs)]) if members.named else each
 
 

@@ -87,18 +87,13 @@ class ReadingTables:
         if n and (int(le.max()) == FOREVER or (diff is not None and (diff != 1).any())):
             raise Unfit
         on, moved = in_slices(n, self.threads if self._at_once else 1, lambda low, high: self._bits(le, fields, low, high))
-        key = _zeros(n) if keys is None else self._keys(batch, keys.single, state)
+        key = _zeros(n) if keys is None else batch.key_numbers(keys.single, state.keys.numbers)
         if keys is None and not len(state.keys):
             state.keys.number(None)
         values = [part for name in self._fields for part in _values(fields[name])]
         one_key = keys is None and len(state.keys) == 1
         columns = {field.name: fields[field.name] for field in self._stage.event_schema.fields}
         return Coming(key, le, on, columns, tuple(values), moved if one_key else None)
-
-    @staticmethod
-    def _keys(batch: EventBatch, single: bool, state: ColumnState) -> Any:
-        indices, found = batch.key_places(single)
-        return state.keys.numbers(found)[indices]
 
     def _bits(self, le: Any, fields: dict[str, Column], low: int, high: int) -> Any:
         """Return which definitions the readings between two places satisfy, as bits."""

@@ -96,8 +96,7 @@ class SequenceBatches:
             return None
         key = np.zeros(n, np.int64)
         if pattern.key:
-            indices, found = batch.key_places(pattern.single_key)
-            key = keys.numbers(found)[indices]
+            key = batch.key_numbers(pattern.single_key, keys.numbers)
         elif not len(keys):
             keys.number(None)
         state, kind = self._with_kinds(state, length)
