@@ -17,7 +17,7 @@ from afa.io.table_times import TimeType
 from afa.operator.member_columns import MEMBERS, column_type, in_arrow
 from afa.reasons.because_column import BECAUSE, because_type
 from afa.schema import Field, Schema
-from punctuation.door import Table, is_arrow, table_of
+from punctuation.door import Table, table_of
 from punctuation.timestamps import Timed, ticks_in
 
 ENDS = ("le", "re")
@@ -92,8 +92,7 @@ class OutputTable:
             [None if item is None else str(item) for item in column] if field.type is str else column
             for column, field in zip(columns, self._fields)
         ]
-        ready = {field.name: column for column, field in zip(columns, self._fields) if is_arrow(column)}  # times
-        table: pa.Table = Answer(texts, self._fields, self._keys, ready=ready, whole=True).to(self._like)
+        table: pa.Table = Answer(texts, self._fields, self._keys, whole=True).to(self._like)
         if MEMBERS in self.schema.names:
             table = table.append_column(MEMBERS, in_arrow(changes[MEMBERS], self._members, (), self._times))
         if BECAUSE in self.schema.names:

@@ -18,9 +18,11 @@ from afa.frames.row_groups import whole
 from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
+from afa.io.answer import Answer
 from afa.io.frame import Frame, is_path
 from afa.model.option_values import yes_or_no
 from afa.operator.matching import EngineName
+from afa.schema import Field
 
 Labels = Mapping[str, Sequence[Any]]
 """Columns that tell variants apart: of each its values, one for each variant."""
@@ -196,7 +198,8 @@ def _written(
         table["withdrawn"] = np.array(withdrawn, np.int64)
     columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
     matches = {**{name: np.repeat(values, sizes) for name, values in told.items()}, **columns}
-    return Backtest(framed(table, frame), written(matches, frame, plan, reading))
+    numbers = Answer(list(table.values()), [Field(name, None, True) for name in table])
+    return Backtest(framed(numbers, frame), written(matches, frame, plan, reading))
 
 
 def _values(values: Sequence[Any]) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from afa.frames.asked import Asked
 from afa.frames.frame_reading import Reading
-from afa.io.answer import NOTHING, Answer
+from afa.io.answer import Answer
 from afa.io.frame import Frame
 from afa.io.table_times import TimeType
 from afa.operator.member_columns import MEMBERS, in_arrow
@@ -62,13 +62,17 @@ def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> A
     """
     of, tick = frame.times(reading.time), asked.tick
     times = None if of is None or tick is None else TimeType(of, tick)
-    made, ready = dict(columns), dict[str, Any]()
     if asked.members is not None:
+        members = columns[MEMBERS]
         if frame.table.in_arrow:
-            ready = {MEMBERS: in_arrow(made[MEMBERS], asked.members, (), times)}
+            members = in_arrow(members, asked.members, (), times)
         elif times is not None and asked.members.times:
-            made[MEMBERS] = _members(made[MEMBERS], times)
-    return framed(made, frame, asked, times, ready)
+            members = _members(members, times)
+        columns = {**columns, MEMBERS: members}
+    shown = {field.name: field for field in asked.shown.fields}
+    fields = [shown.get(name, Field(name, None, True)) for name in columns]
+    keys = {name: frame.raw(name, "key") for name in asked.keys if name in frame.names}
+    return framed(Answer(list(columns.values()), fields, keys, times, ("le", "re", *asked.shown.times), True), frame)
 
 
 def _members(column: Any, times: TimeType) -> Any:
@@ -81,16 +85,9 @@ def _members(column: Any, times: TimeType) -> Any:
     return found
 
 
-def framed(
-    columns: Columns, frame: Frame, asked: Asked | None = None, times: TimeType | None = None, ready: Mapping[str, Any] = NOTHING
-) -> Any:
-    """Return columns as a frame of the kind that came in; ``asked``: the pattern whose matches they are."""
-    shown = {} if asked is None else {field.name: field for field in asked.shown.fields}
-    fields = [shown.get(name, Field(name, None, True)) for name in columns]
-    keys = {} if asked is None else {name: frame.raw(name, "key") for name in asked.keys if name in frame.names}
-    timed = () if asked is None else ("le", "re", *asked.shown.times)
-    matches = Answer(list(columns.values()), fields, keys, times, timed, ready, whole=True).to(frame.table)
-    given = frame.given
+def framed(answer: Answer, frame: Frame) -> Any:
+    """Return columns as a frame of the kind that came in."""
+    matches, given = answer.to(frame.table), frame.given
     if type(given).__module__.partition(".")[0] in ("duckdb", "_duckdb") and hasattr(given, "query"):
         return given.query("given", "SELECT * FROM matches").set_alias("matches")  # of the same connection
     return matches

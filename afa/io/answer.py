@@ -18,7 +18,7 @@ from afa.io.table_times import TimeType
 from afa.model.keys import Keys
 from afa.schema import ODD, Field
 from afa.state.key_columns import KeyColumn, KeyColumns
-from punctuation.door import Table, arrow_type, is_pandas, type_of
+from punctuation.door import Table, arrow_type, is_arrow, is_pandas, type_of
 
 MATCH, PUNCTUATION = 0, 2
 _KINDS = {"i": int, "u": int, "f": float, "b": bool}
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
     Parameters
     ----------
     columns : sequence of column
-        Arrays, lists, `KeyColumn`; times are ticks.
+        Arrays, lists, `KeyColumn`; times are ticks. Arrow arrays leave as they are, where the output is Arrow's.
     fields : sequence of Field
         Of each column its name and its type; None: any, which Arrow chooses.
     keys : mapping of str to column
@@ -44,8 +44,6 @@ class Answer(NamedTuple):
         The type in which times leave; None: as ticks.
     timed : collection of str
         The columns of times.
-    ready : mapping of str to Arrow array
-        Columns that stand ready, for an output that is Arrow's.
     whole : bool
         Whether the input holds all keys, which then leave in the type of its columns, however narrow.
 
@@ -62,7 +60,6 @@ class Answer(NamedTuple):
     keys: Mapping[str, Any] = NOTHING
     times: TimeType | None = None
     timed: Collection[str] = ("le", "re")
-    ready: Mapping[str, Any] = NOTHING
     whole: bool = False
 
     def to(self, like: Table) -> Any:
@@ -73,18 +70,18 @@ class Answer(NamedTuple):
         ChangeError
             Arrow does not hold a value, or the type of times does not hold a time.
         """
-        times, made = self.times, {}
-        if times is not None:
-            made = {f.name: times.column(column, f.name) for column, f in zip(self.columns, self.fields) if f.name in self.timed}
-        if like.in_arrow:
-            made = {**self.ready, **made}
         written = self._in_arrow if like.in_arrow else self._as_array
+        made = {}
         for column, field in zip(self.columns, self.fields):
-            if field.name not in made:
+            if self.times is not None and field.name in self.timed:
+                made[field.name] = self.times.column(column, field.name)
+            else:
                 made[field.name] = written(column, field, self.keys.get(field.name))
-        return like.made({field.name: made[field.name] for field in self.fields})
+        return like.made(made)
 
     def _in_arrow(self, column: Any, field: Field, given: Any) -> Any:
+        if is_arrow(column):
+            return column
         if field.type is not None and not (self.whole and given is not None):
             return as_arrow(column, arrow_type(field.type), field.name)
         if field.name not in self.keys:
@@ -92,6 +89,8 @@ class Answer(NamedTuple):
         return _arrow_keys(column, getattr(given, "type", None), field.name, self.whole)
 
     def _as_array(self, column: Any, field: Field, given: Any) -> Any:
+        if is_arrow(column):
+            return _out_of_arrow(column, given)
         if given is None:
             return array(column, field)
         if self.whole and is_pandas(given):
@@ -100,6 +99,17 @@ class Answer(NamedTuple):
             with contextlib.suppress(*ODD):
                 return pd.array(list(column), dtype=given.dtype)
         return keys_array(column, given)
+
+
+def _out_of_arrow(column: Any, given: Any) -> Any:
+    """Return an Arrow column in the type of one of pandas, or as an array; ints as objects if some are missing."""
+    import pyarrow as pa
+
+    if is_pandas(given):
+        return column.to_pandas(integer_object_nulls=True).astype(given.dtype)
+    if column.null_count and pa.types.is_integer(column.type):
+        return np.array(column.to_pylist(), object)
+    return column.to_numpy(zero_copy_only=False)
 
 
 def filling(field: Field, promised: int, like: Table) -> Any:

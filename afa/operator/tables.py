@@ -404,10 +404,11 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         columns.append(np.full(len(rows.le), MATCH))
         if promised is not None:
             columns = [appended(column, filling(field, promised, like)) for column, field in zip(columns, fields)]
-    times, ready = TimeType.of(like, core.tick), NOTHING
+    times = TimeType.of(like, core.tick)
     if members is not None and like.in_arrow:
         arcs = [event.arc for event in core.arcs.table.events]
-        ready = {MEMBERS: in_arrow(columns[len(fields) - 1 - mixed], members, arcs, times)}
+        place = len(fields) - 1 - mixed
+        columns[place] = in_arrow(columns[place], members, arcs, times)
     timed = ("le", "re", *core.shown.times)
     given = {name: like.column(name) if name in keys.columns else None for name in keys.labels} if keys else NOTHING
-    return Answer(columns, fields, given, times, timed, ready).to(like)
+    return Answer(columns, fields, given, times, timed).to(like)

@@ -71,7 +71,7 @@ def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], ti
     ``diff``, and the fields of the key.
     """
     known = {field.name: field for field in pattern.schema.fields}
-    fields, made = [], {}
+    fields, made = [], dict(columns)
     kinds = {each.name: each.kind for each in pattern.components}
     for name in columns:
         if name in kinds:
@@ -82,7 +82,7 @@ def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], ti
         else:
             fields.append(known[name] if name in pattern.key else Field(name, *OTHERS.get(name, (int, False))))
     keys = {name: like.column(name) for name in pattern.key}
-    return Answer(list(columns.values()), fields, keys, TimeType.of(like, tick), TIMES, made).to(like)
+    return Answer(list(made.values()), fields, keys, TimeType.of(like, tick), TIMES).to(like)
 
 
 def columns_of_changes(pattern: SequencePattern, changes: Sequence[Change]) -> dict[str, Any]:
