@@ -4,8 +4,7 @@ main            commands and options; request: what the user asked for
 load            file.py:name -> Automaton, Query or TemporalPattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
 load_situations what a temporal pattern asks of an input, and which options go with none
-bytes           a file, or standard input
-cut             a stream of bytes -> lines
+bytes           a file, or standard input; their lines
 read            CSV, JSON lines, Parquet -> Arrow batches
 output_times    times of the output as the input had them
 input_columns   Arrow batches -> the operator's columns, typed by the event schema

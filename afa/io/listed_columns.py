@@ -106,6 +106,13 @@ def listed(column: Any, name: str = "", field: Field | None = None) -> list[Any]
     return items
 
 
+def picked(column: Any, places: Any) -> Any:
+    """Return some values of a column, an array, Arrow's or a list, as such a column."""
+    if isinstance(column, list):
+        return [column[i] for i in places.tolist()]
+    return column[places] if isinstance(column, np.ndarray) else column.take(places)
+
+
 def _values(column: Any, name: str) -> list[Any]:
     kind = type_of(column)
     if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":

@@ -20,6 +20,7 @@ from afa.engine import Batch, Logged
 from afa.errors import ChangeError
 from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
 from afa.io.event_batch import TIMES
+from afa.io.listed_columns import listed, picked
 from afa.io.table_times import TimeType, with_le, with_ticks
 from afa.model.arc import Arc
 from afa.model.keys import take_key
@@ -320,19 +321,12 @@ def _check_unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], 
         schema = core.automaton.event_schema
         if arcs or schema is None:
             raise Unfit
-        parts = [_picked(columns[field.name], places) for field in schema.fields]
+        parts = [listed(picked(columns[field.name], places)) for field in schema.fields]
         les = np.asarray(times["le"])[places].tolist()
         if any(core.conditions.broken(schema.cls(*record), le) for record, le in zip(zip(*parts), les)):
             raise Unfit
     except Exception as error:  # of a condition, or of columns that are none: told where the rows go one by one
         raise Unfit from error
-
-
-def _picked(column: Any, places: Any) -> list[Any]:
-    """Return some values of a column."""
-    if isinstance(column, np.ndarray):
-        return column[places].tolist()  # type: ignore[no-any-return]
-    return [column[i] for i in places.tolist()] if isinstance(column, list) else column.take(places).to_pylist()
 
 
 # -- the call ----------------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from afa.frames.asked import Options
 from afa.frames.found import Columns, written
 from afa.frames.frame_reading import End
 from afa.io.frame import Frame
-from afa.io.listed_columns import listed
+from afa.io.listed_columns import listed, picked
 from afa.operator.matching import EngineName
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
@@ -212,12 +212,8 @@ def _among(values: Any, some: Any) -> Any:
 
 def _values(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[Any, ...]]:
     """Return rows as values that are equal where the rows are: NaN to itself."""
-    parts = []
-    for name in names:
-        column = columns[name]
-        column = column[places] if isinstance(column, np.ndarray) else column.take(pa.array(places))
-        parts.append(["NaN" if item != item else item for item in listed(column)])
-    return list(zip(*parts)) if parts else []
+    parts = [["NaN" if item != item else item for item in listed(picked(columns[name], places))] for name in names]
+    return list(zip(*parts))
 
 
 def netted(before: Sequence[Columns], after: Sequence[Columns]) -> Columns:

@@ -228,11 +228,6 @@ class SequenceBatches:
         return SequenceColumns(blocks, told, serial, kinds)
 
 
-def table_length(table: Table) -> int:
-    """Return how many rows a table has; 0 if it has no columns."""
-    return len(table.column(table.names[0])) if table.names else 0
-
-
 def _array(column: Column, field: Field, rows: Any) -> Any:
     """Return some values of a field as an array of their own; of strs, and of what may be None, of objects."""
     values = column.values[rows]

@@ -40,8 +40,7 @@ def table_of_matches(difference: Difference, shown: Schema, keys: Keys | None, l
     payloads = payloads[: len(shown.fields) - len(ADDED)]
     of_key = [] if keys is None else list(zip(*(name[0] for name in names))) or [() for _ in keys.names]
     order = np.lexsort((*map(_ranks, (*payloads, *of_key)), re, le, diff))
-    columns: list[Any] = [[column[i] for i in order.tolist()] for column in of_key]
-    columns += [_typed([column[i] for i in order.tolist()], field) for column, field in zip(payloads, shown.fields)]
+    columns: list[Any] = [[column[i] for i in order.tolist()] for column in (*of_key, *payloads)]
     columns += [each[order] for each in (confidence, first, last, le, re, diff)]
     fields = [*(Field(name, None, True) for name in (() if keys is None else keys.names)), *shown.fields]
     fields += [Field(name, int, False) for name in ("le", "re", "diff")]
@@ -56,8 +55,3 @@ def _ranks(column: Sequence[Any]) -> Any:
         return np.array(column)
     ranks = {name: rank for rank, name in enumerate(sorted(set(map(repr, column))))}
     return np.array([ranks[repr(item)] for item in column])
-
-
-def _typed(column: list[Any], field: Field) -> Any:
-    kind = {int: np.int64, float: np.float64, bool: np.bool_}.get(field.type)  # type: ignore[arg-type]
-    return column if kind is None or field.optional else np.array(column, kind)
