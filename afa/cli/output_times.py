@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,16 @@ from punctuation.durations import NANOSECONDS
 from punctuation.timestamps import Times
 
 
-def type_of_times(kind: pa.DataType, tick: str) -> pa.DataType | None:
+def type_of_times(kind: pa.DataType, tick: str) -> TimeType | None:
     """Return the type in which times leave that came in a column of a type; None: as ints.
 
     That is the type itself; for one that does not hold each tick, as dates for milliseconds, timestamps of the tick.
     """
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         return None
-    if Times("arrow", kind).unit <= Fraction(NANOSECONDS[tick]):
-        return kind
-    return pa.timestamp(tick, getattr(kind, "tz", None))
+    if Times("arrow", kind).unit > NANOSECONDS[tick]:
+        kind = pa.timestamp(tick, getattr(kind, "tz", None))
+    return TimeType(Times("arrow", kind), tick)
 
 
 def as_times(table: pa.Table, names: Collection[str], times: TimeType | None) -> pa.Table:

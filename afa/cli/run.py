@@ -151,7 +151,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     out = OutputTable(operator, shown, job.keys, table, batches_in.times, job.reasons)
-    told_as_times(operator, batches_in.kind)
+    told_as_times(operator, batches_in.times)
     with writing(job.output, out.schema) as write:
 
         def push(*items: Any) -> None:

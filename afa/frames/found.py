@@ -12,6 +12,7 @@ from afa.frames.asked import Asked
 from afa.frames.frame_reading import Reading
 from afa.io.answer import Answer
 from afa.io.frame import Frame
+from afa.io.listed_columns import listed, picked
 from afa.io.table_times import TimeType
 from afa.operator.member_columns import MEMBERS, in_arrow
 from afa.schema import Field
@@ -39,20 +40,19 @@ def _in_force(columns: Columns, without: set[str]) -> Any:
     if not len(gone):
         return None
     names = [name for name in columns if name not in without]
-    left = Counter(_rows(columns, names, gone))
+    left = Counter(rows_at(columns, names, gone))
     kept = columns["diff"] > 0
     come = np.flatnonzero(kept & np.isin(columns["le"], columns["le"][gone]))
-    for place, row in zip(come.tolist(), _rows(columns, names, come)):
+    for place, row in zip(come.tolist(), rows_at(columns, names, come)):
         if left[row]:
             left[row] -= 1
             kept[place] = False
     return np.flatnonzero(kept)
 
 
-def _rows(columns: Columns, names: Sequence[str], places: Any) -> list[Any]:
+def rows_at(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[Any, ...]]:
     """Return rows as values that are equal where the rows are: NaN to itself."""
-    parts = [columns[name][places].tolist() for name in names]
-    return [tuple("NaN" if item != item else item for item in row) for row in zip(*parts)]
+    return list(zip(*(["NaN" if item != item else item for item in listed(picked(columns[name], places))] for name in names)))
 
 
 def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> Any:
