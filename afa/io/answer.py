@@ -23,8 +23,8 @@ from punctuation.door import Table, arrow_type, is_arrow, is_pandas, type_of
 MATCH, PUNCTUATION = 0, 2
 _KINDS = {"i": int, "u": int, "f": float, "b": bool}
 _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
-
-
+PLAIN = (np.ndarray, list, KeyColumn)
+"""Columns that are not Arrow's: to ask a column for its module costs three times as much."""
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -70,35 +70,36 @@ class Answer(NamedTuple):
         ChangeError
             Arrow does not hold a value, or the type of times does not hold a time.
         """
-        written = self._in_arrow if like.in_arrow else self._as_array
-        made = {}
-        for column, field in zip(self.columns, self.fields):
-            if self.times is not None and field.name in self.timed:
-                made[field.name] = self.times.column(column, field.name)
+        columns, fields, keys, times, timed, whole = self
+        written, made = _in_arrow if like.in_arrow else _as_array, {}
+        for column, field in zip(columns, fields):
+            name = field.name
+            if times is not None and name in timed:
+                made[name] = times.column(column, name)
             else:
-                made[field.name] = written(column, field, self.keys.get(field.name))
+                made[name] = written(column, field, name in keys, keys.get(name), whole)
         return like.made(made)
 
-    def _in_arrow(self, column: Any, field: Field, given: Any) -> Any:
-        if is_arrow(column):
-            return column
-        if field.type is not None and not (self.whole and given is not None):
-            return as_arrow(column, arrow_type(field.type), field.name)
-        if field.name not in self.keys:
-            return as_arrow(column, None, field.name)
-        return _arrow_keys(column, getattr(given, "type", None), field.name, self.whole)
 
-    def _as_array(self, column: Any, field: Field, given: Any) -> Any:
-        if is_arrow(column):
-            return _out_of_arrow(column, given)
-        if given is None:
-            return array(column, field)
-        if self.whole and is_pandas(given):
-            import pandas as pd
+def _in_arrow(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
+    if not isinstance(column, PLAIN) and is_arrow(column):
+        return column
+    if field.type is not None and not (whole and given is not None):
+        return as_arrow(column, arrow_type(field.type), field.name)
+    return _arrow_keys(column, getattr(given, "type", None), field.name, whole) if is_key else as_arrow(column, None, field.name)
 
-            with contextlib.suppress(*ODD):
-                return pd.array(list(column), dtype=given.dtype)
-        return keys_array(column, given)
+
+def _as_array(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
+    if not isinstance(column, PLAIN) and is_arrow(column):
+        return _out_of_arrow(column, given)
+    if given is None:
+        return array(column, field)
+    if whole and is_pandas(given):
+        import pandas as pd
+
+        with contextlib.suppress(*ODD):
+            return pd.array(list(column), dtype=given.dtype)
+    return keys_array(column, given)
 
 
 def _out_of_arrow(column: Any, given: Any) -> Any:

@@ -47,10 +47,11 @@ class TimeType(NamedTuple):
         ChangeError
             The type does not hold one of them; ``name`` is the column that the message names.
         """
-        if is_arrow(ticks):
-            ticks = ticks.fill_null(FOREVER).to_numpy()
-        elif not isinstance(ticks, np.ndarray) or ticks.dtype != np.int64:
-            ticks = np.array([FOREVER if each is None else each for each in ticks], np.int64)
+        if not isinstance(ticks, np.ndarray) or ticks.dtype != np.int64:
+            if is_arrow(ticks):
+                ticks = ticks.fill_null(FOREVER).to_numpy()
+            else:
+                ticks = np.array([FOREVER if each is None else each for each in ticks], np.int64)
         try:
             return self.times.of_ticks(ticks, self.tick, name)
         except AfaError as error:
