@@ -244,6 +244,8 @@ def _fits(kind: Any, name: str) -> bool:
 
 def _like(found: Any, batch: Table) -> Any:
     """Return an Arrow table as one of the kind of another, each column in the type that it came in."""
+    if batch.in_arrow:
+        return batch.back(found)
     came = {name: batch.column(name) for name in found.column_names}
     try:
         return Answer(found.columns, [Field(name, None, True) for name in came], came, whole=True).to(batch)
