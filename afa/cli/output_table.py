@@ -54,8 +54,8 @@ class OutputTable:
         fields = [Field(name, None, True) for name in keys]
         fields += [field if field.type else field._replace(type=str) for field in shown.fields]
         self._fields = [*fields, *(Field(name, int, False) for name in (*ENDS, "diff"))]
-        self._keys = {name: events.column(name) for name in keys}
-        self._like = Table("arrow", events, events)
+        self._keys = {name: none.column(name) for name in keys}
+        self._like = Table("arrow", none, none)
         given: Any = table_of(none if shown.scalar else none.to_pydict())  # fields of any type leave as columns of objects
         self.none: Table = given if times is None else Timed(given, {}, times.times)
         empty = Answer([[]] * len(self._fields), self._fields, self._keys, times, (*ENDS, *shown.times), whole=True)
