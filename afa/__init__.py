@@ -11,6 +11,7 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     expression/    fences and transfers taken apart: out of functions, text and JSON
     model/         the program: arcs, a frozen automaton; what becomes of one partial match
     state/         the states of keys, as columns and as bytes
+    io/            tables: events as columns, frames; what leaves, in the kind and with the times of what came
     draw/          pictures of automata: SVG, Mermaid, DOT
     conditions/    promises about some events only
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means

@@ -85,6 +85,18 @@ class Table:
         """
         return [_formed(self.column(name), kind, optional) for name, kind, optional in wanted]
 
+    def made(self, columns: Mapping[str, Any]) -> Any:
+        """Return columns as a table of the input's kind: arrays; Arrow's, where the input is Arrow's."""
+        if self.kind == "dict":
+            return columns
+        if self.kind == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame(columns)
+        import pyarrow as pa
+
+        return self.back(pa.Table.from_arrays(list(columns.values()), names=list(columns)))
+
     def back(self, table: pa.Table) -> Any:
         """Return an Arrow table as one of the kind of an input whose columns are Arrow's."""
         if self.kind != "polars":

@@ -9,8 +9,9 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
+from afa.io.answer import Answer
 from afa.model.copies import COPIES, added, as_diff, as_plain, as_total, total
-from afa.schema import ODD, any_payload, as_ticks
+from afa.schema import ODD, Field, any_payload, as_ticks
 from punctuation.calls import whole
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
@@ -241,25 +242,15 @@ def _fits(kind: Any, name: str) -> bool:
     return bool(pa.types.is_integer(kind) or (name == "le" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind))))
 
 
-def _like(table: Any, batch: Table) -> Any:
-    """Return an Arrow table as one of the kind of another."""
+def _like(found: Any, batch: Table) -> Any:
+    """Return an Arrow table as one of the kind of another, each column in the type that it came in."""
+    if batch.in_arrow:
+        return batch.back(found)
+    came = {name: batch.column(name) for name in found.column_names}
     try:
-        if batch.in_arrow:
-            return batch.back(table)
-        if batch.kind == "pandas":
-            return table.to_pandas(integer_object_nulls=True).astype(batch.columns.dtypes.to_dict())
-        return {name: _array(table[name]) for name in table.column_names}
+        return Answer(found.columns, [Field(name, None, True) for name in came], came, whole=True).to(batch)
     except ODD as error:  # an instant beyond Python's
         raise ChangeError(f"expected columns that go into a {batch.kind} again but got {error}") from error
-
-
-def _array(column: Any) -> Any:
-    """Return a column as a numpy array; of ints of which some are missing one of objects, as floats do not hold them all."""
-    import pyarrow as pa
-
-    if column.null_count and pa.types.is_integer(column.type):
-        return np.array(column.to_pylist(), object)
-    return column.to_numpy(zero_copy_only=False)
 
 
 def _check_copies(table: Any) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
+from afa.io.event_batch import TIMES
 from afa.operator.call import Core
-from afa.operator.table_rows import TIMES
 from afa.schema import ODD, Field
 from afa.state.plain import Unfit
 from punctuation.door import Table, arrow_type, scalar_of

@@ -13,10 +13,11 @@ import numpy as np
 from afa.change import Change
 from afa.conditions.condition import NO_REGISTER, Condition
 from afa.engine import Logged
+from afa.io.event_batch import EventBatch, batch_of
 from afa.model.copies import crowded
 from afa.model.keys import Keys
 from afa.rewrite.vectors import vector_of
-from afa.state.plain import Unfit, field_columns, ints, keys_in
+from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from afa.state.states import Column
 from punctuation.door import Table
@@ -28,7 +29,6 @@ from speculation.rows.row_words import words_of
 
 MOST = 62
 """How many conditions there may be."""
-TIMES = ("le", "re", "diff")
 
 
 class Left(NamedTuple):
@@ -96,48 +96,28 @@ class LastRows(RowHeld):
 
         ``events``: which of them count, the others mean nothing.
         """
-        schema = self._stage.event_schema
-        fields = [field for field in schema.fields if field.name != schema.instant]
-        there, of_key = set(table.names), () if keys is None else keys.names
-        if len(there) < len(table.names) or not {*(f.name for f in fields), *of_key, "le"} <= there:
-            return None
-        if (keys is not None and keys.function is not None) or {*(field.name for field in schema.fields)} & {*TIMES}:
-            return None
         try:
-            return self._rows_of(table, keys, window, events)
+            return self._rows_of(batch_of(table, self._stage.event_schema, keys, events), keys, window, events)
         except Unfit:
             return None
 
-    def _rows_of(self, table: Table, keys: Keys | None, window: int | None, events: Any) -> Any:
-        schema, there = self._stage.event_schema, set(table.names)
-        wanted = [field for field in schema.fields if field.name in there]
-        given = table.take([*wanted, *((name, None, True) for name in (keys.names if keys else ()))])
-        times = table.take([(name, int, False) for name in TIMES if name in there])
-        found = dict(zip([name for name in TIMES if name in there], ints(times)))
-        le, diff = found["le"], found.get("diff")
-        n = len(le)
+    def _rows_of(self, batch: EventBatch, keys: Keys | None, window: int | None, events: Any) -> Any:
+        le, diff, fields, n = batch.times["le"], batch.times.get("diff"), batch.fields, batch.n
         if (le[events] > FOREVER - (window or 1)).any():
             raise Unfit
-        re = found.get("re", np.full(n, FOREVER) if window is None else le + window)
+        re = batch.times.get("re", np.full(n, FOREVER) if window is None else le + window)
         if (re <= le)[events].any() or (diff is not None and ((diff == 0) | (diff == BEGINNING))[events].any()):
-            raise Unfit
-        fields = dict(zip((field.name for field in wanted), field_columns(given[: len(wanted)], wanted, n)))
-        if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le)[events].any():
             raise Unfit
         order = self._stage.order
         if order is not None and fields[order].values.dtype.kind == "f" and np.isnan(fields[order].values[events]).any():
             raise Unfit
         rows = np.zeros((n, self._memory.width), np.int64)
         rows[:, k.R_LE], rows[:, k.R_RE], rows[:, k.R_DIFF] = le, re, 1 if diff is None else diff
-        rows[:, k.R_KEY] = 0 if keys is None else self._key_numbers(given[len(wanted) :], keys.single, n)
+        rows[:, k.R_KEY] = 0 if keys is None else batch.key_numbers(keys.single, self._keys.numbers)
         rows[:, k.R_HOLDS] = self._holds(fields, n)
         for name, column in fields.items():
             words_of(self._words.places[name], column, self._words.strings, rows)
         return rows
-
-    def _key_numbers(self, columns: Sequence[Any], single: bool, n: int) -> Any:
-        indices, found = keys_in(columns, single, n)
-        return self._keys.numbers(found)[indices]
 
     def _holds(self, fields: dict[str, Column], n: int) -> Any:
         """Return which conditions each event satisfies, as bits."""

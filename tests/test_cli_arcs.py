@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from afa.cli.bytes import Stdin
-from afa.cli.cut import lines_of
+from afa.cli.bytes import Stdin, lines_of
 from afa.cli.main import app
 from tests.cli import call, fails, process, write
 from tests.cli import there as there  # the fixture of all tests here

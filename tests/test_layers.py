@@ -27,6 +27,7 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.expression"],
     ["afa.model"],
     ["afa.state"],
+    ["afa.io"],
     ["afa.draw", "afa.conditions", "afa.arclog"],
     ["afa.engine"],
     ["afa.lineage"],
@@ -52,6 +53,26 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.spark"],
     ["afa.cli"],
 ]
+TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
+READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark")
+"""Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
+WITH_ARROW = {
+    "afa.cli": "advice batches_in bytes diagnosis input_columns json_texts kept_rows load_query new output_table output_times read "
+    "replay_run request screen serve_run signs vary why write",
+    "afa.compiled": "key_numbers key_parts",
+    "afa.frames": "row_groups slicing",
+    "afa.funnel": "funnel",
+    "afa.lineage": "lineage_table",
+    "afa.operator": "member_columns",
+    "afa.reasons": "because_column",
+    "afa.replay": "amending awaited block_columns changed_rows column_totals held_rows holding interval_rows known_blocks question "
+    "replaying row_reading sidecar sidecar_file slice_work stored sweeping through_spans time_column units windowed",
+    "afa.situations": "reading_tables",
+    "afa.state": "key_columns plain",
+    "afa.uncertain": "sequence_tables uncertain_rows",
+    "speculation": "consolidate event_columns last_rows stage_state waiting",
+}
+"""The other files that name pyarrow. None comes to it: a file that needs no Arrow any more is struck out."""
 RANK = {prefix: i for i, floor in enumerate(FLOORS) for prefix in floor}
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -98,6 +119,21 @@ def test_imports_go_down() -> None:
 def test_no_circles() -> None:
     inner = {module: names - FACES for module, names in graph().items() if module not in FACES}
     TopologicalSorter(inner).prepare()
+
+
+def libraries(path: Path) -> set[str]:
+    """The libraries of tables that a file imports, wherever in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
+    return TABLES & {name.partition(".")[0] for name in names}
+
+
+def test_tables_are_read_and_written_in_few_files() -> None:
+    there = {module: libraries(path) for module, path in MODULES.items() if longest(module, READERS) == ""}
+    assert {module: names for module, names in there.items() if names - {"pyarrow"}} == {}
+    wanted = {f"{room}.{name}" for room, names in WITH_ARROW.items() for name in names.split()}
+    assert {module for module, names in there.items() if names} == wanted
 
 
 def test_few_files_at_the_top() -> None:

@@ -8,6 +8,7 @@ import re
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -432,6 +433,17 @@ def test_forms_of_tables() -> None:
         ] == ["completes", "between"]
     (out, promise) = Reasons(Operator(PAIR, window=W)).push_many([columns, Punctuation(2)])
     assert (len(out["because"]), promise) == (0, Punctuation(2))
+
+
+def test_the_times_of_reasons_leave_as_they_came() -> None:
+    import pandas as pd
+    import polars as pl
+
+    columns = {"kind": ["a", "b", "x"], "le": np.array([1, 5, 3]).astype("M8[ms]")}
+    for form in (lambda c: c, pa.table, pd.DataFrame, pl.DataFrame):
+        out = Reasons(Operator(PAIR, window=W, tick="ms")).push_many(form(columns), net=False)
+        found = out["because"].to_pylist() if isinstance(out["because"], pa.ChunkedArray) else list(out["because"])
+        assert [pd.Timestamp(each["le"]).value for each in found] == [5_000_000, 3_000_000]
 
 
 def test_what_has_no_reasons() -> None:

@@ -4,8 +4,7 @@ main            commands; flags: their options, each once; request: what the use
 load            file.py:name -> Automaton, Query or TemporalPattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
 load_situations what a temporal pattern asks of an input
-bytes           a file, or standard input
-cut             a stream of bytes -> lines
+bytes           a file, or standard input; their lines
 read            CSV, JSON lines, Parquet -> Arrow batches
 output_times    times of the output as the input had them
 input_columns   Arrow batches -> the operator's columns, typed by the event schema
@@ -21,7 +20,7 @@ why             what `afa why` counts; kept_rows: of which rows; why_screen: how
 diagnosis       the sentence of `afa why`, if nothing has matched
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
-write           changes -> Parquet or JSON lines; json_texts: values as JSON; members_column: of --members, in one type;
-               because_output: of --reasons; explained_run: an operator that tells them
+output_table    changes in one schema: members of --members, reasons of --reasons; explained_run: an operator that tells them
+write           changes -> Parquet or JSON lines; json_texts: values as JSON
 fault           one clear line for whatever goes wrong
 """

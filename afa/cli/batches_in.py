@@ -16,6 +16,7 @@ from afa.cli.output_times import type_of_times
 from afa.cli.read import Csv, Source, batches
 from afa.cli.request import FIRST, Job
 from afa.cli.signs import signed, with_signs
+from afa.io.table_times import TimeType
 
 
 class Input:
@@ -24,7 +25,7 @@ class Input:
     def __init__(self, job: Job, source: Source, columns: list[Column], advice: Advice | None = None) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
         self.first: Any = None  # the first batch
-        self.kind: pa.DataType | None = None  # the type of its times, in which those of the output leave; None: they are ints
+        self.times: TimeType | None = None  # the type of its times, in which those of the output leave; None: they are ints
         self._job, self._source, self._said = job, source, columns
         self._columns = with_signs(columns, job)
         self._advice = advice
@@ -34,13 +35,13 @@ class Input:
         sizes = itertools.chain([min(FIRST, job.rows)], itertools.repeat(job.rows))
         for row, table in batches(self._source, job.file, self._columns, job.rows, sizes):
             if self.first is None:
-                self.kind = self._kind_of_times(table)
+                self.times = self._times_of(table)
             yield self._converted(table, row)
         if row is None:
             empty = pa.table({column.source: pa.nulls(0) for column in self._columns})
             yield self._converted(empty, self._source.first_row)
 
-    def _kind_of_times(self, table: pa.Table) -> pa.DataType | None:
+    def _times_of(self, table: pa.Table) -> TimeType | None:
         tick = self._job.tick or "ms"
         kind = kind_of_times(table, self._columns, tick)
         if isinstance(self._source, Csv) and pa.types.is_timestamp(kind):  # which knows no units

@@ -181,3 +181,17 @@ class _Chained(io.RawIOBase):
         found, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(found)] = found
         return len(found)
+
+
+def lines_of(chunks: Iterator[bytes | None]) -> Iterator[bytes | None]:
+    """Yield the lines of a stream of bytes as they come, the last one with or without its end; None: there are no more just now."""
+    rest = b""
+    for chunk in chunks:
+        if chunk is None:
+            yield None
+            continue
+        *lines, rest = (rest + chunk).split(b"\n") if chunk else [rest]
+        for line in lines:
+            yield line + b"\n"
+    if rest:
+        yield rest

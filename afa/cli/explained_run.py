@@ -11,6 +11,7 @@ from afa.cli.fault import CommandError
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads
 from afa.draw.whole_file import write_text
+from afa.io.table_times import TimeType
 from afa.reasons import Reasons
 from afa.tracing.recorder import Trace
 
@@ -56,7 +57,7 @@ def write_report(operator: Any, job: Job, why: str = "") -> None:
         typer.echo(f"afa: {job.report} shows the run: open it in a browser", err=True)
 
 
-def told_as_times(operator: Any, kind: Any) -> None:
-    """Let sentences tell times where the input has some; ``kind``: their type, None: they are ints."""
-    if isinstance(operator, Reasons) and kind is not None:
-        operator.tell_times(getattr(kind, "tz", None))
+def told_as_times(operator: Any, times: TimeType | None) -> None:
+    """Let sentences tell times where the input has some."""
+    if isinstance(operator, Reasons) and times is not None:
+        operator.tell_times(getattr(times.times.type, "tz", None))

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from afa.io.table_times import TimeType
 from punctuation.durations import NANOSECONDS
-from punctuation.time import FOREVER
 from punctuation.timestamps import Times
 
 
-def type_of_times(kind: pa.DataType, tick: str) -> pa.DataType | None:
+def type_of_times(kind: pa.DataType, tick: str) -> TimeType | None:
     """Return the type in which times leave that came in a column of a type; None: as ints.
 
     That is the type itself; for one that does not hold each tick, as dates for milliseconds, timestamps of the tick.
     """
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         return None
-    if Times("arrow", kind).unit <= Fraction(NANOSECONDS[tick]):
-        return kind
-    return pa.timestamp(tick, getattr(kind, "tz", None))
+    if Times("arrow", kind).unit > NANOSECONDS[tick]:
+        kind = pa.timestamp(tick, getattr(kind, "tz", None))
+    return TimeType(Times("arrow", kind), tick)
 
 
-def with_times(changes: pa.Table, names: Sequence[str], kind: pa.DataType | None, tick: str | None) -> pa.Table:
-    """Return changes in which some columns of ticks are times of a type; FOREVER is null."""
-    if kind is None or tick is None:
-        return changes
-    times = Times("arrow", kind)
-    for name in names:
-        ticks = changes[name].fill_null(FOREVER).to_numpy()
-        changes = changes.set_column(changes.column_names.index(name), name, times.of_ticks(ticks, tick, name))
-    return changes
+def as_times(table: pa.Table, names: Collection[str], times: TimeType | None) -> pa.Table:
+    """Return a table in which some columns of ticks are times."""
+    for i, name in enumerate(table.column_names):
+        if times is not None and name in names:
+            table = table.set_column(i, name, times.column(table.column(i), name))
+    return table
 
 
 def in_text(table: pa.Table) -> pa.Table:

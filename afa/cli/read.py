@@ -17,8 +17,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from afa.cli.bytes import CODECS, STREAM, File, Growing, Stdin
-from afa.cli.cut import lines_of
+from afa.cli.bytes import CODECS, STREAM, File, Growing, Stdin, lines_of
 from afa.cli.fault import CommandError
 from afa.cli.input_columns import ANY, KEY, TIME, TYPES, Column
 

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
 import typer
 
 from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
-from afa.cli.because_output import BecauseColumn
 from afa.cli.diagnosis import why_none
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import Follow, make_log
-from afa.cli.input_columns import TYPES, choose
+from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import job_of, options_of
-from afa.cli.members_column import MembersColumn
-from afa.cli.output_times import with_times
+from afa.cli.output_table import OutputTable
 from afa.cli.read import Source, comes_once, open_source
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
@@ -30,13 +27,11 @@ from afa.errors import AfaError, AutomatonError
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
-from afa.operator.table_columns import as_arrow
 from afa.reasons import Reasons
 from afa.schema import Schema
 from afa.situations.temporal_pattern import TemporalPattern
 from punctuation.sources import BoundedDisorder
 
-ENDS = ("le", "re")
 WAITS = "what waits for a promise would wait for ever without one"
 
 
@@ -150,28 +145,20 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
     """Push all batches, each with the promise that it earns; at the end what `--end` promises."""
     tables = iter(batches_in)
     table = next(tables)
-    none, scalar = table.slice(0, 0), shown.scalar
-    schema = schema_of(shown, job.keys, table)
-    timed = [] if batches_in.kind is None else [*ENDS, *(name for name in shown.times if name in schema.names)]
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
-    members = MembersColumn(operator, batches_in.kind, job.tick or "ms")
-    because = BecauseColumn(isinstance(operator, Reasons), job.reasons, batches_in.kind, job.tick or "ms")
-    told_as_times(operator, batches_in.kind)
-    with writing(job.output, because.schema(members.schema(with_kinds(schema, timed, batches_in.kind)))) as write:
+    out = OutputTable(operator, shown, job.keys, table, batches_in.times, job.reasons)
+    told_as_times(operator, batches_in.times)
+    with writing(job.output, out.schema) as write:
 
         def push(*items: Any) -> None:
-            batch = [*([none] if scalar else [none.to_pydict()]), *items]  # fields of any type leave as columns of objects
+            batch = [out.none, *items]
             if follow is not None:
                 batch.insert(1, follow.poll())
             for part in _said(lambda: operator.push_many(batch, **how_pushed(job)), batches_in.end):
                 if not isinstance(part, Punctuation):
-                    part, reasons = because.taken(part)
-                    part, column = members.taken(part)
-                    changes = typed_output(part, schema)
-                    summary.count(changes, batches_in.latest)
-                    found = members.put(with_times(changes, timed, batches_in.kind, job.tick or "ms"), column)
-                    found = because.put(found, reasons)
+                    found = out.of(part)
+                    summary.count(out.les(found), found["diff"].to_numpy(), batches_in.latest)
                     screen.show(found, summary)
                     write(found)
             if follow is not None:
@@ -184,7 +171,7 @@ def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: So
             screen.progress(source.done(), summary)
             table = next(tables, None)
         summary.look(operator)
-        push(none, Punctuation(batches_in.end))
+        push(Punctuation(batches_in.end))
         if follow is not None:
             follow.finish()
     summary.finish(operator.statistics, batches_in.end)
@@ -197,34 +184,6 @@ def _open(operator: Any) -> int | str:
     except ClosureError:
         return "no end"
     return found
-
-
-def schema_of(shown: Schema, keys: tuple[str, ...], events: pa.Table) -> pa.Schema:
-    """One schema for all changes: a key has its type in the input; a register field of any type is text."""
-    kinds = [events.schema.field(key).type for key in keys]
-    types = [(key, kind.value_type if pa.types.is_dictionary(kind) else kind) for key, kind in zip(keys, kinds)]
-    types += [(f.name, TYPES[f.type.__name__] if f.type else pa.string()) for f in shown.fields]
-    return pa.schema(types + [(name, pa.int64()) for name in ("le", "re", "diff")])
-
-
-def with_kinds(schema: pa.Schema, names: Sequence[str], kind: pa.DataType | None) -> pa.Schema:
-    """Return a schema in which some columns are of another type."""
-    for name in names:
-        schema = schema.set(schema.get_field_index(name), pa.field(name, kind))
-    return schema
-
-
-def typed_output(changes: Any, schema: pa.Schema) -> pa.Table:
-    """Return the changes in the one schema of the output."""
-    if isinstance(changes, pa.Table):
-        return changes.cast(schema)
-    columns = []
-    for field in schema:
-        column = list(changes[field.name])
-        if pa.types.is_string(field.type):
-            column = [None if item is None else str(item) for item in column]
-        columns.append(as_arrow(column, field.type, field.name))
-    return pa.table(columns, schema)
 
 
 def _said(call: Callable[[], Any], end: int) -> Any:

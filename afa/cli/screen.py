@@ -45,12 +45,12 @@ class Summary:
         self._unseen = 0  # events since it was looked what is held
         self._top = np.zeros((2, 0), np.int64)  # LE and diff of the changes at or past the largest timestamp
 
-    def count(self, changes: pa.Table, latest: int) -> None:
+    def count(self, le: Any, diff: Any, latest: int) -> None:
         """Count the changes of a batch; ``latest``: the largest timestamp of the input so far."""
-        top = np.array([changes["le"].to_numpy(), changes["diff"].to_numpy()], np.int64)
+        top = np.array([le, diff], np.int64)
         inserted = int((top[1] > 0).sum())
         self.inserted += inserted
-        self.withdrawn += len(changes) - inserted
+        self.withdrawn += len(diff) - inserted
         top = np.concatenate([self._top, top], axis=1)
         self._top = top[:, top[0] >= latest]
 

@@ -26,11 +26,12 @@ from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
-from afa.cli.output_times import in_text, with_times
+from afa.cli.output_table import OutputTable
+from afa.cli.output_times import as_times, in_text, iso_texts
 from afa.cli.pace import Pace
 from afa.cli.read import Source, comes_once, form_of, open_source, readable
 from afa.cli.request import Job
-from afa.cli.run import ENDS, WAITS, on_late, operator_of, schema_of, typed_output
+from afa.cli.run import WAITS, on_late, operator_of
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.model.automaton import Automaton
@@ -202,19 +203,16 @@ def _look(live: LiveOperator, done: threading.Event) -> None:
 
 
 def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder: str, how: Serving) -> LiveOperator:
-    job, none = opened.job, first.slice(0, 0)
-    schema = schema_of(opened.shown, job.keys, first)
-    timed = [] if batches_in.kind is None else [*ENDS, *(name for name in opened.shown.times if name in schema.names)]
+    job = opened.job
+    out, times = OutputTable(opened.operator, opened.shown, job.keys, first, None), batches_in.times
 
     def texts(part: Any) -> list[dict[str, Any]]:
-        table = with_times(typed_output(part, schema), timed, batches_in.kind, job.tick or "ms")
-        rows = in_text(table).to_pylist()
+        rows = in_text(as_times(out.of(part), ("le", "re", *opened.shown.times), times)).to_pylist()
         return [{"diff": row.pop("diff"), "le": _time(row.pop("le")), "re": _time(row.pop("re")), "payload": row} for row in rows]
 
     def instant(ticks: int) -> str:
         """Return an instant as the input has its times."""
-        column = with_times(pa.table({"le": [ticks]}), ["le"] if timed else [], batches_in.kind, job.tick or "ms")
-        return str(in_text(column)["le"][0].as_py())
+        return str(ticks) if times is None else str(iso_texts(times.column([ticks], "le"))[0])
 
     operator, stage, hints = opened.operator, None, {}
     try:
@@ -235,7 +233,7 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
         operator,
         Steering(log, opened.query, opened.text),
         texts,
-        none if opened.shown.scalar else none.to_pydict(),
+        out.none,
         stage=stage,
         pace=pace,
         tick=job.tick,

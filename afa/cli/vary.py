@@ -19,14 +19,14 @@ from afa.cli.input_columns import choose
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.load_query import load_query
 from afa.cli.load_situations import job_of, options_of
-from afa.cli.output_times import with_times
+from afa.cli.output_times import as_times
 from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.backtest import Backtest, swept
-from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
+from afa.io.frame import Frame
 from afa.model.automaton import Automaton
 from afa.operator.options import Options
 from afa.schema import Schema
@@ -58,8 +58,7 @@ def sweep(job: Job) -> None:
         raise CommandError(on_the_line(error)) from error
     except Exception as error:
         raise CommandError(one_line(error)) from error
-    timed = ["le", "re", *(name for name in _times_shown(patterns[0]) if name in found.matches.column_names)]
-    matches = with_times(found.matches, timed, rows.kind, job.tick or "ms")
+    matches = as_times(found.matches, ("le", "re", *_times_shown(patterns[0])), rows.times)
     with writing(job.output, matches.schema) as write:
         write(matches)
     _show(found, job, len(table), time.perf_counter() - began)

@@ -3,7 +3,6 @@
 find, backtest   a pattern in a frame; many patterns in one frame
 frame_reading    which columns hold the times and the revisions of a frame, and what its end promises
 asked            a pattern, bound to a tick: what makes its operators, and which columns they take
-decoded          a frame's columns, each decoded once
 slicing          rows by time, in groups of keys, cut into slices with a promise each
 time_slices      slices of time side by side, of patterns whose matches say when they begin
 through          slices through an operator

@@ -10,16 +10,18 @@ import numpy as np
 from afa.errors import AfaError, ChangeError, blame
 from afa.frames.arrival import never, withdrawing
 from afa.frames.asked import BACKTESTS, Asked
-from afa.frames.decoded import Frame, is_path
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import whole
 from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
+from afa.io.answer import Answer
+from afa.io.frame import Frame, is_path
 from afa.model.option_values import yes_or_no
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, Options, options_of, takes_options
+from afa.schema import Field
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
@@ -191,7 +193,8 @@ def _written(
         table["withdrawn"] = np.array(withdrawn, np.int64)
     columns = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
     matches = {**{name: np.repeat(values, sizes) for name, values in told.items()}, **columns}
-    return Backtest(framed(table, frame), written(matches, frame, plan, reading))
+    numbers = Answer(list(table.values()), [Field(name, None, True) for name in table])
+    return Backtest(framed(numbers, frame), written(matches, frame, plan, reading))
 
 
 def _values(values: Sequence[Any]) -> Any:

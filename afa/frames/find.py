@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from afa.frames.asked import TAKES
-from afa.frames.decoded import Frame, is_path
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import in_parts
@@ -13,6 +12,7 @@ from afa.frames.slicing import by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.frames.time_slices import slices
+from afa.io.frame import Frame, is_path
 from afa.model.option_values import threads_of
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, options_of, takes_options

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from afa.errors import AfaError, ChangeError
 from afa.frames.asked import Asked, asked, instant_of
-from afa.frames.decoded import Frame, unit_of_times
+from afa.io.frame import Frame, unit_of_times
 from afa.language.bare_numbers import check_units
 from afa.language.query import check_order
 from afa.operator.contract import Pattern

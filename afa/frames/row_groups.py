@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 from afa.errors import AfaError
 from afa.frames.asked import Asked
-from afa.frames.decoded import Frame
 from afa.frames.found import Columns, joined, written
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import by_time, columns_of
 from afa.frames.through import taken
+from afa.io.frame import Frame
 from afa.operator.options import Options
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.frames.asked import Asked
-from afa.frames.decoded import Frame, check_whole
 from afa.frames.frame_reading import Reading
+from afa.io.frame import Frame, check_whole
+from afa.io.listed_columns import picked
 from punctuation.time import BEGINNING
 
 KEYS = 2048
@@ -116,11 +117,6 @@ def sortable(column: Any) -> Any:
         ranks[pc.sort_indices(column.dictionary).to_numpy()] = np.arange(len(column.dictionary))
         return ranks[column.indices.to_numpy()]
     return None
-
-
-def picked(column: Any, order: Any) -> Any:
-    """Return some rows of a column."""
-    return column[order] if isinstance(column, np.ndarray) else column.take(pa.array(order))
 
 
 def _codes(keys: Sequence[Any]) -> tuple[Any, int]:

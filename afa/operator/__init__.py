@@ -13,8 +13,7 @@ match_lineage  which events stand behind a match (`afa.lineage`); announced: tho
                postponed_output: those of which a path satisfies a condition; lineages_told: which of these an operator tells
 touched        which events a call has touched, for a stage that reads them
 arc_input      arcs as the second input; named_swap: one in the place of another; log_polls: those of an arc log
-tables         a call that brings tables; table_rows: their rows one by one; table_columns: those of the output; table_times:
-               timestamps in them
+tables         a call that brings tables; table_rows: their rows one by one
 named_events   retractions that name an id; named_rows: of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs; old_waits: time-outs of earlier versions

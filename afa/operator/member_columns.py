@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
 from afa.change import Change
 from afa.errors import ChangeError
+from afa.io.table_times import TimeType
 from afa.model.arc import Arc
 from afa.operator.members import Members
 from afa.schema import ODD
@@ -16,10 +17,8 @@ from punctuation.door import arrow_type
 MEMBERS = "members"
 """The name of the column."""
 
-Times = Callable[[Any, str], Any]
 
-
-def in_arrow(column: Sequence[Any], members: Members, arcs: Iterable[Arc], times: Times | None) -> Any:
+def in_arrow(column: Sequence[Any], members: Members, arcs: Iterable[Arc], times: TimeType | None) -> Any:
     """Return members as an Arrow array.
 
     Parameters
@@ -29,8 +28,8 @@ def in_arrow(column: Sequence[Any], members: Members, arcs: Iterable[Arc], times
     members : Members
     arcs : iterable of Arc
         Those in force: the struct has the components for which they take events, whether one was taken or not.
-    times : callable, optional
-        Makes times of ticks, of the type that the input's have; None: ticks stay.
+    times : TimeType or None
+        The type in which times leave; None: ticks stay.
 
     Raises
     ------
@@ -48,7 +47,7 @@ def in_arrow(column: Sequence[Any], members: Members, arcs: Iterable[Arc], times
     return pa.StructArray.from_arrays(parts, names, mask=missing)
 
 
-def _lists(column: Sequence[Any], members: Members, times: Times | None) -> Any:
+def _lists(column: Sequence[Any], members: Members, times: TimeType | None) -> Any:
     import pyarrow as pa
 
     flat = [value for row in column for value in row or ()]
@@ -57,11 +56,11 @@ def _lists(column: Sequence[Any], members: Members, times: Times | None) -> Any:
     return pa.ListArray.from_arrays(offsets, _values(flat, members, times))
 
 
-def _values(flat: list[Any], members: Members, times: Times | None) -> Any:
+def _values(flat: list[Any], members: Members, times: TimeType | None) -> Any:
     import pyarrow as pa
 
     if members.times and times is not None:
-        found = times(flat, MEMBERS)
+        found = times.column(flat, MEMBERS)
         return found if isinstance(found, pa.Array) else pa.array(found)
     try:
         return pa.array([_plain(value) for value in flat] if members.whole else flat, value_type(members))
@@ -69,21 +68,23 @@ def _values(flat: list[Any], members: Members, times: Times | None) -> Any:
         raise ChangeError(f"expected values that Arrow holds in the output's column {MEMBERS!r} but got {error}") from error
 
 
-def value_type(members: Members) -> Any:
+def value_type(members: Members, times: TimeType | None = None) -> Any:
     """Return the Arrow type of one member; of whole events a struct of their fields, ``le`` and ``re``."""
     import pyarrow as pa
 
+    if members.times and times is not None:
+        return times.times.type
     if not members.whole:
         return arrow_type(int if members.field is None else members.field.type or str)
     fields = [] if members.event is None else [(field.name, arrow_type(field.type or str)) for field in members.event.fields]
     return pa.struct([*fields, ("le", pa.int64()), ("re", pa.int64())])
 
 
-def column_type(members: Members, arcs: Iterable[Arc] = ()) -> Any:
-    """Return the Arrow type of the column."""
+def column_type(members: Members, arcs: Iterable[Arc] = (), times: TimeType | None = None) -> Any:
+    """Return the Arrow type of the column; ``times``: that of Arrow in which times leave."""
     import pyarrow as pa
 
-    each = pa.list_(value_type(members))
+    each = pa.list_(value_type(members, times))
     return pa.struct([(name, each) for name in members.components(arcs)]) if members.named else each
 
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from afa.change import Change
 from afa.errors import ChangeError
+from afa.io.event_batch import TIMES
+from afa.io.listed_columns import check_lengths, listed, listed_columns, missing
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.call import Core
-from afa.schema import ODD, Field
-from punctuation.door import EXACT, Table, is_pandas, type_of
+from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.reading import ARC, EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
-from punctuation.timestamps import WITHOUT_TICK, is_time, times_of
-
-TIMES = ("le", "re", "diff")
 
 
 def rows_of(core: Core, batch: Table, arcs: Sequence[Arc], mixed: bool) -> list[tuple[str, Any, Hashable]]:
@@ -37,7 +33,8 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
         raise ChangeError(f"expected an event schema without a field {clash[0]!r}: in a table that is a column of its own")
     instant = None if schema is None or schema.instant in batch.names else schema.instant
     wanted = [*(name for name in names if name != instant), "le", *(keys.columns if keys else ())]
-    columns = _columns(core, batch, wanted, {f.name: f for f in schema.fields} if schema else {}, places)
+    fields = {field.name: field for field in schema.fields} if schema else {}
+    columns = listed_columns(batch, wanted, fields, core.tick, unsaid=core.named is not None, places=places)
     le = columns["le"]
     n = len(le)
     if schema is not None and schema.instant is not None:
@@ -65,10 +62,10 @@ def _event_rows(core: Core, batch: Table, places: list[int] | None = None) -> li
 def _mixed_rows(core: Core, batch: Table, arcs: Sequence[Arc]) -> list[tuple[str, Any, Hashable]]:
     """Return the rows of a table with a column ``kind``; the event's fields count in the rows of events only."""
     there = batch.names
-    times = {name: _listed(batch.column(name), name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
+    times = {name: listed(batch.column(name), name) for name in there if name in ("kind", "le", "re", "diff", "arc")}
     if "le" not in times:
-        raise _missing("le", there)
-    _check_lengths(times)
+        raise missing("le", there)
+    check_lengths(times)
     kinds = times["kind"]
     for i, kind in enumerate(kinds):
         if isinstance(kind, bool) or not isinstance(kind, Real) or kind not in (EVENT, ARC, PUNCTUATION):
@@ -92,93 +89,3 @@ def _mixed_rows(core: Core, batch: Table, arcs: Sequence[Arc]) -> list[tuple[str
                 None,
             )
     return found
-
-
-def _columns(
-    core: Core, batch: Table, wanted: list[str], fields: Mapping[str, Field], places: list[int] | None
-) -> dict[str, list[Any]]:
-    """Return columns as lists, of all rows or of those at some places."""
-    there = batch.names
-    for name in [*wanted, *TIMES]:
-        if there.count(name) > 1:
-            raise ChangeError(f"expected one column {name!r} but got {there.count(name)} among the columns {', '.join(there)}")
-    for name in wanted:
-        if name not in there:
-            raise _missing(name, there)
-    given = {}
-    columns = {}
-    for name in [*wanted, *(name for name in ("re", "diff") if name in there)]:
-        given[name] = column = batch.column(name)
-        if name in TIMES and getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m"):
-            hint = WITHOUT_TICK if core.tick is None and name != "diff" and times_of(column) else ""
-            raise ChangeError(f"expected int ticks in column {name!r} but got a column of {column.dtype}{hint}")
-        field = Field(name, int, name == "re") if name in TIMES else fields.get(name)
-        if core.named is not None and field is not None and field.type is int and name != "diff":
-            field = field._replace(optional=True)  # of a retraction only the id may be known
-        columns[name] = _from_pandas(column, field) if is_pandas(column) and name != "payload" else _listed(column, name)
-    _check_lengths(columns)
-    if places is not None:
-        columns = {name: [column[i] for i in places] for name, column in columns.items()}
-    for name in TIMES:
-        if name in columns:
-            _check_times(name, given[name], columns[name], places, core.tick, core.named is not None)
-    return columns
-
-
-def _missing(name: str, there: list[str]) -> ChangeError:
-    return ChangeError(f"expected a column {name!r} but got the columns {', '.join(there) or 'none'}")
-
-
-def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
-    n = len(columns["le"])
-    uneven = [name for name, column in columns.items() if len(column) != n]
-    if uneven:
-        raise ChangeError(f"expected columns of one length but got {len(columns[uneven[0]])} in {uneven[0]!r}, {n} in 'le'")
-
-
-def _listed(column: Any, name: str) -> list[Any]:
-    kind = type_of(column)
-    if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":
-        column = _of_instants(column)
-    for method in ("to_pylist", "tolist"):
-        if hasattr(column, method):
-            try:
-                column = getattr(column, method)()
-            except ODD as error:
-                raise ChangeError(f"expected values that Python holds in column {name!r} of {kind} but got {error}") from error
-    if isinstance(column, str) or not isinstance(column, Iterable):
-        raise ChangeError(f"expected a column of values but got {name}={column!r}")
-    return list(column)
-
-
-def _of_instants(column: Any) -> Any:
-    """Return a column of numpy's instants or spans in a form whose values are no ints."""
-    import pyarrow as pa
-
-    try:
-        return pa.array(column)
-    except (pa.ArrowException, *ODD):  # a unit that Arrow lacks
-        return list(column)
-
-
-def _from_pandas(column: Any, field: Field | None) -> list[Any]:
-    """Return a pandas column with None for what is missing, and ints again where pandas made them floats to say that some are."""
-    viewed = str(column.dtype).startswith("string_view")  # of which pandas makes no objects
-    items: list[Any] = column.array.__arrow_array__().to_pylist() if viewed else column.astype(object).tolist()
-    if field is not None and not field.optional and column.dtype.kind == "f":
-        return items  # a NaN in a float field is a NaN
-    items = [None if missing else item for item, missing in zip(items, column.isna().tolist())]
-    if field is not None and field.type is int and column.dtype.kind == "f" and isinstance(column.dtype, np.dtype):
-        items = [int(i) if type(i) is float and i.is_integer() and abs(i) <= EXACT else i for i in items]
-    return items
-
-
-def _check_times(name: str, column: Any, items: list[Any], places: list[int] | None, tick: str | None, named: bool) -> None:
-    """Refuse times that are no ticks, once for a column of dates, floats or strings, and where a null stands."""
-    for i, item in zip(range(len(items)) if places is None else places, items):
-        if type(item) is int or (item is None and (name == "re" or (named and name == "le"))):
-            continue
-        if isinstance(item, bool) or not hasattr(type(item), "__index__"):
-            kind = type_of(column) or type(item).__name__
-            hint = WITHOUT_TICK if tick is None and name != "diff" and is_time(item) else ""
-            raise ChangeError(f"expected int ticks in column {name!r} but got {item!r} in row {i} (column of {kind}){hint}")

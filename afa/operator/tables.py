@@ -18,15 +18,17 @@ from afa.change import Change
 from afa.cuts import Cuts
 from afa.engine import Batch, Logged
 from afa.errors import ChangeError
+from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
+from afa.io.event_batch import TIMES
+from afa.io.listed_columns import listed, picked
+from afa.io.table_times import TimeType, with_le, with_ticks
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.announced import Announcing
 from afa.operator.call import Core
 from afa.operator.lifetimes import check_alike
 from afa.operator.member_columns import MEMBERS, in_arrow
-from afa.operator.table_columns import MATCH, appended, array, arrow_table, filling, key_parts, keys_array
-from afa.operator.table_rows import TIMES, rows_of
-from afa.operator.table_times import as_came, times_as_came, with_le, with_ticks
+from afa.operator.table_rows import rows_of
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit
 from punctuation.door import Table, is_row, table_of
@@ -319,19 +321,12 @@ def _check_unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], 
         schema = core.automaton.event_schema
         if arcs or schema is None:
             raise Unfit
-        parts = [_picked(columns[field.name], places) for field in schema.fields]
+        parts = [listed(picked(columns[field.name], places)) for field in schema.fields]
         les = np.asarray(times["le"])[places].tolist()
         if any(core.conditions.broken(schema.cls(*record), le) for record, le in zip(zip(*parts), les)):
             raise Unfit
     except Exception as error:  # of a condition, or of columns that are none: told where the rows go one by one
         raise Unfit from error
-
-
-def _picked(column: Any, places: Any) -> list[Any]:
-    """Return some values of a column."""
-    if isinstance(column, np.ndarray):
-        return column[places].tolist()  # type: ignore[no-any-return]
-    return [column[i] for i in places.tolist()] if isinstance(column, list) else column.take(places).to_pylist()
 
 
 # -- the call ----------------------------------------------------------------------------------------------------------------------
@@ -403,19 +398,11 @@ def assemble(rows: Logged, like: Table, core: Core, mixed: bool = False, promise
         columns.append(np.full(len(rows.le), MATCH))
         if promised is not None:
             columns = [appended(column, filling(field, promised, like)) for column, field in zip(columns, fields)]
-    given = {name: like.column(name) for name in keys.columns} if keys else {}
-    timed = as_came(columns, fields, like, core)
+    times = TimeType.of(like, core.tick)
     if members is not None and like.in_arrow:
         arcs = [event.arc for event in core.arcs.table.events]
-        timed[MEMBERS] = in_arrow(columns[len(fields) - 1 - mixed], members, arcs, times_as_came(like, core))
-    if like.in_arrow:
-        return like.back(arrow_table(columns, fields, given, timed))
-    arrays = {
-        field.name: keys_array(column, given[field.name]) if field.name in given else array(column, field)
-        for column, field in zip(columns, fields)
-    } | timed
-    if like.kind == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(arrays)
-    return arrays
+        place = len(fields) - 1 - mixed
+        columns[place] = in_arrow(columns[place], members, arcs, times)
+    timed = ("le", "re", *core.shown.times)
+    given = {name: like.column(name) if name in keys.columns else None for name in keys.labels} if keys else NOTHING
+    return Answer(columns, fields, given, times, timed).to(like)

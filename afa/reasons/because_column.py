@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from afa.change import Change
+from afa.io.table_times import TimeType
 from afa.reasons.telling import plain
+from punctuation.door import Table
 from punctuation.promise import Punctuation
 
 BECAUSE = "because"
@@ -28,24 +30,40 @@ def because_type(times: Any = None) -> Any:
     return pa.struct([("kind", pa.string()), ("key", pa.string()), ("le", le), ("diff", pa.int64()), ("text", pa.string())])
 
 
-def with_reasons(answered: Any, out: Sequence[Any], like: Any) -> Any:
-    """Return the tables of an answer with the column, of whatever library. ``out``: the changes that they hold, in order."""
-    listed = isinstance(answered, list)
+def with_reasons(answered: Any, out: Sequence[Any], like: Table, times: TimeType | None) -> Any:
+    """Return the tables of an answer with the column, of whatever library.
+
+    Parameters
+    ----------
+    answered : table, or list of tables and punctuations
+    out : sequence of Change and Punctuation
+        The changes that they hold, in order.
+    like : Table
+        The input.
+    times : TimeType or None
+        In which LE leaves; None: as ticks.
+    """
     changes = iter([change for change in out if not isinstance(change, Punctuation)])
-    parts = answered if listed else [answered]
-    found = [part if isinstance(part, Punctuation) else _with_column(part, changes, like) for part in parts]
-    return found if listed else found[0]
+    if not isinstance(answered, list):
+        return _with_column(answered, changes, like, times)
+    return [part if isinstance(part, Punctuation) else _with_column(part, changes, like, times) for part in answered]
 
 
-def _with_column(table: Any, changes: Any, like: Any) -> Any:
+def _with_column(table: Any, changes: Iterator[Change], like: Table, times: TimeType | None) -> Any:
     rows = len(table["le"])
     reasons = [plain_reason(change) for change, _ in zip(changes, range(rows))] if rows else []
     reasons += [None] * (rows - len(reasons))  # type: ignore[list-item]  # the row of a punctuation
+    le = None if times is None else times.column([each and each["le"] for each in reasons], "le")
     if like.in_arrow:
         import pyarrow as pa
 
+        column = pa.array(reasons, because_type())
+        if le is not None:
+            names = [field.name for field in column.type]
+            parts = [le if name == "le" else part for name, part in zip(names, column.flatten())]
+            column = pa.StructArray.from_arrays(parts, names, mask=column.is_null())
         plain = table if isinstance(table, pa.Table) else pa.table(table)
-        return like.back(plain.append_column(BECAUSE, pa.array(reasons, because_type())))
-    if like.kind == "pandas":
-        return table.assign(**{BECAUSE: reasons})
-    return {**table, BECAUSE: reasons}
+        return like.back(plain.append_column(BECAUSE, column))
+    if le is not None:
+        reasons = [each and {**each, "le": at} for each, at in zip(reasons, le)]
+    return table.assign(**{BECAUSE: reasons}) if like.kind == "pandas" else {**table, BECAUSE: reasons}

@@ -16,6 +16,7 @@ from typing import Any
 from afa.arclog.arc_log import Poll
 from afa.change import Change
 from afa.errors import AfaError
+from afa.io.table_times import TimeType
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.keys import take_key
@@ -142,7 +143,7 @@ class Reasons(Matching):
         if come.like is None:
             return self._carry_out(items, net, None)[0]
         out, table = self._carry_out(items, net, lambda out: answer(Found.of(out, core.shown), come, core, net))
-        return with_reasons(table, out, come.like)
+        return with_reasons(table, out, come.like, TimeType.of(come.like, core.tick))
 
     def _see_times(self, parts: Any, le: str) -> None:
         """Tell times as times once some have come."""

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from afa.change import Change
 from afa.frames.asked import SWEEPS
-from afa.frames.decoded import Frame, listed
-from afa.frames.found import Columns, written
+from afa.frames.found import Columns, rows_at, written
 from afa.frames.frame_reading import End
+from afa.io.frame import Frame
 from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.changed_rows import Changed, changed, check_met
 from afa.replay.changed_spans import changed_spans, span_of
@@ -186,8 +186,8 @@ def _check(parts: Sequence[Columns], changes: Columns, asking: Question, keys: S
     for stored in parts:
         here = _among(stored["le"], instants)
         here = here[np.isin(at.of(stored[asking.span][here], stored["le"][here]), changed)]
-        rows += _values(stored, names, here)
-    wanted = _values(changes, names, np.arange(len(changes["le"])))
+        rows += rows_at(stored, names, here)
+    wanted = rows_at(changes, names, np.arange(len(changes["le"])))
 
     def said(row: tuple[Any, ...]) -> str:
         found = dict(zip(names, row))
@@ -204,22 +204,12 @@ def _among(values: Any, some: Any) -> Any:
     return np.flatnonzero(some[np.minimum(np.searchsorted(some, values), len(some) - 1)] == values)
 
 
-def _values(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[Any, ...]]:
-    """Return rows as values that are equal where the rows are: NaN to itself."""
-    parts = []
-    for name in names:
-        column = columns[name]
-        column = column[places] if isinstance(column, np.ndarray) else column.take(pa.array(places))
-        parts.append(["NaN" if item != item else item for item in listed(column)])
-    return list(zip(*parts)) if parts else []
-
-
 def netted(before: Sequence[Columns], after: Sequence[Columns]) -> Columns:
     """Return the matches that one has and the other has not, with a ``diff``."""
     columns = {name: np.concatenate([table[name] for table in (*before, *after)]) for name in after[0]}
     many = sum(len(table["le"]) for table in before)
     sign = columns["diff"] * np.where(np.arange(len(columns["le"])) < many, -1, 1)
-    rows = _values(columns, [name for name in columns if name != "diff"], np.arange(len(sign)))
+    rows = rows_at(columns, [name for name in columns if name != "diff"], np.arange(len(sign)))
     total: Counter[tuple[Any, ...]] = Counter()
     for row, diff in zip(rows, sign.tolist()):
         total[row] += diff

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from afa.change import Change
 from afa.errors import ChangeError
-from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
+from afa.io.frame import Frame
 from afa.model.arc import Arc
 from afa.replay.question import Question, checked_arcs, ends_of
 from afa.schema import ODD, as_ticks

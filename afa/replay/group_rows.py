@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.frames.decoded import Frame
 from afa.frames.slicing import numbered, sortable
+from afa.io.frame import Frame
+from afa.io.listed_columns import picked
 from afa.replay.holding import compared, rows_in
 from afa.replay.interval_rows import together
 from afa.replay.key_spans import different, later, stable_order
@@ -170,10 +171,7 @@ class RowsOfGroups:
         if witness in self._masks:
             return self._masks[witness][found.row[steps]]
         rows = found.row[steps]
-        columns = {
-            name: column[rows] if isinstance(column, np.ndarray) else column.take(rows)
-            for name, column in self._columns(witness).items()
-        }
+        columns = {name: picked(column, rows) for name, column in self._columns(witness).items()}
         return rows_in(witness.boxes, columns, self._times(witness)[rows], self._asking.plan.events)
 
     @functools.cached_property

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from afa.errors import AfaError
 from afa.expression.intervals import Range
-from afa.frames.decoded import Frame
+from afa.io.frame import Frame
 from afa.replay.stored import Bounds
 from afa.replay.witness.boxes import Box
 from afa.schema import Field, Schema

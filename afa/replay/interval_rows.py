@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.frames.decoded import Frame
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
+from afa.io.frame import Frame
 from afa.replay.key_spans import Spans, stable_order
 from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys

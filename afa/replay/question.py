@@ -11,10 +11,10 @@ import pyarrow as pa
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.frames.asked import Asked, asked
-from afa.frames.decoded import Frame
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import columns_read
 from afa.frames.slicing import columns_of
+from afa.io.frame import Frame
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.frames.decoded import Frame
+from afa.io.frame import Frame
 from afa.replay.chains import Candidates
 from afa.replay.group_rows import RowsOfGroups
 from afa.replay.interval_rows import together

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from afa.frames.decoded import Frame, listed
 from afa.frames.slicing import numbered
+from afa.io.frame import Frame
+from afa.io.listed_columns import listed, picked
 from afa.replay.question import Question
 
 FEW = 256
@@ -79,7 +80,7 @@ class SeenKeys:
             return le
         field = next((field for field in plan.fields if field.name == name), None)
         column = frame.key(name) if field is None else frame.field(field, plan.events, plan.tick)
-        return column if whole else column[rows] if isinstance(column, np.ndarray) else column.take(rows)
+        return column if whole else picked(column, rows)
 
     def _listed(self, frame: Frame, name: str, le: Any, rows: Any, places: Any) -> Sequence[Any]:
         if name == self._asking.plan.events.instant:

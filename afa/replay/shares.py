@@ -13,8 +13,8 @@ import numpy as np
 
 from afa.errors import AfaError
 from afa.expression.intervals import Range
-from afa.frames.decoded import Frame
 from afa.frames.slicing import numbered
+from afa.io.frame import Frame
 from afa.replay.holding import rows_in
 from afa.replay.question import Question
 from afa.replay.witness.boxes import Box

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa.errors import AfaError
-from afa.frames.decoded import missing
+from afa.io.listed_columns import missing
 from afa.replay.block_columns import BlockColumn, block_column, chained, has_bounds, unknown_column
 from afa.replay.column_totals import value_type
 from afa.replay.row_reading import BATCH, read_groups
@@ -183,7 +183,7 @@ def indexed_columns(stored: Stored, time: str, columns: Sequence[str] | None) ->
     for name in given:
         if not isinstance(name, str) or names.count(name) != 1:
             raise (
-                missing(name, "columns", names)
+                missing(name, names, "columns")
                 if isinstance(name, str)
                 else AfaError(f"expected names of columns but got {name!r}")
             )

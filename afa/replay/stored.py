@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from afa.errors import AfaError
-from afa.frames.decoded import Frame
+from afa.io.frame import Frame
 
 KEPT = 1 << 27
 """How many bytes of columns are kept that are likely to be read again."""

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.frames.decoded import Frame
 from afa.frames.found import Columns
 from afa.frames.row_groups import Part, through
 from afa.frames.slicing import by_time, columns_of
+from afa.io.frame import Frame
+from afa.io.listed_columns import picked
 from afa.replay.interval_rows import RowsOfSpans, together
 from afa.replay.key_spans import Spans, stable_order
 from afa.replay.question import Question, in_group
@@ -95,9 +96,7 @@ def joined_rows(parts: Sequence[Columns], span: str) -> Columns:
     if (number[1:] >= number[:-1]).all():
         return columns
     order = stable_order(number)
-    return {
-        name: column[order] if isinstance(column, np.ndarray) else column.take(pa.array(order)) for name, column in columns.items()
-    }
+    return {name: picked(column, order) for name, column in columns.items()}
 
 
 def _concatenated(columns: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from afa.errors import ChangeError
-from afa.frames.decoded import missing
+from afa.io.listed_columns import missing
 from afa.replay.column_totals import plain, value_type
 from afa.replay.stored import Stored
 from punctuation.time import FOREVER
@@ -20,7 +20,7 @@ def check_time(stored: Stored, time: str) -> pa.DataType:
     if not isinstance(time, str):
         raise ChangeError(f"expected the name of a column but got time={time!r}")
     if stored.schema.names.count(time) != 1:
-        raise missing(time, "time", stored.schema.names)
+        raise missing(time, stored.schema.names, "time")
     kind = value_type(stored.schema.field(time).type)
     if not (types.is_integer(kind) or types.is_timestamp(kind) or types.is_date(kind)):
         raise ChangeError(f"expected ints, timestamps or dates in column {time!r} (time) but got {kind}")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from afa.frames.decoded import Frame
+from afa.io.frame import Frame
 from afa.replay.holding import Extents
 from afa.replay.sidecar import Sidecar
 from afa.replay.stored import Bounds, Stored

@@ -14,7 +14,8 @@ import pyarrow as pa
 from pyarrow import types
 
 from afa.errors import AfaError, Int64Error, did_you_mean
-from afa.frames.decoded import missing, unit_of_times
+from afa.io.frame import unit_of_times
+from afa.io.listed_columns import missing
 from afa.replay.block_columns import total_type
 from afa.replay.column_totals import Totals, can_be_added, in_arrow, plain_type, short, value_type
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
@@ -144,7 +145,7 @@ def _asked(stored: Stored, aggregates: Any) -> dict[str, list[str]]:
                 raise AfaError(f'expected "count" of all rows but got {said!r} for "*"')
             continue
         if not isinstance(name, str) or stored.schema.names.count(name) != 1:
-            raise missing(str(name), "aggregates", stored.schema.names)
+            raise missing(str(name), stored.schema.names, "aggregates")
         _check_type(name, stored.schema.field(name).type, found[name])
     return found
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from afa.change import Change
 from afa.conditions.condition import NO_REGISTER, Condition
+from afa.io.event_batch import EventBatch, batch_of
 from afa.model.keys import Keys
 from afa.rewrite.vectors import vector_of
-from afa.schema import NAN, Field, Schema
+from afa.schema import NAN, Schema
 from afa.situations.column_folds import Folded, empty
 from afa.situations.column_readings import ColumnState, Coming, items, marks
 from afa.situations.judged import InForce
@@ -20,14 +21,12 @@ from afa.situations.reading_slices import in_slices
 from afa.situations.readings import Readings
 from afa.situations.satisfied import as_bits
 from afa.situations.told_forms import flag_names
-from afa.state.plain import Unfit, field_columns, ints, keys_in
+from afa.state.plain import Unfit
 from afa.state.states import Column
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER
 from speculation.last_rows import one_by_one
 from speculation.rows.row_keys import RowKeys
-
-TIMES = ("le", "re", "diff")
 
 
 class Made:
@@ -75,49 +74,26 @@ class ReadingTables:
 
     def coming(self, table: Table, keys: Keys | None, state: ColumnState) -> Coming | None:
         """Return a table's readings; None: they must come one by one, which tells what is wrong with them."""
-        schema, there = self._stage.event_schema, set(table.names)
-        needed = {field.name for field in schema.fields if field.name != schema.instant}
-        own = {field.name for field in schema.fields}
-        of_key = () if keys is None else keys.names
-        if (
-            len(there) < len(table.names)
-            or not {*needed, *of_key, "le"} <= there
-            or own & {*TIMES}
-            or ("kind" in there and "kind" not in own)
-        ):
-            return None
-        if "re" in there or (keys is not None and keys.function is not None):
+        own = {field.name for field in self._stage.event_schema.fields}
+        if "re" in table.names or ("kind" in table.names and "kind" not in own):
             return None
         try:
-            return self._coming(table, keys, state)
+            return self._coming(batch_of(table, self._stage.event_schema, keys), keys, state)
         except Unfit:
             return None
 
-    def _coming(self, table: Table, keys: Keys | None, state: ColumnState) -> Coming:
-        schema, there = self._stage.event_schema, set(table.names)
-        wanted = [field for field in schema.fields if field.name in there]
-        given = table.take([*wanted, *((name, None, True) for name in (keys.names if keys else ()))])
-        times = table.take([(name, int, False) for name in ("le", "diff") if name in there])
-        le, *diff = ints(times)
-        n = len(le)
-        if n and (int(le.max()) == FOREVER or (diff and (diff[0] != 1).any())):
-            raise Unfit
-        fields = {field.name: _column(column, field, n) for column, field in zip(given, wanted)}
-        if schema.instant is not None and (fields.setdefault(schema.instant, Column(le, None, None)).values != le).any():
+    def _coming(self, batch: EventBatch, keys: Keys | None, state: ColumnState) -> Coming:
+        n, le, diff, fields = batch.n, batch.times["le"], batch.times.get("diff"), batch.fields
+        if n and (int(le.max()) == FOREVER or (diff is not None and (diff != 1).any())):
             raise Unfit
         on, moved = in_slices(n, self.threads if self._at_once else 1, lambda low, high: self._bits(le, fields, low, high))
-        key = _zeros(n) if keys is None else self._keys(given[len(wanted) :], keys.single, n, state)
+        key = _zeros(n) if keys is None else batch.key_numbers(keys.single, state.keys.numbers)
         if keys is None and not len(state.keys):
             state.keys.number(None)
         values = [part for name in self._fields for part in _values(fields[name])]
         one_key = keys is None and len(state.keys) == 1
-        columns = {field.name: fields[field.name] for field in schema.fields}
+        columns = {field.name: fields[field.name] for field in self._stage.event_schema.fields}
         return Coming(key, le, on, columns, tuple(values), moved if one_key else None)
-
-    @staticmethod
-    def _keys(columns: Sequence[Any], single: bool, n: int, state: ColumnState) -> Any:
-        indices, found = keys_in(columns, single, n)
-        return state.keys.numbers(found)[indices]
 
     def _bits(self, le: Any, fields: dict[str, Column], low: int, high: int) -> Any:
         """Return which definitions the readings between two places satisfy, as bits."""
@@ -285,14 +261,6 @@ class ReadingTables:
 def _zeros(n: int) -> Any:
     """Return so many zeros, which nobody changes."""
     return np.broadcast_to(np.int64(0), (n,))
-
-
-def _column(column: Any, field: Field, n: int) -> Column:
-    """Return a field's column; bools as they are."""
-    if field.type is bool and isinstance(column, np.ndarray) and column.dtype == np.bool_ and column.shape == (n,):
-        return Column(column, None if not field.optional else np.ones(n, np.bool_))
-    (found,) = field_columns([column], [field], n)
-    return found
 
 
 def _between(column: Column, low: int, high: int) -> Column:

@@ -21,6 +21,7 @@ from afa.change import Change
 from afa.compiled.compiled_engine import CompiledEngine
 from afa.engine.budget import Budget
 from afa.errors import AfaError, ChangeError, LateEventError, SnapshotError, blame
+from afa.io.answer import as_arrow, key_parts
 from afa.model.arc import Arc
 from afa.model.keys import Keys
 from afa.model.raised import Faults, shortened, text_of
@@ -28,7 +29,6 @@ from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.member_columns import MEMBERS
 from afa.operator.options import Options
-from afa.operator.table_columns import as_arrow, key_parts
 from afa.operator.tables import assemble
 from afa.spark import shared
 from afa.spark.hashing import bucket_numbers

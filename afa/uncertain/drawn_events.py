@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
+from afa.io.listed_columns import picked
 from afa.operator.call import Core
 from afa.state.plain import Unfit
 from afa.uncertain.bounded_automaton import LATEST, Bounded
@@ -138,8 +139,9 @@ class Drawing:
             of_keys: list[Any] = [np.repeat(np.arange(worlds), len(part.lower)), *(spread_key(key, worlds) for key in part.keys)]
             times_ = {"le": le, "diff": np.tile(part.diff, worlds)}
             if since > BEGINNING and not (there := le >= since).all():
-                columns, times_ = ({name: _picked(each, there) for name, each in of.items()} for of in (columns, times_))
-                of_keys = [_picked(each, there) for each in of_keys]
+                places = np.flatnonzero(there)
+                columns, times_ = ({name: picked(each, places) for name, each in of.items()} for of in (columns, times_))
+                of_keys = [picked(each, places) for each in of_keys]
             try:
                 yield core.engine.encode(columns, times_, [], core.window, of_keys, False)
             except Unfit:  # the engine in Python takes no columns
@@ -157,10 +159,3 @@ class Drawing:
             world, i = divmod(place, n)
             values = (t if field.name == instant else columns[field.name][i] for field in bounded.event.fields)
             yield "event", Change(bounded.event.cls(*values), t, None, diff[i]), (world, *keys[i])
-
-
-def _picked(column: Any, there: Any) -> Any:
-    """Return the values of a column for which an array of bools says so."""
-    if isinstance(column, list):
-        return [item for item, of in zip(column, there.tolist()) if of]
-    return column[there] if isinstance(column, np.ndarray) else column.filter(there)

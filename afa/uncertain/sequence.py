@@ -20,7 +20,7 @@ from afa.uncertain.collapsed_closures import place_of, subsets
 from afa.uncertain.event_instants import Instants, IntervalKind, check_width
 from afa.uncertain.instant_tables import check_room
 from afa.uncertain.interval import Between, interval_of
-from afa.uncertain.sequence_batches import Row, SequenceBatches, table_length
+from afa.uncertain.sequence_batches import Row, SequenceBatches
 from afa.uncertain.sequence_columns import SequenceColumns
 from afa.uncertain.sequence_events import Entry, SequenceEvents
 from afa.uncertain.sequence_line import Line, Revised, name_of
@@ -223,7 +223,7 @@ class Sequence(Twins, Member):
                 self._by_rows()
                 self._take_table(table)
                 columns = sequence_tables.columns_of_changes(self.pattern, self._end())
-            return sequence_tables.answer(self.pattern, table, columns, self)
+            return sequence_tables.answer(self.pattern, table, columns, self.tick)
         for item in items:
             if isinstance(item, Punctuation):
                 self._promise(item)
@@ -268,8 +268,8 @@ class Sequence(Twins, Member):
 
     def _by_columns(self, table: Table) -> SequenceColumns | None:
         """Return what is held as columns; None: it can't be, or a table is not worth it. O(what is held)."""
-        known = self._events.entries
-        if not self._batches.fit or self._touched or self._events.waiting or len(known) > WORTH * table_length(table):
+        known, n = self._events.entries, len(table.column(self.columns.lower)) if self.columns.lower in table.names else 0
+        if not self._batches.fit or self._touched or self._events.waiting or len(known) > WORTH * n:
             return None
         rows = [Row(identity, entry) for identity, there in known.items() for entry, copies in there.items() if copies == 1]
         if len(rows) < len(known):

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.conditions.condition import NO_REGISTER
+from afa.io.event_batch import EventBatch, columns_in
 from afa.rewrite.vectors import vector_of
 from afa.schema import Field
-from afa.state.plain import Unfit, field_columns, ints, keys_in
+from afa.state.plain import Unfit
 from afa.state.states import Column
 from afa.uncertain.distributions import UNIFORM
 from afa.uncertain.event_instants import MOST
@@ -77,33 +78,25 @@ class SequenceBatches:
 
     def coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> Coming | None:
         """Return a table's events; None: they must come row by row."""
-        fields = self._pattern.schema.fields
-        wanted = {*(field.name for field in fields), self._columns.lower, self._columns.upper}
-        if len(set(table.names)) < len(table.names) or not wanted <= set(table.names):
-            return None
         try:
-            return self._coming(table, keys, state, promised)
+            ends = self._columns.lower, self._columns.upper
+            return self._coming(columns_in(table, self._pattern.schema.fields, self._pattern.key, ends), keys, state, promised)
         except Unfit:
             return None
 
-    def _coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> Coming | None:
+    def _coming(self, batch: EventBatch, keys: RowKeys, state: SequenceColumns, promised: int) -> Coming | None:
         pattern, fields = self._pattern, self._pattern.schema.fields
-        names = [self._columns.lower, self._columns.upper, *(["diff"] if "diff" in table.names else [])]
-        lower, upper, *diff = ints(table.take([(name, int, False) for name in names]))
-        n = len(lower)
-        if n == 0 or (diff and (diff[0] != 1).any()) or lower.min() < max(promised, -LARGEST) or upper.max() > LARGEST:
+        n, times, columns = batch.n, batch.times, batch.fields
+        lower, upper = times[self._columns.lower], times[self._columns.upper]
+        if n == 0 or (times.get("diff", 1) != np.int64(1)).any() or lower.min() < max(promised, -LARGEST) or upper.max() > LARGEST:
             return None
-        given = table.take(fields)
-        columns = {field.name: column for field, column in zip(fields, field_columns(given, fields, n))}
         fitting = self._fitting(columns, n)
         length = upper - lower + 1
         if fitting is None or length.min() < 1:
             return None
         key = np.zeros(n, np.int64)
         if pattern.key:
-            of_key = [given[[field.name for field in fields].index(name)] for name in pattern.key]
-            indices, found = keys_in(of_key, pattern.single_key, n)
-            key = keys.numbers(found)[indices]
+            key = batch.key_numbers(pattern.single_key, keys.numbers)
         elif not len(keys):
             keys.number(None)
         state, kind = self._with_kinds(state, length)
@@ -233,11 +226,6 @@ class SequenceBatches:
         confidence, *times = zip(*(found for _, found in matches))
         told = Told(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
         return SequenceColumns(blocks, told, serial, kinds)
-
-
-def table_length(table: Table) -> int:
-    """Return how many rows a table has; 0 if it has no columns."""
-    return len(table.column(table.names[0])) if table.names else 0
 
 
 def _array(column: Column, field: Field, rows: Any) -> Any:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.operator.table_columns import as_arrow
+from afa.io.answer import Answer, as_arrow
+from afa.io.listed_columns import listed_columns
+from afa.io.table_times import TimeType
 from afa.schema import Field, as_ticks
 from afa.uncertain.distributions import UNIFORM, Shape, shape_of
 from afa.uncertain.interval import Between
 from afa.uncertain.sequence_pattern import ONE, SequencePattern
-from afa.uncertain.told_tables import written
-from punctuation.door import Table, arrow_type, is_arrow
+from afa.uncertain.told_tables import TIMES
+from punctuation.door import Table, arrow_type
 
 OTHERS: Mapping[str, tuple[Any, bool]] = {"confidence": (float, False), "subsets": (int, True)}
 """What a column holds that is no component and no field of the key, and whether it may be beyond int64: others hold int64."""
@@ -48,32 +51,27 @@ def changes_of(pattern: SequencePattern, columns: Columns, table: Table, tick: s
     Raises
     ------
     ChangeError
-        A column is missing.
+        A column is missing, or holds what it must not.
     """
-    wanted = [(field.name, field.type, field.optional) for field in pattern.schema.fields]
-    for name in [*(name for name, _, _ in wanted), columns.lower, columns.upper]:
-        if name not in table.names:
-            raise ChangeError(f"expected a column {name!r} but got {', '.join(map(repr, table.names))}")
-    times: list[tuple[str, type | None, bool]] = [(name, None, False) for name in (columns.lower, columns.upper)]
-    diffs: list[tuple[str, type | None, bool]] = [("diff", int, False)] if "diff" in table.names else []
-    *fields, lower, upper, diff = [_listed(column) for column in table.take([*wanted, *times, *diffs])] + ([] if diffs else [[]])
-    if len({len(column) for column in (*fields, lower, upper)}) > 1:
-        raise ChangeError("expected columns of one length but got several")
+    fields, ends = pattern.schema.fields, (columns.lower, columns.upper)
+    names = [field.name for field in fields]
+    found = listed_columns(table, [*names, *ends], {field.name: field for field in fields}, tick, (*ends, "diff"))
+    payloads = zip(*(found[name] for name in names)) if names else itertools.repeat(())
+    lower, upper = (found[name] for name in ends)
     make: Any = pattern.schema.cls
-    for row, (low, high) in enumerate(zip(lower, upper)):
-        ends = as_ticks(low, columns.lower, tick), as_ticks(high, columns.upper, tick)
-        shape = columns.shape if ends[0] < ends[1] else UNIFORM
-        yield Change(make(*(column[row] for column in fields)), Between(*ends, shape), None, diff[row] if diff else 1)  # type: ignore[arg-type]
+    for payload, low, high, diff in zip(payloads, lower, upper, found.get("diff", itertools.repeat(1))):
+        low, high = as_ticks(low, columns.lower, tick), as_ticks(high, columns.upper, tick)
+        yield Change(make(*payload), Between(low, high, columns.shape if low < high else UNIFORM), None, diff)  # type: ignore[arg-type]
 
 
-def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], tick: Any) -> Any:
-    """Return what is told as a table of the kind of the one that came; ``tick``: what has the tick.
+def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], tick: str | None) -> Any:
+    """Return what is told as a table of the kind of the one that came.
 
     ``columns``: of each component what tells its events apart, ``subsets``, ``confidence``, ``first``, ``last``, ``le``, ``re``,
     ``diff``, and the fields of the key.
     """
     known = {field.name: field for field in pattern.schema.fields}
-    fields, made = [], {}
+    fields, made = [], dict(columns)
     kinds = {each.name: each.kind for each in pattern.components}
     for name in columns:
         if name in kinds:
@@ -83,7 +81,8 @@ def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], ti
                 made[name] = _in_arrow(pattern, columns[name], kinds[name] != ONE, name)
         else:
             fields.append(known[name] if name in pattern.key else Field(name, *OTHERS.get(name, (int, False))))
-    return written(list(columns.values()), fields, pattern.key, like, tick, made)
+    keys = {name: like.column(name) for name in pattern.key}
+    return Answer(list(made.values()), fields, keys, TimeType.of(like, tick), TIMES).to(like)
 
 
 def columns_of_changes(pattern: SequencePattern, changes: Sequence[Change]) -> dict[str, Any]:
@@ -120,7 +119,3 @@ def _same(value: Any) -> Any:
 
 def _named(names: Sequence[str], values: Any) -> dict[str, Any]:
     return dict(zip(names, values))
-
-
-def _listed(column: Any) -> list[Any]:
-    return list(column.to_pylist() if is_arrow(column) else column.tolist() if hasattr(column, "tolist") else column)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.errors import AfaError
+from afa.io.answer import Answer
+from afa.io.table_times import TimeType
 from afa.model.keys import Keys
-from afa.operator.table_columns import array, arrow_table, keys_array
-from afa.operator.table_times import times_as_came
 from afa.schema import Field, Schema
 from afa.uncertain.confidences import Confidences, Difference
 from punctuation.door import Table
 
 ADDED = {"confidence": float, "first": int, "last": int}
 TIMES = ("first", "last", "le", "re")
-NOTHING: Mapping[str, Any] = {}
 
 
 def match_class(shown: Schema) -> Any:
@@ -41,37 +40,12 @@ def table_of_matches(difference: Difference, shown: Schema, keys: Keys | None, l
     payloads = payloads[: len(shown.fields) - len(ADDED)]
     of_key = [] if keys is None else list(zip(*(name[0] for name in names))) or [() for _ in keys.names]
     order = np.lexsort((*map(_ranks, (*payloads, *of_key)), re, le, diff))
-    columns: list[Any] = [[column[i] for i in order.tolist()] for column in of_key]
-    columns += [_typed([column[i] for i in order.tolist()], field) for column, field in zip(payloads, shown.fields)]
+    columns: list[Any] = [[column[i] for i in order.tolist()] for column in (*of_key, *payloads)]
     columns += [each[order] for each in (confidence, first, last, le, re, diff)]
     fields = [*(Field(name, None, True) for name in (() if keys is None else keys.names)), *shown.fields]
     fields += [Field(name, int, False) for name in ("le", "re", "diff")]
-    return written(columns, fields, () if keys is None else keys.names, like, core)
-
-
-def written(
-    columns: Sequence[Any], fields: Sequence[Field], keys: Sequence[str], like: Table, core: Any, made: Mapping[str, Any] = NOTHING
-) -> Any:
-    """Return columns as a table of the kind that came in, its times in the type in which times came.
-
-    ``keys``: the columns of the key; ``core``: what has the tick; ``made``: Arrow arrays, where the output is Arrow's, that stand
-    ready.
-    """
-    given = {name: like.column(name) for name in keys if name in like.names}
-    of_times, timed = times_as_came(like, core), {}
-    if of_times is not None:
-        timed = {field.name: of_times(column, field.name) for field, column in zip(fields, columns) if field.name in TIMES}
-    if like.in_arrow:
-        return like.back(arrow_table(columns, fields, given, {**made, **timed}))
-    arrays = {
-        field.name: keys_array(column, given[field.name]) if field.name in given else array(column, field)
-        for column, field in zip(columns, fields)
-    } | timed
-    if like.kind == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(arrays)
-    return arrays
+    given = {name: like.column(name) for name in (() if keys is None else keys.names)}
+    return Answer(columns, fields, given, TimeType.of(like, core.tick), TIMES).to(like)
 
 
 def _ranks(column: Sequence[Any]) -> Any:
@@ -81,8 +55,3 @@ def _ranks(column: Sequence[Any]) -> Any:
         return np.array(column)
     ranks = {name: rank for rank, name in enumerate(sorted(set(map(repr, column))))}
     return np.array([ranks[repr(item)] for item in column])
-
-
-def _typed(column: list[Any], field: Field) -> Any:
-    kind = {int: np.int64, float: np.float64, bool: np.bool_}.get(field.type)  # type: ignore[arg-type]
-    return column if kind is None or field.optional else np.array(column, kind)

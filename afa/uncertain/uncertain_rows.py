@@ -9,10 +9,12 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
+from afa.io.event_batch import columns_in
+from afa.io.listed_columns import missing
+from afa.io.table_times import with_ticks
 from afa.model.copies import as_diff
-from afa.operator.table_times import with_ticks
 from afa.schema import ODD, Field, Schema
-from afa.state.plain import Unfit, distinct, field_columns, ints
+from afa.state.plain import Unfit, distinct
 from afa.state.states import Column
 from afa.uncertain.clock import Clock
 from afa.uncertain.clock import InTicks as ClockTicks
@@ -145,20 +147,17 @@ class Reading:
         """
         times = self.times()
         needed = [*(field.name for field in self.fields), *self.keys, *times]
-        missing = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
-        if missing:
-            raise ChangeError(f"expected a column {missing[0]!r}, once, but got {', '.join(table.names)}")
+        wrong = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
+        if wrong:
+            raise missing(wrong[0], table.names)
         try:
-            found = ints(table.take([*((name, int, False) for name in times), *(("diff", int, False),) * ("diff" in table.names)]))
-            n = len(found[0])
-            columns = field_columns(table.take(self.fields), self.fields, n)
-            keys = [distinct(column, nulls=True) for column in table.take((name, None, True) for name in self.keys)]
+            batch = columns_in(table, self.fields, self.keys, times)
+            keys = [distinct(column, nulls=True) for column in batch.keys]
         except Unfit:
             said = ", ".join(f"{field.name}: {getattr(field.type, '__name__', 'any')}" for field in self.fields)
             raise ChangeError(f"expected columns of {said} and of ints for {', '.join(times)} but got something else") from None
-        diff = found[len(times)] if "diff" in table.names else np.ones(n, np.int64)
-        fields = {field.name: column for field, column in zip(self.fields, columns)}
-        return self._checked(fields, keys, found[: len(times)], diff, self.shape)
+        diff = batch.times.get("diff", np.ones(batch.n, np.int64))
+        return self._checked(batch.fields, keys, [batch.times[name] for name in times], diff, self.shape)
 
     def _checked(self, fields: dict[str, Column], keys: Any, times: Sequence[Any], diff: Any, shape: Shape) -> Rows:
         recorded, until = times[0], times[-1]

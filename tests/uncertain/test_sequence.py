@@ -240,7 +240,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
         lambda: sequence().push_many([came("a", 1, 1, 2), gone("a", 1, 1, 2, "triangular")]),
         r"expected a retraction under the interval of its insertion but got .*shape=uniform\) and .*shape=triangular\(0\.5\)\)",
     ),
-    (lambda: sequence().push_many({"kind": ["a"], "id": [1]}), "expected a column 'host' but got 'kind', 'id'"),
+    (lambda: sequence().push_many({"kind": ["a"], "id": [1]}), "expected a column 'host' but got the columns kind, id"),
 ]
 
 

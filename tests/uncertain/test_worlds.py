@@ -411,7 +411,7 @@ def test_fields_that_stand_for_bounds() -> None:
         (insert(E("B", 7), between(3, 6)), "expected an identity of one event but got 7 with different content"),
         (Punctuation(5, where="id < 3"), "expected a promise of all events but got one with a condition"),
         ("x", "expected a change .* but got 'x'"),
-        ({"kind": ["A"], "id": [1], "lo": [3]}, "expected a column 'hi', once, but got kind, id, lo"),
+        ({"kind": ["A"], "id": [1], "lo": [3]}, "expected a column 'hi' but got the columns kind, id, lo"),
         ({"kind": ["A"], "id": [1], "lo": [3], "hi": [2]}, "expected lower <= upper but got lower=3, upper=2 in row 0"),
         (
             {"kind": ["A"], "id": ["1"], "lo": [3], "hi": [3]},

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from afa.errors import AfaError, ChangeError, did_you_mean
+from afa.errors import AfaError, ChangeError
+from afa.io.answer import objects_of
+from afa.io.listed_columns import listed, missing
 from afa.schema import Field, Schema
 from afa.state.plain import Unfit, distinct, field_columns
 from punctuation.door import Table, is_arrow, is_pandas, table_of, type_of
@@ -52,7 +54,7 @@ class Frame:
     def raw(self, name: str, what: str) -> Any:
         """Return a column as it came; ``what``: what it is for, which a message tells."""
         if self.names.count(name) != 1:
-            raise missing(name, what, self.names)
+            raise missing(name, self.names, what)
         return self.table.column(name)
 
     def times(self, name: str) -> Times | None:
@@ -121,7 +123,7 @@ class Frame:
             places, values = distinct(column, nulls=True)
             return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), _values(values, column))
         except (Unfit, pa.ArrowException, TypeError, ValueError):
-            return _objects(listed(column))
+            return objects_of(listed(column))
 
 
 def _values(values: list[Any], column: Any) -> Any:
@@ -130,15 +132,6 @@ def _values(values: list[Any], column: Any) -> Any:
 
 def _is_coded(column: Any) -> bool:
     return is_arrow(column) and pa.types.is_dictionary(column.type)
-
-
-def missing(name: str, what: str, names: Sequence[str]) -> ChangeError:
-    """Return the error for a column that is not there, or is there twice."""
-    if names.count(name) > 1:
-        return ChangeError(f"expected one column {name!r} ({what}) but got {names.count(name)}")
-    return ChangeError(
-        f"expected a column {name!r} ({what}) but got the columns {', '.join(names) or 'none'}{did_you_mean(name, names)}"
-    )
 
 
 def check_whole(column: Any, name: str, what: str) -> None:
@@ -150,20 +143,15 @@ def check_whole(column: Any, name: str, what: str) -> None:
 
 def first_missing(column: Any) -> int | None:
     """Return the first row without a value; None: there is none."""
+    nulls: Any
     if is_arrow(column):
-        if not column.null_count:
-            return None
-        nulls = column.is_null()
+        nulls = column.is_null() if column.null_count else []
     elif is_pandas(column):
         nulls = column.isna()
-    elif isinstance(column, np.ndarray):
-        nulls = (
-            np.isnat(column)
-            if column.dtype.kind in "mM"
-            else np.array([x is None for x in column] if column.dtype == object else [])
-        )
+    elif isinstance(column, np.ndarray) and column.dtype != object:
+        nulls = np.isnat(column) if column.dtype.kind in "mM" else []
     else:
-        nulls = np.array([item is None for item in column], bool)
+        nulls = [item is None for item in column]
     rows = np.flatnonzero(np.asarray(nulls))
     return int(rows[0]) if len(rows) else None
 
@@ -171,7 +159,7 @@ def first_missing(column: Any) -> int | None:
 def _field_column(column: Any, field: Field, events: Schema | None) -> Any:
     """Return a column of a field's type that an engine takes as it is, wherever there is one."""
     if field.type is None:
-        return _objects(listed(column))
+        return objects_of(listed(column))
     try:
         (found,) = field_columns([column], [field], len(column))
     except Unfit:
@@ -179,7 +167,7 @@ def _field_column(column: Any, field: Field, events: Schema | None) -> Any:
         try:
             (found,) = field_columns([items], [field], len(items))
         except Unfit:  # text that Arrow can't hold
-            return _objects(items)
+            return objects_of(items)
     if found.texts is not None:
         places = pa.array(found.values, pa.int32(), mask=None if found.present is None else ~found.present)
         return pa.DictionaryArray.from_arrays(places, pa.array(found.texts, pa.string()))
@@ -198,25 +186,6 @@ def _fitting(items: list[Any], field: Field, events: Schema) -> list[Any]:
             found.append(schema.take(alone(item))[0])
         except AfaError as error:
             raise type(error)(f"{error}, in row {row} of column {field.name!r}") from None
-    return found
-
-
-def listed(column: Any) -> list[Any]:
-    """Return a column as a list of Python's values, None where one is missing."""
-    if is_pandas(column):
-        gone = column.isna()
-        return [None if there_is_none else item for item, there_is_none in zip(column.astype(object).tolist(), gone.tolist())]
-    for method in ("to_pylist", "tolist"):
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
-
-
-def _objects(items: Sequence[Any]) -> Any:
-    found = np.empty(len(items), object)
-    found[:] = items if not any(isinstance(item, (list, tuple, np.ndarray)) for item in items) else None
-    for i, item in enumerate(items):
-        found[i] = item
     return found
 
 

@@ -1,36 +1,116 @@
-"""Columns of the output, in the kind of the input: Arrow arrays, numpy arrays."""
+"""What leaves as a table: named columns, written as a table of the kind that came in.
+
+    Answer(columns, fields, keys, times)  -> `Answer.to`: a dict of numpy arrays, a pandas or a polars frame, an Arrow table
+
+Keys leave as they came, times in the type in which times came, all else by the types of the fields.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.errors import ChangeError
+from afa.io.table_times import TimeType
 from afa.model.keys import Keys
 from afa.schema import ODD, Field
 from afa.state.key_columns import KeyColumn, KeyColumns
-from punctuation.door import Table, arrow_type, type_of
+from punctuation.door import Table, arrow_type, is_arrow, is_pandas, type_of
 
 MATCH, PUNCTUATION = 0, 2
 _KINDS = {"i": int, "u": int, "f": float, "b": bool}
 _DTYPES: Mapping[type | None, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+PLAIN = (np.ndarray, list, KeyColumn)
+"""Columns that are not Arrow's: to ask a column for its module costs three times as much."""
+NOTHING: Mapping[str, Any] = {}
 
 
-def arrow_table(columns: Sequence[Any], fields: Sequence[Field], given: Mapping[str, Any], timed: Mapping[str, Any]) -> Any:
+class Answer(NamedTuple):
+    """The output as columns.
+
+    Parameters
+    ----------
+    columns : sequence of column
+        Arrays, lists, `KeyColumn`; times are ticks. Arrow arrays leave as they are, where the output is Arrow's.
+    fields : sequence of Field
+        Of each column its name and its type; None: any, which Arrow chooses.
+    keys : mapping of str to column
+        The columns of the key, each with that of the input in whose type it leaves; at its full width, as a key may have come with
+        an earlier, wider batch. None: there is no such column, and keys are text where the output is Arrow's.
+    times : TimeType or None
+        The type in which times leave; None: as ticks.
+    timed : collection of str
+        The columns of times.
+    whole : bool
+        Whether the input holds all keys, which then leave in the type of its columns, however narrow.
+
+    Examples
+    --------
+    >>> from punctuation.door import table_of
+    >>> answer = Answer([["a"], np.array([7])], [Field("name", str, False), Field("le", int, False)])
+    >>> answer.to(table_of({"le": [1]}))
+    {'name': array(['a'], dtype=object), 'le': array([7])}
+    """
+
+    columns: Sequence[Any]
+    fields: Sequence[Field]
+    keys: Mapping[str, Any] = NOTHING
+    times: TimeType | None = None
+    timed: Collection[str] = ("le", "re")
+    whole: bool = False
+
+    def to(self, like: Table) -> Any:
+        """Return it as a table of the kind of another.
+
+        Raises
+        ------
+        ChangeError
+            Arrow does not hold a value, or the type of times does not hold a time.
+        """
+        columns, fields, keys, times, timed, whole = self
+        written, made = _in_arrow if like.in_arrow else _as_array, {}
+        for column, field in zip(columns, fields):
+            name = field.name
+            if times is not None and name in timed:
+                made[name] = times.column(column, name)
+            else:
+                made[name] = written(column, field, name in keys, keys.get(name), whole)
+        return like.made(made)
+
+
+def _in_arrow(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
+    if not isinstance(column, PLAIN) and is_arrow(column):
+        return column
+    if field.type is not None and not (whole and given is not None):
+        return as_arrow(column, arrow_type(field.type), field.name)
+    return _arrow_keys(column, getattr(given, "type", None), field.name, whole) if is_key else as_arrow(column, None, field.name)
+
+
+def _as_array(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
+    if not isinstance(column, PLAIN) and is_arrow(column):
+        return _out_of_arrow(column, given)
+    if given is None:
+        return array(column, field)
+    if whole and is_pandas(given):
+        import pandas as pd
+
+        with contextlib.suppress(*ODD):
+            return pd.array(list(column), dtype=given.dtype)
+    return keys_array(column, given)
+
+
+def _out_of_arrow(column: Any, given: Any) -> Any:
+    """Return an Arrow column in the type of one of pandas, or as an array; ints as objects if some are missing."""
     import pyarrow as pa
 
-    arrays = [
-        timed[name]
-        if name in timed
-        else as_arrow(column, arrow_type(kind), name)
-        if kind
-        else _arrow_keys(column, getattr(given.get(name), "type", None), name)
-        for column, (name, kind, _) in zip(columns, fields)
-    ]
-    return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
+    if is_pandas(given):
+        return column.to_pandas(integer_object_nulls=True).astype(given.dtype)
+    if column.null_count and pa.types.is_integer(column.type):
+        return np.array(column.to_pylist(), object)
+    return column.to_numpy(zero_copy_only=False)
 
 
 def filling(field: Field, promised: int, like: Table) -> Any:
@@ -63,8 +143,8 @@ def appended(column: Any, item: Any) -> Any:
     return np.concatenate((column, np.array([item], column.dtype))) if isinstance(column, np.ndarray) else [*column, item]
 
 
-def _arrow_keys(column: Any, given: Any, name: str) -> Any:
-    """Return keys as Arrow values of the kind that came in, at its full width: a key may have come with an earlier, wider batch.
+def _arrow_keys(column: Any, given: Any, name: str, whole: bool) -> Any:
+    """Return keys as Arrow values of the type that came in, or at its full width.
 
     Text where a function makes the keys, or where one does not fit.
     """
@@ -72,8 +152,9 @@ def _arrow_keys(column: Any, given: Any, name: str) -> Any:
 
     kinds = pa.types
     value = given.value_type if given is not None and kinds.is_dictionary(given) else given
-    if value is not None and not kinds.is_null(value):
-        wide = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
+    if value is not None and (whole or not kinds.is_null(value)):
+        widest = pa.int64() if kinds.is_integer(value) else pa.float64() if kinds.is_floating(value) else value
+        wide = value if whole else widest
         if isinstance(column, KeyColumn) and (found := column.in_arrow(wide)) is not None:
             return found
         column = _listed(column)
@@ -116,7 +197,7 @@ def keys_array(column: Any, given: Any) -> Any:
     if kind is not None and set(map(type, column)) <= {kind}:
         with contextlib.suppress(OverflowError):
             return np.array(column, _DTYPES[kind])
-    return _objects(column)
+    return objects_of(column)
 
 
 def array(column: Any, field: Field) -> Any:
@@ -128,7 +209,7 @@ def array(column: Any, field: Field) -> Any:
         dtype = None if field.optional else dtype
         column = column.objects() if dtype is None else column.tolist()
     if dtype is None or (field.optional and any(item is None for item in column)):
-        return _objects(column)
+        return objects_of(column)
     return column if isinstance(column, np.ndarray) and column.dtype == dtype else np.array(column, dtype)
 
 
@@ -136,8 +217,9 @@ def _listed(column: Any) -> Any:
     return column.tolist() if isinstance(column, KeyColumn) else column
 
 
-def _objects(column: Any) -> Any:
-    if isinstance(column, np.ndarray) and column.dtype == object:
+def objects_of(column: Any) -> Any:
+    """Return values as an array of objects; an array as it is."""
+    if isinstance(column, np.ndarray):
         return column
     array = np.empty(len(column), object)
     for i, item in enumerate(column):

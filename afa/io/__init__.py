@@ -1,0 +1,8 @@
+"""Tables out and in: what all rooms above share where a user's table comes or one leaves (`punctuation.door` opens them).
+
+event_batch     the events of a table as columns
+listed_columns  columns as lists, for rows one by one
+frame           a whole frame, each column decoded once; what is wrong with it in words
+answer          columns that leave, as a table of the kind that came
+table_times     times read as ticks, and given back in the type that they came in
+"""

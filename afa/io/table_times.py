@@ -1,0 +1,91 @@
+"""Times of tables: read as ticks where a table comes in, and given back in the type that they came in where one leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.errors import AfaError, ChangeError
+from punctuation.door import Table, is_arrow
+from punctuation.reading import ARC, PUNCTUATION
+from punctuation.time import BEGINNING, FOREVER
+from punctuation.timestamps import Timed, Times, in_ticks
+
+
+class TimeType(NamedTuple):
+    """The type in which times leave, and what one tick is.
+
+    Parameters
+    ----------
+    times : Times
+    tick : str
+    """
+
+    times: Times
+    tick: str
+
+    @classmethod
+    def of(cls, like: Table, tick: str | None) -> TimeType | None:
+        """Return the type that the times of a table came in; None: they are ints.
+
+        Examples
+        --------
+        >>> from punctuation.door import table_of
+        >>> TimeType.of(in_ticks(table_of({"le": np.array(["2024-01-01"], "M8[s]")}), "s", ["le"]), "s").tick
+        's'
+        """
+        times = like.times if isinstance(like, Timed) else None
+        return None if times is None or tick is None else cls(times, tick)
+
+    def column(self, ticks: Any, name: str) -> Any:
+        """Return a column of ticks, some of which may be missing, as one of this type.
+
+        Raises
+        ------
+        ChangeError
+            The type does not hold one of them; ``name`` is the column that the message names.
+        """
+        if not isinstance(ticks, np.ndarray) or ticks.dtype != np.int64:
+            if is_arrow(ticks):
+                ticks = ticks.fill_null(FOREVER).to_numpy()
+            else:
+                ticks = np.array([FOREVER if each is None else each for each in ticks], np.int64)
+        try:
+            return self.times.of_ticks(ticks, self.tick, name)
+        except AfaError as error:
+            raise ChangeError(str(error)) from None
+
+
+def with_ticks(table: Table, tick: str, names: Sequence[str], mixed: bool) -> Table:
+    """Return a table in which timestamps and dates are ticks. ``mixed``: with a column ``kind``, see `afa.operator.tables`.
+
+    Raises
+    ------
+    ChangeError
+        A time is no whole number of ticks, or no int64 of them.
+    """
+    try:
+        found = in_ticks(table, tick, names)
+    except AfaError as error:
+        raise ChangeError(str(error)) from None
+    if mixed and isinstance(found, Timed) and found.times is not None:
+        _fill_ends(found)
+    return found
+
+
+def with_le(table: Table, name: str) -> Table:
+    """Return a table whose column ``le`` is the one of that name; the table itself, if it has none such, or more than one."""
+    return Timed(table, {"le": table.column(name)}) if table.names.count(name) == 1 else table
+
+
+def _fill_ends(table: Timed) -> None:
+    """Let a missing ``le`` be FOREVER in the row of a punctuation, BEGINNING in that of an arc: no type of times holds them."""
+    le = table.read["le"]
+    if isinstance(le, np.ndarray):
+        return
+    kinds, ends = table.column("kind"), {ARC: BEGINNING, PUNCTUATION: FOREVER}
+    kinds = kinds.to_pylist() if hasattr(kinds, "to_pylist") else list(kinds)
+    if len(kinds) == len(le):
+        table.read["le"] = [ends.get(kind) if time is None else time for kind, time in zip(kinds, le.to_pylist())]
