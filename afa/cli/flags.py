@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import enum
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import typer
 import typer.core
 
-from afa.engine.budget import LEAST_BYTES
+from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
 from afa.errors import AfaError
 
+F = TypeVar("F", bound=Callable[..., Any])
 OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson")
 COLUMNS, ORDER, RESULT, PAGE = "Columns of the input", "Time and order", "Output", "The page"
 FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
@@ -77,11 +79,6 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
-def known(name: str, panel: str, metavar: str | None = None, *more: str, **further: Any) -> Any:
-    """Return an option of several commands, with its text of HELP."""
-    return option(panel, HELP[name], f"--{name}", *more, metavar=metavar, **further)
-
-
 def output_file(file: Path | None) -> Path | None:
     if file is not None and str(file) != "-" and file.suffix.lower() not in OUTPUTS:
         csv = "; CSV is read, and not written yet" if ".csv" in (suffix.lower() for suffix in file.suffixes) else ""
@@ -119,8 +116,28 @@ def _check_duration(text: str) -> None:
         raise typer.BadParameter(str(error)) from None
 
 
-# -- what commands take --------------------------------------------------------------------------------------------------------
+# -- what several commands take ------------------------------------------------------------------------------------------------
 
+
+class Flag(NamedTuple):
+    """An option of several commands: its type, its value where it is not said, where it is told."""
+
+    type: Any
+    default: Any
+    panel: str
+    metavar: str | None = None
+    more: Mapping[str, Any] = {}  # of typer's option
+    short: tuple[str, ...] = ()
+
+    def parameter(self, name: str, default: Any) -> inspect.Parameter:
+        """Return it as a parameter of a command."""
+        of_typer = option(self.panel, HELP[name], f"--{name.replace('_', '-')}", *self.short, metavar=self.metavar, **self.more)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(name, kind, default=default, annotation=Annotated[self.type, of_typer])
+
+
+TEXT, TEXTS, NUMBER = str | None, list[str] | None, int | None
+AT_LEAST_ONE, AT_LEAST_NONE = {"callback": duration(1)}, {"callback": duration(0)}
 HELP = {
     "time": "When each row happened: integers or timestamps (see --tick).",
     "key": "Match within each value of COL; may be repeated.",
@@ -136,18 +153,20 @@ HELP = {
     "lateness": "Promise after each batch that later rows are at most this much behind the latest (30s, or ticks); it bounds the "
     "state.",
     "late": "On a row that breaks this promise: stop, drop and count it, or report it, too, on standard error.",
-    "order-by": "Event field that orders rows of equal timestamps.",
-    "speculation": "How far ahead of the last promise matches are told, and not held back; wants --lateness. By default no bound.",
+    "order_by": "Event field that orders rows of equal timestamps.",
+    "speculation": "How far ahead of the last promise matches are told, and not held back; wants --lateness. By default there is "
+    "no bound.",
     "end": "What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every "
     "time-out fires that is still open.",
     "batch": "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072.",
     "arcs": "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch.",
     "threads": "Match in so many threads, each for a part of the keys; what comes out is the same.",
-    "partial-matches": "At most N partial matches of a key at one step; with a row that brings more it stops, and says why. 0: any "
+    "partial_matches": "At most N partial matches of a key at one step; with a row that brings more it stops, and says why. 0: any "
     "number.",
-    "max-bytes": "At most N bytes of state and work. By default three quarters of what the machine has free.",
+    "max_bytes": "At most N bytes of state and work. By default three quarters of what the machine has free.",
     "vary": "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many "
-    "matches each has, and how many it would have withdrawn; --output writes the matches, --batch says how many rows come at once.",
+    "matches each has, and how many it would have withdrawn; --output writes the matches, --batch says how many rows come at "
+    "once.",
     "output": "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else.",
     "matches": "How many changes to print; -1: all.",
     "members": "Each match comes with FIELD of its events, or with their timestamps (le): a list, or one for each component that "
@@ -163,48 +182,64 @@ HELP = {
     "force": "Write over a file that is there and of another kind; never over one that is read.",
     "quiet": "No progress bar, no summary.",
 }
-LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
-PATTERN = (
-    "An automaton, a query or a temporal pattern: [bold]file.py:name[/], the only one: [bold]file.py[/]; "
-    "as text: [bold]file.sase[/], [bold]file.sql[/]."
-)
+FLAGS: dict[str, Flag] = {
+    "time": Flag(TEXT, None, COLUMNS, "COL"),
+    "key": Flag(TEXTS, None, COLUMNS, "COL"),
+    "until": Flag(TEXT, None, COLUMNS, "COL"),
+    "diff": Flag(TEXT, None, COLUMNS, "COL"),
+    "insert": Flag(TEXTS, None, COLUMNS, "VALUE"),
+    "retract": Flag(TEXTS, None, COLUMNS, "VALUE"),
+    "id": Flag(TEXT, None, COLUMNS, "FIELD"),
+    "format": Flag(Form | None, None, COLUMNS),
+    "type": Flag(TEXT, None, COLUMNS, "COLUMN"),
+    "window": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_ONE),
+    "tick": Flag(Tick | None, None, ORDER),
+    "lateness": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_NONE),
+    "late": Flag(Late, Late.stop, ORDER),
+    "order_by": Flag(TEXT, None, ORDER, "FIELD"),
+    "speculation": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_NONE),
+    "end": Flag(End, End.latest, ORDER),
+    "batch": Flag(NUMBER, None, ORDER, "ROWS", {"min": 1}),
+    "arcs": Flag(Path | None, None, ORDER, "FOLDER"),
+    "threads": Flag(int, 1, ORDER, "N", {"min": 1}),
+    "partial_matches": Flag(int, PARTIAL_MATCHES, ORDER, "N", {"min": 0}),
+    "max_bytes": Flag(NUMBER, None, ORDER, "N", {"min": LEAST_BYTES}),
+    "vary": Flag(TEXTS, None, RESULT, "NAME=VALUES"),
+    "output": Flag(Path | None, None, RESULT, "FILE", {"callback": output_file}),
+    "matches": Flag(int, 20, RESULT, "N", {"min": -1}),
+    "members": Flag(TEXT, None, RESULT, "FIELD"),
+    "collapse": Flag(TEXT, None, RESULT, "FIELD"),
+    "having": Flag(TEXT, None, RESULT, "CONDITION"),
+    "longest": Flag(bool, False, RESULT),
+    "reasons": Flag(bool, False, RESULT),
+    "report": Flag(Path | None, None, RESULT, "FILE.html", {"callback": page_file}),
+    "force": Flag(bool, False, RESULT),
+    "quiet": Flag(bool, False, RESULT, short=("-q",)),
+}
+OF_INPUT = ("time", "key", "until", "diff", "insert", "retract", "id", "format", "type")
+"""What says how an input is read."""
 
-Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help=PATTERN)]
+
+def takes(*names: str, **defaults: Any) -> Callable[[F], F]:
+    """Give a command these options of FLAGS, with other defaults; its function gets them as keyword arguments."""
+
+    def decorate(function: F) -> F:
+        own = [each for each in inspect.signature(function, eval_str=True).parameters.values() if each.kind is not each.VAR_KEYWORD]
+        more = [FLAGS[name].parameter(name, defaults.get(name, FLAGS[name].default)) for name in names]
+        last = [each for each in own if each.kind is each.KEYWORD_ONLY]
+        cast(Any, function).__signature__ = inspect.Signature([*(each for each in own if each not in last), *more, *last])
+        return function
+
+    return decorate
+
+
+Pattern = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATTERN",
+        help="An automaton, a query or a temporal pattern: [bold]file.py:name[/], the only one: [bold]file.py[/]; "
+        "as text: [bold]file.sase[/], [bold]file.sql[/].",
+    ),
+]
 Input = Annotated[str, typer.Argument(metavar="INPUT", help=FILE)]
 Source = Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Parquet files, or a folder of them.")]
-
-Time = Annotated[str | None, known("time", COLUMNS, "COL")]
-Key = Annotated[list[str] | None, known("key", COLUMNS, "COL")]
-Until = Annotated[str | None, known("until", COLUMNS, "COL")]
-Diff = Annotated[str | None, known("diff", COLUMNS, "COL")]
-Insert = Annotated[list[str] | None, known("insert", COLUMNS, "VALUE")]
-Retract = Annotated[list[str] | None, known("retract", COLUMNS, "VALUE")]
-Id = Annotated[str | None, known("id", COLUMNS, "FIELD")]
-Format = Annotated[Form | None, known("format", COLUMNS)]
-TypeColumn = Annotated[str | None, known("type", COLUMNS, "COLUMN")]
-
-Window = Annotated[str | None, known("window", ORDER, "DURATION", callback=duration(1))]
-TickOf = Annotated[Tick | None, known("tick", ORDER)]
-Lateness = Annotated[str | None, known("lateness", ORDER, "DURATION", callback=duration(0))]
-LateRows = Annotated[str | None, option(ORDER, LATE_ROWS, "--lateness", metavar="DURATION", callback=duration(0))]
-OnLate = Annotated[Late, known("late", ORDER)]
-OrderBy = Annotated[str | None, known("order-by", ORDER, "FIELD")]
-Speculation = Annotated[str | None, known("speculation", ORDER, "DURATION", callback=duration(0))]
-EndOf = Annotated[End, known("end", ORDER)]
-Batch = Annotated[int | None, known("batch", ORDER, "ROWS", min=1)]
-Arcs = Annotated[Path | None, known("arcs", ORDER, "FOLDER")]
-Threads = Annotated[int, known("threads", ORDER, "N", min=1)]
-PartialMatches = Annotated[int, known("partial-matches", ORDER, "N", min=0)]
-MaxBytes = Annotated[int | None, known("max-bytes", ORDER, "N", min=LEAST_BYTES)]
-
-Vary = Annotated[list[str] | None, known("vary", RESULT, "NAME=VALUES")]
-Output = Annotated[Path | None, known("output", RESULT, "FILE", callback=output_file)]
-Matches = Annotated[int, known("matches", RESULT, "N", min=-1)]
-Members = Annotated[str | None, known("members", RESULT, "FIELD")]
-Collapse = Annotated[str | None, known("collapse", RESULT, "FIELD")]
-Having = Annotated[str | None, known("having", RESULT, "CONDITION")]
-Longest = Annotated[bool, known("longest", RESULT)]
-Reasons = Annotated[bool, known("reasons", RESULT)]
-Report = Annotated[Path | None, known("report", RESULT, "FILE.html", callback=page_file)]
-Force = Annotated[bool, known("force", RESULT)]
-Quiet = Annotated[bool, known("quiet", RESULT, None, "-q")]

@@ -6,15 +6,14 @@ import importlib.metadata
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from afa.cli import flags as o
 from afa.cli.arcs import app as arcs_app
 from afa.cli.fault import Terminal, plain_exit
-from afa.cli.flags import Command, Pattern, option
-from afa.engine.budget import PARTIAL_MATCHES
+from afa.cli.flags import FLAGS, HELP, OF_INPUT, Command, Pattern, option, takes
 
 app = typer.Typer(
     add_completion=False,
@@ -25,6 +24,9 @@ app = typer.Typer(
 )
 
 app.add_typer(arcs_app, name="arcs")
+BOUNDS = ("threads", "partial_matches", "max_bytes")
+OF_HISTORY = ("time", "key", "until", "diff", "type", "window", "tick", "order_by", "end")
+LATE_ROWS = "Leave out, and count, rows that are more than this behind the latest before their batch, as run --late drop does."
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
 EXPLAIN = "Say what would be done, from the statistics alone; no row is read."
 INDEXED = "Whose bounds and sums are kept; may be repeated. By default all of numbers, times and text."
@@ -63,42 +65,8 @@ def root(
 
 
 @app.command(cls=Command)
-def run(
-    pattern: Pattern,
-    file: o.Input,
-    time: o.Time = None,
-    key: o.Key = None,
-    until: o.Until = None,
-    diff: o.Diff = None,
-    insert: o.Insert = None,
-    retract: o.Retract = None,
-    id: o.Id = None,
-    form: o.Format = None,
-    window: o.Window = None,
-    tick: o.TickOf = None,
-    lateness: o.Lateness = None,
-    late: o.OnLate = o.Late.stop,
-    type_: o.TypeColumn = None,
-    order_by: o.OrderBy = None,
-    speculation: o.Speculation = None,
-    end: o.EndOf = o.End.latest,
-    batch: o.Batch = None,
-    vary: o.Vary = None,
-    output: o.Output = None,
-    matches: o.Matches = 20,
-    members: o.Members = None,
-    collapse: o.Collapse = None,
-    having: o.Having = None,
-    reasons: o.Reasons = False,
-    report: o.Report = None,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
-    arcs: o.Arcs = None,
-    longest: o.Longest = False,
-    threads: o.Threads = 1,
-    partial_matches: o.PartialMatches = PARTIAL_MATCHES,
-    max_bytes: o.MaxBytes = None,
-) -> None:
+@takes(*FLAGS)
+def run(pattern: Pattern, file: o.Input, **said: Any) -> None:
     """Run a pattern over a file; print matches as they are inserted (+) and withdrawn (-).
 
     Rows are taken as they arrive, in any order; what a late row changes is withdrawn and replaced. Columns named le, re and diff
@@ -113,44 +81,26 @@ def run(
     [bold]afa run theft.sase readings.csv --time at[/]
     [bold]afa run vees.py:make ticks.csv --key symbol --window 10m --vary drop=0.5:1.5:0.1[/]
     """
-    said = locals()
     from afa.cli.request import Job
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
     from afa.cli.vary import sweep
 
     with plain_exit():
-        (sweep if vary else run_job)(Job.of(said))
+        (sweep if said["vary"] else run_job)(Job.of(pattern, file, said))
 
 
 @app.command(cls=Command)
+@takes(*OF_INPUT, "window", "tick", "lateness", "late", "order_by", "speculation", "arcs", "longest", *BOUNDS, late=o.Late.drop)
 def serve(
     pattern: Pattern,
     file: o.Input,
-    time: o.Time = None,
-    key: o.Key = None,
-    until: o.Until = None,
-    diff: o.Diff = None,
-    insert: o.Insert = None,
-    retract: o.Retract = None,
-    id: o.Id = None,
-    form: o.Format = None,
-    type_: o.TypeColumn = None,
-    window: o.Window = None,
-    tick: o.TickOf = None,
-    lateness: o.Lateness = None,
-    late: o.OnLate = o.Late.drop,
-    order_by: o.OrderBy = None,
-    speculation: o.Speculation = None,
-    arcs: o.Arcs = None,
-    longest: o.Longest = False,
-    threads: o.Threads = 1,
-    partial_matches: o.PartialMatches = PARTIAL_MATCHES,
-    max_bytes: o.MaxBytes = None,
+    *,
     speed: Annotated[str, option(o.PAGE, SPEED, metavar="SPEED")] = "1000",
     follow: Annotated[bool, option(o.PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
     browse: Annotated[bool, option(o.PAGE, "Open the page in the browser.", "--open")] = False,
     host: Annotated[str, option(o.PAGE, HOST, metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, option(o.PAGE, "0: any that is free.", metavar="PORT", min=0, max=65535)] = 0,
+    **said: Any,
 ) -> None:
     """Play an input through a pattern, and show it live in a browser, to change its arcs, its text and its speculation there.
 
@@ -159,13 +109,12 @@ def serve(
     [bold]afa serve vees.py:two_vees ticks.csv --time time --key symbol --window 7000 --speed 60x[/]
     [bold]tail -f readings.jsonl | afa serve theft.sase - --format jsonl --lateness 30s[/]
     """
-    said = locals()
     from afa.cli.request import Job
     from afa.cli.serve_run import Serving
     from afa.cli.serve_run import serve as serve_job
 
     with plain_exit():
-        serve_job(Job.of(said), Serving(host, port, speed, follow, browse))
+        serve_job(Job.of(pattern, file, said), Serving(host, port, speed, follow, browse))
 
 
 @app.command()
@@ -173,13 +122,13 @@ def show(
     pattern: Pattern,
     file: Annotated[str | None, typer.Argument(metavar="INPUT", help="What a query in a file is to read: its columns.")] = None,
     type_: Annotated[str | None, typer.Option("--type", metavar="COLUMN", help="The column of events' types.")] = None,
-    tick: Annotated[o.Tick | None, typer.Option(help=o.HELP["tick"])] = None,
+    tick: Annotated[o.Tick | None, typer.Option(help=HELP["tick"])] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as SVG into FILE.")] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the drawing into FILE.")] = None,
     dot: Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write it for Graphviz into FILE.")] = None,
     labels: Annotated[o.Labels, typer.Option("--labels", help="What stands beside an arc: its code, or its name.")] = o.Labels.code,
-    force: Annotated[bool, typer.Option("--force", help=o.HELP["force"])] = False,
+    force: Annotated[bool, typer.Option("--force", help=HELP["force"])] = False,
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it); of a query also what became of it.
 
@@ -226,26 +175,16 @@ def show(
 
 
 @app.command(cls=Command)
+@takes(*OF_INPUT, "window", "tick", "order_by", "end")
 def why(
     pattern: Pattern,
     file: o.Input,
-    time: o.Time = None,
-    key: o.Key = None,
-    until: o.Until = None,
-    diff: o.Diff = None,
-    insert: o.Insert = None,
-    retract: o.Retract = None,
-    id: o.Id = None,
-    form: o.Format = None,
-    window: o.Window = None,
-    tick: o.TickOf = None,
-    lateness: o.LateRows = None,
-    type_: o.TypeColumn = None,
-    order_by: o.OrderBy = None,
-    end: o.EndOf = o.End.latest,
+    *,
+    lateness: Annotated[str | None, option(o.ORDER, LATE_ROWS, metavar="DURATION", callback=o.duration(0))] = None,
     batch: Annotated[int | None, option(o.ORDER, "Rows a batch, for --lateness.", metavar="ROWS", min=1)] = None,
     most: Annotated[int, option(o.RESULT, MOST_KEPT, metavar="EVENTS", min=1)] = 1_000_000,
     as_json: Annotated[bool, option(o.RESULT, "All counts as JSON.", "--json")] = False,
+    **said: Any,
 ) -> None:
     """Say why a pattern finds nothing: in a sentence, what each arc was asked, where partial matches ended, the nearest misses.
 
@@ -253,14 +192,13 @@ def why(
 
     [bold]afa why pay.py pay.csv --time at --key card --window 10m[/]
     """
-    said = locals()
     from afa.cli.request import Job
     from afa.cli.why import why as why_job
     from afa.cli.why_screen import show_funnel
     from afa.funnel.funnel import as_json as json_of
 
     with plain_exit():
-        funnel = why_job(Job.of(said), most)
+        funnel = why_job(Job.of(pattern, file, {**said, "lateness": lateness, "batch": batch}), most)
         if as_json:
             typer.echo(json_of(funnel))
             return
@@ -271,27 +209,14 @@ def why(
 
 
 @app.command(cls=Command)
+@takes(*OF_HISTORY, "output", "matches", "partial_matches", "max_bytes", "longest", "force", "quiet")
 def replay(
     pattern: Pattern,
     source: o.Source,
-    time: o.Time = None,
-    key: o.Key = None,
-    until: o.Until = None,
-    diff: o.Diff = None,
-    type_: o.TypeColumn = None,
-    window: o.Window = None,
-    tick: o.TickOf = None,
-    order_by: o.OrderBy = None,
-    end: o.EndOf = o.End.latest,
+    *,
     explain: Annotated[bool, option(o.RESULT, EXPLAIN, "--explain")] = False,
     require: Annotated[bool, option(o.RESULT, "Stop where all rows would have to be read, and say why.", "--require")] = False,
-    output: o.Output = None,
-    matches: o.Matches = 20,
-    partial_matches: o.PartialMatches = PARTIAL_MATCHES,
-    max_bytes: o.MaxBytes = None,
-    longest: o.Longest = False,
-    force: o.Force = False,
-    quiet: o.Quiet = False,
+    **said: Any,
 ) -> None:
     """Find the matches of stored history, and read only where one can lie.
 
@@ -301,12 +226,11 @@ def replay(
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s[/]
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s --explain[/]
     """
-    said = locals()
     from afa.cli.replay_run import Replaying, replay_job
     from afa.cli.request import Job
 
     with plain_exit():
-        replay_job(Job.of({**said, "file": source[0]}), Replaying(tuple(source), explain, require))
+        replay_job(Job.of(pattern, source[0], said), Replaying(tuple(source), explain, require))
 
 
 @app.command()
@@ -330,12 +254,11 @@ def index(
 
 
 @app.command(cls=Command)
+@takes("time", "key", "format")
 def new(
     pattern: Annotated[Path, typer.Argument(metavar="PATTERN.py", help="The file to write; it may not be there yet.")],
     file: Annotated[str | None, typer.Option("--from", metavar="INPUT", help=f"{o.FILE} Left out: an example.")] = None,
-    time: o.Time = None,
-    key: o.Key = None,
-    form: o.Format = None,
+    **said: Any,
 ) -> None:
     """Write an event class and a first pattern over the columns of a file: something to run, and to change.
 
@@ -349,8 +272,9 @@ def new(
 
     with plain_exit():
         if file is not None:
-            write_new(pattern, file, form.value if form else None, time, list(dict.fromkeys(key or ())))
-        elif time or key or form:
+            form = said["format"]
+            write_new(pattern, file, form.value if form else None, said["time"], list(dict.fromkeys(said["key"] or ())))
+        elif any(said.values()):
             raise typer.BadParameter("expected --from INPUT beside --time, --key and --format")
         else:
             write_example(pattern)

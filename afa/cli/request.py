@@ -59,13 +59,13 @@ class Job(NamedTuple):
     force: bool = False
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> Job:
-        """Return what the arguments of a command say; what is none of a job is left out."""
+    def of(cls, pattern: str, file: str, said: Mapping[str, Any]) -> Job:
+        """Return what the options of a command say."""
         found = {IN_JOB.get(name, name): value for name, value in said.items()}
-        found = {name: _plain(value) for name, value in found.items() if name in cls._fields and value is not None}
+        found = {name: _plain(value) for name, value in found.items() if value is not None}
         if found.get("partial_matches") == 0:  # any number
             found["partial_matches"] = None
-        return cls(**found | {"keys": tuple(dict.fromkeys(found.get("keys", ())))})
+        return cls(pattern, file, **found | {"keys": tuple(dict.fromkeys(found.get("keys", ())))})
 
     @property
     def said(self) -> dict[str, Any]:
@@ -140,8 +140,8 @@ class Job(NamedTuple):
         return self.batch or ROWS
 
 
-IN_JOB = {"key": "keys", "type_": "type"}
-"""What of the arguments of a command is called otherwise here."""
+IN_JOB = {"key": "keys", "format": "form"}
+"""What of the options of a command is called otherwise here."""
 
 
 def _plain(value: Any) -> Any:
