@@ -1,6 +1,6 @@
 """Carry out the work of one bucket: rows, arcs and a watermark in, changes out, state as bytes. This module knows nothing of Spark.
 
-    events, arcs, promised -> Bucket.run  -> Answer     changes | late rows | faults
+    events, arcs, promised -> Bucket.run  -> BucketAnswer     changes | late rows | faults
                               Bucket.save -> bytes      a snapshot, and the lines of the arc log that it needs
 
 A batch is one call of the operator: rows that have waited for the promise (`afa.spark.held`), the promise, arcs, rows. So what is
@@ -33,7 +33,7 @@ from afa.operator.tables import assemble
 from afa.spark import shared
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import Held, Windows
-from afa.spark.job import Answer, Fault, Job
+from afa.spark.job import BucketAnswer, Fault, Job
 from afa.spark.ledger import Logged
 from afa.spark.operator_image import Image
 from afa.spark.packed_rows import STATE, moment_of
@@ -133,7 +133,7 @@ class Bucket:
             core.faults = None
             core.engine.let_raise()
 
-    def run(self, events: Any, arcs: Sequence[str | bytes | None], promised: int) -> Answer:
+    def run(self, events: Any, arcs: Sequence[str | bytes | None], promised: int) -> BucketAnswer:
         """Take what a batch has for this bucket.
 
         Parameters
@@ -166,7 +166,7 @@ class Bucket:
             if changed.window is not None:
                 self._windows.change(present, self._job.window)
             self._redefined, self._changed, self._code = (changed.conditions, present), None, self._job.recipe
-        step, told = None, Answer([], [], [])
+        step, told = None, BucketAnswer([], [], [])
         if arcs or code or self._logged.waits < promised:  # else a promise changes nothing: all buckets are at one place in the log
             step, told = self._logged.take(arcs, promised, code)
         changes = self._call(waited, promised, step, rows)
@@ -179,7 +179,7 @@ class Bucket:
             late, faults = told.late + late, faults + told.faults
         if late and self._job.late == "raise":
             raise LateEventError(f"expected nothing behind the watermark {promised} but got {len(late)} late, first {late[0]!r}")
-        return Answer([changes], late, faults, said, told.notes if self._speaks else ())
+        return BucketAnswer([changes], late, faults, said, told.notes if self._speaks else ())
 
     def _lates(self, promised: int) -> list[Change]:
         """Return what has come behind the watermark; tell of retractions whose rows have not come by now."""
@@ -424,14 +424,14 @@ class Bucket:
         assert self._core.keys is not None
         return self._core.keys
 
-    def settle(self, promised: int) -> Answer:
+    def settle(self, promised: int) -> BucketAnswer:
         """Follow the watermark, under the job as it was; what that brings."""
         self._told = []
         self._refused.forget(promised)
         waited, rows = map(self._known, self._held.take(None, promised))
         changes = self._call(waited, promised, None, rows)
         self._windows.forget(promised)
-        return Answer([changes], [], self._told)
+        return BucketAnswer([changes], [], self._told)
 
     def join(self, others: Sequence[Bucket]) -> None:
         """Take the keys of buckets that have followed the same watermark; to be saved as a whole."""

@@ -128,7 +128,7 @@ class Fault(NamedTuple):
     le: int | None = None
 
 
-class Answer(NamedTuple):
+class BucketAnswer(NamedTuple):
     """The answer of a bucket to a batch."""
 
     changes: list[pa.Table]  # key columns, register fields, le, re, diff; ticks
@@ -137,11 +137,11 @@ class Answer(NamedTuple):
     code: str | None = None  # what was done because the job is another than that of the checkpoint
     notes: Sequence[str] = ()  # of arcs that have come: which of their states nothing reaches or leaves yet
 
-    def then(self, later: Answer) -> Answer:
+    def then(self, later: BucketAnswer) -> BucketAnswer:
         """Return this answer joined with a later one for the same batch."""
         code = "; ".join(filter(None, [self.code, later.code])) or None
         lists = self.changes + later.changes, self.late + later.late, self.faults + later.faults
-        return Answer(*lists, code, [*self.notes, *later.notes])
+        return BucketAnswer(*lists, code, [*self.notes, *later.notes])
 
 
 def job_of(

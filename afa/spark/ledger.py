@@ -29,7 +29,7 @@ from afa.errors import AutomatonError
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.spark.arc_lines import Fits, fitting_lines
-from afa.spark.job import Answer, Fault, Job
+from afa.spark.job import BucketAnswer, Fault, Job
 from afa.spark.recipe import Difference, Recipe, arc_of, name_of, said, texts_of
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -193,9 +193,9 @@ class Logged:
             _trim(_ledgers)
         return found
 
-    def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[Step, Answer]:
+    def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[Step, BucketAnswer]:
         """Let the promise move, and lines come, in any order: those of the log, and those that `of_code` gave; what to tell."""
-        told, step = Answer([], [], []), self._step(promised, lines, code)
+        told, step = BucketAnswer([], [], []), self._step(promised, lines, code)
         self._steps.append([promised, sources_of(step.kept)])
         self._tell_idle(step, told)
         for reason, raw in step.bad:
@@ -207,7 +207,7 @@ class Logged:
 
     def rest(self) -> list[Fault]:
         """Return what is to be told where nothing comes any more: retractions that have ended nothing."""
-        told = Answer([], [], [])
+        told = BucketAnswer([], [], [])
         self._tell_idle(self._step(FOREVER, []), told)
         return told.faults
 
@@ -255,11 +255,11 @@ class Logged:
         self._state, self._key = packed, self._known_by(packed)
         self.waits = self.ledger.waits if self._speaks else FOREVER
 
-    def _tell_idle(self, step: Step, told: Answer) -> None:
+    def _tell_idle(self, step: Step, told: BucketAnswer) -> None:
         for line in step.idle:
             self._fault(told, not_in_force(line, step.names), line.source, line.at)
 
-    def _fault(self, told: Answer, reason: str, what: Any, le: int | None = None) -> None:
+    def _fault(self, told: BucketAnswer, reason: str, what: Any, le: int | None = None) -> None:
         if self._job.stop_on_fault:
             raise AutomatonError(f"{reason[:2000]} (in {shown(what)})")
         told.faults.append(Fault(reason[:2000], shown(what), None, le))

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError, SnapshotError
 from afa.spark.bucket import Bucket
-from afa.spark.job import Answer, Job, Moved
+from afa.spark.job import BucketAnswer, Job, Moved
 from afa.spark.shipped import shipped
 from afa.state.sound import wanted
 
@@ -129,13 +129,13 @@ def splitter(job: Job, before: int) -> Callable[[pa.Table], pa.Table]:
     return split
 
 
-def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tuple[Bucket, Answer]:
+def joined(job: Job, number: int, states: Sequence[bytes], promised: int) -> tuple[Bucket, BucketAnswer]:
     """Return the bucket that parts of the old ones make, once each has followed the watermark; what that has brought."""
     parts = [Bucket(job, number, [state]) for state in states]
     answers = [part.settle(promised) for part in parts]
     parts[0].join(parts[1:])
     told = f"the buckets were {len(parts)}, are {job.buckets}: keys have moved"
-    return parts[0], reduce(Answer.then, answers)._replace(code=told)
+    return parts[0], reduce(BucketAnswer.then, answers)._replace(code=told)
 
 
 def arrived(job: Job, number: int) -> list[bytes]:

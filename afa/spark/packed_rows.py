@@ -28,7 +28,7 @@ from afa.errors import ChangeError
 from afa.operator.member_columns import MEMBERS, column_type
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
-from afa.spark.job import ARROW, Answer, Job, told_of
+from afa.spark.job import ARROW, BucketAnswer, Job, told_of
 from punctuation.time import FOREVER
 
 _begun: Counter[str] = Counter()
@@ -220,7 +220,7 @@ def changes_schema(job: Job) -> pa.Schema:
     return pa.schema([*keys, *register, *rest])
 
 
-def written(job: Job, answer: Answer, bad: Sequence[BadRow], metrics: dict[str, Any] | None = None) -> pa.Table:
+def written(job: Job, answer: BucketAnswer, bad: Sequence[BadRow], metrics: dict[str, Any] | None = None) -> pa.Table:
     """Return all that a bucket has to say as one table of `changes_schema`.
 
     Raises
@@ -258,7 +258,7 @@ def _matches(schema: pa.Schema, changes: pa.Table) -> pa.Table:
     return pa.table({field.name: columns[field.name] for field in schema}).cast(schema)
 
 
-def _left_out(job: Job, schema: pa.Schema, answer: Answer) -> list[str]:
+def _left_out(job: Job, schema: pa.Schema, answer: BucketAnswer) -> list[str]:
     """Return, in words, for which components of later arcs members have come that have no column."""
     if job.members is None or not pa.types.is_struct(schema.field(MEMBERS).type):
         return []

@@ -31,7 +31,7 @@ from afa.errors import SnapshotError
 from afa.spark import shared
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_of
-from afa.spark.job import Answer, Job
+from afa.spark.job import BucketAnswer, Job
 from afa.spark.moved import arrived, check_token, joined
 from afa.spark.packed_rows import Parts, frame_of, read_parts, settle, written
 from afa.state.sound import wanted
@@ -88,7 +88,7 @@ class Matcher(StatefulProcessor):
         if parts.events is None and not parts.arcs and not parts.bad and head.job == self._digest and not due:
             self._told.add(number)
             told = self._numbers(number, head, timerValues.getCurrentWatermarkInMs())
-            yield frame_of(written(self._job, Answer([], [], []), [], told))
+            yield frame_of(written(self._job, BucketAnswer([], [], []), [], told))
         else:
             yield from self._work(number, head, parts, timerValues)
 

@@ -21,7 +21,7 @@ from afa.change import Change
 from afa.compiled.fit import known
 from afa.errors import ChangeError, LateEventError, SnapshotError, blame
 from afa.model.raised import shortened, text_of
-from afa.spark.job import Answer, Fault
+from afa.spark.job import BucketAnswer, Fault
 from afa.spark.packed_rows import BadRow, changes_schema, why
 from afa.spark.refused import take_by_halves
 from afa.spark.worlds_job import WorldsJob
@@ -46,7 +46,7 @@ class WorldsBucket:
             self._worlds = self._worlds.restore(snapshot)
 
     @known()
-    def run(self, events: pa.Table | None, bad: Sequence[BadRow], promised: int) -> Answer:
+    def run(self, events: pa.Table | None, bad: Sequence[BadRow], promised: int) -> BucketAnswer:
         """Take what a batch has for this bucket.
 
         Parameters
@@ -71,10 +71,10 @@ class WorldsBucket:
             is_late = pc.less(self._job.lower(events), promised)
             late, rows = self._late(events.filter(is_late), promised), added_up(events.filter(pc.invert(is_late)))
             found += self._take(rows)
-        return Answer([self._table(found)], late, self._faults)
+        return BucketAnswer([self._table(found)], late, self._faults)
 
     @known()
-    def run_all(self, events: pa.Table | None, bad: Sequence[BadRow], end: int | None) -> Answer:
+    def run_all(self, events: pa.Table | None, bad: Sequence[BadRow], end: int | None) -> BucketAnswer:
         """Take all rows of a static table, in order of their lower ends, with a promise between slices; ``end``: behind them."""
         self._faults = self._unread(bad)
         net: Counter[tuple[Any, ...]] = Counter()
@@ -82,7 +82,7 @@ class WorldsBucket:
             for change in found:
                 net[change.key, change.payload, change.le, change.re] += change.diff
         whole = [Change(payload, le, re, 1, key) for (key, payload, le, re), n in net.items() if n]
-        return Answer([self._table(whole)], [], self._faults)
+        return BucketAnswer([self._table(whole)], [], self._faults)
 
     def _slices(self, events: pa.Table | None, end: int | None) -> Iterator[list[Change]]:
         if events is not None:

@@ -25,7 +25,7 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from afa.errors import SnapshotError
 from afa.spark.hashing import bucket_of
-from afa.spark.job import Answer
+from afa.spark.job import BucketAnswer
 from afa.spark.packed_rows import Parts, frame_of, read_parts, settle, written
 from afa.spark.processor import NO_TIMER, numbers_of, set_timer
 from afa.spark.worlds_bucket import WorldsBucket
@@ -83,7 +83,7 @@ class WorldsMatcher(StatefulProcessor):
         due = fired or NO_TIMER < head.timer <= watermark
         if head.recipe and parts.events is None and not parts.bad and not due:
             numbers = numbers_of(job, number, watermark, stored=head.stored)
-            return frame_of(written(job, Answer([], [], []), [], numbers))
+            return frame_of(written(job, BucketAnswer([], [], []), [], numbers))
         blob = b"".join(bytes(piece) for (piece,) in self._pieces.get()) if head.stored else b""
         if len(blob) != head.stored:
             raise SnapshotError(f"expected the state of a bucket of Worlds, {head.stored} bytes, but got {len(blob)}")

@@ -16,7 +16,7 @@ from afa.spark import shared
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
-from afa.spark.job import Answer, Job
+from afa.spark.job import BucketAnswer, Job
 from afa.spark.ledger import TABLES
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING
@@ -39,7 +39,7 @@ class Buckets:
         self.tokens = [b"none"] * here.buckets
         self.batches = 0
 
-    def run(self, some: list[dict[str, Any]], lines: list[Any], promised: int) -> list[Answer]:
+    def run(self, some: list[dict[str, Any]], lines: list[Any], promised: int) -> list[BucketAnswer]:
         self.batches += 1
         events = table(self.here, some)
         numbers = bucket_numbers([events[name] for name in self.here.keys], self.here.buckets)
@@ -47,7 +47,7 @@ class Buckets:
         for number in range(self.here.buckets):
             part, blobs = events.filter(pa.array(numbers == number)), self.blobs[number]
             if not len(part) and not lines and self.choose.chance(50):  # it is not called
-                answers.append(Answer([], [], []))
+                answers.append(BucketAnswer([], [], []))
                 continue
             come = sorted(lines, key=lambda line: self.choose.number(0, 10**6))
             if self.choose.chance(15):  # a task that fails at its end

@@ -16,7 +16,7 @@ from afa.spark import moved
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
 from afa.spark.held import Windows, stream_of, table_of
-from afa.spark.job import Answer, Job
+from afa.spark.job import BucketAnswer, Job
 from afa.spark.moved import Moved, arrived, check_token, joined, splitter
 from afa.spark.packed_rows import written
 from afa.spark.processor import Head, head_of
@@ -75,7 +75,7 @@ class Buckets:
             if not len(mine) and followed == self.job.digest and (self.timers[number] or FOREVER) > t // 1000:
                 self.states[number] = before[number]
                 continue
-            told = Answer([], [], [])
+            told = BucketAnswer([], [], [])
             if parts is None:
                 bucket = Bucket(self.job, number, before[number])
             else:
