@@ -1,4 +1,4 @@
-"""How far ahead of the last punctuation: as early as can be, or never withdrawn; Cleanse decides, before or after the operator.
+"""How far ahead of the last watermark: as early as can be, or never withdrawn; Cleanse decides, before or after the operator.
 
 A door that opens while the alarm is on, with nothing in between, is a break-in. The keypad's message comes late: the alarm was off.
 Without Cleanse the police is called at once, and called off. With sigma = 0 before the operator nothing is computed until it is

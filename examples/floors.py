@@ -1,14 +1,14 @@
-"""Sensors on several floors, each with promises of its own ([AFA10] App. F.2): one that is late holds back only its own.
+"""Sensors on several floors, each with watermarks of its own ([AFA10] App. F.2): one that is late holds back only its own.
 
 Heat that rises three times within five minutes on one floor. ``Punctuation(t, where="floor <= 3")``: floors 1 to 3 have told all
-before t. Their state is let go, while floor 9 tells half an hour late, and keeps all that it needs.
+before t: a watermark with a condition. Their state is let go, while floor 9 tells half an hour late, and keeps all that it needs.
 
 It prints:
 
     an hour of readings: 8 alarms; held: 240 events
     floors 1 to 3 have told all; held: 60 events
     floor 9 tells of 27 degrees at 1805: + 28 degrees on 9 at 1860
-    floor 2 breaks its promise: expected le >= 3600 (promised, where e.floor <= 3) but got le=1805
+    floor 2 is behind its watermark: expected le >= 3600 (promised, where e.floor <= 3) but got le=1805
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> None:
     try:
         op.push(insert(Reading(2, 30), 1805))
     except LateEventError as error:
-        print("floor 2 breaks its promise:", str(error).partition(" for ")[0])
+        print("floor 2 is behind its watermark:", str(error).partition(" for ")[0])
 
 
 if __name__ == "__main__":

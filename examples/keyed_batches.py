@@ -61,9 +61,9 @@ def main() -> None:
     show(keyed.push_many(pa.table({"machine": machines, "percent": [10, 40, 20, 50, 30, 60], "le": [1, 1, 2, 2, 3, 3]})))
     print("second batch")
     wrong = pa.table({"machine": ["press 2"], "percent": [50], "le": [2], "diff": [-1]})
-    table, promise = keyed.push_many([wrong, Punctuation(4)])
+    table, watermark = keyed.push_many([wrong, Punctuation(4)])
     show(table)
-    print(promise)
+    print(watermark)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Events arrive late and are taken back: matches follow, until a punctuation makes them final.
+"""Events arrive late and are taken back: matches follow, until a watermark makes them final.
 
 Two wrong PINs, then a right one, within 60 seconds. The second wrong one is reported after the right one; then the bank finds
-that it was another card. A report from before the last punctuation is refused, and leaves the operator as it was.
+that it was another card. A report from before the last watermark is refused, and leaves the operator as it was.
 
 It prints:
 

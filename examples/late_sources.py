@@ -1,15 +1,15 @@
-"""Promises from two feeds of which one falls silent; what it brings when it is back goes aside.
+"""Watermarks from two feeds of which one falls silent; what it brings when it is back goes aside.
 
 Three losses in a row, at two gates that are watched together, are an alarm. What a gate reports is at most 2 ticks behind what it
 reported before. After 30 seconds without a word the north gate no longer holds the south gate's alarms back. What it then brings
-from before the promise is late: it goes into the side output, counted, and may be looked at.
+from before the watermark is late: it goes into the side output, counted, and may be looked at.
 
 It prints:
 
     south 11 12 13, north 10: Punctuation(t=8)
-    south 21: no promise, the north gate may still bring something of 8
+    south 21: no watermark, the north gate may still bring something of 8
     half a minute later: ['north'] idle, Punctuation(t=19)
-    north is back with 14 and 22: 1 late, promised 19
+    north is back with 14 and 22: 1 late, watermark 19
     aside: [('north', 14)]
     both have ended: 4 final alarms
 """
@@ -57,11 +57,11 @@ def main() -> None:
     print("south 11 12 13, north 10:", *report("south", 11, 12, 13), *report("north", 10))
     watch.seconds = 29
     assert report("south", 21) == []
-    print("south 21: no promise, the north gate may still bring something of", gates.promised)
+    print("south 21: no watermark, the north gate may still bring something of", gates.promised)
     watch.seconds = 30
     print(f"half a minute later: {gates.idle} idle,", *give(gates.advance()))
     report("north", 14, 22)
-    print(f"north is back with 14 and 22: {gates.late} late, promised {gates.promised}")
+    print(f"north is back with 14 and 22: {gates.late} late, watermark {gates.promised}")
     print("aside:", [(change.payload.gate, change.le) for change in side.take()])
     give(gates.end())
     statistics = operator.statistics

@@ -1,7 +1,7 @@
 """Events that are numbered without gaps: matched as far as numbers are adjacent, and nothing that is said is ever withdrawn.
 
 A pump numbers its readings. One that is missing on the way holds back only what goes across it; what comes after it is matched at
-once. When a punctuation says that it can't come any more, the gap is told. The plain operator takes readings that follow each other
+once. When a watermark says that it can't come any more, the gap is told. The plain operator takes readings that follow each other
 in time for neighbours, and withdraws what it said.
 
 It prints:

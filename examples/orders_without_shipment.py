@@ -1,12 +1,12 @@
 """Orders that are not shipped within two days: a negation at the end, whose matches come when time has passed.
 
-An order's key gets no rows while it waits. What makes its match final is the promise that no earlier row comes any more; at the end
-of the input the promise says whether orders that are still open count as late (`FOREVER`) or are left open (the latest time).
+An order's key gets no rows while it waits. What makes its match final is the watermark: no earlier row comes any more; at the end
+of the input the watermark says whether orders that are still open count as late (`FOREVER`) or are left open (the latest time).
 
 It prints:
 
     rows of 40 hours: nothing
-    promised up to hour 52: + order 1, placed at hour 3, is late at hour 51
+    the watermark is at hour 52: + order 1, placed at hour 3, is late at hour 51
     order 1 was shipped at hour 50, reported late: nothing can be said any more, 1 late row
     order 2 is shipped at hour 54: nothing
     the input ends at hour 60: nothing, 1 order is open
@@ -52,7 +52,7 @@ def main() -> None:
     op = LATE.operator(late="drop")
     rows = [("Order", 1, 3), ("Order", 2, 10), ("Order", 3, 20), ("Order", 4, 30), ("Shipment", 4, 40)]
     print("rows of 40 hours:", told(op.push_many([insert(Row(type, order), at) for type, order, at in rows])))
-    print("promised up to hour 52:", told(op.push(Punctuation(52))))
+    print("the watermark is at hour 52:", told(op.push(Punctuation(52))))
     op.push(insert(Row("Shipment", 1), 50))
     print("order 1 was shipped at hour 50, reported late: nothing can be said any more,", op.statistics.late, "late row")
     print("order 2 is shipped at hour 54:", told(op.push(insert(Row("Shipment", 2), 54))))

@@ -1,6 +1,6 @@
 """Something that does *not* happen: a trade in A and no trade in B within 300 seconds ([AFA10] App. E).
 
-The absence is known once the clock has passed the deadline, and it is speculative until a punctuation has: here a trade in B
+The absence is known once the clock has passed the deadline, and it is speculative until a watermark has: here a trade in B
 turns up after all.
 
 It prints:

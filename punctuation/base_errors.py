@@ -11,4 +11,4 @@ class AfaError(Exception):
 
 
 class LateEventError(AfaError):
-    """A change came after a punctuation had promised that it would not (policy ``late="raise"``)."""
+    """A change came behind the watermark, which says that none comes there any more (policy ``late="raise"``)."""

@@ -1,4 +1,4 @@
-"""Find the keys that a punctuation concerns, by a heap of deadlines: its cost is that of these keys, not of all that exist."""
+"""Find the keys that a watermark concerns, by a heap of deadlines: its cost is that of these keys, not of all that exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Deadlines:
-    """The deadline of each key: the smallest punctuation that changes something for it.
+    """The deadline of each key: the smallest watermark that changes something for it.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Deadlines:
         return self._writing == 0
 
     def set(self, key: Hashable, deadline: int | None) -> None:
-        """Set the deadline of a key. None: no punctuation concerns the key. O(log n)."""
+        """Set the deadline of a key. None: no watermark concerns the key. O(log n)."""
         self._writing += 1
         if deadline is None:
             self._at.pop(key, None)
@@ -48,7 +48,7 @@ class Deadlines:
         self._writing -= 1
 
     def due(self, t: int) -> list[Any]:
-        """Remove and return the keys that a punctuation ``t`` concerns; the caller must `set` each again. O(due log n)."""
+        """Remove and return the keys that a watermark ``t`` concerns; the caller must `set` each again. O(due log n)."""
         keys = []
         while self._heap and self._heap[0][0] <= t:
             deadline, _, key = heapq.heappop(self._heap)

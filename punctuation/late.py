@@ -1,4 +1,4 @@
-"""Policies for late changes: each says what becomes of a change that comes behind a promise, and counts it."""
+"""Policies for late changes: each says what becomes of a change that comes behind the watermark, and counts it."""
 
 from __future__ import annotations
 

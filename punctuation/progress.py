@@ -1,11 +1,11 @@
-"""The promises of both inputs, and which output they make final ([AFA10] Sec. 5.4, App. C.1).
+"""The watermarks of both inputs, and which output they make final ([AFA10] Sec. 5.4, App. C.1).
 
 events'   t_e   no later change of an event with LE < t_e
-arcs'     t_a   no later change of an arc with LE < t_a; by default whatever the event input promises, of some events or of all
-effective t_p = min(t_e, t_a): output below t_p is final; t_p leaves as the output's own punctuation
+arcs'     t_a   no later change of an arc with LE < t_a; by default what t_e is, or a watermark with a condition, if that is larger
+effective t_p = min(t_e, t_a): output below t_p is final; t_p leaves as the output's own watermark
 floor     t_f   state below t_f is dropped: t_p; where lineages are kept, a lifetime before what was final when the call began
 answers         the matches that end from here on have their lineage: t_p; where lineages are kept, t_p when the call began
-now             one tick past the largest event LE or punctuation so far: arcs pushed without a lifetime begin there
+now             one tick past the largest event LE or watermark so far: arcs pushed without a lifetime begin there
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Marks(NamedTuple):
 
 
 class Progress:
-    """The promises of both inputs; shared by all keys of an operator.
+    """The watermarks of both inputs; shared by all keys of an operator.
 
     Parameters
     ----------
     arc_punctuation : bool
-        Whether the arc input makes promises of its own.
+        Whether the arc input has watermarks of its own.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Progress:
 
     @property
     def arc_promise(self) -> int:
-        """The promise of the arc input: a change of an arc with an LE below it is late."""
+        """The watermark of the arc input: a change of an arc with an LE below it is late."""
         return self.arcs if self.arc_punctuation else max(self.events, self.some)
 
     @property
@@ -79,7 +79,7 @@ class Progress:
         return min(self.events, self.arc_promise)
 
     def promise_events(self, t: int) -> bool:
-        """Take a punctuation of the event input. Returns whether it promises something new; if not, counts it as stale."""
+        """Take a watermark of the event input. Returns whether it says something new; if not, counts it as stale."""
         if t <= self.events:
             self.stale += 1
             return False
@@ -88,7 +88,7 @@ class Progress:
         return True
 
     def promise_some(self, t: int) -> None:
-        """Take a punctuation with a condition: from now on a change of an arc with an LE below ``t`` is late.
+        """Take a watermark with a condition: from now on a change of an arc with an LE below ``t`` is late.
 
         The state that such an arc would need may be gone.
         """
@@ -96,7 +96,7 @@ class Progress:
         self.see(t)
 
     def promise_arcs(self, t: int) -> bool:
-        """Take a punctuation of the arc input, which has an effect only with ``arc_punctuation=True``. Returns whether it moved."""
+        """Take a watermark of the arc input, which has an effect only with ``arc_punctuation=True``. Returns whether it moved."""
         if not self.arc_punctuation or t <= self.arcs:
             self.stale += 1
             return False
@@ -105,7 +105,7 @@ class Progress:
         return True
 
     def advance(self) -> bool:
-        """Make all output below the effective punctuation final. Returns whether the effective punctuation moved."""
+        """Make all output below the effective watermark final. Returns whether the effective watermark moved."""
         if self.effective <= self.final:
             return False
         self.final = self.effective

@@ -1,4 +1,4 @@
-"""A punctuation: a promise about what can no longer come ([AFA10] Sec. 2.4, App. F.2)."""
+"""`Punctuation`: the paper's word for a watermark, which says what can no longer come ([AFA10] Sec. 2.4, App. F.2)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 
 
 class Punctuation(NamedTuple):
-    """The promise that no change (insertion or retraction) of an event with LE < ``t`` comes any more.
+    """A watermark: no change (insertion or retraction) of an event with LE < ``t`` comes any more.
+
+    "Punctuation" is the paper's word for it. With ``where`` it is a watermark with a condition.
 
     Parameters
     ----------
     t : int
         Ticks of application time. ``FOREVER`` ends the stream.
     where : str or callable, optional
-        A condition over the event, ``"floor <= 3"`` or ``lambda e: e.floor <= 3``: only events that satisfy it are promised, none
-        on which it raises. The operator must have been told that nothing is retracted (``retractions=False``).
+        A condition over the event, ``"floor <= 3"`` or ``lambda e: e.floor <= 3``: the watermark speaks only of events that satisfy
+        it, of none on which it raises. The operator must have been told that nothing is retracted (``retractions=False``).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Read what passes through a source: the LE of each event, and the punctuations in the input.
+"""Read what passes through a source: the LE of each event, and the watermarks in the input.
 
 This module does not import `afa`: any item with an int ``le`` counts as an event change, and as an arc's change if its payload
 has a ``fence``.
@@ -22,13 +22,13 @@ EVENT, ARC, PUNCTUATION = 0, 1, 2
 
 
 class Told(NamedTuple):
-    """A punctuation that stands in a row of a table, and is passed on with the table."""
+    """A watermark that stands in a row of a table, and is passed on with the table."""
 
     t: int
 
 
 class Part(NamedTuple):
-    """Consecutive items without a punctuation between them.
+    """Consecutive items without a watermark between them.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 
 def le_of(item: Any, tick: str | None = None) -> int | None:
-    """Return the LE of an event change; None for an arc's change, as arcs move no promise of the event input.
+    """Return the LE of an event change; None for an arc's change, as arcs do not move the watermark of the event input.
 
     ``tick`` is what one int of LE counts, for LEs that are datetimes.
 
@@ -69,7 +69,7 @@ def _time(value: Any, name: str, tick: str | None) -> int:
 
 
 def read(batch: Any, kinds: bool | None = None, tick: str | None = None) -> list[Part | Punctuation | Told]:
-    """Return a batch as parts, cut at its punctuations. Checks all of it, so that later steps can't fail halfway.
+    """Return a batch as parts, cut at its watermarks. Checks all of it, so that later steps can't fail halfway.
 
     ``kinds``, ``tick``: as of `punctuation.source.Source`.
     """
@@ -101,7 +101,7 @@ def read(batch: Any, kinds: bool | None = None, tick: str | None = None) -> list
 
 
 def _cut(table: Table, kinds: bool | None, tick: str | None) -> list[Any]:
-    """Yield the LEs of a table's events up to its first punctuation, then each punctuation and the LEs up to the next one."""
+    """Yield the LEs of a table's events up to its first watermark, then each watermark and the LEs up to the next one."""
     le, kind = _les_of(table, tick), _kinds_of(table, kinds)
     if kind is None:
         return [_before_the_end(le)]
@@ -113,7 +113,7 @@ def _cut(table: Table, kinds: bool | None, tick: str | None) -> list[Any]:
 
 
 def _les_of(table: Table, tick: str | None) -> Any:
-    """Return the LEs of a table's rows as int64. A missing time stands in the row of an arc or of a punctuation, and is FOREVER."""
+    """Return the LEs of a table's rows as int64. A missing time stands in the row of an arc or of a watermark, and is FOREVER."""
     if tick is None or table.names.count("le") != 1 or (times := times_of(column := table.column("le"))) is None:
         return ticks_of(table)
     found = ticks_in(column, times, tick, "le")
@@ -131,7 +131,7 @@ def _before_the_end(le: Any) -> Any:
 
 
 def _kinds_of(table: Table, kinds: bool | None) -> Any:
-    """Return the kind of each row of a table: an event, an arc or a punctuation. None: all are events."""
+    """Return the kind of each row of a table: an event, an arc or a watermark. None: all are events."""
     if kinds is False or "kind" not in table.names:
         return None
     if kinds is None and table.names.count("kind") == 1 and not _may_be_ints(table.column("kind")):

@@ -1,6 +1,6 @@
-"""The base of all sources of promises. A source passes a stream on and inserts punctuations among its items.
+"""The base of all sources of watermarks. A source passes a stream on and inserts watermarks among its items.
 
-Sources differ in where a promise comes from (`punctuation.sources`, `punctuation.union`), not in what it means: a promise never
+Sources differ in where a watermark comes from (`punctuation.sources`, `punctuation.union`), not in what it means: it never
 goes back, and an item that comes behind it is counted and passed on, for the operator's policy to decide.
 """
 
@@ -27,27 +27,27 @@ MAGIC, VERSION = b"AFAP", 1
 
 
 class Source(Member, ABC):
-    """A source of promises. Each subclass defines `_after`: what an item's LE lets the source promise.
+    """A source of watermarks. Each subclass defines `_after`: the watermark that follows from an item's LE.
 
     Parameters
     ----------
     backwards : "count" or "raise"
-        What becomes of a punctuation in the input that is smaller than an earlier one of the input: "count" skips it and counts it
-        in ``stale``, "raise" refuses it. A punctuation below the source's own promise alone is always skipped and counted.
+        What becomes of a watermark in the input that is smaller than an earlier one of the input: "count" skips it and counts it
+        in ``stale``, "raise" refuses it. A watermark below the source's own alone is always skipped and counted.
     kinds : bool, optional
         Whether a column ``kind`` of a table says of each row what it is, as `Operator.push_many` has it (0 an event, 1 an arc, 2 a
-        punctuation), or is a field of the event. None: a table is refused in which it could be either. Not kept in a snapshot.
+        watermark), or is a field of the event. None: a table is refused in which it could be either. Not kept in a snapshot.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
         What one int of LE counts, as of `Operator`: then LEs may be timestamps, and durations text. Not kept in a snapshot.
 
     Attributes
     ----------
     promised : int
-        The last promise handed out; BEGINNING before the first.
+        The last watermark handed out; BEGINNING before the first.
     late : int
-        Items that came behind the promise handed out before them, and were passed on.
+        Items that came behind the watermark handed out before them, and were passed on.
     stale : int
-        Punctuations in the input that promised nothing new. One with a condition is passed on, and moves nothing.
+        Watermarks in the input that said nothing new. One with a condition is passed on, and moves nothing.
     """
 
     def __init__(self, backwards: str = "count", kinds: bool | None = None, tick: str | None = None) -> None:
@@ -66,10 +66,10 @@ class Source(Member, ABC):
 
     @abstractmethod
     def _after(self, le: int) -> int:
-        """Take an item's LE. Returns what the source can promise now (int64; BEGINNING: nothing)."""
+        """Take an item's LE. Returns the watermark that follows now (int64; BEGINNING: nothing)."""
 
     def _within(self, le: Any, promised: int) -> int:
-        """Take many LEs. Returns the largest promise that `_after` would give on the way, at least ``promised``."""
+        """Take many LEs. Returns the largest watermark that `_after` would give on the way, at least ``promised``."""
         return max(promised, *map(self._after, le.tolist()))
 
     @abstractmethod
@@ -96,12 +96,12 @@ class Source(Member, ABC):
         Returns
         -------
         list
-            The item, then a `Punctuation` if the promise moved. A punctuation itself is not passed on, only the promise.
+            The item, then a `Punctuation` if the watermark moved. A `Punctuation` that comes in is not passed on itself.
 
         Raises
         ------
         AfaError
-            The item has no time; or it is a punctuation that goes backwards, under ``backwards="raise"``. The source is unchanged.
+            The item has no time; or it is a watermark that goes backwards, under ``backwards="raise"``. The source is unchanged.
         """
         calls, mine = self._calls, False
         try:
@@ -133,19 +133,19 @@ class Source(Member, ABC):
         return [item, Punctuation(promise)]
 
     def push_many(self, batch: Any) -> list[Any]:
-        """Take a batch as one step: its promise comes after all of its items.
+        """Take a batch as one step: its watermark comes after all of its items.
 
         Parameters
         ----------
         batch : table of any kind that `Operator.push_many` takes, or list
-            As `Operator.push_many` takes it. In a list punctuations stay where they are, in a table with ``kinds=True`` too; its
+            As `Operator.push_many` takes it. In a list watermarks stay where they are, in a table with ``kinds=True`` too; its
             arcs move nothing.
 
         Returns
         -------
         list
-            For `Operator.push_many`: the batch or the items of the list, then a `Punctuation` if the promise moved. It is the last
-            one that `push` would have handed out; those before it are left out, so that fewer items are late.
+            For `Operator.push_many`: the batch or the items of the list, then a `Punctuation` if the watermark moved. It is the
+            last one that `push` would have handed out; those before it are left out, so that fewer items are late.
 
         Raises
         ------
@@ -183,14 +183,14 @@ class Source(Member, ABC):
 
     @whole
     def end(self) -> list[Any]:
-        """End the stream. Returns ``[Punctuation(FOREVER)]``, or nothing if that was promised before."""
+        """End the stream. Returns ``[Punctuation(FOREVER)]``, or nothing if that was handed out before."""
         if self.promised == FOREVER:
             return []
         self.promised = FOREVER
         return [Punctuation(FOREVER)]
 
     def __call__(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Yield the items (changes, tables, punctuations) with the source's punctuations among them, then the end of the stream."""
+        """Yield the items (changes, tables, watermarks) with the source's watermarks among them, then the end of the stream."""
         for item in items:
             yield from self.push_many(item) if is_table(item) and not is_row(item) else self.push(item)
         yield from self.end()

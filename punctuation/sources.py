@@ -1,4 +1,4 @@
-"""Sources that promise from the events they see: by a known bound on lateness, or by the lateness observed so far."""
+"""Sources that make watermarks from the events they see: by a known bound on lateness, or by the lateness observed so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 
 
 class BoundedDisorder(Source):
-    """Promise the largest LE so far less a known bound: an event exactly ``lateness`` behind is not late.
+    """The watermark is the largest LE so far less a known bound: an event exactly ``lateness`` behind is not late.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ class BoundedDisorder(Source):
 
 
 class ObservedLateness(Source):
-    """Promise the largest LE so far less a percentile of the lateness seen of late.
+    """The watermark is the largest LE so far less a percentile of the lateness seen of late.
 
-    An item's lateness is the largest LE before it less its own, at least 0. The promise is a guess: ``late`` counts the items that
-    came behind it.
+    An item's lateness is the largest LE before it less its own, at least 0. The watermark is a guess: ``late`` counts the items
+    that came behind it.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ class ObservedLateness(Source):
     memory : int
         The number of items, late ones among them, whose lateness is remembered.
     minimum : int, optional
-        The source promises nothing before so many items have come; by default 100, or ``memory`` if that is less.
+        There is no watermark before so many items have come; by default 100, or ``memory`` if that is less.
     backwards, kinds, tick
         As of `Source`.
 
     Notes
     -----
-    One item O(log memory). A batch of n O((n + memory) log n), expected, in numpy; it promises what its items one by one would.
+    One item O(log memory). A batch of n O((n + memory) log n), expected, in numpy; its watermark is that of its items one by one.
 
     Examples
     --------
@@ -182,9 +182,9 @@ class ObservedLateness(Source):
 
 
 class _Search:
-    """A search for the largest promise on the way through a batch, which need not sort the memory at each item.
+    """A search for the largest watermark on the way through a batch, which need not sort the memory at each item.
 
-    The promise after item i, ``largest[i] - max(floor, percentile of the memory then)``, is above some ``best`` where
+    The watermark after item i, ``largest[i] - max(floor, percentile of the memory then)``, is above some ``best`` where
     ``largest[i] - floor > best`` and at least rank many of the memory are at most ``largest[i] - best - 1``. This bound grows with
     i, so that each lateness counts from one item on until it is forgotten: all counts are one cumulative sum. Begin with the last
     item; while some are above, let one of them, by chance, be the best: their number halves each time, on average. 100,000 items
@@ -200,7 +200,7 @@ class _Search:
         self.ranks = np.array([*map(source._rank, filling), *[source._rank(source.memory)] * full], np.int64)
 
     def best(self, promised: int) -> int:
-        """Return the largest promise of the batch, or ``promised`` if that is larger."""
+        """Return the largest watermark of the batch, or ``promised`` if that is larger."""
         chance = random.Random(0)  # which one it takes changes the time only
         above: Any = [self.n - 1] if self.first < self.n else []
         while len(above):
@@ -209,13 +209,13 @@ class _Search:
         return promised
 
     def promise(self, i: int) -> int:
-        """Return the promise after item i."""
+        """Return the watermark after item i."""
         end, rank = self.held + i + 1, int(self.ranks[i]) - 1
         memory = self.lateness[max(0, end - self.source.memory) : end]
         return max(int(self.largest[i]) - max(self.source.floor, int(np.partition(memory, rank)[rank])), BEGINNING)
 
     def above(self, best: int) -> Any:
-        """Return the numbers of the items after which the promise is above ``best``."""
+        """Return the numbers of the items after which the watermark is above ``best``."""
         start = max(self.first, int(np.searchsorted(self.largest, min(best + self.source.floor, FOREVER), "right")))
         if start >= self.n:
             return []

@@ -1,4 +1,4 @@
-"""One promise for several streams that flow together: the smallest promise of the streams that have not fallen silent."""
+"""One watermark for several streams that flow together: the smallest watermark of the streams that have not fallen silent."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 
 
 class Union(Member):
-    """The union of several streams, each with its own source of promises.
+    """The union of several streams, each with its own source of watermarks.
 
-    A member that has ended or is idle does not hold the others back. If all that have not ended are idle, the union promises what
-    the furthest of these has promised: what it would have promised, had that one fallen silent last.
+    A member that has ended or is idle does not hold the others back. If all that have not ended are idle, the union has the
+    watermark of the furthest of these: the one it would have, had that member fallen silent last.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ class Union(Member):
         ``clock() -> float``, the time at which items arrive; it has nothing to do with LE.
     where : mapping of name to condition, optional
         For each member a condition that its events satisfy and no other member's do, ``{"a": "feed == 'a'"}``. Where the member's
-        promise is ahead of the union's, the union hands it out with this condition, so that a member that is hours late holds
-        back only what it can touch. A member that has ended promises as far as the furthest of the others, not FOREVER, as arcs
-        can't change below a promise. Not kept in a snapshot.
+        watermark is ahead of the union's, the union hands it out with this condition, so that a member that is hours late holds
+        back only what it can touch. The watermark of a member that has ended is that of the furthest of the others, not FOREVER, as
+        arcs can't change below a watermark. Not kept in a snapshot.
 
     Attributes
     ----------
     promised : int
-        The last promise handed out; BEGINNING before the first.
+        The last watermark handed out; BEGINNING before the first.
     late : int
-        Items that came behind the union's promise, and were passed on: the operator's policy decides about them.
+        Items that came behind the union's watermark, and were passed on: the operator's policy decides about them.
 
     Notes
     -----
@@ -112,11 +112,11 @@ class Union(Member):
 
     @property
     def stale(self) -> int:
-        """Punctuations in the members' input that promised nothing new."""
+        """Watermarks in the members' input that said nothing new."""
         return sum(source.stale for source in self.sources.values())
 
     def push(self, name: Hashable, item: Any) -> list[Any]:
-        """Take one item of a member. Returns as `Source.push`, with the union's promise.
+        """Take one item of a member. Returns as `Source.push`, with the union's watermark.
 
         Raises
         ------
@@ -137,9 +137,9 @@ class Union(Member):
 
     @whole
     def push_many(self, name: Hashable, batch: Any) -> list[Any]:
-        """Take a batch of a member. Returns as `Source.push_many`, with the union's promise.
+        """Take a batch of a member. Returns as `Source.push_many`, with the union's watermark.
 
-        A punctuation in the batch is the member's own and is not passed on. A punctuation in a row of a table is refused, as it
+        A watermark in the batch is the member's own and is not passed on. A watermark in a row of a table is refused, as it
         would be passed on with the table.
         """
         source, now = self._member(name), self._clock()
@@ -158,12 +158,12 @@ class Union(Member):
 
     @whole
     def advance(self) -> list[Any]:
-        """Look at the clock without an item. Returns the punctuation that follows if a member has fallen silent."""
+        """Look at the clock without an item. Returns the watermark that follows if a member has fallen silent."""
         return self._moved(self._clock())
 
     @whole
     def end(self, name: Hashable | None = None) -> list[Any]:
-        """End a member's stream, or all streams. Returns the punctuation that follows."""
+        """End a member's stream, or all streams. Returns the watermark that follows."""
         now = self._clock()
         if name is not None:
             source = self._member(name)
@@ -176,7 +176,7 @@ class Union(Member):
         return self._moved(now)
 
     def __call__(self, pairs: Iterable[tuple[Hashable, Any]]) -> Iterator[Any]:
-        """Yield the items of ``(name, item)`` pairs with the union's punctuations among them, then the end of the stream."""
+        """Yield the items of ``(name, item)`` pairs with the union's watermarks among them, then the end of the stream."""
         for pair in pairs:
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise AfaError(f"expected a pair (name, item) but got {pair!r}")
@@ -246,14 +246,14 @@ class Union(Member):
         return self.idle_after is not None and now - self._heard[name] >= self.idle_after
 
     def _passed(self, name: Any, out: list[Any], now: float, before: int) -> list[Any]:
-        """Return what a member's source has returned, with the union's promise in place of the member's, which was ``before``."""
+        """Return what a member's source has returned, with the union's watermark in place of the member's, which was ``before``."""
         items = [item for item in out if not isinstance(item, Punctuation)]
         if name not in self._live or name == self._slowest or now >= self._due:
             items += self._moved(now)  # else the smallest promise is another's, and all others are as they were
         return [*items, *self._of_conditions(name)] if self.where and before < self.sources[name].promised else items
 
     def _of_conditions(self, name: Any) -> list[Punctuation]:
-        """Return the promises with conditions that follow from a member's promise. Ended members promise what the furthest does."""
+        """Return the watermarks with conditions that follow from a member's. Ended members have that of the furthest."""
         promised = self.sources[name].promised
         furthest = max((source.promised for source in self.sources.values() if source.promised < FOREVER), default=FOREVER)
         told = [name] if promised < FOREVER else []
@@ -263,7 +263,7 @@ class Union(Member):
         return [Punctuation(t, self.where[other]) for other in told if other in self.where] if self.promised < t else []
 
     def _moved(self, now: float) -> list[Any]:
-        """Find out which members are live. Returns the union's punctuation if it moved."""
+        """Find out which members are live. Returns the union's watermark if it moved."""
         going = {name: source.promised for name, source in self.sources.items() if source.promised < FOREVER}
         self._live = {name for name in going if not self._is_idle(name, now)}
         self._slowest = min(self._live, key=going.__getitem__, default=None)

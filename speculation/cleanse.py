@@ -1,9 +1,9 @@
-"""Cleanse: a stage that limits how far ahead of the last punctuation changes leave ([AFA10] Sec. 5.3).
+"""Cleanse: a stage that limits how far ahead of the last watermark changes leave ([AFA10] Sec. 5.3).
 
     below the bound        a change leaves at once
     at the bound or above  it waits; an insertion and its retraction that meet while one waits annihilate
 
-The bound is the last punctuation + sigma, and never goes back.
+The bound is the last watermark + sigma, and never goes back.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CleanseStatistics(NamedTuple):
     bound : int
         The bound: all changes that have left have an LE below it, and a change that comes with such an LE leaves at once.
     stale : int
-        Punctuations that promised nothing new.
+        Watermarks that said nothing new.
     """
 
     held: int
@@ -61,14 +61,14 @@ class CleanseStatistics(NamedTuple):
 
 
 class Cleanse(Stage):
-    """Let only those changes leave that are not too far ahead of the last punctuation. The others wait, in order.
+    """Let only those changes leave that are not too far ahead of the last watermark. The others wait, in order.
 
     Parameters
     ----------
     sigma : int (ticks), str or timedelta, optional
-        The speculation factor: a change waits until its LE is below the last punctuation + sigma. 0: all that leaves is
+        The speculation factor: a change waits until its LE is below the last watermark + sigma. 0: all that leaves is
         in order and final. None or ``math.inf``: nothing waits, the maximum of speculation. ``sigma`` may be set while the stage
-        runs; it then acts from the next punctuation on.
+        runs; it then acts from the next watermark on.
     tick : str, optional
         What one int of LE counts, for ``Cleanse("5 s")``; where the stage stands at an operator that one's.
 
@@ -120,14 +120,14 @@ class Cleanse(Stage):
         memory: int = 1000,
         tick: str | None = None,
     ) -> Cleanse:
-        """Make a Cleanse that moves its sigma with each punctuation, so that a stated bound holds.
+        """Make a Cleanse that moves its sigma with each watermark, so that a stated bound holds.
 
         Parameters
         ----------
         max_chattiness : float
             The bound on records out for each final match, at least 1. sigma is as large as this allows.
         max_delay : int (ticks), str or timedelta
-            The bound on how far the promise moves while a change waits, for all but a ``share`` of the changes. sigma is
+            The bound on how far the watermark moves while a change waits, for all but a ``share`` of the changes. sigma is
             as small as this allows.
         share : float
             With ``max_delay``: the share of the changes that may wait longer.
@@ -145,7 +145,7 @@ class Cleanse(Stage):
         -----
         At the output the stage knows, for each withdrawn match, under which sigma it would have been seen, so that no search is
         needed (`speculation.control`); O(log memory) a change. At the input a bound on chattiness is held by feedback from the
-        operator. Where no more withdrawals are allowed, what is not final waits for the next punctuation, below the bound as well.
+        operator. Where no more withdrawals are allowed, what is not final waits for the next watermark, below the bound as well.
         Rows of tables go one by one. The paper leaves sigma to the user.
 
         Examples
@@ -207,14 +207,14 @@ class Cleanse(Stage):
         )
 
     def push(self, item: Change | Punctuation) -> Output:
-        """Take one change or punctuation.
+        """Take one change or watermark.
 
         Returns
         -------
         list of Change and Punctuation
-            For a change: the change itself if it lies below the bound, else nothing. For a punctuation: the changes that lie below
-            the bound now, by LE, of one LE retractions first, then by arrival; then the punctuation, unless it promises nothing
-            new. A punctuation with a condition releases nothing; it leaves as far as it holds behind the stage.
+            For a change: the change itself if it lies below the bound, else nothing. For a watermark: the changes that lie below
+            the bound now, by LE, of one LE retractions first, then by arrival; then the watermark, unless it says nothing
+            new. A watermark with a condition releases nothing; it leaves as far as it holds behind the stage.
 
         Raises
         ------
@@ -299,7 +299,7 @@ class Cleanse(Stage):
         return table
 
     def punctuate(self, t: int) -> Any:
-        """Take a punctuation. Returns what it releases, a list of changes or a table of rows; None if it is stale."""
+        """Take a watermark. Returns what it releases, a list of changes or a table of rows; None if it is stale."""
         if not self._promise(t):
             return None
         control = self._control
@@ -315,13 +315,13 @@ class Cleanse(Stage):
         return released
 
     def some(self, item: Punctuation) -> Punctuation:
-        """Return a punctuation with a condition as far as it holds behind this stage: changes that wait may satisfy it."""
+        """Return a watermark with a condition as far as it holds behind this stage: changes that wait may satisfy it."""
         t = as_ticks(item.t, "t")
         reach = self._last if self._control is not None else self._bound  # with a controller some may wait below the bound
         return item._replace(t=min(t, reach) if self._waiting.copies else t)
 
     def begin(self, promised: int) -> None:
-        """Begin at an operator's promise: an event below it is late as soon as it comes, not only when it would leave.
+        """Begin at an operator's watermark: an event below it is late as soon as it comes, not only when it would leave.
 
         Raises
         ------
@@ -336,7 +336,7 @@ class Cleanse(Stage):
             self._journal.commit()
 
     def _promise(self, t: int) -> bool:
-        """Move the bound with a punctuation. Returns False, and counts the punctuation, if it is stale."""
+        """Move the bound with a watermark. Returns False, and counts the watermark, if it is stale."""
         if t <= self._last:
             self._stale += 1
             return False
@@ -373,7 +373,7 @@ class Cleanse(Stage):
         self._bound = max(self._bound, bound)
 
     def _reach(self, t: int) -> tuple[int, bool]:
-        """Return the bound that a punctuation sets, and whether there is no bound."""
+        """Return the bound that a watermark sets, and whether there is no bound."""
         reach = FOREVER if self._sigma is None else min(t + self._sigma, FOREVER)
         return (t, True) if reach == FOREVER else (reach, False)
 

@@ -47,7 +47,7 @@ class Tick(str, enum.Enum):
 
 
 class End(str, enum.Enum):
-    """The promise at the end of the input."""
+    """The watermark at the end of the input."""
 
     latest = "latest"
     forever = "forever"
@@ -150,14 +150,14 @@ HELP = {
     "type": "The column of events' types, for a query in text.",
     "window": "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of ticks.",
     "tick": "What one tick is; ms where times are timestamps, not integers.",
-    "lateness": "Promise after each batch that later rows are at most this much behind the latest (30s, or ticks); it bounds the "
-    "state.",
-    "late": "On a row that breaks this promise: stop, drop and count it, or report it, too, on standard error.",
+    "lateness": "Make a watermark after each batch: later rows are at most this much behind the latest (30s, or ticks). It bounds "
+    "the state.",
+    "late": "On a row behind the watermark: stop, drop and count it, or report it, too, on standard error.",
     "order_by": "Event field that orders rows of equal timestamps.",
-    "speculation": "How far ahead of the last promise matches are told, and not held back; wants --lateness. By default there is "
-    "no bound.",
-    "end": "What the input's end promises: nothing before its largest timestamp any more, or nothing at all, so that every "
-    "time-out fires that is still open.",
+    "speculation": "How far ahead of the last watermark matches are told, and not held back; wants --lateness. "
+    "By default no bound.",
+    "end": "The watermark at the end of the input: nothing comes before its largest timestamp any more, or nothing at all, so that "
+    "every time-out fires that is still open.",
     "batch": "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072.",
     "arcs": "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch.",
     "threads": "Match in so many threads, each for a part of the keys; what comes out is the same.",

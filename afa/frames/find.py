@@ -36,7 +36,7 @@ def find(
 ) -> Any:
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
-    The rows are taken by time, whatever their order, in slices with a promise each: little is held meanwhile, nothing is kept.
+    The rows are taken by time, whatever their order, in slices with a watermark each: little is held meanwhile, nothing is kept.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One operator state per key, under shared arcs and shared promises."""
+"""One operator state per key, under shared arcs and shared watermarks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Keyed(Matching, metaclass=OperatorMeta):
         self._core.keys = Keys(automaton, said.key, self._core.tick)
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
-        """Take one event change of one key, or a promise for all keys. Returns and raises as `Operator.push`.
+        """Take one event change of one key, or a watermark for all keys. Returns and raises as `Operator.push`.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ class Matching:
         return self._core.automaton
 
     def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc, for all keys, or its retraction, or a promise of the arc input ([AFA10] Sec. 2.3, 5.2).
+        """Take an arc, for all keys, or its retraction, or a watermark of the arc input ([AFA10] Sec. 2.3, 5.2).
 
         ``insert(arc)`` and ``retract(arc)`` act from one tick past all that was seen. With ``le`` (and ``re``) the arc serves the
         events whose LE lies in that lifetime, past ones too. Returns and raises as `push`; an unknown arc is a `ChangeError`.
@@ -83,7 +83,7 @@ class Matching:
         AutomatonError
             The new arc does not fit the automaton.
         LateEventError
-            ``at`` lies below the last punctuation of the arc input; whatever the policy for late changes is.
+            ``at`` lies below the last watermark of the arc input; whatever the policy for late changes is.
 
         Examples
         --------
@@ -121,15 +121,15 @@ class Matching:
         ----------
         batch : table (Arrow, pandas, polars, dict of columns, or what has ``__arrow_c_stream__``), or a list
             Columns: the event's fields, ``le``, optional ``re`` and ``diff``. A list holds tables, changes of events and arcs, and
-            punctuations of the event input, in order of arrival; and rows: a dict, or an instance of a dataclass, with what a row
+            watermarks of the event input, in order of arrival; and rows: a dict, or an instance of a dataclass, with what a row
             of a table has. Where the operator has a tick, timestamps and dates stand for ints in ``le``, ``re`` and the event's int
             fields; ``le`` and ``re`` leave in the type in which ``le`` came, FOREVER as a missing one.
         net : bool
             True: the minimal difference over the whole batch. False: what the same changes, pushed one by one, would have given.
         arcs : sequence of Arc
             The arcs of a table whose column ``kind`` says of each row what it is: 0 an event; 1 an arc, whose number in ``arcs``
-            stands in the column ``arc`` (``le`` BEGINNING: from one tick past all that was seen on); 2 a punctuation at ``le``. The
-            output then has a column ``kind`` as well: 0 a match, 2 the punctuation, in the last row.
+            stands in the column ``arc`` (``le`` BEGINNING: from one tick past all that was seen on); 2 a watermark at ``le``. The
+            output then has a column ``kind`` as well: 0 a match, 2 the watermark, in the last row.
         time : str
             The name of the column that holds LE. Where there is no such one, the event's `afa.Instant` is looked for.
 
@@ -137,7 +137,7 @@ class Matching:
         -------
         The same shape
             For a table: columns of the key, if there are keys, of the register's fields, ``le``, ``re``, ``diff``. For a list:
-            ``[table]`` or ``[table, Punctuation]``, or a list of changes and a punctuation if no table came in. With ``net=False``
+            ``[table]`` or ``[table, Punctuation]``, or a list of changes and a watermark if no table came in. With ``net=False``
             there may be several of each.
 
         Raises
@@ -153,7 +153,8 @@ class Matching:
     def lineage(self, match: Change) -> Lineage:
         """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`.
 
-        Nothing is held for it before; so a match that began before a promise has none, unless the operator has ``lineage=True``.
+        Nothing is held for it before; so a match that began before the last watermark has none, unless the operator has
+        ``lineage=True``.
 
         Parameters
         ----------
@@ -165,7 +166,7 @@ class Matching:
         ChangeError
             No such match is in force; the message names those that are near.
         AfaError
-            Its first events came before a promise, which has dropped them (not with ``lineage=True``); or payloads are not kept
+            Its first events lie below the watermark, which has dropped them (not with ``lineage=True``); or payloads are not kept
             (``keep_payloads=False``).
 
         Notes
@@ -203,7 +204,7 @@ class Matching:
         ChangeError
             No such match is in force.
         AfaError
-            One of them began before a promise, which has dropped its first events; or payloads are not kept.
+            One of them began before the last watermark, which has dropped its first events; or payloads are not kept.
 
         Notes
         -----
@@ -228,7 +229,7 @@ class Matching:
     def funnel(self, *, most: int | None = MOST) -> Funnel:
         """Return what every arc was asked, where partial matches ended, and in one sentence why there is no match.
 
-        What is held is counted: with what a promise has dropped it says nothing. Nothing is kept for it before. Matches are
+        What is held is counted: with what the watermark has dropped it says nothing. Nothing is kept for it before. Matches are
         those of the arcs, before ``collapse=``, ``having=`` or a stage behind the operator; `why` says so of these two options.
 
         Parameters

@@ -56,13 +56,13 @@ class Operator(Matching, metaclass=OperatorMeta):
     order_by : str, optional
         The event's field that orders events of equal LE. None: events of equal LE are alternatives of one step, a multi-event.
     late : "raise" or "drop" or callable
-        What becomes of a change with an LE below the last punctuation, and of a retraction that waited in vain.
+        What becomes of a change with an LE below the last watermark, and of a retraction that waited in vain.
         `punctuation.Late` says what each does. A `punctuation.SideOutput` is a callable that keeps them.
     arc_punctuation : bool
-        Whether the arc input makes promises of its own, ``push_arc(Punctuation(t))``. False: the event input's promises hold for
+        Whether the arc input has watermarks of its own, ``push_arc(Punctuation(t))``. False: the event input's watermarks hold for
         arcs as well.
     retractions : bool
-        Whether events may be retracted. False: a retraction is a `ChangeError`, and punctuations may carry a condition,
+        Whether events may be retracted. False: a retraction is a `ChangeError`, and watermarks may carry a condition,
         ``Punctuation(t, where="floor <= 3")``, after which the operator drops all state that no event can touch any more ([AFA10]
         App. F.2).
     keep_payloads : bool
@@ -73,14 +73,14 @@ class Operator(Matching, metaclass=OperatorMeta):
     gapless : str or Gapless, optional
         The int field that numbers the events n, n + 1, n + 2, .. in the order of their LEs. It is the ``order_by`` too ([AFA10]
         Sec. 5.3, AFA+O). A computation goes from one event to the next only if their numbers are adjacent. So an insertion never
-        withdraws a match, and no punctuation is waited for. Time-outs fire up to where the promise has come, not across a gap.
+        withdraws a match, and no watermark is waited for. Time-outs fire up to where the watermark has come, not across a gap.
         `Gapless` says what becomes of gaps and of repeated numbers.
     tick : "ns", "us", "ms", "s", "min", "h" or "d", optional
         What one int of LE counts. Durations are turned into ticks by it.
     id : str, optional
         The event's field that names an event while it is in force, over all keys. ``retract({"order": 7})`` takes out the event
         with this id, whatever else the retraction says. Two events in force of one id are refused. A retraction whose event has
-        not come waits for it until its own ``le``, or the present if it has none, is promised; then it is late.
+        not come waits for it until the watermark has passed its own ``le``, or the present if it has none; then it is late.
     longest : bool
         Whether of matches with equal payload and LE only the one with the largest RE is in force. So of the partial matches of
         one state and register only one is held, the one that lasts longest.
@@ -94,10 +94,10 @@ class Operator(Matching, metaclass=OperatorMeta):
         A match that stays while its events change is told again, with ``diff=0``. That leaves all sums as they are. It implies
         ``lineage=True``.
     lineage : bool
-        Whether `lineage` answers for every match in force, also one that began before the last promise. And for those that the
-        last call has announced, though it made them final. Then a promise drops state only so far back that no lifetime reaches
+        Whether `lineage` answers for every match in force, also one that began before the last watermark. And for those that the
+        last call has announced, though it made them final. Then a watermark drops state only so far back that no lifetime reaches
         from there to it: one lifetime (the window, or the longest that was given) is held beyond what is held else, and arcs that
-        ended as long. Refused beside promises with a condition.
+        ended as long. Refused beside watermarks with a condition.
     collapse : str or True, optional
         In place of matches one record of each payload and LE, over all paths of all its matches (`collapsed`). The payload's
         fields, then ``paths``, how many there are; and of a field of the event ("price"; "b.price": only of events taken for the
@@ -122,7 +122,7 @@ class Operator(Matching, metaclass=OperatorMeta):
         same with any number. Memory grows by some megabytes a thread. One thread works where it is the engine in Python, where
         numbers are ``gapless``, where an arc runs in Python, and where there is little to do.
     speculation : int (ticks), str or timedelta, optional
-        How far ahead of the last promise an event may be that is matched; the others wait. A `speculation.Cleanse` in front of
+        How far ahead of the last watermark an event may be that is matched; the others wait. A `speculation.Cleanse` in front of
         the operator, of which ``.stage`` is the one: 0: only final matches come, and none is withdrawn. None: no event waits.
     options : Options, optional
         All of these, or some, as one object.
@@ -157,7 +157,7 @@ class Operator(Matching, metaclass=OperatorMeta):
         self._core = Core(automaton, said, bounded=True)
 
     def push(self, change: Change | Punctuation) -> Output:
-        """Take one event change or a promise of the event input.
+        """Take one event change or a watermark (`Punctuation`) of the event input.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Operator(Matching, metaclass=OperatorMeta):
         -------
         list of Change and Punctuation
             The minimal difference of the matches in force: retractions first, then insertions, each by LE; then the effective
-            punctuation, if it moved.
+            watermark, if it moved.
 
         Raises
         ------

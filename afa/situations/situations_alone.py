@@ -1,7 +1,7 @@
 """Situations alone: an operator from readings to what lasts, and changes of it when readings come late or go.
 
 Gaps and islands that stay right under revision. Each situation is a record that lives as long as it lasts; an operator that shows
-each of its events takes them, so that calls, tables, promises and snapshots are those of any operator.
+each of its events takes them, so that calls, tables, watermarks and snapshots are those of any operator.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Derive(Situated):
 
     Notes
     -----
-    O(log n) for a reading in order. A late one touches what lies between it and the end of the situations there. A promise of
-    readings promises situations up to the beginning of the first one that goes on.
+    O(log n) for a reading in order. A late one touches what lies between it and the end of the situations there. The
+    watermark of the situations is that of the readings, but at most the beginning of the first one that goes on.
 
     Examples
     --------

@@ -89,7 +89,7 @@ def match(
         without ``arcs`` can't get it later, as its checkpoint keeps the number of sources: begin with an empty log,
         ``arc_log("arcs", automaton).read(spark)``, which costs next to nothing.
     lateness : str or timedelta, optional
-        How far behind the latest time rows may come: the delay of the watermark, which is the operator's punctuation. None: the
+        How far behind the latest time rows may come: the delay of Spark's watermark, which is the operator's too. None: the
         stream's own watermark on ``time``, if ``withWatermark`` has set one, else ``"0 seconds"``.
     speculation : str or timedelta, optional
         How far ahead of the watermark an event may be when it reaches the operator; until then it waits in the state. None: any
@@ -107,9 +107,9 @@ def match(
     metrics : bool
         Whether each bucket reports each batch in a row, ``kind = metrics``: see `afa.spark.metrics`.
     end : "latest" or "forever"
-        What the end of a static table promises, for automata with time-outs. "latest": nothing before its latest time comes any
+        What the end of a static table says, for automata with time-outs. "latest": nothing before its latest time comes any
         more, for all keys alike, so that time-outs due by then fire. "forever": nothing comes any more, so that all open time-outs
-        fire. It has no meaning for a stream, where the watermark promises.
+        fire. It has no meaning for a stream, which has a watermark.
     name : str, optional
         The name of each batch's numbers in the query's progress, after "afa". None: a name made from the final states, the pattern
         and the key, so that only two equal `match` in one query need names.

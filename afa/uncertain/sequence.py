@@ -1,4 +1,4 @@
-"""Sequences of events with uncertain times: their exact confidences, without worlds; under late events, retractions, promises."""
+"""Sequences of events with uncertain times: their exact confidences, without worlds; under late events, retractions, watermarks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SequenceStatistics(NamedTuple):
     pruned : int
         Lists of events that were ended early: by the threshold, or as another event is always next (NELT).
     late : int
-        Changes left out as they came behind a promise.
+        Changes left out as they came behind the watermark.
     outputs, retractions : int
         Changes that have left so far; those among them that took a match back.
     """
@@ -115,7 +115,7 @@ class Sequence(Twins, Member):
         Tell one match for all subsets of an interchangeable closure: with all events that may be in it, ``subsets``, and as its
         confidence the probability that there is at least one; `expand` yields the subsets.
     late : "raise" or "drop" or callable
-        What becomes of a change of an event whose lower end lies below a promise.
+        What becomes of a change of an event whose lower end lies below the watermark.
     tick : str, optional
         What one int of time counts.
     lower, upper, shape : str, str and distribution
@@ -128,8 +128,8 @@ class Sequence(Twins, Member):
 
     Notes
     -----
-    A match has ``LE`` = its last possible time, so that all below a promise is final, and ``RE`` = the latest possible time of its
-    first event and a window: both as of skip till any, so that no competitor moves them. See
+    A match has ``LE`` = its last possible time, so that all below the watermark is final, and ``RE`` = the latest possible time of
+    its first event and a window: both as of skip till any, so that no competitor moves them. See
     "Uncertain time: sequences" in SEMANTICS.md.
 
     Examples
@@ -190,14 +190,14 @@ class Sequence(Twins, Member):
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
     def push(self, item: Change | Punctuation) -> list[Change]:
-        """Take one change of an event, with `afa.uncertain.between` as its time, or a punctuation. Returns changes of matches.
+        """Take one change of an event, with `afa.uncertain.between` as its time, or a watermark. Returns changes of matches.
 
         Raises
         ------
         ChangeError
             The event is none of the schema, fits two components, or its identity is known with another content or interval.
         LateEventError
-            Its lower end lies below a promise (``late="raise"``). The operator is unchanged, as after every error.
+            Its lower end lies below the watermark (``late="raise"``). The operator is unchanged, as after every error.
         """
         found: list[Change] = self.push_many([item])
         return found
@@ -462,7 +462,7 @@ class Sequence(Twins, Member):
         Parameters
         ----------
         match : Match or Change
-            One in force whose events are held: no promise has passed the last window of its first event.
+            One in force whose events are held: no watermark has passed the last window of its first event.
 
         Raises
         ------

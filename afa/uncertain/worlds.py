@@ -118,8 +118,8 @@ class Worlds(Twins, Pattern):
         Matches with a lower confidence are not told. At least 1 / worlds.
     seed : int
     window, engine, order_by, late, tick, threads, partial_matches, max_bytes
-        As of `Operator`. ``late`` decides about an event whose lower end lies below a promise; the last two are the most partial
-        matches of a key in one world, and bytes of all worlds together.
+        As of `Operator`. ``late`` decides about an event whose lower end lies below the watermark; the last two are the most
+        partial matches of a key in one world, and bytes of all worlds together.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class Worlds(Twins, Pattern):
     Notes
     -----
     A push costs what `Keyed` takes for an event in each world; state is that of ``worlds`` operators. A match's LE is its last
-    possible time, so that all below a promise is final: that of t says that no event with ``lower < t`` changes any more. With
+    possible time, so that all below the watermark is final: that of t says that no event with ``lower < t`` changes any more. With
     time-outs it is the end of its window, which alone bounds when they fire.
 
     Source: Zhang, Diao, Immerman, *Recognizing Patterns in Streams with Imprecise Timestamps*, PVLDB 3(1), 2010, Sec. 3.3, by
@@ -232,19 +232,19 @@ class Worlds(Twins, Pattern):
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
-        """Take one event change, whose ``le`` may be `between` two instants, or a promise. As `Operator.push`.
+        """Take one event change, whose ``le`` may be `between` two instants, or a watermark. As `Operator.push`.
 
         Raises
         ------
         ChangeError
             The event does not fit, an identity comes twice with different content, or a retraction names another interval than its
-            insertion. LateEventError: its lower end lies below a promise. The operator is unchanged.
+            insertion. LateEventError: its lower end lies below the watermark. The operator is unchanged.
         """
         found: Output = self._core.calls.call(self._push_list, [change], key)
         return found
 
     def push_many(self, batch: Any) -> Any:
-        """Take a table of events, or a list of tables, changes and promises, as one call: one minimal difference.
+        """Take a table of events, or a list of tables, changes and watermarks, as one call: one minimal difference.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class Worlds(Twins, Pattern):
         Returns
         -------
         A table of the same kind: the key's columns, what matches show, ``confidence``, ``first``, ``last``, ``le``, ``re``,
-        ``diff``; for a list a list of changes and promises.
+        ``diff``; for a list a list of changes and watermarks.
         """
         return self._core.calls.call(self._push_many, batch)
 
@@ -268,7 +268,7 @@ class Worlds(Twins, Pattern):
         return table_of_matches(difference, self._shown, self._key, table, self._core, self._found)
 
     def push_arc(self, change: Change | Punctuation) -> Output:
-        """Take an arc, for all worlds, or its retraction, or a promise of the arc input. As `Operator.push_arc`."""
+        """Take an arc, for all worlds, or its retraction, or a watermark of the arc input. As `Operator.push_arc`."""
         found: Output = self._core.calls.call(self._push_one_arc, change)
         return found
 
@@ -321,7 +321,7 @@ class Worlds(Twins, Pattern):
         return found if promised is None else [*found, Punctuation(promised)]
 
     def _parts(self, items: Iterable[Any], key: Hashable) -> Iterator[Any]:
-        """Yield what comes: rows of events together; promises; arcs."""
+        """Yield what comes: rows of events together; watermarks; arcs."""
         waiting: list[Any] = []
         single = self._key is not None and self._key.single
         for item in items:
@@ -353,7 +353,7 @@ class Worlds(Twins, Pattern):
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def _run(self, parts: Iterable[Any]) -> tuple[Difference, int | None]:
-        """Carry out one call. Returns what changes by it, and what it promises of the output."""
+        """Carry out one call. Returns what changes by it, and the watermark of the output."""
         core = self._core
         before = core.progress.events
         found = carry_out(core, self._drawing.steps(parts), True)

@@ -86,7 +86,7 @@ def feed(
     progress : callable
         Called after each slot.
     shuffle : numpy.random.Generator, optional
-        Mixes the arrivals within each slot; the punctuations allow any order there.
+        Mixes the arrivals within each slot; the watermarks allow any order there.
     query : callable, optional
         Makes the query of a threshold.
     """

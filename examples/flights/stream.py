@@ -5,7 +5,7 @@ here*: a departure is announced twelve hours ahead, as on time; at the instant a
 retracted and the actual departure inserted (a flight that left on the minute needs no revision); a cancelled flight is
 retracted at its scheduled instant.
 
-The promise that follows each slot holds by construction: a message of later arrival concerns either a departure that is still
+The watermark that follows each slot holds by construction: a message of later arrival concerns either a departure that is still
 to come, or one that is announced and *open*, neither left nor cancelled. So no later message has an LE below
 ``min(now, earliest open departure)``, and the airport knows that instant without looking ahead.
 """
@@ -41,7 +41,7 @@ class Stream(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """The messages that arrive in ``[end - SLOT, end)``, and the promise that holds once they are here."""
+    """The messages that arrive in ``[end - SLOT, end)``, and the watermark that holds once they are here."""
 
     end: int
     rows: pa.Table
@@ -74,7 +74,7 @@ def revisions(flights: pa.Table) -> Stream:
 
 
 def slots(stream: Stream) -> Iterator[Slot]:
-    """The stream slot by slot, empty ones too: the promise moves on in them."""
+    """The stream slot by slot, empty ones too: the watermark moves on in them."""
     if not stream.messages:
         return
     # The earliest LE among the messages from each one on; only open departures make it earlier than their arrival.

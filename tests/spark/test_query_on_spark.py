@@ -55,7 +55,7 @@ def test_key_and_window_are_the_querys(query: Any, spark: Any) -> None:
 
 
 def test_refused(spark: Any) -> None:
-    with pytest.raises(afa.AfaError, match="expected no key= beside a query, which says it itself, but got key='symbol'"):
+    with pytest.raises(afa.AfaError, match="key='symbol' can't be combined with a query because it says that itself"):
         match(RISING, key="symbol", time="time")
     with pytest.raises(afa.AfaError, match="expected a query with tick='us', as times are microseconds on Spark, but got tick='s'"):
         match(afa.query(TEXT, event=Stock, tick="s"), time="time")

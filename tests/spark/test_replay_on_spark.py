@@ -387,7 +387,7 @@ def test_refused(spark: Any, tmp_path: Path) -> None:
             afa_spark.replay(automaton, **{**given, **more})(rows)
     with pytest.raises(AfaError, match="expected the names of key columns but got key=None"):
         afa_spark.replay(SPIKE, time="at")
-    with pytest.raises(AfaError, match="expected no window= beside a query, which says it itself, but got window='5 seconds'"):
+    with pytest.raises(AfaError, match="window='5 seconds' can't be combined with a query because the query says it"):
         afa_spark.replay(RISING, time="time", window="5 seconds")
 
 
