@@ -6,11 +6,10 @@ field, too.
 
 from __future__ import annotations
 
-import keyword
 import os
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,18 +18,14 @@ from afa.cli.input_columns import TICKS
 from afa.cli.read import Csv, Source
 from afa.cli.request import Job
 from afa.errors import AfaError
+from afa.io.event_class import BESIDE, TIMES, event_class, is_field
 from afa.language.bare_numbers import check_units
 from afa.language.builder import Builder
-from afa.language.query import Query, query, sql
-from afa.schema import Instant
+from afa.language.query import TYPE, Query, query, sql
 from punctuation.door import scalar_of
 
 SUFFIXES = (".sase", ".sql")
-TIMES = ("at", "time", "instant", "le_")
-"""What the times are called, where their column is called le: no field is."""
 ORDER = re.compile(r"\bORDER\s+BY\s+[\"`]?(\w+)", re.IGNORECASE)
-TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
-"""The type of the first component: where no column holds types, all events are of it."""
 
 
 def is_query(pattern: str) -> bool:
@@ -139,25 +134,13 @@ def _time(kinds: dict[str, Any], statement: Any) -> str | None:
 
 
 def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) -> Any:
-    """Return an event class with a field for each column that a query can read."""
-    beside = {"le", "re", "diff", job.until, job.diff}
-    fields: list[tuple[str, Any]] = []
-    for column, kind in kinds.items():
-        scalar = scalar_of(kind)
-        if column in beside or not _is_field(column):
-            continue
-        if column == job.time:
-            fields.append((column, Instant))
-        elif scalar is not None:
-            fields.append((column, scalar if column in needed else scalar | None))
-    if all(column != job.time for column, _ in fields):
-        fields.append((next((column for column in TIMES if column not in kinds), "le__"), Instant))
-    make: Any = NamedTuple  # its fields are known at run time only
-    return make(name, fields)
-
-
-def _is_field(column: str) -> bool:
-    return column.isidentifier() and not keyword.iskeyword(column) and not column.startswith("_")
+    """Return an event class with a field for each column that a query can read, and one for the times, whatever they are called."""
+    beside = {*BESIDE, job.until, job.diff}
+    time = job.time
+    if time is None or time in beside or time not in kinds or not is_field(time):
+        time = next((column for column in TIMES if column not in kinds), "le__")
+        kinds = {**kinds, time: pa.int64()}
+    return event_class(kinds, name, time, needed, beside)
 
 
 def _unnamed(kinds: dict[str, Any], said: str) -> str:
@@ -165,7 +148,7 @@ def _unnamed(kinds: dict[str, Any], said: str) -> str:
     for name, kind in kinds.items():
         if not re.search(rf"got '?{re.escape(name)}\b", said):
             continue
-        if not _is_field(name):
+        if not is_field(name):
             return f"; rename column {name!r}: it is no name of a field"
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             return f"; column {name!r} is {kind}: of times a query reads one column, which --time names; store others as integers"

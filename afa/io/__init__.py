@@ -1,5 +1,6 @@
 """Tables out and in: what all rooms above share where a user's table comes or one leaves (`punctuation.door` opens them).
 
+event_class     the class of a table's events
 event_batch     the events of a table as columns
 listed_columns  columns as lists, for rows one by one
 frame           a whole frame, each column decoded once; what is wrong with it in words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,9 @@ from speculation.look_back import LookBack
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
+
+TYPE = re.compile(r"\bSEQ\s*\(\s*~?\s*\(*\s*(\w+)")
+"""The type of the first component: where no column holds types, all events are of it."""
 
 
 class Query(Pattern):
@@ -373,19 +377,17 @@ def _words(waiting: Postponed | None) -> str:
 
 
 @old_names("order")
-def query(
-    text: Any, *, event: type | None = None, tick: str | None = None, type: str | None = None, order_by: str | None = None
-) -> Query:
+def query(text: Any, *, event: Any = None, tick: str | None = None, type: str | None = None, order_by: str | None = None) -> Query:
     """Make a query of SASE+ text, or of what the words of `afa.language` have put together.
 
     Parameters
     ----------
     text : str or afa.language.Builder
         ``PATTERN SEQ(..) WHERE .. WITHIN .. RETURN ..``
-    event : NamedTuple class
-        The event schema.
+    event : NamedTuple class, table or pyarrow.Schema
+        The event schema; a table of any library, or an Arrow schema: a field for each column that is a scalar.
     tick : str, optional
-        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN with units.
+        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN with units. None: the unit of the table's timestamps.
     type : str, optional
         The field that holds an event's type; left out: "type", if there is such a field.
     order_by : str, optional
@@ -410,11 +412,15 @@ def query(
     'Match(a_first_price: int, a_count: int)'
     """
     if hasattr(text, "query"):
-        found: Query = text.query(event, tick=tick, type=type, order_by=order_by)
+        cls, unit = (None, None) if event is None else _event(event)
+        found: Query = text.query(cls, tick=tick or unit, type=type, order_by=order_by)
         return found
     from afa.language.sase_reader import read_sase
 
-    return Query(replace(read_sase(_text(text), _event(event), tick=tick, type=type, order=order_by), tick=tick))
+    named = TYPE.search(_text(text))
+    cls, unit = _event(event, named[1] if named else "Event")
+    tick = tick or unit
+    return Query(replace(read_sase(text, cls, tick=tick, type=type, order=order_by), tick=tick))
 
 
 def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
@@ -433,17 +439,17 @@ def check_order(pattern: Any, time: str, columns: Iterable[str]) -> None:
 
 
 @old_names("order")
-def sql(text: str, *, event: type, tick: str | None = None, order_by: str | None = None) -> Query:
+def sql(text: str, *, event: Any, tick: str | None = None, order_by: str | None = None) -> Query:
     """Make a query of SQL's MATCH_RECOGNIZE.
 
     Parameters
     ----------
     text : str
         ``SELECT .. FROM .. MATCH_RECOGNIZE (..)``; the first column of ORDER BY is LE, a second one orders events of one instant.
-    event : NamedTuple class
-        The event schema.
+    event : NamedTuple class, table or pyarrow.Schema
+        As of `query`.
     tick : str, optional
-        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN.
+        What one tick of LE is ("us", "ms", "s" ..), for a WITHIN. None: the unit of the table's timestamps.
     order_by : str, optional
         The field that orders events of one instant, where ORDER BY does not say it.
 
@@ -454,7 +460,9 @@ def sql(text: str, *, event: type, tick: str | None = None, order_by: str | None
     """
     from afa.language.sql_reader import read
 
-    return Query(replace(read(_text(text), _event(event), tick=tick, order=order_by), tick=tick))
+    cls, unit = _event(event)
+    tick = tick or unit
+    return Query(replace(read(_text(text), cls, tick=tick, order=order_by), tick=tick))
 
 
 def _text(text: Any) -> str:
@@ -463,8 +471,12 @@ def _text(text: Any) -> str:
     return text
 
 
-def _event(event: Any) -> type:
+def _event(event: Any, name: str = "Event") -> tuple[type, str | None]:
+    """Return the class of the events, which may be given as a table, and what its timestamps count."""
     if event is None:
-        raise AfaError("expected event=, the NamedTuple class of the events, but got event=None")
-    found: type = event
-    return found
+        raise AfaError("expected event=, the NamedTuple class of the events, or a table of them, but got event=None")
+    if isinstance(event, type):
+        return event, None
+    from afa.io.event_class import events_of  # which loads pyarrow
+
+    return events_of(event, name)
