@@ -13,6 +13,7 @@ from afa.change import Change, put_in_order
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.journal import Journal
 from afa.model.copies import as_diff
+from afa.model.renamed import warn_renamed
 from afa.operator.twins import Twins
 from afa.schema import as_ticks
 from afa.uncertain import sequence_snapshot, sequence_tables
@@ -519,14 +520,17 @@ class Sequence(Twins, Member):
         return sequence_snapshot.seal(self.pattern, [self._promised, *self._counts], self._events.entries)
 
     @classmethod
-    def restore(cls, blob: bytes, components: Any, **options: Any) -> Sequence:
-        """Make the operator that `snapshot` saved, of the same components and options.
+    def restore(cls, components: Any, blob: Any, **options: Any) -> Sequence:
+        """Make the operator that `snapshot` saved, of the same components and options: ``Sequence.restore(["a", "b"], blob, ..)``.
 
         Raises
         ------
         SnapshotError
             The bytes are no snapshot of such an operator, or damaged.
         """
+        if isinstance(components, bytes):
+            warn_renamed("Sequence.restore(blob, components)", "Sequence.restore(components, blob)")
+            components, blob = blob, components
         made = cls(components, **options)
         numbers, entries = sequence_snapshot.unseal(made.pattern, blob)
         try:

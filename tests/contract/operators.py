@@ -122,7 +122,7 @@ KINDS: dict[str, Kind] = {
     "Situated": Kind(lambda: pattern().operator(), lambda blob: pattern().restore(blob)),
     "Worlds": Kind(worlds, lambda blob: worlds().restore(blob), ends=True),
     "Sequence": Kind(
-        lambda: Sequence(["a", "b"], **SEQUENCE), lambda blob: Sequence.restore(blob, ["a", "b"], **SEQUENCE), ends=True
+        lambda: Sequence(["a", "b"], **SEQUENCE), lambda blob: Sequence.restore(["a", "b"], blob, **SEQUENCE), ends=True
     ),
 }
 

@@ -15,13 +15,15 @@ from afa import AfaError, Gapless, Keyed, Operator, Options, Punctuation, Snapsh
 from afa.model.conflicts import CONFLICTS, NEEDS, PATTERNS
 from afa.operator.options import DEFAULTS, NAMES, FrameOptions, OperatorOptions, SparkOptions
 from afa.situations import Derive, Situation
-from afa.uncertain import Worlds
+from afa.uncertain import Sequence, Worlds
 from speculation import Cleanse, LastBefore
-from tests.contract.operators import PAIR, QUERY, SINGLE, E, worlds
+from tests.contract.operators import PAIR, QUERY, SEQUENCE, SINGLE, E, worlds
 
 ROWS = {"kind": ["a", "b"], "n": [1, 2], "le": [1, 2]}
 AT = {"kind": ["a", "b"], "n": [1, 2], "at": [1, 2]}
 TEXT = "PATTERN SEQ(E x, E y) WHERE skip_till_any_match(x, y) { x.kind = 'a' and y.kind = 'b' } WITHIN 9"
+
+SOME = Sequence(["a", "b"], **SEQUENCE)
 
 OLD: dict[str, tuple[str, Callable[[], Any]]] = {
     "Operator(sequence=)": ("order_by=", lambda: Operator(PAIR, sequence="n")),  # type: ignore[call-arg]
@@ -35,6 +37,10 @@ OLD: dict[str, tuple[str, Callable[[], Any]]] = {
     "trace(le=)": ("time=", lambda: afa.trace(PAIR, AT, le="at", window=9)),
     "Worlds(sequence=)": ("order_by=", lambda: Worlds(PAIR, sequence="n")),  # type: ignore[call-arg]
     "Worlds.resumed": ("restore(..)", lambda: worlds().resumed(worlds().snapshot())),
+    "Sequence.restore(blob, ..)": (
+        "Sequence.restore(components, blob)",
+        lambda: Sequence.restore(SOME.snapshot(), ["a", "b"], **SEQUENCE),
+    ),
     "Derive(sequence=)": ("order_by=", lambda: Derive(E, sequence="n", low=Situation("n < 5"))),
     "LastBefore(order=)": ("order_by=", lambda: LastBefore(E, {"seen": "kind == 'a'"}, order="n")),  # type: ignore[call-arg]
     "restore(sequence=)": ("order_by=", lambda: Operator.restore(PAIR, Operator(PAIR, order_by="n").snapshot(), sequence="n")),  # type: ignore[call-arg]

@@ -210,7 +210,7 @@ def stream(seed: int) -> int:
         compared += check(net, list(known.values()), case, f"seed {seed}: {case}")
         if rng.random() < 0.3:
             blob = op.snapshot()
-            op = Sequence.restore(blob, components, **options)
+            op = Sequence.restore(components, blob, **options)
             assert op.snapshot() == blob
     if case.options["threshold"] == 0:  # to the last digit, whatever the order
         again = Sequence(components, **options)

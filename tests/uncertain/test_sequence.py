@@ -328,8 +328,8 @@ def test_snapshots_are_refused_when_damaged_or_of_another_pattern() -> None:
 
 def sequence_again(blob: bytes, **options: Any) -> Sequence:
     return Sequence.restore(
-        blob,
         ["a", "b", "c"],
+        blob,
         **{"of": "kind", "event": Seen, "identity": "id", "window": 4, "strategy": "skip_till_next", **options},
     )
 
@@ -421,7 +421,7 @@ def test_tables_are_held_as_columns_and_to_the_last_digit_what_rows_are() -> Non
                     net[(op.pattern.match(*payload), le, re), key] += diff
             assert op.push(Punctuation(start - 20)) == []
             if way == "turns" and number % 3 == 2:
-                op = Sequence.restore(op.snapshot(), ["a", "b", "c"], **options)
+                op = Sequence.restore(["a", "b", "c"], op.snapshot(), **options)
         nets.append(({name: copies for name, copies in net.items() if copies}, op.statistics[:4]))
     assert len(nets[0][0]) > 300
     assert nets[0] == nets[1] == nets[2] == nets[3]
@@ -589,7 +589,7 @@ def test_an_interval_has_a_limit() -> None:
         events[0][2] = upper
         forged = sealed.seal(sequence_snapshot.MAGIC, sequence_snapshot.VERSION, snapshot.plain([said, numbers, events]))
         with pytest.raises(SnapshotError, match="expected an interval of at most 1,000,000 instants"):
-            Sequence.restore(forged, ["a", "b"], **made)
+            Sequence.restore(["a", "b"], forged, **made)
     many = [insert(Named("b", n), between(1, 900_000 + n)) for n in range(30)]
     with pytest.raises(ChangeError, match="with 20,000,000 instants in all"):
         op.push_many(many)
