@@ -114,7 +114,8 @@ class Ordered(Matching):
         **options: Unpack[OperatorOptions],
     ) -> Ordered:
         """Make the operator that `snapshot` saved. As `Operator.restore`, with the key given again."""
-        said, key = options_again(options), options.get("key")
+        said = options_again(options)
+        key = said.get("key")
         said["gapless"] = {name: policy for name, policy in (("repeated", repeated), ("on_gap", on_gap)) if policy is not None}
         core = snapshot.load(automaton, [blob], arcs, said, keyed=key is not None)
         if core.gapless is None:

@@ -7,7 +7,7 @@ from typing import Any
 from afa.cli.fault import CommandError
 from afa.cli.input_columns import TICKS
 from afa.cli.request import Job
-from afa.model.conflicts import TEMPORAL
+from afa.model.conflicts import IN_FRONT, TEMPORAL
 from afa.situations.temporal_pattern import TemporalPattern
 
 
@@ -19,7 +19,7 @@ def job_of(job: Job, pattern: TemporalPattern, kinds: Any) -> Job:
     CommandError
         An option goes with no such pattern, or says another thing than the pattern does.
     """
-    job.check(TEMPORAL)
+    job.check(TEMPORAL, IN_FRONT)
     if job.window is not None:
         raise CommandError(f"--window can't be combined with {TEMPORAL} because it says that itself (within=)")
     own = () if pattern.key is None else (pattern.key,) if isinstance(pattern.key, str) else tuple(pattern.key)
@@ -41,7 +41,7 @@ def _of_timestamps(job: Job, pattern: TemporalPattern, kinds: Any) -> bool:
 
 def options_of(job: Job) -> dict[str, Any]:
     """Return the options of the operator that a job asks for."""
-    return job.options("key", "order_by", "late", "tick", "longest", "threads")
+    return job.options("key", "order_by", "tick", "longest", "threads") | {"late": job.on_late}
 
 
 def no_situations(found: Any, pattern: str, why: str) -> Any:

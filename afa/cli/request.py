@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import typer
 
 from afa.cli.fault import CommandError, on_the_line
 from afa.engine.budget import PARTIAL_MATCHES
@@ -89,6 +90,11 @@ class Job(NamedTuple):
     def key(self) -> Any:
         """The key, as operators take it."""
         return None if not self.keys else self.keys[0] if len(self.keys) == 1 else list(self.keys)
+
+    @property
+    def on_late(self) -> Any:
+        """The policy for late rows; told of, they are counted, too."""
+        return self.late if self.late != "report" else lambda change: typer.echo(f"afa: late: {change}", err=True)
 
     def options(self, *names: str) -> dict[str, Any]:
         """Return those options of an operator, as it takes them, and what bounds it."""

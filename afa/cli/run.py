@@ -50,7 +50,7 @@ def run(job: Job) -> None:
         query, job = load_query(job, source, automaton)
         _check_threads(job, query.key is not None)
         options = job.options("tick", "id", "threads", "longest", "members", "collapse", "having", "speculation")
-        options["late"] = on_late(job)
+        options["late"] = job.on_late
         if job.arcs is not None or job.reasons or job.report is not None:  # which speak of the query's own arcs
             options["postpone"] = False
         try:
@@ -127,13 +127,8 @@ def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
 def operator_of(automaton: Automaton, job: Job) -> Any:
     """Return the operator of an automaton that a job asks for."""
     names = ("key", "window", "order_by", "tick", "id", "longest", "members", "collapse", "having", "threads", "speculation")
-    made: Operator | Keyed = Operator(automaton, late=on_late(job), **with_lineage(job.options(*names), job))
+    made: Operator | Keyed = Operator(automaton, late=job.on_late, **with_lineage(job.options(*names), job))
     return made
-
-
-def on_late(job: Job) -> Any:
-    """Return the policy for late rows; told of, they are counted, too."""
-    return job.late if job.late != "report" else lambda change: typer.echo(f"afa: late: {change}", err=True)
 
 
 def _check_threads(job: Job, keyed: bool) -> None:

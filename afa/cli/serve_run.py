@@ -31,7 +31,7 @@ from afa.cli.output_times import as_times, in_text, iso_texts
 from afa.cli.pace import Pace
 from afa.cli.read import Source, comes_once, form_of, open_source, readable
 from afa.cli.request import Job
-from afa.cli.run import WAITS, on_late, operator_of
+from afa.cli.run import WAITS, operator_of
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.model.automaton import Automaton
@@ -255,7 +255,7 @@ def _opened(job: Job, automaton: Any, source: Source) -> Opened:
             automaton, automaton.event_schema, automaton.match_schema, operator_of(automaton, job._replace(speculation=None)), job
         )
     found, job = load_query(job, source, automaton)
-    options = job.options("tick", "id", "threads", "longest") | {"late": on_late(job)}
+    options = job.options("tick", "id", "threads", "longest") | {"late": job.on_late}
     text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else text_of(found)
     events, operator = (
         Schema.of(found.tree.event, "event"),

@@ -84,7 +84,7 @@ def holding(automaton: Automaton, job: Job) -> Any:
     """Return an operator that holds the events of an automaton, and asks none of its arcs."""
     assert automaton.event_schema is not None
     none = Automaton(start=automaton.start, final={automaton.start}, arcs=[], event=automaton.event_schema.cls)
-    return Operator(none, job.key, window=job.window, order_by=job.order_by, tick=job.tick, id=job.id)
+    return Operator(none, key=job.key, window=job.window, order_by=job.order_by, tick=job.tick, id=job.id)
 
 
 def funnel_over(asked: Asked, kept: KeptRows) -> Funnel:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
 from afa.model.arc import CONSUME, EPSILON, TIMEOUT
 from afa.model.automaton import Automaton
+from afa.model.option_values import threads_of
 from afa.model.reach import check_whole
 from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching
 from afa.operator.members import Members
 from afa.operator.operator import Operator
-from afa.operator.options import OF_FRAMES, Options
+from afa.operator.options import OF_FRAMES, Options, options_of
 from afa.operator.patterns import pattern_of
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
@@ -86,6 +87,13 @@ class Asked(NamedTuple):
     def form(self) -> Any:
         """What of a frame it asks for: patterns of one form take the same rows."""
         return tuple(self.fields), self.events.instant, self.keys, self.order_by, self.tick
+
+
+def taken_options(said: Mapping[str, Any], door: str, takes: Collection[str], threads: Any) -> tuple[Options, int | None]:
+    """Return what a door of frames takes of its keyword arguments, and how many threads there are; None: one for each core."""
+    options = options_of(said, door, (*takes, "threads"))
+    found = options.threads if threads is None and "threads" in options.said else threads
+    return options.but(threads=1), None if found is None else threads_of(found)
 
 
 def instant_of(pattern: Any) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from afa.errors import AfaError, ChangeError, blame
 from afa.frames.arrival import never, withdrawing
-from afa.frames.asked import BACKTESTS, Asked
+from afa.frames.asked import BACKTESTS, Asked, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import whole
@@ -20,7 +20,7 @@ from afa.io.answer import Answer
 from afa.io.frame import Frame, is_path
 from afa.model.option_values import yes_or_no
 from afa.model.renamed import renamed
-from afa.operator.options import FrameOptions, Options, options_of, takes_options
+from afa.operator.options import FrameOptions, Options, takes_options
 from afa.schema import Field
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def backtest(
     opened = whole(frame) if is_path(frame) else Frame(frame)
     labels = {"variant": list(patterns)}
     reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
-    said = options_of(options, "backtest", BACKTESTS)
+    said, threads = taken_options(options, "backtest", BACKTESTS, threads)
     count = batch if withdrawn else False
     return swept(labels, list(patterns.values()), opened, reading, said, count, threads)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from afa.frames.asked import TAKES
+from afa.frames.asked import TAKES, taken_options
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End, Reading
 from afa.frames.row_groups import in_parts
@@ -13,9 +13,8 @@ from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.frames.time_slices import slices
 from afa.io.frame import Frame, is_path
-from afa.model.option_values import threads_of
 from afa.model.renamed import renamed
-from afa.operator.options import FrameOptions, options_of, takes_options
+from afa.operator.options import FrameOptions, takes_options
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
@@ -101,8 +100,7 @@ def find(
     >>> {name: column.tolist() for name, column in find(dip, trades, key="symbol", time="at", window=60).items()}
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
-    said = options_of(options, "find", TAKES)
-    threads = None if threads is None else threads_of(threads)
+    said, threads = taken_options(options, "find", TAKES, threads)
     if is_path(frame):
         return in_parts(pattern, frame, said, (time, until, diff, end))
     opened = Frame(frame)

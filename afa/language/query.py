@@ -24,7 +24,7 @@ from afa.language.postponed import Served, served
 from afa.language.rows_asked import rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
+from afa.model.conflicts import ALL_ROWS, IN_FRONT, QUERY, SKIP, check
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed as old_names
 from afa.operator.contract import Pattern, own_key
@@ -32,6 +32,7 @@ from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
+from afa.operator.speculated import restored as with_its_stage
 from afa.schema import Schema
 from punctuation.durations import in_units
 from speculation.before_after import After
@@ -194,7 +195,12 @@ class Query(Pattern):
 
     def _operator(self, key: Any, postpone: bool | None, options: dict[str, Any]) -> Keyed | Operator | After | LookBack:
         said = Options(**options).said
-        traits = {QUERY: True, SKIP: self._choose is not None, ALL_ROWS: self._rows is not None}
+        traits = {
+            QUERY: True,
+            IN_FRONT: self._lowered.back is not None,
+            SKIP: self._choose is not None,
+            ALL_ROWS: self._rows is not None,
+        }
         check(said | {name: True for name, there in traits.items() if there})
         automaton = self._served(postpone, said).automaton
         told = {}
@@ -204,7 +210,7 @@ class Query(Pattern):
             told = {name: said.pop(name, None) for name in ("members", "tell")}
             said |= {"lineage": True} if any(told.values()) else {}
         said |= {"window": self.window, "order_by": self.tree.order, "tick": self._own_tick(said.get("tick"))}
-        made: Keyed | Operator | LookBack = Operator(automaton, key, **said)
+        made: Keyed | Operator | LookBack = Operator(automaton, key=key, **said)
         if self._lowered.back is not None:
             made = self._lowered.back.stage().before(made)
         if self._choose is None:
@@ -247,12 +253,16 @@ class Query(Pattern):
         """
         said = options_again(options)
         key = own_key(self, said)
-        check(said | {QUERY: True})
+        check({name: said[name] for name in ("window", "order_by") if name in said} | {QUERY: True})
         said["tick"] = self._own_tick(said.get("tick"))
-        if self._choose is not None:  # which tells them
-            said = {name: value for name, value in said.items() if name not in ("members", "tell", "lineage")}
+        asked: dict[str, Any] = {
+            name: said.pop(name) for name in ("members", "tell", "lineage") if name in said and self._choose is not None
+        }
 
         def alone(part: bytes) -> Keyed | Operator:
+            return with_its_stage(part, said, plain)  # type: ignore[no-any-return]
+
+        def plain(part: bytes) -> Keyed | Operator:
             waits = self._served(None, {}).automaton
             automaton = waits if waits.having is not None and belongs(waits, part) else self.automaton
             made: Keyed | Operator = Operator.restore(automaton, part, arcs=arcs, **said, key=key)
@@ -265,6 +275,9 @@ class Query(Pattern):
         if self._choose is None:
             return looking(blob)
         inner, told = TellsMembers.opened(blob) if self._rows is None else (AllRows.opened(blob, self._rows[1]), None)
+        for name, saved in zip(("members", "tell"), told or (None, None)):
+            if asked.get(name, saved) != saved and not (asked[name] is True and saved == "*"):
+                raise SnapshotError(f"expected {name}={saved!r}, with which the operator was saved, but got {name}={asked[name]!r}")
         found = After.restore(inner, looking)
         whole = told is not None or self._rows is not None
         like = self._stage(None if whole else self.shown.cls)

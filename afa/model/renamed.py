@@ -59,15 +59,15 @@ def under_new_names(said: Mapping[str, Any], names: Mapping[str, str] = RENAMED)
 
 def time_of(time: str, old: Mapping[str, str]) -> str:
     """Return the name of the column of times, which may be said under its old name ``le``."""
-    said = under_new_names(old, {"le": "time"})
+    said = under_new_names(old if time == "le" else {**old, "time": time}, {"le": "time"})
     for name in said:
         if name != "time":
             raise TypeError(f"push_many() got an unexpected keyword argument {name!r}")
     return str(said.get("time", time))
 
 
-def renamed(*old: str) -> Callable[[F], F]:
-    """Let a function take these old names of its keyword arguments, too.
+def renamed(*old: str, **more: str) -> Callable[[F], F]:
+    """Let a function take these old names of its keyword arguments, too; ``more``: names that only it had.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def renamed(*old: str) -> Callable[[F], F]:
     >>> str(told[0].message)
     'sequence= is now order_by=; the old name goes on working'
     """
-    names = {name: RENAMED[name] for name in old}
+    names = {name: RENAMED[name] for name in old} | more
 
     def decorate(function: F) -> F:
         @functools.wraps(function)

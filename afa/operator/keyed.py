@@ -17,6 +17,7 @@ from afa.operator.matching import Matching
 from afa.operator.options import (
     KeyOf,
     OperatorOptions,
+    not_here,
     options_again,
     options_of,
     put_in,
@@ -66,13 +67,17 @@ class Keyed(Matching, metaclass=OperatorMeta):
     @staticmethod
     def _of_pattern(automaton: Any, options: dict[str, Any]) -> Any:
         """Return of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
-        put_in(options, said_options(options, "Keyed") if not isinstance(automaton, Pattern) else options)
+        if isinstance(automaton, Pattern):
+            _check_keyed(automaton, options.get("key") or getattr(options.get("options"), "key", None))
+            return automaton.operator(**options)
+        put_in(options, said_options(options, "Keyed"))
         _check_keyed(automaton, options.get("key"))
-        return automaton.operator(**options) if isinstance(automaton, Pattern) else speculating(Keyed, automaton, options)
+        return speculating(Keyed, automaton, options)
 
     @takes_options()
-    def __init__(self, automaton: Any, key: KeyOf | None = None, /, **options: Unpack[OperatorOptions]) -> None:
+    def __init__(self, automaton: Any, **options: Unpack[OperatorOptions]) -> None:
         said = options_of(options, "Keyed")
+        not_here(said)
         _check_keyed(automaton, said.key)
         self._core = Core(automaton, said, keyed=True, bounded=True)
         self._core.keys = Keys(automaton, said.key, self._core.tick)

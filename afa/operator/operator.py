@@ -14,9 +14,9 @@ from afa.operator.contract import OperatorMeta, Pattern
 from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching
 from afa.operator.options import (
-    KeyOf,
     OperatorOptions,
     check_alone,
+    not_here,
     options_again,
     options_of,
     put_in,
@@ -149,10 +149,11 @@ class Operator(Matching, metaclass=OperatorMeta):
         return speculating(Operator, automaton, options) if options.get("key") is None else Keyed(automaton, **options)
 
     @takes_options()
-    def __init__(self, automaton: Any, key: KeyOf | None = None, /, **options: Unpack[OperatorOptions]) -> None:
+    def __init__(self, automaton: Any, **options: Unpack[OperatorOptions]) -> None:
         said = options_of(options)
         if said.key is not None:
             raise AfaError(f"expected a class that stands on Keyed, for operators with a key, but got key={said.key!r}")
+        not_here(said)
         check_alone(said.threads)
         self._core = Core(automaton, said, bounded=True)
 

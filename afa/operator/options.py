@@ -14,7 +14,7 @@ from afa.errors import AfaError
 from afa.model.automaton import Automaton
 from afa.model.conflicts import HAVING, TIES, check
 from afa.model.option_values import threads_of, tick_of, yes_or_no
-from afa.model.renamed import under_new_names, warn_renamed
+from afa.model.renamed import RENAMED, under_new_names, warn_renamed
 from afa.operator.gapless import Gapless
 from punctuation.durations import Duration
 from punctuation.late import Policy
@@ -27,6 +27,7 @@ KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 
 F = TypeVar("F", bound=Callable[..., Any])
 BOUNDS = ("partial_matches", "max_bytes")
+OF_OPTIONS = {old: new for old, new in RENAMED.items() if new not in ("time", "until")}
 OF_NUMBERS = ("gaps", "repeated", "on_gap")
 """What was said of numbers without gaps beside ``gapless=``, and is said in `Gapless` now."""
 
@@ -137,7 +138,7 @@ retraction
             raise AfaError(f"expected the name of the field that numbers events, or a Gapless, but got gapless={self.gapless!r}")
         for name, value in given.items():
             object.__setattr__(self, name, value)
-        if isinstance(self.speculation, bool) or (isinstance(self.speculation, (int, float)) and self.speculation < 0):
+        if isinstance(self.speculation, (bool, float)) or (isinstance(self.speculation, int) and self.speculation < 0):
             raise AfaError(
                 f"expected a duration of 0 ticks at least, or None for no bound, but got speculation={self.speculation!r}"
             )
@@ -192,7 +193,7 @@ def said_options(said: Mapping[str, Any], door: str, takes: Collection[str] = NA
     AfaError
         It is one of an operator, and none of this function's.
     """
-    found = under_new_names(said)
+    found = under_new_names(said, OF_OPTIONS)
     more = found.pop("options", None)
     if more is not None:
         if not isinstance(more, Options):
@@ -234,6 +235,15 @@ def options_again(said: Mapping[str, Any]) -> dict[str, Any]:
     return found | ({"gapless": policies} if policies else {})
 
 
+def not_here(said: Options) -> None:
+    """Refuse to speculate by an option where a subclass is made, which takes no stage in front of it."""
+    if said.speculation is not None:
+        raise AfaError(
+            f"expected Operator or Keyed themselves with speculation=, which stands in front of them, but got a subclass and "
+            f"speculation={said.speculation!r}; write Cleanse(..).before(operator)"
+        )
+
+
 def put_in(options: dict[str, Any], said: Mapping[str, Any]) -> None:
     """Put options in the place of those that were there."""
     found = dict(said)
@@ -250,9 +260,9 @@ def check_alone(threads: Any) -> None:
 def _of_numbers(said: dict[str, Any]) -> dict[str, Any]:
     """Return options with what they say of numbers beside ``gapless=`` as a `Gapless`."""
     beside = {name: said.pop(name) for name in OF_NUMBERS if name in said}
-    if not beside:
-        return said
     field = said.get("gapless")
+    if not beside or (field is None and all(value == getattr(Gapless, name) for name, value in beside.items())):  # as by default
+        return said
     if not isinstance(field, str):
         raise AfaError(
             f"expected gapless=<the field that numbers the events> beside {next(iter(beside))}= but got gapless={field!r}"
@@ -267,16 +277,13 @@ def takes_options(*names: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         own = [each for each in inspect.signature(function).parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        own = [_named(each) if each.kind is inspect.Parameter.POSITIONAL_ONLY else each for each in own]
         there, kinds = {each.name for each in own}, Options.__annotations__
         only = inspect.Parameter.KEYWORD_ONLY
         more = [name for name in names or NAMES if name not in there]
         shown = [*own, *(inspect.Parameter(name, only, default=DEFAULTS[name], annotation=kinds[name]) for name in more)]
+        if all(each.kind is not only for each in own) and more[:1] == ["key"]:  # Operator(pattern, "symbol")
+            shown[len(own)] = shown[len(own)].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
         cast(Any, function).__signature__ = inspect.Signature(shown)
         return function
 
     return decorate
-
-
-def _named(parameter: inspect.Parameter) -> inspect.Parameter:
-    return parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)

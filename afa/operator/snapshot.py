@@ -490,7 +490,7 @@ def _gapless(numbers: Any, said: Gapless | Mapping[str, Any] | str | None) -> tu
 def _check_said(core: Core, said: Mapping[str, Any]) -> None:
     """Refuse an option that says otherwise than what was saved."""
     for name, value in said.items():
-        if name in ANEW:
+        if name in ANEW or (name == "lineage" and not value and core.told is not None):  # which implies it
             continue
         saved = core.lineage if name == "lineage" else getattr(core.options, name)
         if name in TEXTS and type(value) is bool:

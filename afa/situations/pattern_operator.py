@@ -7,7 +7,7 @@ from typing import Any
 
 from afa.errors import AfaError
 from afa.model.arc import Arc
-from afa.model.conflicts import TEMPORAL, check
+from afa.model.conflicts import IN_FRONT, TEMPORAL, check
 from afa.model.option_values import threads_of, tick_of
 from afa.operator.contract import Spanned
 from afa.operator.keyed import Keyed
@@ -26,9 +26,9 @@ from afa.situations.told_forms import Telling, instants
 def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
     """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
     said = Options(**options).said
-    check(said | {TEMPORAL: True})
+    check(said | {TEMPORAL: True, IN_FRONT: True})
     pattern, order_by, threads = _bound(pattern, key, said)
-    found = Situated(_stage(pattern, order_by), Operator(pattern.automaton, key, **said))
+    found = Situated(_stage(pattern, order_by), Operator(pattern.automaton, key=key, **said))
     found.stage.tables.threads = threads
     found.waits = any(each.at_least is not None for each in pattern.definitions)
     found.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])

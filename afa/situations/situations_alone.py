@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from afa.errors import AfaError, QueryError
+from afa.errors import AfaError, QueryError, SnapshotError
 from afa.language.payload_classes import made as payload_class
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -94,7 +94,7 @@ class Derive(Situated):
         tick = tick_of(tick)
         stage, automaton = _parts(event, returns, order_by, tick, definitions)
         options: dict[str, Any] = {"engine": engine, "late": late, "tick": tick}
-        super().__init__(stage, Operator(automaton, key, **options))
+        super().__init__(stage, Operator(automaton, key=key, **options))
         self._said = (event, key, returns, order_by, tick, definitions)
 
     @property
@@ -111,8 +111,8 @@ class Derive(Situated):
         """Return what makes more of them."""
         return DerivePattern(self)
 
-    def restore(self: Any, blob: Any, *more: Any, engine: EngineName = "auto", late: Policy | None = None, **said: Any) -> Derive:  # type: ignore[override]
-        """Make the operator that ``snapshot`` of one with these definitions has saved; this one stays as it is.
+    def restore(self: Any, *given: Any, engine: EngineName = "auto", late: Policy | None = None, **said: Any) -> Derive:  # type: ignore[override]
+        """Make the operator that ``snapshot`` of one with these definitions has saved, ``derive.restore(blob)``; this one stays.
 
         ``Derive.restore(blob, Car, key="id", speeding=Situation("speed > 70"))`` is ``Derive(Car, ..).restore(blob)``.
 
@@ -122,9 +122,13 @@ class Derive(Situated):
             The blob is none of such an operator, is damaged, or its definitions differ.
         """
         if not isinstance(self, Derive):
-            return Derive(blob, *more, **said).restore(self, engine=engine, late=late)
-        if said:
-            self.as_pattern().operator(**said)  # which refuses what these say otherwise
+            event = given[0] if given else said.pop("event")
+            return Derive(event, **said).restore(self, engine=engine, late=late)
+        (blob,) = given or (said.pop("blob"),)
+        for name, own in (("key", self._said[1]), ("tick", self.tick)):
+            if (asked := said.pop(name, own)) != own:
+                raise SnapshotError(f"expected {name}={own!r}, as it says itself, but got {name}={asked!r}")
+        DerivePattern(self).operator(**said)  # which refuses what else is said
         event, key, returns, order_by, tick, definitions = self._said
         stage, automaton = _parts(event, returns, order_by, tick, definitions)
 
@@ -138,6 +142,11 @@ class Derive(Situated):
         assert isinstance(found, Derive)
         found._said = self._said
         return found
+
+    def again(self, key: Any = None, tick: str | None = None) -> Derive:
+        """Make another one of the same definitions, as `DerivePattern.operator`, by which it is made now."""
+        warn_renamed("again(..)", "as_pattern().operator(..)")
+        return self.as_pattern().operator(key=key, tick=tick)
 
     def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
         """As `restore`, which it is called now."""
@@ -184,8 +193,10 @@ class DerivePattern(Pattern):
         """Make another one that judges within the values of another column than the key."""
         return self.operator(key=key, **options)
 
-    def restore(self, blob: bytes, **options: Any) -> Derive:
-        """Make the operator that ``snapshot`` of one with these definitions has saved."""
+    def restore(self, blob: bytes, *, arcs: Any = (), **options: Any) -> Derive:
+        """Make the operator that ``snapshot`` of one with these definitions has saved; no arcs come to it."""
+        if arcs:
+            raise AfaError(f"expected no arcs, as those of a Derive stay, but got arcs={arcs!r}")
         return self._like.restore(blob, **options)
 
 

@@ -17,10 +17,11 @@ from afa.language.query import Query, check_order
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
+from afa.model.renamed import renamed
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
-from afa.spark.job import Job, check_order_by, fields_of, job_of
+from afa.spark.job import Job, check_order_by, fields_of, job_of, policy_of
 from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, METRICS, packer
@@ -42,6 +43,7 @@ log = logging.getLogger("afa.spark")
 TAKES = OF_SPARK
 
 
+@renamed(automaton="pattern")
 @takes_options(*TAKES)
 def match(
     pattern: Automaton | Query | Builder | TemporalPattern | Worlds,
@@ -159,7 +161,7 @@ def match(
     ``le`` follows the watermark of the rows, so that none of these needs a watermark of its own. A match after one with time-outs
     or ``speculation=`` is refused: use a second query.
     """
-    asked_for = options_of(options, "match", TAKES)
+    asked_for, late, on_fault = options_of(options, "match", TAKES), policy_of("late", late), policy_of("on_fault", on_fault)
     if isinstance(pattern, Worlds):
         return match_worlds(
             pattern,

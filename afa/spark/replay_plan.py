@@ -17,13 +17,14 @@ from afa.language.query import Query, check_order
 from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
 from afa.model.reach import check_whole
+from afa.model.renamed import renamed
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
 from afa.replay.witness.boxes import Serving
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import Ends, History, Sought, ends_of, sought
-from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all
-from afa.spark.job import Job, check_order_by, fields_of, job_of
+from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
+from afa.spark.job import Job, check_order_by, fields_of, job_of, policy_of
 from afa.spark.ledger import Ledger
 from afa.spark.packed_rows import ARC, packer
 from afa.spark.pattern_said import Said, said_of, tell_of_carried, tell_of_python
@@ -214,7 +215,7 @@ class Replaying:
         grouped = labelled(parts, by_span.buckets).groupBy("bucket")
         work = shipped(at_once(by_span, ends.latest), by_span.automaton.arcs)
         found = grouped.applyInArrow(work, ddl(schema, by_span))
-        return finished(found.drop(by_span.keys[-1]), job, events.schema)
+        return without(finished(found.drop(by_span.keys[-1]), job, events.schema), job.dropped)
 
 
 def _servings(job: Job, arcs: DataFrame | None) -> tuple[Serving, ...]:
@@ -226,6 +227,7 @@ def _servings(job: Job, arcs: DataFrame | None) -> tuple[Serving, ...]:
     return tuple(Serving(event.arc, event.le, event.re) for event in ledger.table(BEGINNING).events)
 
 
+@renamed(automaton="pattern")
 @takes_options(*TAKES)
 def replay(
     pattern: Automaton | Query | Builder | TemporalPattern,
@@ -278,5 +280,5 @@ def replay(
     Rows that no match can contain are not looked at: a bad one among them is not told, and no function is asked of them. Rows of
     ``kind = fault`` tell of the others.
     """
-    said = said_of(pattern, options_of(options, "replay", TAKES))
+    said, on_fault = said_of(pattern, options_of(options, "replay", TAKES)), policy_of("on_fault", on_fault)
     return Replaying(said, Asking(time, until, diff, arcs, end, on_fault, buckets, require))

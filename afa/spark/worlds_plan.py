@@ -59,8 +59,8 @@ def match_worlds(
         An option is none of Worlds on Spark.
     """
     check_units(worlds.query, worlds.options["tick"], (), 'tick="us"')
-    beside = {option: value for option, value in rest.items() if value is not None}
-    check_conflicts({**options.said, **beside, SPARK_WORLDS: True})
+    said = {option: value for option, value in {**options.said, **rest}.items() if value is not None}
+    check_conflicts({**said, SPARK_WORLDS: True})
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, None)

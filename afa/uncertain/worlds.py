@@ -5,7 +5,7 @@ event, interval  ->  its time in each of 400 worlds  ->  Keyed, by world  ->  ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,7 @@ from afa.operator import snapshot as saving
 from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
 from afa.operator.named_swap import named_swap
-from afa.operator.options import OperatorOptions, options_of, said_options, takes_options
+from afa.operator.options import OperatorOptions, options_again, options_of, takes_options
 from afa.operator.tables import carry_out
 from afa.operator.twins import Twins
 from afa.schema import Schema, as_ticks
@@ -442,10 +442,18 @@ class Worlds(Twins, Pattern):
         AfaError
             An option says otherwise than this one.
         """
-        for name, value in said_options(options, "Worlds.operator").items():
+        self._check_said(options_of(options, "Worlds.operator").said)
+        return self._like({})
+
+    def _check_said(self, said: Mapping[str, Any]) -> None:
+        for name, value in said.items():
             if value != self._said.get(name):
                 raise AfaError(f"expected {name}={self._said.get(name)!r}, as Worlds say it, but got {name}={value!r}")
-        return Worlds(self.automaton, **self._said)
+
+    def _like(self, anew: Mapping[str, Any]) -> Worlds:
+        made = Worlds(self.automaton, **{**self._said, **anew})
+        made.query = self.query
+        return made
 
     def operator_by(self, key: str, **options: Any) -> Any:
         """Refuse to match within the values of another column: worlds are drawn by the key."""
@@ -465,7 +473,12 @@ class Worlds(Twins, Pattern):
         SnapshotError
             The blob is none of such an operator, is damaged, or its options differ.
         """
-        self.operator(**options)  # which refuses what these say otherwise
+        said = options_again(options)
+        anew = {name: said.pop(name) for name in saving.ANEW if name in said and name in TAKES and name not in ("key", "tick")}
+        self._check_said(said)
+        return self._like(anew)._restored(blob, arcs) if anew else self._restored(blob, arcs)
+
+    def _restored(self, blob: bytes, arcs: Iterable[Arc]) -> Worlds:
         body = saving.unseal(MAGIC, VERSION, blob)
         try:
             spoken, inner, matches, events, left_out = body
