@@ -64,11 +64,13 @@ class Table:
         Raises
         ------
         AfaError
-            Arrow has no type for its values.
+            Arrow has no type for its values, or there are several columns of this name.
         """
         if name in self.foreign:
             raise _refused(name, self.foreign[name])
         if self.in_arrow:
+            if self.names.count(name) > 1:
+                raise AfaError(f"expected one column {name!r} but got {self.names.count(name)}: rename the others")
             return self.columns.column(name)
         column = self.columns[name]
         if self.kind == "dict" and not isinstance(column, (np.ndarray, list, tuple)) and _is_foreign(column):

@@ -50,7 +50,7 @@ def picture(heading: str) -> str:
         ("What is kept", FIRST),
         ("A late event", LATE),
         ("Ignorable runs", IGNORED),
-        ("What a punctuation lets go", [*IGNORED, Punctuation(4)]),
+        ("What a watermark lets go", [*IGNORED, Punctuation(4)]),
     ],
 )
 def test_a_picture(heading: str, stream: list[Any]) -> None:

@@ -68,12 +68,15 @@ class Answer(NamedTuple):
         Raises
         ------
         ChangeError
-            Arrow does not hold a value, or the type of times does not hold a time.
+            Two columns have one name; Arrow does not hold a value, or the type of times does not hold a time.
         """
         columns, fields, keys, times, timed, whole = self
-        written, made = _in_arrow if like.in_arrow else _as_array, {}
+        written: Any = _in_arrow if like.in_arrow else _in_pandas if like.kind == "pandas" else _as_array
+        made: dict[str, Any] = {}
         for column, field in zip(columns, fields):
             name = field.name
+            if name in made:
+                raise ChangeError(f"expected columns of different names in the output but got {name!r} twice: rename one of them")
             if times is not None and name in timed:
                 made[name] = times.column(column, name)
             else:
@@ -89,25 +92,28 @@ def _in_arrow(column: Any, field: Field, is_key: bool, given: Any, whole: bool) 
     return _arrow_keys(column, getattr(given, "type", None), field.name, whole) if is_key else as_arrow(column, None, field.name)
 
 
+def _in_pandas(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
+    if is_pandas(given):
+        if not isinstance(column, PLAIN) and is_arrow(column):
+            return column.to_pandas(integer_object_nulls=True).astype(given.dtype)
+        if whole:
+            import pandas as pd
+
+            with contextlib.suppress(*ODD):
+                return pd.array(list(column), dtype=given.dtype)
+    return _as_array(column, field, is_key, given, whole)
+
+
 def _as_array(column: Any, field: Field, is_key: bool, given: Any, whole: bool) -> Any:
     if not isinstance(column, PLAIN) and is_arrow(column):
-        return _out_of_arrow(column, given)
-    if given is None:
-        return array(column, field)
-    if whole and is_pandas(given):
-        import pandas as pd
-
-        with contextlib.suppress(*ODD):
-            return pd.array(list(column), dtype=given.dtype)
-    return keys_array(column, given)
+        return _out_of_arrow(column)
+    return array(column, field) if given is None else keys_array(column, given)
 
 
-def _out_of_arrow(column: Any, given: Any) -> Any:
-    """Return an Arrow column in the type of one of pandas, or as an array; ints as objects if some are missing."""
+def _out_of_arrow(column: Any) -> Any:
+    """Return an Arrow column as an array; ints as objects if some are missing."""
     import pyarrow as pa
 
-    if is_pandas(given):
-        return column.to_pandas(integer_object_nulls=True).astype(given.dtype)
     if column.null_count and pa.types.is_integer(column.type):
         return np.array(column.to_pylist(), object)
     return column.to_numpy(zero_copy_only=False)
@@ -194,7 +200,7 @@ def keys_array(column: Any, given: Any) -> Any:
         with contextlib.suppress(TypeError, ValueError):
             return pd.array(column, dtype=dtype)
     kind = _KINDS.get(getattr(dtype, "kind", "O"))
-    if kind is not None and set(map(type, column)) <= {kind}:
+    if kind is not None and set(map(type, column)) <= ({int, float} if kind is float else {kind}):  # an int field read its floats
         with contextlib.suppress(OverflowError):
             return np.array(column, _DTYPES[kind])
     return objects_of(column)

@@ -123,7 +123,7 @@ class Frame:
             places, values = distinct(column, nulls=True)
             return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), _values(values, column))
         except (Unfit, pa.ArrowException, TypeError, ValueError):
-            return objects_of(listed(column))
+            return objects_of(listed(column, name))
 
 
 def _values(values: list[Any], column: Any) -> Any:
@@ -159,11 +159,12 @@ def first_missing(column: Any) -> int | None:
 def _field_column(column: Any, field: Field, events: Schema | None) -> Any:
     """Return a column of a field's type that an engine takes as it is, wherever there is one."""
     if field.type is None:
-        return objects_of(listed(column))
+        return objects_of(listed(column, field.name))
     try:
         (found,) = field_columns([column], [field], len(column))
     except Unfit:
-        items = listed(column) if events is None else _fitting(listed(column), field, events)
+        items = listed(column, field.name)
+        items = items if events is None else _fitting(items, field, events)
         try:
             (found,) = field_columns([items], [field], len(items))
         except Unfit:  # text that Arrow can't hold

@@ -77,7 +77,8 @@ class Core(Member):
     ) -> None:
         if not isinstance(automaton, Automaton):
             raise AfaError(f"expected an Automaton but got {automaton!r}")
-        check(options.said | traits_of(automaton))
+        if traits := traits_of(automaton):
+            check(options.said | traits)
         tick, self.threads, retractions, keep_payloads = options.tick, options.threads, options.retractions, options.keep_payloads
         automaton = automaton.bound(tick)
         if not keep_payloads:

@@ -24,8 +24,11 @@ class Stages:
 
 def speculating(make: Callable[..., Any], automaton: Any, options: dict[str, Any]) -> Any:
     """Return the operator with its stage, where ``speculation=`` is said; None: it stands alone."""
-    sigma = Options(speculation=options.pop("speculation", None)).speculation
-    return None if sigma is None else Stages.before(sigma, make(automaton, **options))
+    sigma = options.pop("speculation", None)
+    if sigma is None:
+        return None
+    Options(speculation=sigma)  # which checks it
+    return Stages.before(sigma, make(automaton, **options))
 
 
 def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any]) -> Any:

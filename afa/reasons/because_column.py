@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from afa.change import Change
+from afa.errors import ChangeError
 from afa.io.table_times import TimeType
 from afa.reasons.telling import plain
 from punctuation.door import Table
@@ -53,7 +55,10 @@ def _with_column(table: Any, changes: Iterator[Change], like: Table, times: Time
     rows = len(table["le"])
     reasons = [plain_reason(change) for change, _ in zip(changes, range(rows))] if rows else []
     reasons += [None] * (rows - len(reasons))  # type: ignore[list-item]  # the row of a punctuation
-    le = None if times is None else times.column([each and each["le"] for each in reasons], "le")
+    le = None
+    if times is not None:
+        with contextlib.suppress(ChangeError):  # an event of another call may lie between what this type holds: ticks, then
+            le = times.column([each and each["le"] for each in reasons], "le")
     if like.in_arrow:
         import pyarrow as pa
 

@@ -83,7 +83,9 @@ class ReadingTables:
             return None
 
     def _coming(self, batch: EventBatch, keys: Keys | None, state: ColumnState) -> Coming:
-        n, le, diff, fields = batch.n, batch.times["le"], batch.times.get("diff"), batch.fields
+        n, le, diff = batch.n, batch.times["le"].copy(), batch.times.get("diff")  # which are held, and may be the user's own
+        bools = {field.name for field in self._stage.event_schema.fields if field.type is bool}
+        fields = {name: _held(column, name in bools) for name, column in batch.fields.items()}
         if n and (int(le.max()) == FOREVER or (diff is not None and (diff != 1).any())):
             raise Unfit
         on, moved = in_slices(n, self.threads if self._at_once else 1, lambda low, high: self._bits(le, fields, low, high))
@@ -261,6 +263,11 @@ class ReadingTables:
 def _zeros(n: int) -> Any:
     """Return so many zeros, which nobody changes."""
     return np.broadcast_to(np.int64(0), (n,))
+
+
+def _held(column: Column, is_bool: bool) -> Column:
+    """Return a copy of a column; bools as such."""
+    return Column(column.values.astype(np.bool_) if is_bool else column.values.copy(), column.present, column.texts)
 
 
 def _between(column: Column, low: int, high: int) -> Column:
