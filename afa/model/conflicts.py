@@ -103,6 +103,10 @@ NEEDS: tuple[Need, ...] = (
 )
 
 RULES: tuple[Conflict | Need, ...] = (*CONFLICTS, *NEEDS)
+OF: dict[str, list[Conflict | Need]] = {}
+"""The rules by their first option."""
+for each in RULES:
+    OF.setdefault(each.one, []).append(each)
 
 
 def check(said: Mapping[str, Any], spelled: Callable[[str, Any], str] | None = None) -> None:
@@ -131,8 +135,8 @@ matches of a payload; it has no events of its own
     def write(name: str, value: Any) -> str:
         return name if name in PATTERNS else (spelled or _python)(name, value)
 
-    for rule in RULES:
-        if rule.one in said and (rule.other in said) is isinstance(rule, Conflict):
+    for rule in (rule for name in said for rule in OF.get(name, ())):
+        if (rule.other in said) is isinstance(rule, Conflict):
             one = write(rule.one, said[rule.one])
             if isinstance(rule, Conflict):
                 two = [one, write(rule.other, said[rule.other])]
