@@ -328,6 +328,40 @@ def test_lateness_and_late_policy() -> None:
     assert re.search(r"^late +1  dropped: behind a promise", result.stderr, re.MULTILINE)
 
 
+def test_a_late_row_may_be_reported() -> None:
+    options = ("--window", "7", "--batch", "1", "--lateness", "1", "--late")
+    drop, report = (call("run", "p.py:two_vees", "ticks.csv", *options, policy) for policy in ("drop", "report"))
+    assert report.stdout == drop.stdout
+    (line,) = [line for line in report.stderr.splitlines() if line.startswith("afa: late: ")]
+    assert "Tick(price=" in line
+    assert "afa: late:" not in drop.stderr
+    assert re.search(r"^late +1 ", report.stderr, re.MULTILINE)
+
+
+def test_speculation_holds_back_what_is_far_ahead() -> None:
+    rows = [f"{row},1" for row in TICKS.split()[1:]]
+    late = write("r.csv", "\n".join(["le,price,change,diff", *rows, "6,10,-1,-1", ""]))
+    options = ("--window", "7", "--batch", "1", "--lateness", "9")
+    assert run("two_vees", late, *options) == ["+ [7, 8) balance=0 patterns=2", "- [7, 8) balance=0 patterns=2"]
+    assert run("two_vees", late, *options, "--speculation", "0") == []  # what is withdrawn has never been told
+    assert run("two_vees", "ticks.csv", *options, "--speculation", "0") == run("two_vees", "ticks.csv", *options)
+    assert "--speculation needs --lateness" in fails("run", "p.py:two_vees", late, "--speculation", "0")
+    assert "--speculation can't be combined with --reasons" in fails(
+        "run", "p.py:two_vees", late, "--speculation", "0", "--lateness", "9", "--reasons"
+    )
+
+
+def test_old_names_of_options_go_on_working() -> None:
+    file = write("old.csv", "at,price,change\n1,1,1\n2,1,1\n")
+    new = call("run", "p.py:every", file, "--time", "at", "--order-by", "price", "--quiet")
+    old = call("run", "p.py:every", file, "--le=at", "--sequence", "price", "--quiet")
+    assert old.stdout == new.stdout
+    assert old.stderr.splitlines() == [
+        "afa: --le is now --time; the old name goes on working",
+        "afa: --sequence is now --order-by; the old name goes on working",
+    ]
+
+
 def test_lateness_around_zero() -> None:
     file = write("z.csv", "le,price,change\n-2,1,1\n0,1,1\n-1,1,1\n")
     text = fails("run", "p.py:every", file, "--batch", "1", "--lateness", "0")
