@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from afa.change import Change, put_in_order
+from afa.engine.budget import PARTIAL_MATCHES
 from afa.errors import AfaError, ChangeError, SnapshotError
 from afa.language.query import Query
 from afa.model.arc import TIMEOUT, Arc
@@ -189,18 +190,9 @@ class Worlds(Twins, Pattern):
         if not isinstance(time, str):
             raise AfaError(f"expected the name of a column but got time={time!r}")
         names = names_of(key, "key")
-        self._take_operator(
-            Keyed(
-                self._bounded.automaton,
-                key=[WORLD, *names],
-                window=UNBOUNDED if window is None else window,
-                engine=given.engine,
-                order_by=given.order_by,
-                late=given.late,
-                tick=given.tick,
-                threads=given.threads,
-            )
-        )
+        lives = UNBOUNDED if window is None else window  # and what bounds it counts worlds
+        inner = given.but(key=[WORLD, *names], window=lives, partial_matches=PARTIAL_MATCHES, max_bytes=None)
+        self._take_operator(Keyed(self._bounded.automaton, options=inner))
 
     def _take_operator(self, keyed: Keyed) -> None:
         said, given = self._said, self._bounded.given

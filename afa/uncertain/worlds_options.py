@@ -43,9 +43,7 @@ def of_query(query: Query, said: Options) -> tuple[Automaton, Options]:
         An option is said twice; or stages stand around the query's operator: a negation at its start, AFTER MATCH SKIP.
     """
     check({**said.said, QUERY: True})
-    if said.key is not None:
-        raise AfaError(f"expected no key= beside a query, which says it itself, but got key={said.key!r}")
-    made = query.operator(postpone=False, tick=said.tick or query.tree.tick)
+    made = query.operator(postpone=False, tick=said.tick or query.tree.tick, key=said.key)
     if not isinstance(made, (Keyed, Operator)):
         raise AfaError(
             f"expected a query of one automaton but got one with a {type(made.stage).__name__} around it: a negation at its start, "

@@ -127,3 +127,11 @@ def test_copies_and_pickles_keep_their_options() -> None:
     assert pickle.loads(pickle.dumps(op))._core.options.gapless == Gapless("n", repeated="drop")
     held = Cleanse(3).before(Operator(PAIR, window=9))
     assert Operator.restore(PAIR, held.snapshot(), speculation=5).stage.sigma == 5
+
+
+def test_worlds_of_a_query_take_the_key_that_it_has_or_that_is_said() -> None:
+    keyed = afa.query("PATTERN SEQ(_ a, _ b) WHERE skip_till_any_match(a, b) { [kind] and b.n > a.n } WITHIN 9", event=E)
+    assert Worlds(keyed, worlds=20, key="kind").key == Worlds(keyed, worlds=20).key == "kind"
+    assert Worlds(QUERY, worlds=20, key="n").key == "n"
+    with pytest.raises(AfaError, match="expected the pattern's own key='kind' but got key='n'"):
+        Worlds(keyed, worlds=20, key="n")
