@@ -1,7 +1,7 @@
 """Which options don't go together, and why: one table for Python, the command line and Spark.
 
 An option counts as said where its value is not the default. A pattern or a command that options contradict stands in the table
-under the words that name it: "AFTER MATCH SKIP", "afa run --vary".
+under the words that name it: "AFTER MATCH SKIP".
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from afa.errors import AfaError
 
 SKIP, ALL_ROWS, QUERY, TEMPORAL = "AFTER MATCH SKIP", "ALL ROWS PER MATCH", "a query", "a temporal pattern"
 HAVING, TIES = "an automaton with having=", "ORDER BY that must tell events apart"
-
 SPARK_WORLDS, IN_FRONT = "Worlds on Spark", "a stage in front of its operator"
 PATTERNS = {SKIP, ALL_ROWS, QUERY, TEMPORAL, HAVING, TIES, SPARK_WORLDS, IN_FRONT}
 
@@ -58,7 +57,7 @@ CONFLICTS: tuple[Conflict, ...] = (
     Conflict(HAVING, "longest", "it asks of each match, longest=True holds one of many"),
     *_each(("keep_payloads", "gapless"), HAVING, "its condition asks for the paths of matches, and so for all events"),
     Conflict(TIES, "keep_payloads", "the columns of ORDER BY are part of the payload"),
-    *(Conflict("postpone", name, "conditions that wait are asked of the paths of each match as it leaves") for name in NONE_WAITS),
+    *(Conflict("postpone", name, "conditions that wait are asked of the paths of each match as it leaves") for name in sorted(NONE_WAITS)),
     Conflict(QUERY, "window", "the query says it (WITHIN)"),
     Conflict(QUERY, "order_by", "the query says it (order_by= of afa.query, ORDER BY)"),
     Conflict(IN_FRONT, "speculation", "no stage stands before another one yet; let a Cleanse of its own hold back what comes"),
