@@ -57,7 +57,7 @@ CONFLICTS: tuple[Conflict, ...] = (
     Conflict(HAVING, "longest", "it asks of each match, longest=True holds one of many"),
     *_each(("keep_payloads", "gapless"), HAVING, "its condition asks for the paths of matches, and so for all events"),
     Conflict(TIES, "keep_payloads", "the columns of ORDER BY are part of the payload"),
-    *(Conflict("postpone", name, "conditions that wait are asked of the paths of each match as it leaves") for name in sorted(NONE_WAITS)),
+    *_each(sorted(NONE_WAITS), "postpone", "conditions that wait are asked of the paths of each match as it leaves"),
     Conflict(QUERY, "window", "the query says it (WITHIN)"),
     Conflict(QUERY, "order_by", "the query says it (order_by= of afa.query, ORDER BY)"),
     Conflict(IN_FRONT, "speculation", "no stage stands before another one yet; let a Cleanse of its own hold back what comes"),
