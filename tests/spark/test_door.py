@@ -86,6 +86,10 @@ def test_columns_with_dots_and_a_time_without_a_zone(spark: Any, tmp_path: Path)
     found = table.transform(afa_spark.match(high(), time="n.t", until="u.t", **given))
     assert found.columns[:2] == ["the.key", "r"]
     assert sorted((row["kind"], row["the.key"]) for row in found.collect()) == [("fault", "y`"), ("match", "x")]
+    with pytest.warns(DeprecationWarning, match="is now") as told:
+        dropping = afa_spark.match(automaton=high(), time="n.t", until="u.t", on_fault="drop", late="stop", **given)
+    assert {warning.filename for warning in told} == {__file__}
+    assert [row["kind"] for row in table.transform(dropping).collect()] == ["match"]
     assert afa_spark.current(found).columns[0] == "the.key"
     Files(tmp_path / "in")
     stream = spark.readStream.schema(table.schema).json(str(tmp_path / "in"))

@@ -285,6 +285,8 @@ def test_arcs_of_a_log_serve(spark: Any, tmp_path: Path) -> None:
     assert got == want
     assert {row.le.second for row in found.where("kind = 'match'").collect()} == {31, 21, 36, 37, 38}
     assert found.where("kind = 'fault'").count() == 1
+    dropped = table.transform(afa_spark.replay(waits, require=True, on_fault="drop", **given))
+    assert counted(dropped.collect()) == counted(found.where("kind <> 'fault'").collect())
     assert pattern.plan is not None
     assert len(pattern.plan.steps) == 1
     assert pattern.plan.steps[0].endswith(" (0 -> 1): 5 rows")  # of 8: the others come when their arc is not in force
