@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast, get_args
 
-from afa.engine.budget import PARTIAL_MATCHES, SAVED
+from afa.engine.budget import PARTIAL_MATCHES, SAVED, Budget
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
 from afa.model.conflicts import HAVING, TIES, check
@@ -17,12 +17,13 @@ from afa.model.option_values import threads_of, tick_of, yes_or_no
 from afa.model.renamed import RENAMED, under_new_names, warn_renamed
 from afa.operator.gapless import Gapless
 from punctuation.durations import Duration
-from punctuation.late import Policy
+from punctuation.late import Late, Policy
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack  # of Python 3.11
 
 EngineName = Literal["auto", "compiled", "interpreted"]
+ENGINES = get_args(EngineName)
 KeyOf = str | Sequence[str] | Callable[[Any], Hashable]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -144,6 +145,12 @@ retraction
             raise AfaError(
                 f"expected a duration of 0 ticks at least, or None for no bound, but got speculation={self.speculation!r}"
             )
+        if self.engine not in ENGINES:
+            raise AfaError(f'expected engine="auto", "compiled" or "interpreted" but got engine={self.engine!r}')
+        if self.late != "raise":
+            Late(self.late)  # which checks it, as this does
+        if self.partial_matches != PARTIAL_MATCHES or self.max_bytes is not None:
+            Budget(self.partial_matches, self.max_bytes, self.threads)
         check(self.said)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Options:

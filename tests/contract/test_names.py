@@ -99,6 +99,16 @@ def test_options_are_one_object_at_every_door() -> None:
     assert afa.find(PAIR, ROWS, options=options)["le"].tolist() == afa.find(PAIR, ROWS, window=9, longest=True)["le"].tolist()
     with pytest.raises(AfaError, match=r"expected an afa\.Options but got options=9"):
         Operator(PAIR, options=9)  # type: ignore[arg-type]
+    for name, odd in (
+        ("engine", "fast"),
+        ("late", "report"),
+        ("partial_matches", 0),
+        ("max_bytes", 1),
+        ("threads", 0),
+        ("tick", "moon"),
+    ):
+        with pytest.raises(AfaError, match=f"{name}={odd!r}"):
+            Options(**{name: odd})
     with pytest.raises(dataclasses.FrozenInstanceError):
         options.window = 3  # type: ignore[misc]
 
