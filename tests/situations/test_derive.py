@@ -171,7 +171,7 @@ def test_a_whole_frame() -> None:
         ("k", 6, None),
     ]
     assert repr(Derive(Reading, b=Situation("x > 0.5"))).startswith("Derive(b, at ")
-    for name, value in {"partial_matches": 5, "max_bytes": -5, "window": 3, "longest": True, "engine": "compiled"}.items():
+    for name, value in {"partial_matches": 5, "max_bytes": 10_000_000, "window": 3, "longest": True, "engine": "compiled"}.items():
         with pytest.raises(AfaError, match=rf"expected options of Derive, key, tick, but got {name}={value!r}"):
             find(Derive(Reading, key="key", b=Situation("x > 0.5")), frame, time="at", **{name: value})  # type: ignore[arg-type]
 
