@@ -89,7 +89,7 @@ from afa.operator.gapless import Gapless
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.options import Options
-from afa.operator.speculated import Stages
+from afa.operator.speculated import StageMaker
 from afa.operator.statistics import Statistics
 from afa.schema import Instant
 from punctuation.promise import Punctuation
@@ -170,7 +170,7 @@ def _with_its_stage(blob: bytes, alone: Any) -> Any:
     return Before.restore(blob, alone)
 
 
-Stages.before, Stages.restored = staticmethod(_speculating), staticmethod(_with_its_stage)
+StageMaker.before, StageMaker.restored = staticmethod(_speculating), staticmethod(_with_its_stage)
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --fo
 OLD_NAMES = {"--le": "--time", "--re": "--until", "--cancel": "--id", "--sequence": "--order-by", "--sigma": "--speculation"}
 
 
-class Form(str, enum.Enum):
+class InputFormat(str, enum.Enum):
     """How the input is written."""
 
     csv = "csv"
@@ -46,14 +46,14 @@ class Tick(str, enum.Enum):
     ns = "ns"
 
 
-class End(str, enum.Enum):
+class InputEnd(str, enum.Enum):
     """The watermark at the end of the input."""
 
     latest = "latest"
     forever = "forever"
 
 
-class Late(str, enum.Enum):
+class LateRows(str, enum.Enum):
     """What becomes of a late change."""
 
     stop = "raise"
@@ -190,15 +190,15 @@ FLAGS: dict[str, Flag] = {
     "insert": Flag(TEXTS, None, COLUMNS, "VALUE"),
     "retract": Flag(TEXTS, None, COLUMNS, "VALUE"),
     "id": Flag(TEXT, None, COLUMNS, "FIELD"),
-    "format": Flag(Form | None, None, COLUMNS),
+    "format": Flag(InputFormat | None, None, COLUMNS),
     "type": Flag(TEXT, None, COLUMNS, "COLUMN"),
     "window": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_ONE),
     "tick": Flag(Tick | None, None, ORDER),
     "lateness": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_NONE),
-    "late": Flag(Late, Late.stop, ORDER),
+    "late": Flag(LateRows, LateRows.stop, ORDER),
     "order_by": Flag(TEXT, None, ORDER, "FIELD"),
     "speculation": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_NONE),
-    "end": Flag(End, End.latest, ORDER),
+    "end": Flag(InputEnd, InputEnd.latest, ORDER),
     "batch": Flag(NUMBER, None, ORDER, "ROWS", {"min": 1}),
     "arcs": Flag(Path | None, None, ORDER, "FOLDER"),
     "threads": Flag(int, 1, ORDER, "N", {"min": 1}),

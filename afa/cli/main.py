@@ -90,7 +90,7 @@ def run(pattern: Pattern, file: o.Input, **said: Any) -> None:
 
 
 @app.command(cls=Command)
-@takes(*OF_INPUT, "window", "tick", "lateness", "late", "order_by", "speculation", "arcs", "longest", *BOUNDS, late=o.Late.drop)
+@takes(*OF_INPUT, "window", "tick", "lateness", "late", "order_by", "speculation", "arcs", "longest", *BOUNDS, late=o.LateRows.drop)
 def serve(
     pattern: Pattern,
     file: o.Input,

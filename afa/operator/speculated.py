@@ -15,7 +15,7 @@ MAGIC = b"AFAC"
 """How a snapshot of an operator with a stage begins."""
 
 
-class Stages:
+class StageMaker:
     """Who makes and restores an operator with a stage in front of it."""
 
     before: Callable[[Any, Any], Any]
@@ -28,7 +28,7 @@ def speculating(make: Callable[..., Any], automaton: Any, options: dict[str, Any
     if sigma is None:
         return None
     Options(speculation=sigma)  # which checks it
-    return Stages.before(sigma, make(automaton, **options))
+    return StageMaker.before(sigma, make(automaton, **options))
 
 
 def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any]) -> Any:
@@ -41,7 +41,7 @@ def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any]) -> An
     """
     sigma = said.pop("speculation", None)
     if isinstance(blob, (bytes, bytearray, memoryview)) and bytes(blob[: len(MAGIC)]) == MAGIC:
-        found = Stages.restored(bytes(blob), alone)
+        found = StageMaker.restored(bytes(blob), alone)
         if sigma is not None:
             found.stage.sigma = sigma
         return found
