@@ -163,14 +163,14 @@ def _speculating(sigma: Any, operator: Any) -> Any:
     return Cleanse(sigma).before(operator)
 
 
-def _with_its_stage(blob: bytes, alone: Any) -> Any:
-    """Restore an operator and the stage in front of it."""
-    from speculation.before_after import Before
+def _with_its_stages(*given: Any) -> Any:
+    """Restore an operator and the stages around it."""
+    from speculation.layers import restore
 
-    return Before.restore(blob, alone)
+    return restore(*given)
 
 
-StageMaker.before, StageMaker.restored = staticmethod(_speculating), staticmethod(_with_its_stage)
+StageMaker.before, StageMaker.restored = staticmethod(_speculating), staticmethod(_with_its_stages)
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,7 @@ from punctuation import sealed
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.timestamps import Timed
-from speculation.before_after import Around
+from speculation.around import Around
 
 MAGIC, VERSION = b"AFAL", 1
 _MISSING: Any = object()

@@ -4,7 +4,9 @@ control       what moves the sigma of Cleanse.auto, so that a stated bound holds
 tradeoff      what speculation costs and buys on a stream, over sigma
 consolidate   changes folded into the matches that they leave in force; Consolidate, the same as a stage
 cleanse       Cleanse: how far ahead of the last punctuation changes may go
+around        Around, Front: what stands around an operator, or around one that has a stage already
 before_after  Before, After: a stage at the input or at the output of an operator
+layers        the stages of a pattern, put around its operator, and all that a snapshot holds
 stage         what the stages share; stage_state: as bytes
 recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows

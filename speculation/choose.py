@@ -359,6 +359,16 @@ class Choose(Stage):
         stage._drawn, stage._promised = as_total(drawn), as_ticks(promised, "promised")
         return stage
 
+    def go_on_as(self, like: Any) -> None:
+        """Take over what a message says of the pattern from a stage with the same parameters, or refuse one with others."""
+        wanted, found = like.numbers()[:-2], self.numbers()[:-2]
+        if found != wanted:
+            raise SnapshotError(
+                f"expected a snapshot of a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {wanted}, but got one of "
+                f"{type(self).__name__} by {found}"
+            )
+        self.choices_of = like.choices_of
+
     def _check_waiting(self) -> None:
         """Draw the chains of the matches that a snapshot holds."""
         drawn = self._drawn

@@ -227,13 +227,15 @@ class Cleanse(Stage):
         return [change] if self._calls.call(self.passes, change) else []
 
     def before(self, operator: Any) -> Before:
-        """Put this stage at the input of an `Operator` or a `Keyed`: events that wait are not matched, so no match is withdrawn."""
+        """Put this stage at the input of an operator: events that wait are not matched, so no match is withdrawn."""
         if isinstance(self._control, Chattiness):
             self._steered(Feedback(self._control.bound))
         return Before(self, operator)
 
+    takes_singles = True
+
     @property
-    def listens(self) -> bool:
+    def listens(self) -> bool:  # type: ignore[override]  # it depends on the controller
         """Whether the controller wants to know what the operator behind this stage says."""
         return isinstance(self._control, Feedback)
 

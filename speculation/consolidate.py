@@ -15,8 +15,8 @@ from afa.schema import ODD, Field, any_payload, as_ticks
 from punctuation.calls import whole
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER
-from speculation.before_after import After
+from punctuation.time import BEGINNING, FOREVER, as_time
+from speculation.before_after import After, Before
 from speculation.stage import Output, Stage
 from speculation.waiting import copies_of, ints, net
 
@@ -115,7 +115,7 @@ class Consolidate(Stage):
     [Change(payload='c', le=7, re=None, diff=-1, key=None), Punctuation(t=1)]
     """
 
-    _numbers = ("_came", "_left")
+    _numbers = ("_came", "_left", "_promised")
 
     def __init__(self, per: Literal["punctuation", "call"] = "punctuation") -> None:
         super().__init__()
@@ -123,12 +123,17 @@ class Consolidate(Stage):
             raise AfaError(f'expected "punctuation" or "call" but got per={per!r}')
         self.per = per
         self._came = self._left = 0
+        self._promised = BEGINNING
 
     @property
     @whole
     def statistics(self) -> ConsolidateStatistics:
         """The numbers of changes that wait, and of those that have come and gone so far."""
         return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
+
+    def before(self, operator: Any) -> Before:
+        """Put this stage at the input of an operator: it gets the net of a call, or of what comes between two punctuations."""
+        return Before(self, operator)
 
     def after(self, operator: Any) -> After:
         """Put this stage at the output of an operator."""
@@ -189,6 +194,34 @@ class Consolidate(Stage):
             t = max(t, last.t)
         out.append(Punctuation(t))
 
+    # -- at an input -------------------------------------------------------------------------------------------------------
+
+    def begin(self, promised: int) -> None:
+        """Begin at an operator's watermark: what comes below it is late at once."""
+        self._promised = promised
+
+    def passes(self, change: Change) -> bool:
+        """Take a change of an event. Returns whether it leaves at once, as it is late."""
+        if change.le is not None and change.le < self._promised:
+            return True
+        self._came += abs(change.diff)
+        self._waiting.add(change)
+        return False
+
+    def punctuate(self, t: int) -> list[Change]:
+        """Take a watermark. Returns the net of what came before it."""
+        self._promised = max(self._promised, t)
+        return self._net()
+
+    def some(self, item: Punctuation) -> Punctuation:
+        """Return a watermark with a condition as far as it holds behind this stage: changes that wait may satisfy it."""
+        t, first = as_ticks(item.t, "t"), self._waiting.first
+        return item._replace(t=t if first is None else min(t, first))
+
+    def left(self) -> list[Change]:
+        """Return the net of a call at its end, under ``per="call"``."""
+        return self._net() if self.per == "call" else []
+
     def end(self, out: Output) -> None:
         """End a call: let the net leave under ``per="call"``."""
         if self.per == "call":
@@ -203,12 +236,14 @@ class Consolidate(Stage):
 
     def numbers(self) -> list[Any]:
         """Return the stage's options and counters, as a snapshot has them."""
-        return [self.per, as_plain(self._came), as_plain(self._left)]
+        promised = [] if self._promised == BEGINNING else [self._promised]
+        return [self.per, as_plain(self._came), as_plain(self._left), *promised]
 
     @classmethod
     def _made(cls, numbers: list[Any]) -> Consolidate:
-        per, came, left = numbers
+        per, came, left, *promised = numbers
         stage = cls(per)
+        (stage._promised,) = [as_time(t, "promised") for t in promised] or [BEGINNING]
         stage._came, stage._left = as_total(came), as_total(left)
         return stage
 

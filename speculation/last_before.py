@@ -167,7 +167,7 @@ class LastBefore(Stage):
         return [None if field.name in instant else names.index(field.name) for field in more]
 
     def before(self, operator: Any) -> LookBack:
-        """Put this stage at the input of an `Operator` or a `Keyed` whose events are of the class ``filled``."""
+        """Put this stage at the input of an operator whose events are of the class ``filled``."""
         return LookBack(self, operator)
 
     @property
@@ -327,8 +327,8 @@ class LastBefore(Stage):
         SnapshotError
             The bytes are no snapshot of such a stage, or damaged, or it had other parameters.
         """
-        _, numbers, waiting, *_ = saved.unseal(blob, [cls.__name__], None)
-        return cls.resumed(numbers, waiting, like)
+        found = saved.unseal(blob, cls.__name__)
+        return cls.resumed(found.numbers, found.waiting, like)
 
     def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return all but the events, as plain data; ``keys``: of these only."""

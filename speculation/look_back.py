@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError
-from afa.operator.matching import Matching
-from afa.operator.tables import Come, Found, carry_out, items_of, shape_of
+from afa.operator.tables import Come, Found, items_of, shape_of
 from afa.schema import Schema, as_ticks
 from afa.state.plain import Unfit, ints
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT, PUNCTUATION
-from speculation import stage_state as saved
-from speculation.before_after import Around
+from speculation.around import Front
 from speculation.rows.row_names import R_LE
-from speculation.stage import STAGES, Output, Stage
+from speculation.stage import STAGES, Stage
+from speculation.stage_state import SavedStage
 
 FEW = 8
 """Up to so many versions of events go to the operator one by one: columns take longer to make."""
@@ -28,7 +27,7 @@ PIECES = 64
 """A table with more punctuations among its rows than one in so many goes row by row."""
 
 
-class LookBack(Around):
+class LookBack(Front):
     """A `LastBefore` at the input of an operator; made by `LastBefore.before`. Used like the operator, with the stage's events.
 
     A call gives the minimal difference of the matches, also where a late event revises others. Late changes go to the operator's
@@ -37,8 +36,8 @@ class LookBack(Around):
     Parameters
     ----------
     stage : LastBefore
-    operator : Operator or Keyed
-        Its automaton has ``event=stage.filled``. It takes retractions, as events are revised, and has taken nothing yet.
+    operator : Operator or Keyed, or one of these with a stage
+        Its events are of the class ``stage.filled``. It takes retractions, as events are revised, and has taken nothing yet.
 
     Raises
     ------
@@ -61,77 +60,62 @@ class LookBack(Around):
     [(9, -1)]
     """
 
-    _place = "before"
-    _stages = ("LastBefore",)
+    stages = ("LastBefore",)
+    by_itself = False
 
     def __init__(self, stage: Any, operator: Any) -> None:
         self._stand(operator)
         self._fit(stage)
-        core = self._core
-        if core.changes or core.progress.events != stage._promised or stage._lines:
+        if self._core.changes or super().promised != stage._promised or stage._lines:
             raise AfaError("expected an operator and a LastBefore that have taken nothing yet but got one that has")
         self._hold(stage)
 
     def _fit(self, stage: Any) -> None:
-        core, filled = self._core, Schema.of(stage.filled, "event")
-        found = core.automaton.event_schema
+        filled, found = Schema.of(stage.filled, "event"), self._core.taken
         if found is None or found.cls is not filled.cls:
             raise AfaError(
                 f"expected an automaton with event=<the stage's filled>, {filled.describe()}, but got "
                 f"event={None if found is None else found.describe()}"
             )
-        if not core.retractions or core.gapless is not None:
-            what = "gapless=" if core.retractions else "retractions=False"
-            raise AfaError(f"expected an operator of events that may be revised, as a late one revises others, but got {what}")
-        if core.sequence != stage.order:
-            raise AfaError(f"expected the operator's sequence as the stage's order, {stage.order!r}, but got {core.sequence!r}")
+        if self.revisable is not None:
+            what = "expected an operator of events that may be revised, as a late one revises others"
+            raise AfaError(f"{what}, but got {self.revisable}")
+        if super().order != stage.order:
+            raise AfaError(f"expected the operator's sequence as the stage's order, {stage.order!r}, but got {super().order!r}")
 
     def _hold(self, stage: Any) -> None:
         super()._hold(stage)
-        stage.follow(self._core)
+        if not self._before_a_front:
+            stage.follow(self._core)
         self._core.take_as(stage.event_schema)
+        self._events = self._core.taken
 
-    def run(self, come: Come, net: bool) -> Output:
-        """Carry out what one call brings, as `Core.run`."""
-        core = self._core
-        if net:
-            return core.run_parts([self.reaches(come)])
-        return core.run_parts(self._reaches([item]) for item in items_of(core, come))
+    @property
+    def promised(self) -> int:
+        """The watermark of the stage's events."""
+        found: int = self.stage._promised
+        return found
 
     def _found(self, come: Come, net: bool) -> Found:
-        if not net or self.stage.rows is None or self._core.by_rows(net):
-            return super()._found(come, net)
-        return carry_out(self._core, self.reaches(come), net)
+        return Found.of(self.run(come, net), self._core.shown) if self.stage.rows is None else super()._found(come, net)
 
-    def reaches(self, come: Come) -> Iterator[Any]:
-        """Return what of a call reaches the operator, as `Core.take` takes it, within that call."""
-        if self.stage.rows is None:
-            yield from self._reaches(items_of(self._core, come))
-            return
-        for part in come.parts:
-            pieces = self._pieces(part) if isinstance(part, Table) else [part]
-            for piece in items_of(self._core, come._replace(parts=[part])) if pieces is None else pieces:
-                if isinstance(piece, tuple):
-                    yield from self._item_reaches(*piece)
-                else:
-                    self._see_rows(piece)
-        yield from self._left()
-
-    def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[tuple[str, Any, Hashable]]:
-        """Return what of a call reaches the operator: versions of events before the next promise or arc, and at the end."""
-        for item in items:
-            yield from self._item_reaches(*item)
-        yield from self._left()
+    def _table_reaches(self, table: Table, come: Come) -> Iterator[Any]:
+        pieces = None if self.stage.rows is None else self._pieces(table)
+        for piece in items_of(self._core, come._replace(parts=[table])) if pieces is None else pieces:
+            if isinstance(piece, tuple):
+                yield from self._item_reaches(*piece)
+            else:
+                self._see_rows(piece)
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
-        core = self._core
+        """Yield what reaches the operator: versions of events before the next watermark or arc, and at the end."""
         if port == "event" and isinstance(item, Change):
             self._see(item, key)
             return
         yield from self._left()
         if port == "event" and isinstance(item, Punctuation) and item.where is None:
-            t = as_ticks(item.t, "t", core.tick)
-            if t > core.progress.events:
+            t = as_ticks(item.t, "t", self._core.tick)
+            if t > self.promised:
                 self._settle(t)
         yield port, item, key
 
@@ -182,23 +166,28 @@ class LookBack(Around):
     def _see_rows(self, rows: Any) -> None:
         """Let the stage take rows of words; those that are late go to the policy."""
         core, stage = self._core, self.stage
-        late = rows[:, R_LE] < core.progress.events
+        late = rows[:, R_LE] < self.promised
         if late.any():
             for change in stage.rows.events(rows[late]):
-                core.take_late(change, core.progress.events)
+                core.take_late(change, self.promised)
             rows = rows[~late]
         if len(rows):
             core.progress.see(int(rows[:, R_LE].max()))
             stage.rows.take_rows(rows)
 
+    def typed(self, item: Change, key: Hashable) -> Change:
+        """Return a change of the stage's events in its form."""
+        schema: Any = self._events
+        payload = schema.take(schema.dated(item.payload, item.le))
+        return self.timed(item, payload, key)
+
     def _see(self, item: Change, key: Hashable) -> None:
         """Let the stage take an event, or the policy, if it is late."""
         core, stage = self._core, self.stage
-        schema: Any = core.taken
-        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), key)
+        change = self.typed(item, key)
         assert change.le is not None
-        if change.le < core.progress.events:
-            core.take_late(change, core.progress.events)
+        if change.le < self.promised:
+            core.take_late(change, self.promised)
         else:
             core.progress.see(change.le)
             stage.see(change)
@@ -214,29 +203,11 @@ class LookBack(Around):
             )
 
     @classmethod
-    def restore(  # type: ignore[override]  # conditions are no data
-        cls, blob: bytes, operator: Callable[[bytes], Any], *, like: Any
-    ) -> LookBack:
-        """Make the stage and the operator that `snapshot` saved.
-
-        Parameters
-        ----------
-        blob : bytes
-        operator : callable
-            Restores the operator from its part of the blob.
-        like : LastBefore
-            A stage with the same parameters as the one that was saved.
-
-        Raises
-        ------
-        SnapshotError
-            The blob is no snapshot of a LastBefore before an operator, is damaged, or the stage had other parameters.
-        """
-        _, numbers, waiting, _, inner = saved.unseal(blob, cls._stages, cls._place)
-        made = operator(inner)
-        if isinstance(like, Stage) and isinstance(made, Matching):
-            like.stand(made._core.tick)
-        return cls.joined(STAGES["LastBefore"].resumed(numbers, waiting, like), made)
+    def loaded(cls, part: SavedStage, operator: Any, like: Any = None) -> LookBack:
+        """Put the stage that a snapshot holds at its operator; ``like``: one with its conditions, which are no data."""
+        if isinstance(like, Stage):
+            like.stand(operator._core.tick)
+        return cls.joined(STAGES["LastBefore"].resumed(part.numbers, part.waiting, like), operator)
 
     @classmethod
     def joined(cls, stage: Any, operator: Any) -> LookBack:
@@ -250,7 +221,8 @@ class LookBack(Around):
         found = cls.__new__(cls)
         found._stand(operator)
         found._fit(stage)
-        wanted("one promise of stage and operator", stage._promised == found._core.progress.events, stage._promised)
+        inner = super(LookBack, found).promised
+        wanted("one promise of stage and operator", stage._promised == inner, stage._promised)
         found._hold(stage)
         found._check_keys()
         found._name_events(anew=True)

@@ -104,6 +104,30 @@ class Stage(Member):
     columns = False
     """Whether the stage takes an operator's output as columns: `pass_found`."""
 
+    # At the input of an operator; see `speculation.before_after.Before`, for which ``passes`` and ``punctuate`` are, too.
+
+    takes_singles = False
+    """Whether a single event may be a call of its own, of which nothing leaves at its end."""
+    listens = False
+    """Whether the stage wants to know what the operator behind it says: `answered`."""
+
+    def begin(self, promised: int) -> None:
+        """Begin at an operator's watermark."""
+
+    def answered(self, out: Iterable[Any]) -> None:
+        """Take note of what the operator behind this stage has returned."""
+
+    def takes_rows(self, table: Any) -> bool:
+        """Return whether rows of a table can be taken as rows."""
+        return False
+
+    def left(self) -> Iterable[Change]:
+        """Return the changes that leave at the end of a call."""
+        return ()
+
+    def go_on_as(self, like: Any) -> None:
+        """Take over what a snapshot does not say from a stage with the same parameters, or refuse one with others."""
+
     def follow(self, core: Any) -> None:
         """Take note of the operator at whose output the stage stands, with nothing between them."""
 
@@ -168,8 +192,8 @@ class Stage(Member):
         SnapshotError
             The bytes are no snapshot of such a stage, or damaged, or the payloads are of another class.
         """
-        _, numbers, waiting, *_ = saved.unseal(blob, [cls.__name__], None)
-        return cls.of(numbers, waiting, saved.take_as(payload))
+        found = saved.unseal(blob, cls.__name__)
+        return cls.of(found.numbers, found.waiting, saved.take_as(payload))
 
     def numbers(self) -> list[Any]:
         """Return all but what waits, as plain data."""

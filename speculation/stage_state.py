@@ -3,7 +3,7 @@
 Format, version 1
 -----------------
     a blob of `punctuation.sealed` with the magic b"AFAC": [ what, numbers, waiting, rows, operator ]
-    what          ["Cleanse" | "Consolidate", null: alone, or "before" or "after": with an operator]
+    what          [the stage's name, null: alone, or "before" or "after": with an operator, which may have a stage itself]
     numbers       the stage's own
     waiting       [fields or null, keys, LEs, REs, diffs, [column of a field..] or payloads], in order of arrival
     rows          null, or an Arrow stream of the rows of tables that wait, in the form of `speculation.event_columns`
@@ -13,7 +13,7 @@ Format, version 1
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from punctuation.door import table_of
 from punctuation.time import FOREVER
 
 MAGIC, VERSION = b"AFAC", 1
+PLACES = (None, "before", "after")
 Take = Callable[[Any], Any]
 
 
@@ -43,19 +44,47 @@ def seal(
     return sealed.seal(MAGIC, VERSION, snapshot.plain([[name, place], numbers, columns_of(waiting), rows, operator]))
 
 
-def unseal(blob: bytes, names: Collection[str], place: str | None) -> tuple[str, list[Any], Any, Any, bytes]:
-    """Return the stage's name, its numbers, what waits, rows that wait and the operator's snapshot, of a blob of that kind."""
+class SavedStage(NamedTuple):
+    """What a blob says of a stage; nothing of ``numbers``, ``waiting`` and ``rows`` is checked yet."""
+
+    name: str
+    place: str | None
+    numbers: list[Any]
+    waiting: Any
+    rows: Any
+    operator: bytes
+
+    @property
+    def said(self) -> str:
+        """Which stage it is, and where."""
+        return _said(self.name, self.place)
+
+
+def opened(blob: bytes) -> SavedStage:
+    """Return what a blob of a stage says, alone or at an operator."""
     body = snapshot.unseal(MAGIC, VERSION, blob)
     try:
-        (name, found), numbers, waiting, rows, operator = body
+        (name, place), numbers, waiting, rows, operator = body
     except (TypeError, ValueError) as error:
         raise SnapshotError(f"expected the five fields of a stage's snapshot but got {short(body)}") from error
-    if not isinstance(name, str) or name not in names or found != place:
-        wanted = " or ".join(_said(name, place) for name in names)
-        raise SnapshotError(f"expected a snapshot of {wanted} but got one of {_said(name, found)}")
+    if not isinstance(name, str) or place not in PLACES or (place is not None and not isinstance(operator, bytes)):
+        raise SnapshotError(f"expected a snapshot of a stage, alone or at an operator, but got one of {_said(name, place)}")
     if not isinstance(numbers, list):
         raise SnapshotError(f"expected the numbers of a stage but got {short(numbers)}")
-    return name, numbers, waiting, rows, operator
+    return SavedStage(name, place, numbers, waiting, rows, operator)
+
+
+def unseal(blob: bytes, name: str) -> SavedStage:
+    """Return what a blob of a stage of this name says, which stands alone."""
+    found = opened(blob)
+    if (found.name, found.place) != (name, None):
+        raise SnapshotError(f"expected a snapshot of {_said(name, None)} but got one of {found.said}")
+    return found
+
+
+def in_words(names: Collection[str], place: str | None) -> str:
+    """Return which stages are meant, and where."""
+    return " or ".join(_said(name, place) for name in names)
 
 
 def _said(name: Any, place: Any) -> str:

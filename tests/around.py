@@ -83,11 +83,7 @@ def again(here: World, around: Any, handed: list[Any], engine: str) -> Any:
     options["late"] = handed.append if here.options["late"] == "callback" else here.options["late"]
     if here.options["key"]:
         options["key"] = here.options["key"]
-
-    def operator(blob: bytes) -> Any:
-        return type(around.operator).restore(here.automaton, blob, **options)
-
-    found = type(around).restore(around.snapshot(), operator)
+    found = type(around).restore(here.automaton, around.snapshot(), **options)
     assert found.stage.statistics == around.stage.statistics
     assert found.stage.waiting() == around.stage.waiting()
     assert found.snapshot() == around.snapshot()

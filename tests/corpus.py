@@ -116,8 +116,7 @@ class Case:
         """The operator after a snapshot and a restore."""
         options: dict[str, Any] = {"arcs": self.arcs.values(), "engine": engine}
         if isinstance(operator, (Before, After)):
-            inner = type(operator.operator)
-            return type(operator).restore(operator.snapshot(), lambda blob: inner.restore(self.automaton, blob, **options))
+            return type(operator.operator).restore(self.automaton, operator.snapshot(), **options)
         return type(operator).restore(self.automaton, operator.snapshot(), **options)
 
 

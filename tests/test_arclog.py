@@ -489,7 +489,7 @@ def test_stages_see_what_a_log_brings(log: ArcLog, folder: Path, engine: str) ->
     before = Cleanse(0).before(Operator(PAYMENTS, window=10, engine=engine))
     before.push(pay(400, 1))
     assert log.poll(before) == []
-    again = type(before).restore(before.snapshot(), lambda blob: Operator.restore(PAYMENTS, blob, engine=engine))
+    again = Operator.restore(PAYMENTS, before.snapshot(), engine=engine)
     assert log.poll(again) == []
     assert shown(again.push(Punctuation(5))) == [(400, 1, 1)]
     stage = LastBefore(Pay, {"last": "amount > 100"}, window=5)

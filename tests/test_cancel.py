@@ -78,10 +78,10 @@ RESTORE: dict[str, Any] = {
     "interpreted": lambda blob: Operator.restore(PAIR, blob, engine="compiled"),
     "keyed": lambda blob: Keyed.restore(PAIR, blob, key="user"),
     "by function": lambda blob: Keyed.restore(PAIR, blob, key=lambda e: e.user.upper()),
-    "before": lambda blob: type(MAKERS["before"]()).restore(blob, RESTORE["keyed"]),
-    "after": lambda blob: type(MAKERS["after"]()).restore(blob, RESTORE["operator"]),
-    "looking": lambda blob: type(looking()).restore(
-        blob, lambda part: Operator.restore(looking().automaton, part), like=LastBefore(Order, STAGE, window=30, filled=FILLED)
+    "before": lambda blob: RESTORE["keyed"](blob),
+    "after": lambda blob: RESTORE["operator"](blob),
+    "looking": lambda blob: Operator.restore(
+        looking().automaton, blob, stages=[LastBefore(Order, STAGE, window=30, filled=FILLED)]
     ),
 }
 

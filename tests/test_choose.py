@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import AfaError, Change, ChangeError, Keyed, Operator, Punctuation, insert, retract
-from speculation import After, Choose, Cleanse
+from speculation import Choose, Cleanse
 from speculation.chain import Chain
 from tests import oracle
 from tests.automata import counting
@@ -131,7 +131,7 @@ def test_behind_an_operator_a_late_event_draws_the_chain_anew(engine: str) -> No
     assert [(change.diff, change.payload.x, change.le) for change in out] == [(-1, 4, 5), (1, 2, 2), (1, 2, 5)]
     table = op.push_many({"kind": [1], "seq": [0], "le": [3], "diff": [-1]})
     assert table["x"].tolist() == [2, 2, 4]
-    again = After.restore(op.snapshot(), lambda blob: Operator.restore(counting, blob, engine=engine))
+    again = Operator.restore(counting, op.snapshot(), engine=engine)
     assert [(change.diff, change.payload.x) for change in again.push(retract(E(0), 5))] == [(-1, 4), (1, 3)]
     assert again.push(Punctuation(100))[-1:] == [Punctuation(81)]
     assert again.stage.statistics[:2] == (0, 0)

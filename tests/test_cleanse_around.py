@@ -145,7 +145,7 @@ def test_a_key_that_is_given_by_hand_is_kept(engine: str) -> None:
     for key in ("ann", "bob"):
         before.push(insert(E(0), 1), key=key)
     before.push(insert(E(1), 3), key="bob")
-    before = Before.restore(before.snapshot(), lambda inner: Keyed.restore(pair, inner, key="who", engine=engine))
+    before = Keyed.restore(pair, before.snapshot(), key="who", engine=engine)
     assert [change.key for change in before.push(Punctuation(9))[:-1]] == ["bob"]
     with pytest.raises(ChangeError, match="expected an event with the key's fields"):
         before.push(insert(E(1), 30))
@@ -223,7 +223,7 @@ def test_tables_are_items(shape: str, place: str, engine: str) -> None:
             part = todo.pop(0)
             promise = [todo.pop(0)] if isinstance(part, list) and isinstance(todo[0], Punctuation) and choose.chance(40) else []
             if choose.chance(15):
-                sides[1] = type(sides[1]).restore(sides[1].snapshot(), restoring(here, sides[1].operator, engine))
+                sides[1] = restored(here, sides[1], engine)
             for i, side in enumerate(sides):
                 alone = choose.chance(10) and i
                 out = fed(side, part, here, "items" if alone or not i else shape, promise)
@@ -246,8 +246,8 @@ def test_rows_of_a_snapshot_are_checked() -> None:
     assert wide.push_many(pa.table({"sort": [0, 1], "seq": [0, 0], "le": [1, 3]})).num_rows == 0
     assert wide.stage.rows.num_rows == 2
     blob = wide.snapshot()
-    assert len(Before.restore(blob, lambda inner: Operator.restore(wide_pair, inner)).push(Punctuation(9))) == 2
-    name, numbers, waiting, stream, inner = saved.unseal(blob, ["Cleanse"], "before")
+    assert len(Operator.restore(wide_pair, blob).push(Punctuation(9))) == 2
+    name, _, numbers, waiting, stream, inner = saved.opened(blob)
     for text, bad in (
         ("expected an Arrow stream of rows but got something else", b"rows"),
         ("expected an Arrow stream of rows but got something else", stream[:40]),
@@ -255,11 +255,11 @@ def test_rows_of_a_snapshot_are_checked() -> None:
     ):
         body = snapshot.plain([[name, "before"], numbers, waiting, bad, inner])
         with pytest.raises(SnapshotError, match=text):
-            Before.restore(sealed.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+            Operator.restore(wide_pair, sealed.seal(saved.MAGIC, saved.VERSION, body))
     low = [numbers[0], numbers[1], 2, *numbers[3:]]
     body = snapshot.plain([[name, "before"], low, waiting, stream, inner])
     with pytest.raises(SnapshotError, match="expected rows at or above the bound 2 but got others"):
-        Before.restore(sealed.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+        Operator.restore(wide_pair, sealed.seal(saved.MAGIC, saved.VERSION, body))
     for text, others, held in (
         ("expected changes or rows that wait but got both", numbers, [["sort", "seq"], [None], [5], [14], [1], [[0], [0]]]),
         (
@@ -270,7 +270,7 @@ def test_rows_of_a_snapshot_are_checked() -> None:
     ):
         body = snapshot.plain([[name, "before"], others, held, stream, inner])
         with pytest.raises(SnapshotError, match=text):
-            Before.restore(sealed.seal(saved.MAGIC, saved.VERSION, body), lambda inner: Operator.restore(wide_pair, inner))
+            Operator.restore(wide_pair, sealed.seal(saved.MAGIC, saved.VERSION, body))
 
 
 def test_rows_that_wait_are_changes_to_who_looks_at_the_stage_alone() -> None:
@@ -291,10 +291,10 @@ def test_rows_that_wait_are_changes_to_who_looks_at_the_stage_alone() -> None:
     assert [change.le for change in moved.push(Punctuation(20))[:-1]] == [7, 9]
 
 
-def restoring(here: Setting, operator: Any, engine: str) -> Any:
+def restored(here: Setting, around: Any, engine: str) -> Any:
     more: dict[str, Any] = {"key": here.key} if here.keys else {}
     arcs = here.pool[len(here.automaton.arcs) :]
-    return lambda blob: type(operator).restore(here.automaton, blob, arcs=arcs, engine=engine, **more)
+    return type(around).restore(here.automaton, around.snapshot(), arcs=arcs, engine=engine, **more)
 
 
 def test_rows_that_wait_while_the_operator_itself_is_promised_something_are_late_when_they_leave(engine: str) -> None:

@@ -106,9 +106,7 @@ def test_stages_stand_behind_each_other(engine: str) -> None:
     both = Consolidate().after(Cleanse(0).before(keyed))
     assert both.push_many([insert(E(0, 7), 1), insert(E(1, 7), 3)]) == []
     blob = both.snapshot()
-    both = After.restore(
-        blob, lambda b: type(both.operator).restore(b, lambda inner: Keyed.restore(pair, inner, key="seq", engine=engine))
-    )
+    both = Keyed.restore(pair, blob, key="seq", engine=engine)
     assert [len(both.push(Punctuation(t))) for t in (2, 9)] == [1, 2]
 
 

@@ -351,9 +351,9 @@ def test_what_waits_at_an_operator_has_a_key_where_it_has_keys(place: str, keyed
     around.push(Punctuation(-9))
     around.push_many([insert(E(0, 1), 1), insert(E(1, 1), 2)])
     blob = around.snapshot()
-    type(around).restore(blob, restore)._check()
+    restore(blob)._check()
     with pytest.raises(SnapshotError, match=r"expected (no )?keys of what waits but got \["):
-        type(around).restore(forged(blob, (2, 1, 0), key), restore)
+        restore(forged(blob, (2, 1, 0), key))
 
 
 def test_a_union_s_silence_is_a_time() -> None:

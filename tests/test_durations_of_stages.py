@@ -10,8 +10,6 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, insert, retract, span
 from speculation import Choose, Cleanse, LastBefore, tradeoff
-from speculation.before_after import After, Before
-from speculation.look_back import LookBack
 
 
 class Tick(NamedTuple):
@@ -46,7 +44,7 @@ def test_sigma_is_set_while_it_runs() -> None:
     op = Cleanse(None).before(Operator(PAIR, window="1 min", tick="s"))
     op.stage.sigma = "2 minutes"
     assert op.stage.sigma == 120
-    back = Before.restore(op.snapshot(), lambda blob: Operator.restore(PAIR, blob))
+    back = Operator.restore(PAIR, op.snapshot())
     back.stage.sigma = timedelta(hours=1)
     assert back.stage.sigma == 3600
     alone = Cleanse(3)
@@ -62,7 +60,7 @@ def test_a_bound_on_the_delay() -> None:
             op.push_many([insert(Tick(1), t + t % 40), insert(Tick(2), t + t % 40 + 1), Punctuation(t)])
     assert made[0].stage.sigma == made[1].stage.sigma > 0
     assert made[0].snapshot() == made[1].snapshot()
-    assert After.restore(made[0].snapshot(), lambda blob: Operator.restore(PAIR, blob)).stage.sigma == made[0].stage.sigma
+    assert Operator.restore(PAIR, made[0].snapshot()).stage.sigma == made[0].stage.sigma
     assert Cleanse.auto(max_delay="1 s", tick="ms").push(insert("a", 3)) == []
 
 
@@ -84,7 +82,7 @@ def test_last_before(where: Any) -> None:
     assert outs[0] == outs[1] == [[], [], [(1005, 1)], [], [(1004, 1)]]
     assert made[0][1].snapshot() == made[1][1].snapshot()
     like = LastBefore(Tick, where, window="1 s", filled=made[0][0].filled)
-    back = LookBack.restore(made[0][1].snapshot(), lambda blob: Operator.restore(made[0][2], blob), like=like)
+    back = Operator.restore(made[0][2], made[0][1].snapshot(), stages=[like])
     assert back.push(insert(Tick(3), 4)) == made[1][1].push(insert(Tick(3), 4))
     alone = LastBefore(Tick, where, window="1 s", tick="ms")
     assert [change.payload[1] for change in alone.push_many(items[:3])] == [None, 5, None]
@@ -100,7 +98,7 @@ def test_choose() -> None:
     items = [insert(Tick(n), le) for le, n in ((1000, 1), (2000, 2), (3000, 1), (4000, 2))]
     outs = [op.push_many(items) for op in found]
     assert outs[0] == outs[1] != []
-    assert found[0].snapshot() == After.restore(found[0].snapshot(), lambda blob: Operator.restore(PAIR, blob)).snapshot()
+    assert found[0].snapshot() == Operator.restore(PAIR, found[0].snapshot()).snapshot()
 
 
 MISSING = r"expected tick=, what one int of LE counts, beside {}='5 s' but got none; give the Cleanse tick=\"ms\", say, or stand it"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import random
 from collections import Counter
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from afa import (
 )
 from afa.errors import SnapshotError
 from afa.schema import Instant
-from speculation import Choose, Cleanse, LastBefore, LookBack
+from speculation import Choose, Cleanse, LastBefore
 from tests import oracle
 
 
@@ -220,10 +219,9 @@ def operator(world: World, engine: str) -> Any:
     return Operator(calm, **options) if world.keys == [None] else Keyed(calm, key="key", **options)
 
 
-def restored(world: World, engine: str, blob: bytes) -> Any:
-    if world.keys == [None]:
-        return Operator.restore(calm, blob, engine=engine)  # type: ignore[arg-type]
-    return Keyed.restore(calm, blob, key="key", engine=engine)  # type: ignore[arg-type]
+def restored(world: World, engine: str, blob: bytes, stages: list[Any]) -> Any:
+    key = None if world.keys == [None] else "key"
+    return Operator.restore(calm, blob, key=key, stages=stages, engine=engine)  # type: ignore[arg-type]
 
 
 def expected(world: World, engine: str) -> set[Any]:
@@ -269,9 +267,7 @@ def test_before_an_operator_matches_are_those_of_the_filled_events(engine: str, 
         for step in range(40):
             items = world.call(step)
             if world.random.random() < 0.1:
-                again = LookBack.restore(
-                    op.snapshot(), partial(restored, world, engine), like=world.fresh(world.stage.window, world.stage.order)
-                )
+                again = restored(world, engine, op.snapshot(), stages=[world.fresh(world.stage.window, world.stage.order)])
                 assert again.snapshot() == op.snapshot()
                 op, world.stage = again, again.stage
             if world.random.random() < 0.1:
@@ -366,7 +362,7 @@ A = {"a": "kind == 'a'"}
         (lambda: two.before(Operator(calm, window=3, retractions=False)), "that may be revised.* but got retractions=False"),
         (lambda: two.before(Operator(calm, window=3, gapless="seq")), "that may be revised.* but got gapless="),
         (lambda: two.before(Operator(calm, window=3, order_by="seq")), "as the stage's order, None, but got 'seq'"),
-        (lambda: two.before(Cleanse(0)), "expected an Operator or a Keyed but got"),
+        (lambda: two.before(Cleanse(0)), "expected an Operator or a Keyed, perhaps with a stage, but got"),
         (lambda: LastBefore.restore(two.snapshot(), like=LastBefore(Tick, A)), "expected the parameters"),
         (lambda: LastBefore.restore(two.snapshot(), like=None), "expected like=<LastBefore"),  # type: ignore[arg-type]
         (lambda: LastBefore.restore(Cleanse(0).snapshot(), like=two), "expected a snapshot of LastBefore alone but got one of Cl"),

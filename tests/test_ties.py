@@ -96,7 +96,7 @@ def test_a_call_that_brings_a_tie_is_refused(engine: Any) -> None:
         assert op.snapshot() == before
         assert op.statistics == statistics
     assert [c.payload for c in op.push(insert(Tick("A", 3), 6))] == [(4, 2), (3, 3)]
-    again = type(op).restore(op.snapshot(), lambda blob: Keyed.restore(falling().automaton, blob, key="symbol"))
+    again = Keyed.restore(falling().automaton, op.snapshot(), key="symbol")
     with pytest.raises(ChangeError, match="ORDER BY tells apart"):  # what a snapshot or a pickle brings back refuses, too
         again.push(insert(Tick("A", 1), 4))
     with pytest.raises(ChangeError, match="ORDER BY tells apart"):

@@ -473,7 +473,7 @@ def test_a_state_goes_on_with_times() -> None:
         plain, timed = MAKERS["before"](), MAKERS["before"](tick="s")
         plain.push_many(table_of_ints(w))
         timed.push_many(stamped(w, "ms", BERLIN))
-        again = type(timed).restore(timed.snapshot(), lambda blob: Operator.restore(PAIR, blob))
+        again = Operator.restore(PAIR, timed.snapshot())
         expected = plain.push_many([table_of_ints(rest), Punctuation(FOREVER)])
         assert as_ints(again.push_many([stamped(rest, "ns", None), Punctuation(FOREVER)])[0]) == ends(as_ints(expected[0]))
 

@@ -7,7 +7,7 @@ from typing import Any
 from afa.cli.fault import CommandError
 from afa.cli.input_columns import TICKS
 from afa.cli.request import Job
-from afa.model.conflicts import IN_FRONT, TEMPORAL
+from afa.model.conflicts import TEMPORAL
 from afa.situations.temporal_pattern import TemporalPattern
 
 
@@ -19,7 +19,7 @@ def job_of(job: Job, pattern: TemporalPattern, kinds: Any) -> Job:
     CommandError
         An option goes with no such pattern, or says another thing than the pattern does.
     """
-    job.check(TEMPORAL, IN_FRONT)
+    job.check(TEMPORAL)
     if job.window is not None:
         raise CommandError(f"--window can't be combined with {TEMPORAL} because it says that itself (within=)")
     own = () if pattern.key is None else (pattern.key,) if isinstance(pattern.key, str) else tuple(pattern.key)

@@ -19,7 +19,8 @@ from afa.operator.options import OF_FRAMES, Options, options_of
 from afa.operator.patterns import pattern_of
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema
-from speculation.before_after import After, Around
+from speculation.around import Around, Front
+from speculation.before_after import After
 
 TAKES = OF_FRAMES
 """The options of an operator that say something of one which takes all rows by time."""
@@ -132,7 +133,7 @@ def _of(make: Callable[[], Any]) -> Asked:
     core, alone = first._core, [first]
     assert core.taken is not None
     kinds = {arc.kind for arc in core.automaton.arcs}
-    steady, anew = not isinstance(first, After), isinstance(core.told, ToldAnew)
+    steady, anew, front = not isinstance(first, After), isinstance(core.told, ToldAnew), _front(first)
 
     def again() -> Any:
         """Return the operator that was looked at, to the one who asks first, or another one."""
@@ -148,23 +149,23 @@ def _of(make: Callable[[], Any]) -> Asked:
         core.keys.names if core.keys else (),
         core.sequence,
         core.tick,
-        waits=TIMEOUT in kinds or getattr(first, "waits", False),
+        waits=TIMEOUT in kinds or getattr(front, "waits", False),
         steady=steady,
         ties=steady and isinstance(first, (Operator, Keyed)) and kinds <= {CONSUME, EPSILON} and not (core.longest or anew),
         native=core.engine.native and core.members is None and not anew,
         members=core.members,
         automaton=core.automaton,
         window=core.window,
-        alone=not _looks_back(first),
-        spanned=getattr(first, "spanned", None),
+        alone=front is None,
+        spanned=getattr(front, "spanned", None),
     )
 
 
-def _looks_back(operator: Any) -> bool:
-    """Return whether a stage stands in front of an operator."""
-    while operator is not None and not (isinstance(operator, Around) and operator._place == "before"):
-        operator = getattr(operator, "operator", None)
-    return operator is not None
+def _front(operator: Any) -> Any:
+    """Return the stage at the input of an operator; None: there is none."""
+    while isinstance(operator, Around) and not isinstance(operator, Front):
+        operator = operator.operator
+    return operator.stage if isinstance(operator, Front) else None
 
 
 def _check_key(key: Any) -> None:

@@ -12,8 +12,6 @@ from afa.language.row_values import RowValues
 from afa.lineage import Lineage
 from afa.model.raised import Raised, in_words
 from afa.state.sound import short
-from speculation import stage_state as saved
-from speculation.before_after import After
 from speculation.choose import Choose
 
 Row = tuple[Any, int, int, Hashable]
@@ -73,10 +71,20 @@ class Rows(ChosenEvents):
         """The numbers of chosen matches that are not final, and of their rows. O(keys)."""
         return self._calls.call(self._look)
 
-    @property
-    def said(self) -> str:
-        """All that decides what the rows show."""
-        return self._shown.said
+    def show(self, core: Any) -> None:
+        core.shown = self._shown.values.schema
+        core.shapes.clear()
+
+    def numbers(self) -> list[Any]:
+        """Return all that decides what the rows show, as plain data."""
+        return [self._shown.said]
+
+    def check_saved(self, numbers: list[Any]) -> None:
+        if numbers != self.numbers():
+            raise SnapshotError(
+                "expected a snapshot of rows that show the same (MEASURES, SUBSET, the pattern, what it hides) "
+                f"but got one of others: {short(numbers)}"
+            )
 
     def _look(self) -> RowStatistics:
         return RowStatistics(sum(map(len, self._told.values())), len(self._leaving))
@@ -135,20 +143,9 @@ class Rows(ChosenEvents):
 
 
 class AllRows(TellsEvents):
-    """An operator behind which matches are chosen, and told as their rows. Made by `Query.operator`.
+    """An operator behind which matches are chosen, and told as their rows."""
 
-    Parameters
-    ----------
-    operator : After
-        A `Choose` behind an operator.
-    spec : MatchRows
-    shown : Shown
-    """
-
-    def __init__(self, operator: After, spec: MatchRows, shown: Shown) -> None:
-        super().__init__(operator, Rows(shown, spec, operator.stage, operator._core))
-        self._core.shown = shown.values.schema
-        self._core.shapes.clear()
+    stages = ("AllRows",)
 
     def lineage(self, match: Change) -> Lineage:
         """Refuse: what leaves are rows, no matches."""
@@ -159,23 +156,3 @@ class AllRows(TellsEvents):
     def _chosen(self) -> None:
         """Refuse: a row is no match of which some are chosen."""
         raise AfaError("expected ONE ROW PER MATCH for the lineage of a match but got rows, which are its events")
-
-    def _snapshot(self) -> bytes:
-        return saved.seal("AllRows", self._place, [self.stage.said], [], None, self.operator._snapshot())
-
-    @classmethod
-    def opened(cls, blob: bytes, shown: Shown) -> bytes:
-        """Return the part of a snapshot that is the operator's.
-
-        Raises
-        ------
-        SnapshotError
-            The blob is damaged, another stage's, or of rows that show something else.
-        """
-        _, numbers, _, _, inner = saved.unseal(blob, ("AllRows",), cls._place)
-        if numbers != [shown.said]:
-            raise SnapshotError(
-                "expected a snapshot of rows that show the same (MEASURES, SUBSET, the pattern, what it hides) "
-                f"but got one of others: {short(numbers)}"
-            )
-        return inner

@@ -28,8 +28,7 @@ from afa.model.renamed import renamed, warn_renamed
 from afa.operator import contract
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
-from speculation.before_after import After
-from speculation.look_back import LookBack
+from speculation.around import Around
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,15 +189,15 @@ class Builder(Said, contract.Pattern):
         """The components' names."""
         return self._query.components
 
-    def operator(self, **options: Any) -> Keyed | Operator | After | LookBack:
+    def operator(self, **options: Any) -> Keyed | Operator | Around:
         """Make an operator; see `Query.operator`."""
         return self.with_tick(options.get("tick")).operator(**options)
 
-    def operator_by(self, key: str, **options: Any) -> Keyed | Operator | After | LookBack:
+    def operator_by(self, key: str, **options: Any) -> Keyed | Operator | Around:
         """Make an operator within the values of another column; see `Query.operator_by`."""
         return self.with_tick(options.get("tick")).operator_by(key, **options)
 
-    def restore(self, blob: bytes, **options: Any) -> Keyed | Operator | After | LookBack:
+    def restore(self, blob: bytes, **options: Any) -> Keyed | Operator | Around:
         """Make the operator that ``snapshot`` saved; see `Query.restore`."""
         return self.with_tick(options.get("tick")).restore(blob, **options)
 

@@ -23,6 +23,7 @@ from afa.operator.touched import Touched
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
+from speculation import stage_state as saved
 from speculation.before_after import After
 from speculation.chain import Point
 from speculation.choose import Choose
@@ -102,9 +103,17 @@ class ChosenEvents(Stage):
         """Return what has come and gone since the last time."""
         raise NotImplementedError
 
+    def show(self, core: Any) -> None:
+        """Let tables of output show what is told."""
+        raise NotImplementedError
+
+    def check_saved(self, numbers: list[Any]) -> None:
+        """Refuse a snapshot of a stage that tells something else."""
+        raise NotImplementedError
+
     # -- one call --------------------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def begin_part(self) -> None:
         """Begin a part of a call: what it touches is noted from here on."""
         self.touched.clear()
         self._gone, self._come = [], []
@@ -113,7 +122,7 @@ class ChosenEvents(Stage):
         """Restore all; deadlines are set anew when they are needed."""
         super().call_failed(before)
         self._deadlines = None
-        self.begin()
+        self.begin_part()
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a chosen match that comes or goes, or a promise."""
@@ -132,7 +141,7 @@ class ChosenEvents(Stage):
         for match in stay:
             self._drop(match)
         self._tell([*self._come, *stay])
-        self.begin()
+        self.begin_part()
         found = self.difference()
         found.sort(key=lambda change: (change.diff > 0, change.le))
         out += found
@@ -255,26 +264,38 @@ class ChosenEvents(Stage):
 
 
 class TellsEvents(After):
-    """An operator behind which matches are chosen, with a stage that tells of their events.
+    """An operator behind which matches are chosen, with a stage that tells of their events. Made by `Query.operator`.
+
+    What it holds follows from the operator and the choice, so that a snapshot has the stage's parameters only.
 
     Parameters
     ----------
+    stage : ChosenEvents
     operator : After
         A `Choose` behind an operator.
-    stage : ChosenEvents
     """
 
     operator: After
+    by_itself = False
 
-    def __init__(self, operator: After, stage: ChosenEvents) -> None:
-        self._stand(operator)
-        self._hold(stage)
+    def __init__(self, stage: ChosenEvents, operator: After) -> None:
+        super().__init__(stage, operator)
         self._core.watch(stage.touched, whole=stage._spec.window is None)
         stage.fill()
+        stage.show(self._core)
 
     def _part(self, come: Come, net: bool) -> Output:
-        self.stage.begin()
+        self.stage.begin_part()
         return super()._part(come, net)
 
     def _found(self, come: Come, net: bool) -> Any:
         return super(After, self)._found(come, net)
+
+    def _snapshot(self) -> bytes:
+        return saved.seal(self.stages[0], self.place, self.stage.numbers(), [], None, self.operator._snapshot())
+
+    @classmethod
+    def loaded(cls, part: saved.SavedStage, operator: Any, like: Any = None) -> Any:
+        """Put the stage that a snapshot holds at its operator; ``like``: the one of the query."""
+        like.check_saved(part.numbers)
+        return cls(like, operator)

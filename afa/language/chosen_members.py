@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.change import Announced, Change
-from afa.errors import AfaError, SnapshotError
 from afa.language.chosen_events import ChosenEvents, MatchRows, Taken, TellsEvents, Told
 from afa.operator.announced import told_of
 from afa.operator.members import Events, Members
 from afa.schema import any_payload
-from afa.state.sound import short, wanted
-from speculation import stage_state as saved
-from speculation.before_after import After
+from afa.state.sound import wanted
 from speculation.chain import Point
 from speculation.choose import Choose
+from speculation.stage_state import SavedStage
 
 Picks = tuple[tuple[str, Change], ...]
 """The events of a match in order, each with the component that took it."""
@@ -45,20 +43,21 @@ class ChosenMembers(ChosenEvents):
     ----------
     shown : type
         Of what of a match leaves.
-    members : Members or None
-        What comes with it. None: nothing.
-    again : bool
-        Whether a match that stays is told again, with ``diff`` 0, when its events have changed.
+    members, tell
+        As of `afa.Operator`: what comes with it, and whether a match that stays is told again, with ``diff`` 0, when its events
+        have changed.
     spec, choose, core
         As of `ChosenEvents`.
     """
 
-    def __init__(self, shown: Any, members: Members | None, again: bool, spec: MatchRows, choose: Choose, core: Any) -> None:
+    def __init__(self, shown: Any, members: Any, tell: Any, spec: MatchRows, choose: Choose, core: Any) -> None:
         super().__init__(spec, choose, core)
-        self._shown, self._members, self.again = shown, members, again
+        self.again = told_of(tell)
+        self._shown = shown
+        self._members = None if members is None else Members(core.automaton, core.taken, core.sequence, members)
         self._behind: dict[Change, Behind] = {}
         self._changed: dict[Change, Behind] = {}  # of what has changed since the last difference
-        self.touched.members, self.touched.tells = members, True
+        self.touched.members, self.touched.tells = self._members, True
 
     @property
     def statistics(self) -> MembersStatistics:
@@ -68,6 +67,16 @@ class ChosenMembers(ChosenEvents):
     def _look(self) -> MembersStatistics:
         found = [told.what for each in self._told.values() for told in each.values()]
         return MembersStatistics(len(found), sum(map(len, found)))
+
+    def show(self, core: Any) -> None:
+        core.show(self._shown)
+
+    def numbers(self) -> list[Any]:
+        """Return what is told, as plain data: members and tell."""
+        return [None if self._members is None else self._members.asked, self.again]
+
+    def check_saved(self, numbers: list[Any]) -> None:
+        wanted(f"members and tell {self.numbers()}", numbers == self.numbers(), numbers)
 
     def call_begins(self) -> Any:
         """Begin a call: nothing of one before has changed."""
@@ -141,56 +150,16 @@ def _set_of(behind: Behind) -> set[tuple[str, Change]]:
 
 
 class TellsMembers(TellsEvents):
-    """An operator behind which matches are chosen, and told with their members. Made by `Query.operator`.
+    """An operator behind which matches are chosen, and told with their members."""
 
-    Parameters
-    ----------
-    operator : After
-        A `Choose` behind an operator.
-    spec : MatchRows
-    shown : type
-        Of what of a match leaves.
-    members, tell
-        As of `afa.Operator`.
-    """
+    stages = ("ChosenMembers",)
 
-    def __init__(self, operator: After, spec: MatchRows, shown: Any, members: Any, tell: Any) -> None:
-        core = operator._core
-        again = told_of(tell)
-        asked = None if members is None else Members(core.automaton, core.taken, core.sequence, members)
-        super().__init__(operator, ChosenMembers(shown, asked, again, spec, operator.stage, core))
-        core.show(shown)
 
-    def _snapshot(self) -> bytes:
-        stage = self.stage
-        asked = None if stage._members is None else stage._members.asked
-        return saved.seal("ChosenMembers", self._place, [asked, stage.again], [], None, self.operator._snapshot())
-
-    @classmethod
-    def opened(cls, blob: bytes) -> tuple[bytes, list[Any] | None]:
-        """Return the part of a snapshot that is the operator's, and members and tell; None: it is none of this class.
-
-        Raises
-        ------
-        SnapshotError
-            The blob is damaged, or another stage's.
-        """
-        name, numbers, _, _, inner = saved.unseal(blob, ("ChosenMembers", "Choose"), cls._place)
-        if name == "Choose":
-            return blob, None
-        wanted("members and tell", isinstance(numbers, list) and len(numbers) == 2 and type(numbers[1]) is bool, numbers)
-        return inner, [numbers[0], "lineage" if numbers[1] else None]
-
-    @classmethod
-    def restored(cls, operator: After, spec: MatchRows, shown: Any, told: list[Any]) -> TellsMembers:
-        """Make the one that was saved.
-
-        Raises
-        ------
-        SnapshotError
-            It asks for what is no field.
-        """
-        try:
-            return cls(operator, spec, shown, *told)
-        except AfaError as error:
-            raise SnapshotError(f"expected the members of a query but got {short(told)}: {error}") from error
+def members_of(saved: Sequence[SavedStage]) -> list[Any]:
+    """Return the members and the tell with which an operator was saved, by its stages; None each: it told none."""
+    for part in saved:
+        if part.name in TellsMembers.stages:
+            numbers = part.numbers
+            wanted("members and tell", len(numbers) == 2 and type(numbers[1]) is bool, numbers)
+            return [numbers[0], "lineage" if numbers[1] else None]
+    return [None, None]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
-from afa.language.all_rows import AllRows, Shown
+from afa.language.all_rows import AllRows, Rows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
 from afa.language.choosing import choices_of, choosing
 from afa.language.chosen_events import MatchRows
-from afa.language.chosen_members import TellsMembers
+from afa.language.chosen_members import ChosenMembers, TellsMembers, members_of
 from afa.language.explain_query import QueryExplanation, explained
 from afa.language.looking_back import LookingBack
 from afa.language.lowering import Lowered
@@ -24,7 +24,7 @@ from afa.language.postponed import Served, served
 from afa.language.rows_asked import rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.model.conflicts import ALL_ROWS, IN_FRONT, QUERY, SKIP, check
+from afa.model.conflicts import ALL_ROWS, QUERY, SKIP, check
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed as old_names
 from afa.operator.contract import Pattern, own_key
@@ -32,11 +32,13 @@ from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.options import OperatorOptions, Options, options_again, said_options, takes_options
 from afa.operator.snapshot import belongs
-from afa.operator.speculated import restored as with_its_stage
 from afa.schema import Schema
 from punctuation.durations import in_units
-from speculation.before_after import After
+from speculation.around import Around
+from speculation.before_after import After, Before
 from speculation.choose import Choose
+from speculation.cleanse import Cleanse
+from speculation.layers import Layer, build, parts_of, restore
 from speculation.look_back import LookBack
 
 if TYPE_CHECKING:
@@ -153,7 +155,7 @@ class Query(Pattern):
         return Schema.of(made, "match")
 
     @takes_options()
-    def operator(self, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]) -> Keyed | Operator | After | LookBack:
+    def operator(self, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]) -> Keyed | Operator | Around:
         """Make an operator: a `Keyed` where the query has a key, else an `Operator`.
 
         In front of it stands a `LastBefore`, where the query begins with a negation; behind it a `Choose`, where it says SKIP, and
@@ -186,40 +188,44 @@ class Query(Pattern):
 
     def operator_by(
         self, key: str, /, *, postpone: bool | None = None, **options: Unpack[OperatorOptions]
-    ) -> Keyed | Operator | After | LookBack:
+    ) -> Keyed | Operator | Around:
         """Make an operator that matches within the values of another column than the query's key, which events need not have.
 
         Each of its values stands for a part of what has one key: `afa.replay` numbers such parts. All else as of `operator`.
         """
         return self._operator(key, postpone, said_options(options, "Query.operator_by"))
 
-    def _operator(self, key: Any, postpone: bool | None, options: dict[str, Any]) -> Keyed | Operator | After | LookBack:
+    def _operator(self, key: Any, postpone: bool | None, options: dict[str, Any]) -> Keyed | Operator | Around:
         said = Options(**options).said
-        traits = {
-            QUERY: True,
-            IN_FRONT: self._lowered.back is not None,
-            SKIP: self._choose is not None,
-            ALL_ROWS: self._rows is not None,
-        }
+        traits = {QUERY: True, SKIP: self._choose is not None, ALL_ROWS: self._rows is not None}
         check(said | {name: True for name, there in traits.items() if there})
         automaton = self._served(postpone, said).automaton
-        told = {}
-        if self._rows is not None:
+        chosen = self._choose is not None and self._rows is None
+        told = {name: said.pop(name, None) for name in ("members", "tell")} if chosen else {}
+        if self._rows is not None or any(told.values()):
             said["lineage"] = True
-        elif self._choose is not None:
-            told = {name: said.pop(name, None) for name in ("members", "tell")}
-            said |= {"lineage": True} if any(told.values()) else {}
         said |= {"window": self.window, "order_by": self.tree.order, "tick": self._own_tick(said.get("tick"))}
-        made: Keyed | Operator | LookBack = Operator(automaton, key=key, **said)
-        if self._lowered.back is not None:
-            made = self._lowered.back.stage().before(made)
+        sigma = said.pop("speculation", None)
+        made: Keyed | Operator | Around = build(Operator(automaton, key=key, **said), self.stages(**told, speculation=sigma))
+        return made
+
+    def stages(self, members: Any = None, tell: Any = None, speculation: Any = None) -> list[Layer]:
+        """Return the stages around an operator of these options, from the operator outwards."""
+        found, back, rows = [], self._lowered.back, self._rows
+        if back is not None:
+            found.append(Layer("LastBefore", LookBack, lambda _: back.stage()))
+        if speculation is not None:
+            found.append(Layer("Cleanse", Before, lambda _: Cleanse(speculation)))
         if self._choose is None:
-            return made
-        if self._rows is not None:
-            return self.telling(self._stage(None).after(made))
-        if any(told.values()):
-            return TellsMembers(self._stage(None).after(made), rows_of(self.tree, self._choose), self.shown.cls, **told)
-        return self._stage(self.shown.cls).after(made)
+            return found
+        told, shown = members is not None or tell is not None, self.shown.cls
+        found.append(Layer("Choose", After, lambda _: self._chooses(None if told or rows else shown)))
+        if rows is not None:
+            found.append(Layer("AllRows", AllRows, lambda op: Rows(rows[1], rows[0], op.stage, op._core)))
+        elif told:
+            of = shown, members, tell, rows_of(self.tree, self._choose)
+            found.append(Layer("ChosenMembers", TellsMembers, lambda op: ChosenMembers(*of, op.stage, op._core)))
+        return found
 
     def _own_tick(self, said: str | None) -> str | None:
         tick, own = tick_of(said), self.tree.tick
@@ -227,21 +233,21 @@ class Query(Pattern):
             raise AfaError(f"expected the query's own tick={own!r} but got tick={said!r}")
         return own if tick is None else tick
 
-    def _stage(self, shown: type | None) -> Choose:
+    def _chooses(self, shown: type | None) -> Choose:
         """Make the stage that chooses."""
         made = Choose(**self._choose or {}, shown=shown)
         made.choices_of = choices_of(self.tree.pattern)
         return made
 
     def restore(
-        self, blob: bytes, *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]
-    ) -> Keyed | Operator | After | LookBack:
+        self, blob: bytes, *, arcs: Iterable[Arc] = (), stages: Iterable[Any] = (), **options: Unpack[OperatorOptions]
+    ) -> Keyed | Operator | Around:
         """Make the operator of this query that ``snapshot`` saved, with the stages around it.
 
         Parameters
         ----------
         blob : bytes
-        arcs, options
+        arcs, stages, options
             As of `Operator.restore`.
 
         Raises
@@ -258,51 +264,20 @@ class Query(Pattern):
         asked: dict[str, Any] = {
             name: said.pop(name) for name in ("members", "tell", "lineage") if name in said and self._choose is not None
         }
+        told = dict(zip(("members", "tell"), members_of(parts_of(blob)[0])))
+        for name, saved in told.items():
+            if asked.get(name, saved) != saved and not (asked[name] is True and saved == "*"):
+                raise SnapshotError(f"expected {name}={saved!r}, with which the operator was saved, but got {name}={asked[name]!r}")
+        sigma = said.pop("speculation", None)
 
         def alone(part: bytes) -> Keyed | Operator:
-            return with_its_stage(part, said, plain)  # type: ignore[no-any-return]
-
-        def plain(part: bytes) -> Keyed | Operator:
             waits = self._served(None, {}).automaton
             automaton = waits if waits.having is not None and belongs(waits, part) else self.automaton
             made: Keyed | Operator = Operator.restore(automaton, part, arcs=arcs, **said, key=key)
             return made
 
-        def looking(part: bytes) -> Keyed | Operator | LookBack:
-            back = self._lowered.back
-            return alone(part) if back is None else LookBack.restore(part, alone, like=back.stage())
-
-        if self._choose is None:
-            return looking(blob)
-        inner, told = TellsMembers.opened(blob) if self._rows is None else (AllRows.opened(blob, self._rows[1]), None)
-        for name, saved in zip(("members", "tell"), told or (None, None)):
-            if asked.get(name, saved) != saved and not (asked[name] is True and saved == "*"):
-                raise SnapshotError(f"expected {name}={saved!r}, with which the operator was saved, but got {name}={asked[name]!r}")
-        found = After.restore(inner, looking)
-        whole = told is not None or self._rows is not None
-        like = self._stage(None if whole else self.shown.cls)
-        wanted = like.numbers()[:-2]
-        if not isinstance(found.stage, Choose) or found.stage.numbers()[:-2] != wanted:
-            raise SnapshotError(
-                f"expected a snapshot of a query that chooses alike (AFTER MATCH SKIP, quantifiers), by {wanted}, but got one of "
-                f"{type(found.stage).__name__} by {found.stage.numbers()[:-2]}"
-            )
-        found.stage.choices_of = like.choices_of
-        if told is not None:
-            return TellsMembers.restored(found, rows_of(self.tree, self._choose), self.shown.cls, told)
-        return found if self._rows is None else self.telling(found)
-
-    def telling(self, operator: After) -> AllRows:
-        """Put behind an operator of this query, and the choice behind it, what tells the rows of chosen matches.
-
-        Raises
-        ------
-        AfaError
-            The query shows one row a match.
-        """
-        if self._rows is None:
-            raise AfaError("expected a query with ALL ROWS PER MATCH but got one that shows one row a match")
-        return AllRows(operator, *self._rows)
+        found: Keyed | Operator | Around = restore(blob, alone, self.stages(**told), stages, sigma)
+        return found
 
     def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> Served:
         """Return what an operator is made of, with or without conditions that wait."""

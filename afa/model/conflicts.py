@@ -13,8 +13,8 @@ from afa.errors import AfaError
 
 SKIP, ALL_ROWS, QUERY, TEMPORAL = "AFTER MATCH SKIP", "ALL ROWS PER MATCH", "a query", "a temporal pattern"
 HAVING, TIES = "an automaton with having=", "ORDER BY that must tell events apart"
-SPARK_WORLDS, IN_FRONT = "Worlds on Spark", "a stage in front of its operator"
-PATTERNS = {SKIP, ALL_ROWS, QUERY, TEMPORAL, HAVING, TIES, SPARK_WORLDS, IN_FRONT}
+SPARK_WORLDS = "Worlds on Spark"
+PATTERNS = {SKIP, ALL_ROWS, QUERY, TEMPORAL, HAVING, TIES, SPARK_WORLDS}
 
 OF_LINEAGE = ("lineage", "members", "tell", "collapse", "having")
 NONE_WAITS = {*OF_LINEAGE[1:], "longest", "gapless", "keep_payloads", "retractions"}
@@ -60,7 +60,6 @@ CONFLICTS: tuple[Conflict, ...] = (
     *_each(sorted(NONE_WAITS), "postpone", "conditions that wait are asked of the paths of each match as it leaves"),
     Conflict(QUERY, "window", "the query says it (WITHIN)"),
     Conflict(QUERY, "order_by", "the query says it (order_by= of afa.query, ORDER BY)"),
-    Conflict(IN_FRONT, "speculation", "no stage stands before another one yet; let a Cleanse of its own hold back what comes"),
     Conflict(SKIP, "longest", "it chooses among all matches"),
     *_each(OF_MATCHES, ALL_ROWS, "its rows are the events"),
     Conflict("vary", "lateness", "what each variant finds is final"),

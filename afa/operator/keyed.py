@@ -120,7 +120,13 @@ class Keyed(Matching, metaclass=OperatorMeta):
     @classmethod
     @takes_options()
     def restore(
-        cls, automaton: Any, blob: bytes | Sequence[bytes], *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]
+        cls,
+        automaton: Any,
+        blob: bytes | Sequence[bytes],
+        *,
+        arcs: Iterable[Arc] = (),
+        stages: Iterable[Any] = (),
+        **options: Unpack[OperatorOptions],
     ) -> Any:
         """Make the keyed operator that `snapshot` saved. As `Operator.restore`, with the key given again.
 
@@ -132,14 +138,14 @@ class Keyed(Matching, metaclass=OperatorMeta):
         said = options_again(options)
         _check_keyed(automaton, said.get("key"))
         if isinstance(automaton, Pattern):
-            return automaton.restore(blob, arcs=arcs, **said)
+            return automaton.restore(blob, arcs=arcs, **({"stages": stages} if stages else {}), **said)
         threads_of(said.get("threads", 1))
 
         def alone(part: Any) -> Keyed:
             blobs: Any = [part] if isinstance(part, (bytes, bytearray, memoryview, str)) else part
             return cls._of(snapshot.load(automaton, blobs, arcs, said, keyed=True), said["key"])
 
-        return restored(blob, said, alone)
+        return restored(blob, said, alone, stages)
 
     @classmethod
     def _of(cls, core: Core, key: KeyOf) -> Keyed:

@@ -198,8 +198,10 @@ class Operator(Matching, metaclass=OperatorMeta):
 
     @classmethod
     @takes_options()
-    def restore(cls, automaton: Any, blob: Any, *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]) -> Any:
-        """Make the operator that `snapshot` saved, with the options that it was made with.
+    def restore(
+        cls, automaton: Any, blob: Any, *, arcs: Iterable[Arc] = (), stages: Iterable[Any] = (), **options: Unpack[OperatorOptions]
+    ) -> Any:
+        """Make the operator that `snapshot` saved, with the options that it was made with and the stages around it.
 
         What the snapshot says may be left out; said otherwise it is refused. From now on others may count: ``engine``, ``late``,
         ``threads``, ``partial_matches``, ``max_bytes``, and the policies of ``gapless``. A callable is not saved, and must be given
@@ -213,6 +215,8 @@ class Operator(Matching, metaclass=OperatorMeta):
             As of `Keyed.restore`, where the operator was made with a key.
         arcs : iterable of Arc
             The arcs that were pushed since, found by their names.
+        stages : iterable of speculation.LastBefore
+            Stages like those around it whose conditions are no data. All others come back by themselves.
 
         Raises
         ------
@@ -234,11 +238,11 @@ class Operator(Matching, metaclass=OperatorMeta):
         """
         said = options_again(options)
         if isinstance(automaton, Pattern):
-            return automaton.restore(blob, arcs=arcs, **said)
+            return automaton.restore(blob, arcs=arcs, **({"stages": stages} if stages else {}), **said)
         if said.get("key") is not None:
-            return Keyed.restore(automaton, blob, arcs=arcs, **said)
+            return Keyed.restore(automaton, blob, arcs=arcs, stages=stages, **said)
         check_alone(said.get("threads", 1))
-        return restored(blob, said, lambda part: cls._of(snapshot.load(automaton, [part], arcs, said, keyed=False)))
+        return restored(blob, said, lambda part: cls._of(snapshot.load(automaton, [part], arcs, said, keyed=False)), stages)
 
     @classmethod
     def _of(cls, core: Core) -> Operator:

@@ -1,25 +1,25 @@
-"""How far an operator speculates, said as its option: a stage in front of it holds back what is too far ahead.
+"""Stages around an operator: that of its option ``speculation=``, a `speculation.Cleanse` in front of it, and those in a snapshot.
 
-The stage is a `speculation.Cleanse`. The package `speculation` stands above this one, so it is `afa` that says who makes it.
+The package `speculation` stands above this one, so it is `afa` that says who makes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from afa.errors import SnapshotError
 from afa.operator.options import Options
 
 MAGIC = b"AFAC"
-"""How a snapshot of an operator with a stage begins."""
+"""How a snapshot of an operator with stages begins."""
 
 
 class StageMaker:
-    """Who makes and restores an operator with a stage in front of it."""
+    """Who makes and restores an operator with stages around it."""
 
     before: Callable[[Any, Any], Any]
-    restored: Callable[[bytes, Callable[[bytes], Any]], Any]
+    restored: Callable[..., Any]
 
 
 def speculating(make: Callable[..., Any], automaton: Any, options: dict[str, Any]) -> Any:
@@ -31,20 +31,13 @@ def speculating(make: Callable[..., Any], automaton: Any, options: dict[str, Any
     return StageMaker.before(sigma, make(automaton, **options))
 
 
-def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any]) -> Any:
-    """Return the operator that a blob holds, with a stage or ``alone``.
-
-    Raises
-    ------
-    SnapshotError
-        ``speculation=`` is said, and the operator had no stage.
-    """
+def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any], stages: Iterable[Any] = ()) -> Any:
+    """Return the operator that a blob holds, with its stages or ``alone``; see `speculation.layers.restore`."""
     sigma = said.pop("speculation", None)
-    if isinstance(blob, (bytes, bytearray, memoryview)) and bytes(blob[: len(MAGIC)]) == MAGIC:
-        found = StageMaker.restored(bytes(blob), alone)
-        if sigma is not None:
-            found.stage.sigma = sigma
-        return found
-    if sigma is not None:
-        raise SnapshotError(f"expected a snapshot of an operator with speculation= but got one without, and speculation={sigma!r}")
+    if isinstance(blob, (list, tuple)) and len(blob) == 1:
+        (blob,) = blob
+    if isinstance(blob, (bytes, bytearray, memoryview)) and (sigma is not None or stages or bytes(blob[: len(MAGIC)]) == MAGIC):
+        return StageMaker.restored(bytes(blob), alone, (), stages, sigma)
+    if sigma is not None or stages:
+        raise SnapshotError("expected one snapshot of an operator with stages but got several, or none")
     return alone(blob)

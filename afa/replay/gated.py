@@ -157,7 +157,7 @@ class Gate(HoldsBack):
             The blob is no snapshot of a Gate before an operator, or is damaged; or the operator's automaton has not the witness for
             which the gate waited.
         """
-        return Gated.restore(blob, operator)
+        return Gated.restore(blob, operator)  # type: ignore[no-any-return]
 
     # -- the operator --------------------------------------------------------------------------------------------------------------
 

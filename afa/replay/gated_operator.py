@@ -17,9 +17,10 @@ from punctuation.calls import DONE
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
-from speculation.before_after import Around
+from speculation.around import Around
 from speculation.event_columns import Columns
 from speculation.stage import Output
+from speculation.stage_state import opened
 
 
 class Gated(Around):
@@ -56,8 +57,14 @@ class Gated(Around):
     [2]
     """
 
-    _place = "before"
-    _stages = ("Gate",)
+    place = "before"
+    stages = ("Gate",)
+
+    @classmethod
+    def restore(cls, blob: Any, operator: Any) -> Any:  # type: ignore[override]
+        part = opened(blob)
+        return cls.loaded(part, operator(part.operator))
+
     _columns: Columns
 
     def __init__(self, stage: Any, operator: Any) -> None:

@@ -74,6 +74,12 @@ class Deriving(Stage):
     """
 
     _numbers = ("_told", "_withdrawn", "promised", "judged", "by_column")
+    waits = False
+    """Whether the clock tells something without a reading."""
+    said: Any = None
+    """What a `Derive` was made of."""
+    spanned: Any = None
+    """How long matches last, and where they say that they begin: `afa.frames.time_slices`."""
 
     def __init__(
         self,

@@ -7,10 +7,9 @@ from typing import Any
 
 from afa.errors import AfaError
 from afa.model.arc import Arc
-from afa.model.conflicts import IN_FRONT, TEMPORAL, check
+from afa.model.conflicts import TEMPORAL, check
 from afa.model.option_values import threads_of, tick_of
 from afa.operator.contract import Spanned
-from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.options import Options
 from afa.schema import Schema
@@ -21,31 +20,44 @@ from afa.situations.situated import Situated
 from afa.situations.situation import Definition
 from afa.situations.situation_aggregates import Aggregate
 from afa.situations.told_forms import Telling, instants
+from speculation.before_after import Before
+from speculation.cleanse import Cleanse
+from speculation.layers import Layer, build, restore
 
 
-def made(pattern: Any, key: Any, options: dict[str, Any]) -> Situated:
+def made(pattern: Any, key: Any, options: dict[str, Any]) -> Any:
     """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
     said = Options(**options).said
-    check(said | {TEMPORAL: True, IN_FRONT: True})
+    check(said | {TEMPORAL: True})
     pattern, order_by, threads = _bound(pattern, key, said)
-    found = Situated(_stage(pattern, order_by), Operator(pattern.automaton, key=key, **said))
-    found.stage.tables.threads = threads
-    found.waits = any(each.at_least is not None for each in pattern.definitions)
-    found.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])
-    return found
+    sigma = said.pop("speculation", None)
+    layers = [_layer(pattern, order_by, threads)]
+    if sigma is not None:
+        layers.append(Layer("Cleanse", Before, lambda _: Cleanse(sigma)))
+    return build(Operator(pattern.automaton, key=key, **said), layers)
 
 
-def restored(pattern: Any, blob: bytes, key: Any, arcs: Iterable[Arc], said: dict[str, Any]) -> Situated:
-    """Make the operator that `Situated.snapshot` saved; see `TemporalPattern.restore`."""
+def restored(pattern: Any, blob: bytes, key: Any, arcs: Iterable[Arc], stages: Iterable[Any], said: dict[str, Any]) -> Any:
+    """Make the operator that was saved; see `TemporalPattern.restore`."""
     pattern, order_by, threads = _bound(pattern, key, said)
+    sigma = said.pop("speculation", None)
+    alone = lambda part: Operator.restore(pattern.automaton, part, key=key, arcs=arcs, **said)  # noqa: E731
+    return restore(blob, alone, [_layer(pattern, order_by, threads)], stages, sigma)
 
-    def alone(part: bytes) -> Keyed | Operator:
-        made: Keyed | Operator = Operator.restore(pattern.automaton, part, key=key, arcs=arcs, **said)
+
+def _layer(pattern: Any, order_by: str | None, threads: int) -> Layer:
+    """Return the stage that derives a pattern's instants, as it stands at its operator; its durations are ticks."""
+
+    def stage(_: Any) -> Deriving:
+        kinds = kinds_of(pattern.definitions, pattern.aggregates)
+        telling = instants(kinds, pattern.instants, pattern.window)
+        made = deriving(pattern.event_schema, pattern.definitions, pattern.aggregates, telling, order_by, pattern.tick)
+        made.tables.threads = threads
+        made.waits = any(each.at_least is not None for each in pattern.definitions)
+        made.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])
         return made
 
-    found = Situated.joined(blob, alone, _stage(pattern, order_by))
-    found.stage.tables.threads = threads
-    return found
+    return Layer("Deriving", Situated, stage)
 
 
 def _bound(pattern: Any, key: Any, said: dict[str, Any]) -> tuple[Any, str | None, int]:
@@ -61,19 +73,6 @@ def _bound(pattern: Any, key: Any, said: dict[str, Any]) -> tuple[Any, str | Non
     order_by = said.pop("order_by", None)
     said |= {"window": pattern.window, "tick": tick}
     return pattern, order_by, threads
-
-
-def _stage(pattern: Any, order_by: str | None) -> Deriving:
-    """Return the stage that derives a pattern's instants; its durations are ticks."""
-    kinds = kinds_of(pattern.definitions, pattern.aggregates)
-    return deriving(
-        pattern.event_schema,
-        pattern.definitions,
-        pattern.aggregates,
-        instants(kinds, pattern.instants, pattern.window),
-        order_by,
-        pattern.tick,
-    )
 
 
 def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[Aggregate], begun: bool = False) -> list[Kind]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from afa.change import Change
@@ -10,7 +10,9 @@ from afa.conditions.condition import Condition
 from afa.errors import AfaError, ChangeError
 from afa.model.copies import as_diff
 from afa.model.keys import Keys
-from afa.operator.tables import Come, Found, carry_out, items_of
+from afa.operator.keyed import Keyed
+from afa.operator.operator import Operator
+from afa.operator.tables import Come
 from afa.schema import as_ticks
 from afa.situations.column_readings import ColumnState
 from afa.situations.deriving import Deriving, vain
@@ -20,9 +22,9 @@ from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, end_of_time
-from speculation import stage_state as saved
-from speculation.before_after import Around
+from speculation.around import Front
 from speculation.stage import Output
+from speculation.stage_state import SavedStage
 
 FEW = 8
 """Up to so many events go to the operator one by one: columns take longer to make."""
@@ -37,7 +39,7 @@ class _Of(NamedTuple):
     event_schema: Any
 
 
-class Situated(Around):
+class Situated(Front):
     """A `Deriving` at the input of an operator. Used like the operator, with readings.
 
     A call gives the minimal difference of the matches, also where a late reading revises others. Late readings go to the operator's
@@ -55,16 +57,9 @@ class Situated(Around):
         ``operator`` is neither, or does not fit.
     """
 
-    _place = "before"
-    _stages = ("Deriving",)
+    stages = ("Deriving",)
+    by_itself = False
     stage: Deriving
-    waits = False  # whether the clock tells something without a reading
-    spanned: Any = None  # how long matches last, and where they say that they begin: `afa.frames.time_slices`
-
-    @classmethod
-    def restore(cls, blob: bytes, *args: Any, **options: Any) -> Any:
-        """Refuse: a `TemporalPattern` restores its own operators, `afa.situations.Derive` too, as they know the definitions."""
-        raise AfaError("expected pattern.restore(blob) of the TemporalPattern whose operator was saved, as it knows its situations")
 
     def __init__(self, stage: Deriving, operator: Any) -> None:
         self._stand(operator)
@@ -73,6 +68,21 @@ class Situated(Around):
             raise AfaError("expected an operator and a stage that have taken nothing yet but got one that has")
         self._fit()
         self._hold(stage)
+
+    @property
+    def promised(self) -> int:
+        """The watermark of the readings."""
+        return self.stage.promised
+
+    @property
+    def order(self) -> str | None:
+        """The field that orders readings of one time."""
+        return self.stage.order
+
+    def _stand(self, operator: Any) -> None:
+        if not isinstance(operator, (Operator, Keyed)):
+            raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
+        super()._stand(operator)
 
     def _fit(self) -> None:
         core = self._core
@@ -84,6 +94,7 @@ class Situated(Around):
         super()._hold(stage)
         core = self._core
         core.take_as(stage.event_schema)
+        self._events = core.taken
         if core.keys is not None:
             core.keys = self._key = Keys(
                 _Of(stage.event_schema), core.keys.names[0] if core.keys.single else core.keys.names, core.tick
@@ -94,29 +105,10 @@ class Situated(Around):
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
-    def run(self, come: Come, net: bool) -> Output:
-        """Carry out what one call brings, as `Core.run`."""
-        core = self._core
-        if net:
-            return core.run_parts([self._reaches(items_of(core, come))])
-        return core.run_parts(self._reaches([item]) for item in items_of(core, come))
-
-    def _found(self, come: Come, net: bool) -> Found:
-        if not net or self._core.by_rows(net):
-            return super()._found(come, net)
-        return carry_out(self._core, self.reaches(come), net)
-
-    def reaches(self, come: Come) -> Iterator[Any]:
-        """Return what of a call reaches the operator, as `Core.take` takes it, within that call."""
-        for part in come.parts:
-            if isinstance(part, Table):
-                step = self._table(part)
-                if step is not None:
-                    yield from step
-                    continue
-                yield from self._reaches(items_of(self._core, come._replace(parts=[part])))
-            else:
-                yield from self._reaches([part])
+    def _table_reaches(self, table: Table, come: Come) -> Iterator[Any]:
+        yield from self._left()
+        steps = self._table(table)
+        yield from self._rows_reach(table, come) if steps is None else steps
 
     def _table(self, table: Table) -> list[Any] | None:
         """Let the stage take a table as columns. Returns what reaches the operator; None: its rows must come one by one."""
@@ -155,25 +147,23 @@ class Situated(Around):
         found = [("event", change, change.key) for change in tables.changes(state, gone, come)]
         return [found] if found else []
 
-    def _reaches(self, items: Iterable[tuple[str, Any, Hashable]]) -> Iterator[Any]:
+    def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         core, stage = self._core, self.stage
-        for port, item, key in items:
-            if port == "event" and isinstance(item, Change):
-                self._see(item, key)
-                continue
-            yield from self._left()
-            if port != "event" or not isinstance(item, Punctuation):
-                yield port, item, key
-            elif item.where is not None:
-                raise ChangeError(f"expected a promise of all readings but got one with a condition, {item!r}")
-            else:
-                t = as_ticks(item.t, "t", core.tick)
-                if t > stage.promised:
-                    yield [("event", change, change.key) for change in stage.promise(t)]
-                    for change in sorted(stage.settled(t), key=lambda change: (change.le, repr(change))):
-                        core.late.take(change, vain(change, t))
-                    yield port, stage.passed_on(t), None
+        if port == "event" and isinstance(item, Change):
+            self._see(item, key)
+            return
         yield from self._left()
+        if port != "event" or not isinstance(item, Punctuation):
+            yield port, item, key
+        elif item.where is not None:
+            raise ChangeError(f"expected a promise of all readings but got one with a condition, {item!r}")
+        else:
+            t = as_ticks(item.t, "t", core.tick)
+            if t > stage.promised:
+                yield [("event", change, change.key) for change in stage.promise(t)]
+                for change in sorted(stage.settled(t), key=lambda change: (change.le, repr(change))):
+                    core.late.take(change, vain(change, t))
+                yield port, stage.passed_on(t), None
 
     def _left(self) -> Iterator[Any]:
         """Yield what leaves the stage."""
@@ -184,7 +174,7 @@ class Situated(Around):
     def _see(self, item: Change, key: Hashable) -> None:
         """Let the stage take a reading, or the policy, if it is late."""
         core, stage = self._core, self.stage
-        change = self._typed(item, key)
+        change = self.typed(item, key)
         assert change.le is not None
         if change.le < stage.promised:
             core.take_late(change, stage.promised)
@@ -192,11 +182,14 @@ class Situated(Around):
             core.progress.see(change.le)
             stage.see(change)
 
-    def _typed(self, item: Change, key: Hashable) -> Change:
-        """Return a change of a reading in its form; without RE it holds until the next one."""
-        core = self._core
-        schema: Any = core.taken
-        payload = schema.take(schema.dated(item.payload, item.le))
+    def typed(self, change: Change, key: Hashable) -> Change:
+        """Return a change of a reading in its form."""
+        schema: Any = self._events
+        return self.timed(change, schema.take(schema.dated(change.payload, change.le)), key)
+
+    def timed(self, change: Change, payload: Any, key: Hashable) -> Change:
+        """Return a change of a reading with its times; without RE it holds until the next one."""
+        item, core = change, self._core
         if item.le is None:
             raise ChangeError(f"expected a reading with a time but got le=None for {payload!r}")
         le = as_ticks(item.le, "le", core.tick)
@@ -253,22 +246,14 @@ class Situated(Around):
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def joined(cls, blob: bytes, operator: Any, like: Deriving) -> Situated:
-        """Make the stage that a snapshot holds, with the definitions of ``like``, at the operator that ``operator`` restores.
-
-        Raises
-        ------
-        SnapshotError
-            The blob is no snapshot of such a stage before an operator, is damaged, or of other definitions.
-        """
-        _, numbers, waiting, _, inner = saved.unseal(blob, cls._stages, cls._place)
-        made = operator(inner)
-        like.stand(made._core.tick)
-        like.load(numbers, waiting)
-        return cls.put_at(like, made)
+    def loaded(cls, part: SavedStage, operator: Any, like: Any = None) -> Situated:
+        """Put the stage that a snapshot holds at its operator; ``like``: one with its definitions, which has taken nothing."""
+        like.stand(operator._core.tick)
+        like.load(part.numbers, part.waiting)
+        return cls.joined(like, operator)
 
     @classmethod
-    def put_at(cls, stage: Deriving, operator: Any) -> Situated:
+    def joined(cls, stage: Deriving, operator: Any) -> Situated:
         """Put a stage at its operator, each with what it held.
 
         Raises

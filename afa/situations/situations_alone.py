@@ -16,7 +16,6 @@ from afa.model.automaton import Automaton
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed, warn_renamed
 from afa.operator.contract import Pattern
-from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.options import EngineName, said_options
 from afa.schema import Schema
@@ -26,6 +25,7 @@ from afa.situations.situation import bare_durations, definition_of
 from afa.situations.situation_aggregates import Aggregate, aggregates_of
 from afa.situations.told_forms import records
 from punctuation.late import Policy
+from speculation.layers import Layer, restore
 
 
 class Derive(Situated):
@@ -95,12 +95,19 @@ class Derive(Situated):
         stage, automaton = _parts(event, returns, order_by, tick, definitions)
         options: dict[str, Any] = {"engine": engine, "late": late, "tick": tick}
         super().__init__(stage, Operator(automaton, key=key, **options))
-        self._said = (event, key, returns, order_by, tick, definitions)
+        stage.said = (event, key, returns, order_by, tick, definitions)
+
+    @property
+    def _said(self) -> tuple[Any, ...]:
+        """What it was made of."""
+        found: tuple[Any, ...] = self.stage.said
+        return found
 
     @property
     def tick(self) -> str | None:
         """What one int of LE counts; None: that was not said."""
-        return self._said[4]
+        found: str | None = self._said[4]
+        return found
 
     @property
     def bare_durations(self) -> list[str]:
@@ -111,7 +118,7 @@ class Derive(Situated):
         """Return what makes more of them."""
         return DerivePattern(self)
 
-    def restore(self: Any, *given: Any, engine: EngineName = "auto", late: Policy | None = None, **said: Any) -> Derive:  # type: ignore[override]
+    def restore(self: Any, *given: Any, engine: EngineName = "auto", late: Policy | None = None, **said: Any) -> Any:  # type: ignore[override]
         """Make the operator that ``snapshot`` of one with these definitions has saved, ``derive.restore(blob)``; this one stays.
 
         ``Derive.restore(blob, Car, key="id", speeding=Situation("speed > 70"))`` is ``Derive(Car, ..).restore(blob)``.
@@ -128,27 +135,21 @@ class Derive(Situated):
         for name, own in (("key", self._said[1]), ("tick", self.tick)):
             if (asked := said.pop(name, own)) != own:
                 raise SnapshotError(f"expected {name}={own!r}, as it says itself, but got {name}={asked!r}")
+        stages = said.pop("stages", ())
         DerivePattern(self).operator(**said)  # which refuses what else is said
         event, key, returns, order_by, tick, definitions = self._said
         stage, automaton = _parts(event, returns, order_by, tick, definitions)
-
+        stage.said = self._said
         late_again: Any = {} if late is None else {"late": late}
-
-        def alone(part: bytes) -> Operator | Keyed:
-            made: Operator | Keyed = Operator.restore(automaton, part, key=key, engine=engine, **late_again, tick=tick)
-            return made
-
-        found = Derive.joined(blob, alone, stage)
-        assert isinstance(found, Derive)
-        found._said = self._said
-        return found
+        alone = lambda part: Operator.restore(automaton, part, key=key, engine=engine, **late_again, tick=tick)  # noqa: E731
+        return restore(blob, alone, [Layer("Deriving", Derive, lambda _: stage)], stages)
 
     def again(self, key: Any = None, tick: str | None = None) -> Derive:
         """Make another one of the same definitions, as `DerivePattern.operator`, by which it is made now."""
         warn_renamed("again(..)", "as_pattern().operator(..)")
         return self.as_pattern().operator(key=key, tick=tick)
 
-    def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Derive:
+    def resumed(self, blob: bytes, *, engine: EngineName = "auto", late: Policy | None = None) -> Any:
         """As `restore`, which it is called now."""
         warn_renamed("resumed(..)", "restore(..)")
         return self.restore(blob, engine=engine, late=late)
@@ -162,7 +163,8 @@ class DerivePattern(Pattern):
 
     @property
     def event(self) -> type:
-        return self._like._said[0]
+        found: type = self._like._said[0]
+        return found
 
     @property
     def key(self) -> Any:
@@ -193,7 +195,7 @@ class DerivePattern(Pattern):
         """Make another one that judges within the values of another column than the key."""
         return self.operator(key=key, **options)
 
-    def restore(self, blob: bytes, *, arcs: Any = (), **options: Any) -> Derive:
+    def restore(self, blob: bytes, *, arcs: Any = (), **options: Any) -> Any:
         """Make the operator that ``snapshot`` of one with these definitions has saved; no arcs come to it."""
         if arcs:
             raise AfaError(f"expected no arcs, as those of a Derive stay, but got arcs={arcs!r}")

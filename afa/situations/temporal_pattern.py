@@ -239,22 +239,26 @@ class TemporalPattern(Pattern):
             An option is one that the pattern says, or that does not go with readings that may be revised.
         """
         said = said_options(options, "TemporalPattern.operator")
-        return made(self, own_key(self, said), said)
+        found: Situated = made(self, own_key(self, said), said)
+        return found
 
     def operator_by(self, key: str, /, **options: Unpack[OperatorOptions]) -> Situated:
         """Make an operator that matches within the values of another column than the key, which readings need not have."""
-        return made(self._keyless(), key, said_options(options, "TemporalPattern.operator_by"))
+        found: Situated = made(self._keyless(), key, said_options(options, "TemporalPattern.operator_by"))
+        return found
 
     def _keyless(self) -> TemporalPattern:
         return _pattern(self._parts._replace(key=None))
 
-    def restore(self, blob: bytes, *, arcs: Iterable[Arc] = (), **options: Unpack[OperatorOptions]) -> Situated:
+    def restore(
+        self, blob: bytes, *, arcs: Iterable[Arc] = (), stages: Iterable[Any] = (), **options: Unpack[OperatorOptions]
+    ) -> Situated:
         """Make the operator of this pattern that ``snapshot`` saved.
 
         Parameters
         ----------
         blob : bytes
-        arcs, options
+        arcs, stages, options
             As of `Operator.restore`; ``key``, ``order_by`` and ``tick`` as the operator was made with them.
 
         Raises
@@ -263,7 +267,8 @@ class TemporalPattern(Pattern):
             The blob is no snapshot of an operator of this pattern, or is damaged.
         """
         said = options_again(options)
-        return restored(self, blob, own_key(self, said), arcs, said)
+        found: Situated = restored(self, blob, own_key(self, said), arcs, stages, said)
+        return found
 
     def changes_to(self, other: TemporalPattern) -> QueryChanges:
         """Return what leads a running operator of this pattern to another one, over the same definitions.

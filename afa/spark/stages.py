@@ -37,9 +37,11 @@ from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
+from speculation.around import Around
 from speculation.before_after import After
 from speculation.choose import Choose
 from speculation.last_before import LastBefore
+from speculation.layers import Layer, join
 from speculation.look_back import LookBack
 
 OLD = {"order_by": "order"}
@@ -117,35 +119,43 @@ class Stages:
         self._core, self._names = core, names
         self._blobs = list(blobs)
         self._asked = asked
-        self._looking: LookBack | Situated | None = None
+        self._looking: Any = None  # a LookBack or a Situated
         self._choosing: After | None = None
         self._telling: AllRows | None = None
         self._bits = -1
         keys = core.keys
         assert keys is not None
-        operator: Any = Keyed._of(core, keys.names[0] if keys.single else keys.names)
-        parts = list(map(_unpacked, blobs))
+        parts, layers = list(map(_unpacked, blobs)), list[Layer]()
         if asked.before is not None:
             filled: Any = core.automaton.event
             stage = LastBefore(asked.event, filled=filled, **asked.before)
             stage.follow(core)
             for part, without in _newest(part[0] for part in parts):
                 stage.load(part.numbers, part.waiting, without)
-            operator = self._looking = LookBack.joined(stage, operator)
+            layers.append(Layer("LastBefore", LookBack, lambda _: stage))
         if asked.readings is not None:
             derived = asked.readings.stage(asked.event, core.automaton.event)
             derived.faults = Faults()  # what is derived anew was told before
             for part, without in _newest(part[0] for part in parts):
                 derived.load(part.numbers, part.waiting, without)
             derived.faults = faults
-            operator = self._looking = Situated.put_at(derived, operator)
+            layers.append(Layer("Deriving", Situated, lambda _: derived))
         if asked.choose is not None:
-            operator = self._choosing = After(self._choose(asked, [part[1] for part in parts]), operator)
+            layers.append(Layer("Choose", After, lambda _: self._choose(asked, [part[1] for part in parts])))
             prefer = asked.choose["prefer"]
             if prefer and prefer[0][0] == ":":
                 self._bits = core.automaton.match_schema.cls._fields.index(prefer[0][1:])  # type: ignore[attr-defined]
             if asked.rows is not None:
-                self._telling = Query(asked.rows).telling(self._choosing)
+                layers += Query(asked.rows).stages()[-1:]
+        around = join(Keyed._of(core, keys.names[0] if keys.single else keys.names), layers)
+        while isinstance(around, Around):
+            if isinstance(around, AllRows):
+                self._telling = around
+            elif isinstance(around, After):
+                self._choosing = around
+            else:
+                self._looking = around
+            around = around.operator
         self._fresh: dict[str, dict[Hashable, None]] = {"looking": {}, "choosing": {}}  # keys that have changed since the last save
 
     def _choose(self, asked: Asked, parts: Sequence[Any]) -> Choose:
@@ -185,7 +195,6 @@ class Stages:
         """Put other conditions of definitions in force from a time on, within a call."""
         for name, text in conditions.items():
             assert self._asked.readings is not None
-            assert isinstance(self._looking, Situated)
             condition = self._asked.readings.condition(text, self._asked.event)
             self._core.take(self._looking.redefined(name, condition, le))
 
@@ -251,8 +260,8 @@ class Stages:
         return max(watermark + 1, -(-due // 1000)) if told else watermark + asked.span // 1000 + 1
 
     def _due(self) -> int:
-        assert isinstance(self._looking, Situated)
-        return self._looking.stage.due
+        found: int = self._looking.stage.due
+        return found
 
     @property
     def matches(self) -> int:

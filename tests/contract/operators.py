@@ -11,7 +11,6 @@ from afa.situations import Derive, Situation, TemporalPattern
 from afa.tracing.recorder import Trace
 from afa.uncertain import Sequence, Worlds, between
 from speculation import Choose, Cleanse, LastBefore
-from speculation.before_after import After, Before
 
 TICK = "s"
 START = 1_704_067_200
@@ -97,7 +96,7 @@ def look() -> Any:
 
 
 def looked(blob: bytes) -> Any:
-    return type(look()).restore(blob, lambda part: Operator.restore(FILLED, part), like=BACK)
+    return Operator.restore(FILLED, blob, stages=[BACK])
 
 
 QUERY = PAIRS.of(E).query(tick=TICK)
@@ -112,8 +111,8 @@ KINDS: dict[str, Kind] = {
     "Keyed": Kind(keyed, lambda blob: Keyed.restore(SINGLE, blob, key="kind"), True),
     "Query": Kind(lambda: QUERY.operator(), QUERY.restore, True),
     "AllRows": Kind(lambda: CHOSEN.operator(), CHOSEN.restore),
-    "Before": Kind(lambda: Cleanse("2 s").before(operator()), lambda blob: Before.restore(blob, plain)),
-    "After": Kind(lambda: Choose(window="10 s").after(operator()), lambda blob: After.restore(blob, plain)),
+    "Before": Kind(lambda: Cleanse("2 s").before(operator()), plain),
+    "After": Kind(lambda: Choose(window="10 s").after(operator()), plain),
     "LookBack": Kind(look, looked),
     "Reasons": Kind(lambda: Reasons(operator()), lambda blob: Reasons(plain(blob)), True),
     "Trace": Kind(lambda: Trace(operator()), lambda blob: Trace(plain(blob))),

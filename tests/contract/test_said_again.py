@@ -50,10 +50,12 @@ def test_a_subclass_refuses_what_it_can_t_be() -> None:
     assert Named()._core.window == 10
 
 
-def test_no_stage_stands_before_another_one() -> None:
-    for make in (lambda: pattern().operator(speculation=0), lambda: NEGATED.operator(speculation=0)):
-        with pytest.raises(AfaError, match="speculation=0 can't be combined with a stage in front of its operator because"):
-            make()
+def test_speculation_stands_before_the_stages_of_a_pattern() -> None:
+    for made in (pattern(), NEGATED):
+        op = made.operator(speculation=0)  # type: ignore[attr-defined]
+        assert (type(op.stage), op.stage.sigma, op.operator.place) == (Cleanse, 0, "before")
+        assert made.restore(op.snapshot(), speculation=7).stage.sigma == 7  # type: ignore[attr-defined]
+        assert made.restore(op.snapshot()).snapshot() == op.snapshot()  # type: ignore[attr-defined]
 
 
 def test_what_is_said_again_as_it_was_is_taken() -> None:

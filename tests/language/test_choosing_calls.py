@@ -15,7 +15,6 @@ import pytest
 from afa import Change, ChangeError, Keyed, Punctuation, insert, retract
 from afa.language.query import Query
 from afa.language.sql_reader import read
-from speculation import After
 from tests.conftest import ENGINES
 from tests.language.test_sql_matches import CASES, Case, Tick, expected, text
 
@@ -114,7 +113,7 @@ class World:
             self.op = copy.deepcopy(self.op)
             return
         automaton, engine = self.query.automaton, self.random.choice(ENGINES)
-        self.op = After.restore(self.op.snapshot(), lambda blob: Keyed.restore(automaton, blob, key="symbol", engine=engine))
+        self.op = Keyed.restore(automaton, self.op.snapshot(), key="symbol", engine=engine)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

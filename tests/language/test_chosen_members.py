@@ -105,7 +105,9 @@ def test_what_is_refused(engine: str) -> None:
     inner = op.operator.snapshot()
     for numbers in (["y", False], ["x", 1], ["x"]):
         blob = stage_state.seal("ChosenMembers", "after", numbers, [], None, inner)
-        with pytest.raises(SnapshotError, match=r"expected (the members of a query|members and tell)"):
+        with pytest.raises(
+            SnapshotError, match=r"expected (ChosenMembers after an operator of this pattern but got another one|members and tell)"
+        ):
             fall().restore(blob, engine=engine)
 
 

@@ -323,7 +323,7 @@ def test_what_is_refused() -> None:
         Gate(ALARM, 9).before(operator)
     with pytest.raises(AfaError, match="expected a Gate with the operator's automaton but got another one"):
         Gate(ALWAYS).before(operator)
-    with pytest.raises(AfaError, match="expected an Operator or a Keyed but got 3"):
+    with pytest.raises(AfaError, match="expected an Operator or a Keyed, perhaps with a stage, but got 3"):
         Gate(ALARM).before(3)
     with pytest.raises(AfaError, match="expected a Gate before an operator but got one alone"):
         Gate(ALARM, 10).push(placed(1))

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import afa
-from afa.replay import Gate, amend, explain, replay, sweep
+from afa.replay import amend, explain, replay, sweep
 from afa.situations import Situation, TemporalPattern
 
 
@@ -102,5 +102,3 @@ def test_what_asks_of_single_events_is_refused() -> None:
         afa.Reasons(driving().operator(lineage=True))
     with pytest.raises(afa.AfaError, match=said):
         afa.trace(driving(), pa.Table.from_pylist(readings()))
-    with pytest.raises(afa.AfaError, match="expected an Operator or a Keyed but got Situated"):
-        Gate(driving(), window=40).before(driving().operator())

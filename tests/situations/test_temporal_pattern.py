@@ -17,10 +17,9 @@ import pytest
 import afa
 from afa import Operator, insert
 from afa.errors import AfaError, AutomatonError, QueryError
-from afa.situations import Derive, Situation, TemporalPattern
+from afa.situations import Situation, TemporalPattern
 from afa.situations.configuration_names import state_name
 from afa.situations.configurations import plan_of
-from speculation import Cleanse
 from tests.situations.pattern_worlds import pattern_of, world
 
 AGGRESSIVE = (
@@ -453,10 +452,3 @@ def test_explain_says_that_two_sources_end_the_situations_of_each_other() -> Non
     assert naive.operator().push_many([insert(row, le) for le, row in enumerate(rows)]) == []
     both = TemporalPattern(event=Sources, within=100, where="hot overlaps mild", hot=Situation("v > 1"), mild=Situation("v > 0"))
     assert not both.explain().readings
-
-
-def test_no_stage_stands_before_situations() -> None:
-    pattern = TemporalPattern(event=Sources, within=9, where="a overlaps b", a=Situation("v > 1"), b=Situation("v > 0"))
-    for operator in (pattern.operator(), Derive(Sources, a=Situation("v > 1"))):
-        with pytest.raises(AfaError, match="no stage stands before situations, or before another stage yet"):
-            Cleanse(0).before(operator)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from afa import AfaError, Arc, ArcLog, Automaton, Keyed, Operator, Punctuation, insert
 from punctuation import BoundedDisorder, ObservedLateness, Union
 from punctuation.time import FOREVER
-from speculation import After, Before, Cleanse, Consolidate, Ordered
+from speculation import Cleanse, Consolidate, Ordered
 from tests.arclogs import random_log
 from tests.strategies import Choices, Seeded
 from tests.streams import PROGRAMS, Mix, Quote, Setting, Tally, Tick, payload, setting, stream, table
@@ -242,8 +242,7 @@ def cleansed(choose: Choices) -> Specimen:
     def restore(blobs: list[bytes], engine: str) -> Any:
         if alone:
             return type(stage).restore(blobs[0], payload=Tick)
-        inner = _restoring(here, Keyed if here.keys else Operator)
-        return (Before if before else After).restore(blobs[0], lambda blob: inner([blob], engine))
+        return _restoring(here, Keyed if here.keys else Operator)(blobs, engine)
 
     return Specimen("stages", [made.snapshot()], restore, _giving(items[cut : cut + 12]))
 

@@ -1,0 +1,316 @@
+"""A stage at an operator, before its input or behind its output. Together they are used like the operator alone.
+
+    Front    change -> stage -> operator -> out     `Before`, `LookBack`, and what derives situations
+    After    change -> operator -> stage -> out
+
+The operator may be one with a stage itself. A call is all or nothing over all of them. ``statistics`` are the operator's; a stage
+has its own (``stage.statistics``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from afa.change import Change
+from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.lineage import Lineage
+from afa.model.arc import Arc
+from afa.model.keys import Keys, take_key
+from afa.model.renamed import warn_renamed
+from afa.operator import snapshot
+from afa.operator.call import Core
+from afa.operator.keyed import Keyed
+from afa.operator.match_lineage import lineage_in
+from afa.operator.matching import Matching
+from afa.operator.operator import Operator
+from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened
+from afa.operator.twins import Twins
+from afa.schema import Schema, taker
+from afa.state.sound import wanted
+from punctuation.door import Table
+from punctuation.promise import Punctuation
+from speculation import stage_state as saved
+from speculation.event_columns import Columns
+from speculation.stage import STAGES, Output
+
+_MISSING: Any = object()
+AROUND: dict[tuple[str, str], type[Around]] = {}
+"""What stands around an operator, by the name of the stage and its place; each registers itself."""
+
+
+class Around(Twins, Matching):
+    """The base of what stands around an operator. What it does not say itself is the operator's."""
+
+    _called = "one with a stage"
+
+    stage: Any
+    operator: Any
+    place: ClassVar[str]
+    """Where the stage stands, as snapshots and messages have it."""
+    stages: ClassVar[tuple[str, ...]]
+    """The stages that may stand so, by their names in a snapshot."""
+    by_itself = True
+    """Whether a snapshot says all of the stage; else one with the same parameters is needed, as conditions are no data."""
+    _columns: Columns | None = None
+
+    def __init_subclass__(cls) -> None:
+        AROUND.update({(name, cls.place): cls for name in cls.__dict__.get("stages", ())})
+
+    def __init__(self, stage: Any, operator: Any) -> None:
+        self._stand(operator)
+        self._hold(stage)
+
+    def _stand(self, operator: Any) -> None:
+        """Stand at an operator; `_hold` says with which stage."""
+        if not isinstance(operator, (Operator, Keyed, Around)):
+            raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
+        self.operator = operator
+        self._core: Core = operator._core
+        self._key: Keys | None = self._core.keys
+
+    @property
+    def _inner(self) -> Around | None:
+        """The operator, where it is one with a stage itself."""
+        return self.operator if isinstance(self.operator, Around) else None
+
+    def _hold(self, stage: Any) -> None:
+        if stage.needs_all and self._core.longest:
+            raise AfaError(f"expected an operator of all matches for a {type(stage).__name__} behind it but got longest=True")
+        self.stage = stage
+        stage.stand(self._core.tick)
+        shown = getattr(stage, "shown", None)
+        if shown is not None:
+            self._core.show(shown)
+        stage.join(self._core.calls, self._columns and self._columns.changes)
+
+    def _told_as(self) -> str:
+        return f"{self.operator._told_as()}, {self.place} it a {type(self.stage).__name__}"
+
+    # -- what comes in -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def promised(self) -> int:
+        """The watermark of what comes in."""
+        return self._core.progress.events if self._inner is None else self._inner.promised
+
+    @property
+    def order(self) -> str | None:
+        """The field that orders events of one time."""
+        return self._core.sequence if self._inner is None else self._inner.order
+
+    @property
+    def revisable(self) -> str | None:
+        """Which option forbids that events are revised; None: they may be."""
+        core = self._core
+        return "retractions=False" if not core.retractions else None if core.gapless is None else "gapless="
+
+    def typed(self, change: Change, key: Hashable) -> Change:
+        """Return a change that comes in with its payload in its form, its lifetime and its key."""
+        return self._core.typed(change, key) if self._inner is None else self._inner.typed(change, key)
+
+    def timed(self, change: Change, payload: Any, key: Hashable) -> Change:
+        """Return a change that comes in, whose payload has its form, with its lifetime and its key."""
+        return self._core.timed(change, payload, key) if self._inner is None else self._inner.timed(change, payload, key)
+
+    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+        """Take one event change or a watermark of the event input. As `Operator.push`; with ``key`` as `Keyed.push`."""
+        return self._core.calls.either(self._push_alone, self._push, change, key)
+
+    def _push(self, change: Any, key: Hashable) -> Output:
+        change = self._core.in_form(change)
+        return self.run(Come(self._core.resolved([("event", change, self._key_of(change, key))])), net=True)
+
+    def _push_alone(self, change: Any, key: Hashable) -> Output | None:
+        """Return a call of one event that the engine takes alone; None where it must go another way."""
+        return None
+
+    def _arc_input(self, item: Any) -> Output:
+        return self._core.calls.call(self.run, Come([("arc", item, None)]), net=True)
+
+    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
+        core = self._core
+        come = opened(core, batch, arcs, time)
+        if come.like is None:
+            return self.run(come, net)
+        return answer(self._found(come, net), come, core, net)
+
+    def run(self, come: Come, net: bool) -> Output:
+        """Carry out the steps of one call. Returns changes and punctuations, as `Core.run`."""
+        raise NotImplementedError
+
+    def _found(self, come: Come, net: bool) -> Found:
+        """Carry out what a call with tables brings. Returns the output, as columns if no stage need look at it."""
+        return Found.of(self.run(come, net), self._core.shown)
+
+    def lineage(self, match: Change) -> Lineage:
+        """Return which events stand behind a match in force. As `Operator.lineage`; behind a `Choose`, of those that are chosen."""
+        return self._core.calls.call(lineage_in, self._core, match, self._chosen())
+
+    def collapsed(self, match: Change) -> Lineage:
+        """Return which events stand behind a payload at an LE. As `Operator.collapsed`; behind a `Choose`, of chosen matches."""
+        return self._core.calls.call(lineage_in, self._core, match, self._chosen(), True)
+
+    def _chosen(self) -> Callable[[Change], list[Any]] | None:
+        """Return the function that tells which matches are meant by one that is shown; None: itself."""
+        found: Callable[[Change], list[Any]] | None = getattr(self.stage, "chosen", None)
+        return self._inner._chosen() if found is None and self._inner is not None else found
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """Return the keys for which the operator holds any state."""
+        return self._core.calls.call(self._core.engine.keys)
+
+    def _key_of(self, change: Any, key: Hashable) -> Hashable:
+        """Return the key of a change, in its form."""
+        if not isinstance(change, Change) or (self._core.named is not None and key is _MISSING):
+            return None
+        if self._key is None:
+            if key is not _MISSING:
+                raise ChangeError(f"expected a key for a Keyed only but got key={key!r} for an Operator")
+            return None
+        found: Hashable = take_key(self._key.of_change(change) if key is _MISSING else key)
+        return found
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """Return stage and operator as bytes: plain data.
+
+        Raises
+        ------
+        SnapshotError
+            As `Operator.snapshot`; or a change that waits has a key or payload that is no plain data.
+        """
+        return self._core.calls.call(self._snapshot)
+
+    def _snapshot(self) -> bytes:
+        stage, inner = self.stage, self._inner
+        waiting = stage._waiting
+        rows = saved.stream_of(waiting.rows) if waiting.tables else None
+        operator = snapshot.save(self._core) if inner is None else inner._snapshot()
+        return saved.seal(type(stage).__name__, self.place, stage.numbers(), waiting.changes, rows, operator)
+
+    @classmethod
+    def restore(cls, pattern: Any, blob: Any, **options: Any) -> Any:
+        """Make what `snapshot` saved, stages and operator: as `Operator.restore`, by which all are restored.
+
+        With a blob and a function that restores the operator from its part of it, as it was before: that still works.
+        """
+        if not isinstance(pattern, (bytes, bytearray, memoryview)):
+            return Operator.restore(pattern, blob, **options)
+        warn_renamed(f"{cls.__name__}.restore(blob, function)", "Operator.restore(pattern, blob)")
+        part = saved.opened(bytes(pattern))
+        if part.name not in cls.stages or part.place != cls.place:
+            raise SnapshotError(f"expected a snapshot of {saved.in_words(cls.stages, cls.place)} but got one of {part.said}")
+        return cls.loaded(part, blob(part.operator), **options)
+
+    @classmethod
+    def joined(cls, stage: Any, operator: Any) -> Any:
+        """Put a restored stage at its operator, each with what it held."""
+        return cls(stage, operator)
+
+    @classmethod
+    def loaded(cls, part: saved.SavedStage, operator: Any, like: Any = None) -> Any:
+        """Put the stage that a snapshot holds at its operator.
+
+        Parameters
+        ----------
+        part : SavedStage
+        operator : Operator, Keyed or Around
+            Restored already.
+        like : Stage, optional
+            One with the same parameters, for stages whose conditions are no data.
+
+        Raises
+        ------
+        SnapshotError
+        """
+        found = cls.__new__(cls)
+        found._stand(operator)
+        columns, core = found._columns, found._core
+        rows = None if part.rows is None or columns is None else saved.rows_of(part.rows, columns.of)
+        wanted("no rows that wait there", part.rows is None or columns is not None, part.name)
+        schema = core.shown if cls.place == "after" else core.taken
+        stage = STAGES[part.name].of(part.numbers, part.waiting, taker(schema), rows)
+        if like is not None:
+            stage.go_on_as(like)
+        found._hold(stage)
+        found._check_keys()
+        if cls.place == "before":
+            found._name_events()
+        return found
+
+    def _name_events(self, anew: bool = False) -> None:
+        """Let the operator know the events in the stage by their ids (``id=``); ``anew``: these are all."""
+        core = self._core
+        if core.named is not None:
+            if anew:
+                core.named.clear()
+            core.named.load(self.stage.waiting(), core.progress.events)
+            core.journal.commit()
+
+    def _check_keys(self) -> None:
+        """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""
+        keys = [change.key for change in self.stage._waiting.changes]
+        keyed = self._core.keyed
+        wanted("keys of what waits" if keyed else "no keys of what waits", all((key is not None) is keyed for key in keys), keys)
+
+
+class Front(Around):
+    """A stage at the input of an operator: what it lets through reaches the operator, or the stage at whose front it stands."""
+
+    place = "before"
+    _events: Schema | None
+    """The events that come in, where they are others than the operator's."""
+
+    @property
+    def _before_a_front(self) -> bool:
+        """Whether another stage stands between this one and the operator's input, so that no columns of the operator pass."""
+        inner = self._inner
+        while inner is not None and not isinstance(inner, Front):
+            inner = inner._inner
+        return inner is not None
+
+    def run(self, come: Come, net: bool) -> Output:
+        """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
+        if not net:
+            return [found for item in items_of(self._core, come) for found in self.run(come._replace(parts=[item]), True)]
+        inner = self._inner
+        return self._core.run_parts([self.reaches(come)]) if inner is None else inner.run(self._passed(come), True)
+
+    def _found(self, come: Come, net: bool) -> Found:
+        if not net or self._core.by_rows(net):
+            return super()._found(come, net)
+        inner = self._inner
+        return carry_out(self._core, self.reaches(come), net) if inner is None else inner._found(self._passed(come), net)
+
+    def _passed(self, come: Come) -> Come:
+        """Return what of a call reaches the stage behind this one."""
+        steps = (item for step in self.reaches(come) for item in (step if isinstance(step, list) else [step]))
+        return come._replace(parts=steps)  # type: ignore[arg-type]  # taken one by one, as each depends on those before
+
+    def reaches(self, come: Come) -> Iterator[Any]:
+        """Return what of a call reaches the operator, as `Core.take` takes it; in front of another stage items and tables."""
+        for part in come.parts:
+            if isinstance(part, Table):
+                yield from self._table_reaches(part, come)
+            else:
+                yield from self._item_reaches(*part)
+        yield from self._left()
+
+    def _rows_reach(self, table: Table, come: Come) -> Iterator[Any]:
+        for item in items_of(self._core, come._replace(parts=[table])):
+            yield from self._item_reaches(*item)
+
+    def _table_reaches(self, table: Table, come: Come) -> Iterator[Any]:
+        """Yield what of a table reaches the operator."""
+        return self._rows_reach(table, come)
+
+    def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
+        """Yield what reaches the operator of an item on the "event" or "arc" input."""
+        raise NotImplementedError
+
+    def _left(self) -> Iterator[Any]:
+        """Yield what leaves the stage at the end of a call."""
+        return iter(())

@@ -1,0 +1,196 @@
+"""Any stage at the input of any operator, also of one with a stage: the net is that of the operator alone, whatever the calls."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from afa import FOREVER, AfaError, Operator, Punctuation, SnapshotError, insert, retract
+from afa.operator.matching import Matching
+from afa.situations import Derive, Situation, TemporalPattern
+from speculation import Cleanse, Consolidate, LastBefore
+from speculation.around import Around
+from tests.contract.operators import FILLED, KINDS, QUERY, TICK, E, chain, worlds
+from tests.contract.test_contract import net
+
+FRONTS: dict[str, Any] = {
+    "nothing waits": lambda: Cleanse(None),
+    "final": lambda: Cleanse(0),
+    "three ticks": lambda: Cleanse("3 s"),
+    "steered": lambda: Cleanse.auto(max_delay="5 s"),
+    "net of a call": lambda: Consolidate(per="call"),
+    "net between promises": lambda: Consolidate(),
+}
+TAKES = [name for name, kind in KINDS.items() if isinstance(kind.make(), (Operator, Around)) or name == "Keyed"]
+
+
+def items(rng: random.Random, n: int) -> Iterator[list[Any]]:
+    """Calls: rows that come late, go and come again, one of a time; promises in between; at the end all is final."""
+    held, promised, clock = dict[int, E](), 0, 10
+    while n > 0:
+        call: list[Any] = []
+        for _ in range(rng.choice([1, 1, 1, 4, 9])):
+            n -= 1
+            old = [le for le in held if le >= promised]
+            if old and rng.random() < 0.3:
+                le = rng.choice(old)
+                call.append(retract(held.pop(le), le))
+            elif free := [le for le in range(promised, clock) if le not in held]:
+                le = rng.choice(free)
+                held[le] = E(rng.choice("aabbx"), rng.randrange(6))
+                call.append(insert(held[le], le))
+            clock += rng.random() < 0.6
+        if rng.random() < 0.3:
+            promised = rng.randrange(promised, clock)
+            call.append(Punctuation(promised))
+        yield call
+    yield [Punctuation(FOREVER)]
+
+
+def given(op: Any, call: list[Any], way: str) -> list[Any]:
+    """Push a call: item by item, as a list, as tables."""
+    if way == "items":
+        return [change for item in call for change in op.push(item)]
+    rows = [item for item in call if not isinstance(item, Punctuation)]
+    if way == "list" or not rows:
+        return op.push_many(call)  # type: ignore[no-any-return]
+    columns = {name: [getattr(row.payload, name) for row in rows] for name in E._fields}
+    table = pa.table({**columns, "le": [row.le for row in rows], "diff": [row.diff for row in rows]})
+    found: list[Any] = []
+    for part in op.push_many([table, *[item for item in call if isinstance(item, Punctuation)]], net=way == "net"):
+        found += [] if isinstance(part, Punctuation) else part.to_pylist()
+    return found
+
+
+def folded(out: list[Any], held: Counter[Any]) -> Counter[Any]:
+    """Fold changes, or rows of tables, by what they show."""
+    for each in out:
+        if isinstance(each, dict):
+            row = {name: value for name, value in each.items() if name not in ("diff", "members")}
+            held[tuple(map(str, row.values()))] += each["diff"]
+        elif not isinstance(each, Punctuation):
+            key = [] if each.key is None else [each.key]
+            held[tuple(map(str, [*key, *each.payload, each.le, each.re]))] += each.diff
+    return Counter({match: n for match, n in held.items() if n})
+
+
+@pytest.mark.parametrize("front", FRONTS)
+@pytest.mark.parametrize("name", TAKES)
+def test_the_net_is_that_of_the_operator_alone(name: str, front: str) -> None:
+    kind = KINDS[name]
+    ways = ["items", "list"] if name in ("members", "Keyed") else ["items", "list", "net", "each"]  # of a key the columns differ
+    told = 0
+    for seed in range(6):
+        rng = random.Random(f"{name} {front} {seed}")
+        op, alone = FRONTS[front]().before(kind.make()), kind.make()
+        held, wanted = Counter[Any](), Counter[Any]()
+        for call in items(rng, 60):
+            held = folded(given(op, call, rng.choice(ways)), held)
+            wanted = folded(alone.push_many(call), wanted)
+            told += len(wanted)
+            if front in ("nothing waits", "net of a call"):
+                assert held == wanted
+            if rng.random() < 0.1:
+                op = kind.restored(op.snapshot())
+        assert held == wanted
+        assert min(held.values(), default=1) == 1
+        assert op.stage.statistics.held == 0
+    assert told
+
+
+def looked_back(calls: list[list[Any]]) -> list[list[Any]]:
+    """The calls of rows with the field that looks back."""
+    stage = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
+    return [stage.push_many(call) for call in calls]
+
+
+def filled_operators() -> dict[str, Any]:
+    """Operators of the events with the field that looks back: how they are made, and made of a snapshot."""
+    low = {"low_known": Situation("low is not None"), "at_b": Situation("kind == 'b'")}
+    back = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
+    pattern = TemporalPattern(event=FILLED.event, tick=TICK, within="1 minute", where="at_b during low_known", **low)
+    derived = Derive(FILLED.event, tick=TICK, **low).as_pattern()
+    held = lambda: Cleanse("2 s").before(derived.operator())  # noqa: E731
+    return {
+        "pattern": (pattern.operator, lambda blob: pattern.restore(blob, stages=[back])),
+        "derive": (derived.operator, lambda blob: Operator.restore(derived, blob, stages=[back])),
+        "behind a Cleanse": (held, lambda blob: derived.restore(blob, stages=[back])),
+        "operator": (
+            lambda: Operator(FILLED, window="10 s", tick=TICK),
+            lambda blob: Operator.restore(FILLED, blob, stages=[back]),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", filled_operators())
+def test_what_looks_back_stands_before_what_derives(name: str) -> None:
+    make, restored = filled_operators()[name]
+    told = 0
+    for seed in range(8):
+        rng = random.Random(f"{name} {seed}")
+        calls = list(items(rng, 60))
+        back = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
+        op, alone, held, wanted = Cleanse(None).before(back.before(make())), make(), Counter[Any](), Counter[Any]()
+        for call, filled in zip(calls, looked_back(calls)):
+            held = folded(given(op, call, rng.choice(["items", "list", "net"])), held)
+            wanted = folded(alone.push_many(filled), wanted)
+            assert held == wanted
+            told += len(wanted)
+            if rng.random() < 0.1:
+                op = restored(op.snapshot())
+    assert told
+
+
+@pytest.mark.parametrize("name", ["Situated", "AllRows", "Query", "Operator"])
+def test_speculation_of_a_pattern_with_stages_is_one_more(name: str) -> None:
+    """``speculation=`` stands in front of all of them, and comes back with them."""
+    patterns: dict[str, Any] = {"Query": QUERY}
+    kind = KINDS[name]
+    op = FRONTS["final"]().before(kind.make())
+    out = op.push_many(next(items(random.Random(7), 40)))
+    assert not net(out), "nothing is final"
+    if name in patterns:
+        said = patterns[name].operator(speculation=0)
+        assert patterns[name].restore(said.snapshot(), speculation="2 s").stage.sigma == 2
+        assert patterns[name].restore(said.snapshot()).snapshot() == said.snapshot()
+
+
+def test_what_is_no_operator_has_no_stage() -> None:
+    for other in (worlds(), chain(), None, QUERY):
+        for stage in (Cleanse(0), Consolidate(), LastBefore(E, {"low": "n < 3"})):
+            with pytest.raises(AfaError, match="expected an Operator or a Keyed, perhaps with a stage, but got"):
+                stage.before(other)
+    assert isinstance(Cleanse(0).before(KINDS["Derive"].make()), Matching)
+
+
+def test_a_snapshot_has_the_stages_that_are_asked_for() -> None:
+    back = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
+    looking, plain = back.before(Operator(FILLED, tick=TICK)), Operator(FILLED, tick=TICK)
+    like = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
+    with pytest.raises(SnapshotError, match=r"or of one that the pattern or stages= has, but got one of LastBefore before an"):
+        Operator.restore(FILLED, looking.snapshot())
+    with pytest.raises(SnapshotError, match=r"expected a snapshot of stages like \[.*LastBefore.*\] but got one of none"):
+        Operator.restore(FILLED, plain.snapshot(), stages=[like])
+    with pytest.raises(SnapshotError, match="expected the parameters"):
+        Operator.restore(FILLED, looking.snapshot(), stages=[LastBefore(E, {"low": "n < 2"}, filled=FILLED.event, tick=TICK)])
+    with pytest.raises(
+        SnapshotError, match="expected a snapshot of Choose after an operator and AllRows after an operator but got one of none"
+    ):
+        KINDS["AllRows"].restored(plain.snapshot())
+    blob = plain.snapshot()
+    for _ in range(20):
+        blob = Cleanse(0).before(Operator.restore(FILLED, blob)).snapshot() if _ < 16 else wrapped(blob)
+    with pytest.raises(SnapshotError):
+        Operator.restore(FILLED, blob)
+
+
+def wrapped(blob: bytes) -> bytes:
+    """The blob within one more stage."""
+    from speculation import stage_state
+
+    return stage_state.seal("Cleanse", "before", Cleanse(0).numbers(), [], None, blob)
