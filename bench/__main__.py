@@ -47,7 +47,6 @@ NAMES = (
     "uncertain",
     "replay",
     "replay_thesis",
-    "gate",
 )
 
 

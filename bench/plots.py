@@ -86,7 +86,6 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "baselines": Bars(["data", "way"], ["M events/s"], log_y=True, label="M events/s"),
     "cli": Bars(["form", "lateness"], ["afa run, M events/s", "push_many, M events/s"], label="M events/s of CPU time"),
     "windows": Lines("slide, s", ["read, CPU s", "index, CPU s", "naive, CPU s"], by="case", log_x=True, log_y=True, label="CPU s"),
-    "gate": Bars(["case", "crashes"], ["gate, M events/s", "without, M events/s"], log_y=True, label="M events/s"),
     "situations": Lines(
         "window", ["M readings/s", "two-phase, M readings/s"], by="pattern", log_x=True, log_y=True, label="M readings/s"
     ),

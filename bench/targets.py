@@ -361,20 +361,6 @@ TARGETS = (
     ),
     *(
         Target(
-            f"a gate for one event in {round(1 / share):,}, {said}",
-            "gate",
-            "gate / without",
-            least=least,
-            where={"case": case, "crashes": share},
-            unit="of the rate without",
-        )
-        for said, case, share, least in (
-            ("before many partial matches", "any rises", 1e-5, 1),
-            ("before an operator in Python", "one rise, in Python", 1e-4, 5),
-        )
-    ),
-    *(
-        Target(
             f"uncertain times, {worlds} worlds, half intervals of {half}: {said}",
             "uncertain",
             column,

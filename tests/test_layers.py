@@ -65,7 +65,7 @@ WITH_ARROW = {
     "afa.lineage": "lineage_table",
     "afa.operator": "member_columns",
     "afa.reasons": "because_column",
-    "afa.replay": "amending awaited block_columns changed_rows column_totals held_rows holding interval_rows known_blocks question "
+    "afa.replay": "amending block_columns changed_rows column_totals holding interval_rows known_blocks question "
     "replaying row_reading sidecar sidecar_file slice_work stored sweeping through_spans time_column units windowed",
     "afa.situations": "reading_tables",
     "afa.state": "key_columns plain",

@@ -26,23 +26,18 @@ windowed         `windows`: windowed aggregates, from the sidecar; slices: of ti
 slice_work       slices from blocks that lie in one, and from rows; places_in_time: blocks by time, and the places of their rows
 known_blocks     blocks of sidecars and footers; row_reading: rows of blocks
 time_column      times as numbers; column_totals: what is summed up of columns
-gated            `Gate`: the same before a running operator; gated_operator: the two together
-awaited          the witness of a gate; holding_back: its state
-held_events      what a gate holds, one by one; held_rows: as rows of tables; open_spans: the spans in which events pass
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from afa.replay.amending import amend
-    from afa.replay.gated import Gate
     from afa.replay.replaying import Replayed, explain, replay
     from afa.replay.sidecar import index
     from afa.replay.sweeping import Swept, sweep
     from afa.replay.windowed import windows
 
 _ROOMS = {
-    "Gate": "gated",
     "Replayed": "replaying",
     "Swept": "sweeping",
     "amend": "amending",
@@ -53,7 +48,7 @@ _ROOMS = {
     "windows": "windowed",
 }
 
-__all__ = ["Gate", "Replayed", "Swept", "amend", "explain", "index", "replay", "sweep", "windows"]
+__all__ = ["Replayed", "Swept", "amend", "explain", "index", "replay", "sweep", "windows"]
 
 
 def __getattr__(name: str) -> Any:

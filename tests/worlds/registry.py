@@ -32,8 +32,6 @@ MODULES = {
     "sequence": "tests.uncertain.sequence_worlds",
     "possible": "tests.uncertain.possible_worlds",
     "history": "tests.replay.history_worlds",
-    "gated": "tests.replay.gated_worlds",
-    "gated-random": "tests.replay.gated_worlds:RANDOM",
 }
 
 
