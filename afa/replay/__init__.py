@@ -25,7 +25,7 @@ sweeping         `sweep`: several automata that differ in constants, candidates 
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
 slice_work       slices from blocks that lie in one, and from rows; places_in_time: blocks by time, and the places of their rows
 known_blocks     blocks of sidecars and footers; row_reading: rows of blocks
-time_column      times as numbers; column_totals: what is summed up of columns
+time_column      times as numbers; column_totals: counts, sums and bounds of columns
 """
 
 from typing import TYPE_CHECKING, Any

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from afa.replay.column_totals import can_be_added, in_arrow, plain, plain_type, totals_of, value_type
+from afa.replay.column_totals import can_be_added, in_arrow, plain, plain_type, total_type, totals_of, value_type, whole_sums
 
 LONGEST = 256
 """Texts of more bytes are no bounds: those of such a block are unknown."""
@@ -37,6 +37,11 @@ class BlockColumn(NamedTuple):
     total: pa.Array | None
     known: np.ndarray
 
+    def take(self, some: np.ndarray) -> BlockColumn:
+        """Return some blocks."""
+        low, high, total = (None if part is None else part.take(some) for part in (self.low, self.high, self.total))
+        return BlockColumn(low, high, self.nulls[some], self.nans[some], total, self.known[some])
+
 
 def has_bounds(kind: pa.DataType) -> bool:
     """Return whether blocks of a column of this type have bounds: those of numbers, times and text have."""
@@ -48,36 +53,27 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def total_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of sums of a column."""
-    return pa.float64() if types.is_floating(value_type(kind)) else pa.int64()
-
-
 def block_column(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColumn:
     """Return bounds, nulls and sums of blocks of a column."""
     kind = value_type(column.type)
+    if not len(starts):
+        return unknown_column(kind, 0)
     if _is_text(kind):
         return _block_texts(column, starts, rows)
     numbers = plain(column)
-    if not len(starts):
-        none = in_arrow(numbers.values, None, kind)
-        total = pa.array([], total_type(kind)) if can_be_added(kind) else None
-        return BlockColumn(none, none, starts, starts, total, starts.astype(np.bool_))
-    found = totals_of(numbers, starts, total=can_be_added(kind), bounds=True)
+    found = totals_of("", numbers, starts, total=can_be_added(kind), bounds=True)
     nans = np.zeros(len(starts), np.int64)
     if numbers.values.dtype.kind == "f":
         wrong = np.isnan(numbers.values)
         if wrong.any():
-            wrong &= True if numbers.valid is None else numbers.valid
-            nans = np.add.reduceat(wrong, starts, dtype=np.int64)
-    none = found.present == nans
-    low, high = (in_arrow(part, none, kind) for part in (found.low, found.high) if part is not None)
-    total = None
-    if found.total is not None:
-        fits = [-(2**63) <= item < 2**63 for item in found.total] if found.total.dtype == object else None
-        sums = found.total if fits is None else np.where(fits, found.total, 0).astype(np.int64)
-        total = pa.array(sums, total_type(kind), mask=None if fits is None else ~np.array(fits))
-    return BlockColumn(low, high, rows - found.present, nans, total, np.ones(len(starts), np.bool_))
+            nans = np.add.reduceat(wrong & (True if numbers.valid is None else numbers.valid), starts, dtype=np.int64)
+    present = found.get(("", "count"), rows)
+    low, high = (in_arrow(found["", part], present == nans, kind) for part in ("min", "max"))
+    total = pa.array(found["", "sum"]) if ("", "sum") in found else None
+    if ("", "upper") in found:
+        sums, fits = whole_sums(found["", "upper"], found["", "lower"])
+        total = pa.array(sums, mask=~fits)
+    return BlockColumn(low, high, rows - present, nans, total, np.ones(len(starts), np.bool_))
 
 
 def _block_texts(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColumn:
@@ -87,11 +83,11 @@ def _block_texts(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColu
     for i, (start, many) in enumerate(zip(starts.tolist(), rows.tolist())):
         part = array.slice(start, many)
         nulls[i] = part.null_count
-        found = pc.min_max(part)
-        ends = [found["min"].as_py(), found["max"].as_py()]
+        ends = pc.min_max(part).as_py().values()
         long = any(end is not None and len(end.encode()) > LONGEST for end in ends)
-        low.append(None if long else ends[0])
-        high.append(None if long else ends[1])
+        least, largest = (None, None) if long else ends
+        low.append(least)
+        high.append(largest)
     known = np.array([text is not None for text in low], np.bool_) | (nulls == rows)
     return BlockColumn(pa.array(low, array.type), pa.array(high, array.type), nulls, np.zeros_like(nulls), None, known)
 

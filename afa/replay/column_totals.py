@@ -1,9 +1,13 @@
 """Counts, sums and bounds of a column over stretches of rows: a block, a slice of time, a slice of rows.
 
-    column of Arrow  ->  `Plain`: numbers, and which are there  ->  `totals_of` each stretch  ->  `added`: stretches out of others
+    column of Arrow  ->  `Plain`: numbers, and which are there  ->  `totals_of` stretches  ->  `combined`: stretches out of others
 
-Nulls are left out. Sums of ints are exact: int64, or Python's ints where that might be too short. NaN counts in a sum, and is left
-out of bounds unless nothing else is there.
+    count           how many values are there, NaN among them; left out where no value is missing
+    sum             of floats
+    upper, lower    of ints: the sums of their upper and lower 32 bits, so that sums of fewer than 2^31 rows are exact
+    min, max        without meaning where no value is there; NaN only where nothing else is there
+
+Nulls are left out.
 """
 
 from __future__ import annotations
@@ -14,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
-SAFE = 2.0**62
-"""Ints whose absolute values add up to less, in floats, fit an int64 whichever of them are added."""
+Totals = dict[tuple[str, str], np.ndarray]
+"""An array for each column and part of it: what is known of n stretches."""
+LOWER = 0xFFFFFFFF
 
 
 class Plain(NamedTuple):
@@ -29,54 +34,25 @@ class Plain(NamedTuple):
         return Plain(self.values[rows], None if self.valid is None else self.valid[rows])
 
 
-class Totals(NamedTuple):
-    """What is known of a column in each of n stretches; what was not asked for is None.
-
-    Attributes
-    ----------
-    present : numpy.ndarray of int64
-        How many values are there, NaN among them.
-    total : numpy.ndarray of float64, int64 or object
-        Their sum; object: Python's ints. 0 where there are none.
-    low, high : numpy.ndarray
-        The least and the largest value, in the column's plain type; without meaning where none is present.
-    """
-
-    present: np.ndarray
-    total: np.ndarray | None = None
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
-
-    def take(self, rows: Any) -> Totals:
-        """Return those of some stretches."""
-        total, low, high = (None if part is None else part[rows] for part in self[1:])
-        return Totals(self.present[rows], total, low, high)
-
-
 def value_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of a column's values, whether they are coded or not."""
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def plain_type(kind: pa.DataType) -> np.dtype[Any] | None:
-    """Return the type that a column of numbers or times has as `Plain`; None: it holds something else.
+def plain_type(kind: pa.DataType) -> pa.DataType | None:
+    """Return the type of numbers that a column of numbers or times has as `Plain`; None: it holds something else.
 
     Examples
     --------
     >>> plain_type(pa.timestamp("ms")), plain_type(pa.bool_()), plain_type(pa.string())
-    (dtype('int64'), dtype('uint8'), None)
+    (DataType(int64), DataType(uint8), None)
     """
     kind = value_type(kind)
-    if types.is_integer(kind):
-        return np.dtype(str(kind))
-    if types.is_floating(kind):
-        return np.dtype(np.float64 if types.is_float64(kind) else np.float32)
-    if types.is_boolean(kind):
-        return np.dtype(np.uint8)
-    if types.is_date32(kind) or types.is_time32(kind):
-        return np.dtype(np.int32)
-    timed = types.is_timestamp(kind) or types.is_date64(kind) or types.is_time64(kind) or types.is_duration(kind)
-    return np.dtype(np.int64) if timed else None
+    if types.is_boolean(kind) or types.is_float16(kind):
+        return pa.uint8() if types.is_boolean(kind) else pa.float32()
+    if types.is_integer(kind) or types.is_floating(kind):
+        return kind
+    return {32: pa.int32(), 64: pa.int64()}.get(kind.bit_width) if types.is_temporal(kind) else None
 
 
 def can_be_added(kind: pa.DataType) -> bool:
@@ -85,15 +61,17 @@ def can_be_added(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
+def total_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of sums of a column."""
+    return pa.float64() if types.is_floating(value_type(kind)) else pa.int64()
+
+
 def plain(column: Any) -> Plain:
     """Return a column of numbers or times as numbers. *Requires* `plain_type` of its type."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     array = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    kind = plain_type(array.type)
-    if types.is_boolean(array.type) or types.is_float16(array.type):
-        array = array.cast(pa.from_numpy_dtype(kind))
-    else:
-        array = array.view(pa.from_numpy_dtype(kind))
+    cast = types.is_boolean(array.type) or types.is_float16(array.type)
+    array = (array.cast if cast else array.view)(plain_type(array.type))
     if not array.null_count:
         return Plain(array.to_numpy(zero_copy_only=False), None)
     return Plain(array.fill_null(0).to_numpy(zero_copy_only=False), array.is_valid().to_numpy(zero_copy_only=False))
@@ -102,26 +80,20 @@ def plain(column: Any) -> Plain:
 def in_arrow(values: np.ndarray, missing: np.ndarray | None, kind: pa.DataType) -> pa.Array:
     """Return numbers as a column of a type: the reverse of `plain`."""
     kind = value_type(kind)
-    if types.is_boolean(kind):
-        return pa.array(values.astype(np.bool_), kind, mask=missing)
-    if types.is_float16(kind):
-        return pa.array(values.astype(np.float16), kind, mask=missing)
+    if types.is_boolean(kind) or types.is_float16(kind):
+        return pa.array(values.astype(np.bool_ if types.is_boolean(kind) else np.float16), kind, mask=missing)
     return pa.array(values, mask=missing).view(kind)
 
 
-def nothing(kind: np.dtype[Any], low: bool) -> Any:
-    """Return the bound of no values: NaN, or the type's largest int as the least value and the other way round."""
-    if kind.kind == "f":
-        return np.nan
-    return np.iinfo(kind).max if low else np.iinfo(kind).min
+def ufunc_of(part: str, kind: np.dtype[Any]) -> np.ufunc:
+    """Return what combines values of a part; of bounds of floats it passes NaN over, if there is anything else."""
+    if part not in ("min", "max"):
+        return np.add
+    least, largest = (np.fmin, np.fmax) if kind.kind == "f" else (np.minimum, np.maximum)
+    return least if part == "min" else largest
 
 
-def least_and_largest(kind: np.dtype[Any]) -> tuple[np.ufunc, np.ufunc]:
-    """Return what finds bounds of a plain type; of floats it passes NaN over, if there is anything else."""
-    return (np.fmin, np.fmax) if kind.kind == "f" else (np.minimum, np.maximum)
-
-
-def totals_of(column: Plain, starts: np.ndarray, *, total: bool, bounds: bool) -> Totals:
+def totals_of(name: str, column: Plain, starts: np.ndarray, *, total: bool, bounds: bool) -> Totals:
     """Return the totals of a column over stretches of rows, each from its start to the next one's. None is empty.
 
     Notes
@@ -129,63 +101,51 @@ def totals_of(column: Plain, starts: np.ndarray, *, total: bool, bounds: bool) -
     O(rows), 0.4 ms for a million rows and what is asked for, 10 ns for each stretch.
     """
     values, valid = column
-    lengths = np.diff(starts, append=len(values))
-    present = lengths if valid is None else np.add.reduceat(valid, starts, dtype=np.int64)
-    added = low = high = None
+    rows: Totals = {} if valid is None else {(name, "count"): valid.astype(np.int64)}
+
+    def filled(other: Any) -> np.ndarray:
+        return values if valid is None else np.where(valid, values, values.dtype.type(other))
+
     if total:
-        added = _sums(values if valid is None else np.where(valid, values, values.dtype.type(0)), starts, int(lengths.max()))
-    if bounds and len(starts) == len(values) and valid is None:
-        low = high = values
-    elif bounds:
-        least, largest = least_and_largest(values.dtype)
-        kind = values.dtype
-        of_low = values if valid is None else np.where(valid, values, kind.type(nothing(kind, True)))
-        of_high = values if valid is None else np.where(valid, values, kind.type(nothing(kind, False)))
-        low, high = least.reduceat(of_low, starts), largest.reduceat(of_high, starts)
-    return Totals(present, added, low, high)
+        rows |= parts_of_sums(name, filled(0))
+    if bounds:
+        rows |= {(name, part): filled(nothing(values.dtype, part)) for part in ("min", "max")}
+    return combined(rows, starts)
 
 
-def _sums(values: np.ndarray, starts: np.ndarray, longest: int) -> np.ndarray:
+def nothing(kind: np.dtype[Any], part: str) -> Any:
+    """Return the bound of no values: NaN, or the type's largest int as the least value and the other way round."""
+    if kind.kind == "f":
+        return np.nan
+    return np.iinfo(kind).max if part == "min" else np.iinfo(kind).min
+
+
+def parts_of_sums(name: str, values: np.ndarray) -> Totals:
+    """Return values as parts that may be added up."""
     if values.dtype.kind == "f":
-        with np.errstate(invalid="ignore", over="ignore"):
-            return values.astype(np.float64) if len(starts) == len(values) else np.add.reduceat(values, starts, dtype=np.float64)
-    most = max(-int(np.iinfo(values.dtype).min), int(np.iinfo(values.dtype).max))
-    if most * longest >= 2**63:
-        most = max(-int(values.min()), int(values.max()))
-    if most * longest < 2**63:
-        return np.add.reduceat(values, starts, dtype=np.int64)
-    upper = np.add.reduceat((values >> 32).astype(np.int64), starts).astype(object)
-    lower = np.add.reduceat((values & 0xFFFFFFFF).astype(np.int64), starts).astype(object)
-    return short(upper * 2**32 + lower)
+        return {(name, "sum"): values.astype(np.float64, copy=False)}
+    wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
+    halves = {"upper": wide >> 32, "lower": wide & LOWER}
+    return {(name, part): half.astype(np.int64, copy=False) for part, half in halves.items()}
 
 
-def short(sums: np.ndarray) -> np.ndarray:
-    """Return Python's ints as int64, if all fit."""
-    if sums.dtype != object or (len(sums) and max(max(sums), -min(sums) - 1) >= 2**63):
-        return sums
-    return sums.astype(np.int64)
+def combined(totals: Totals, starts: np.ndarray) -> Totals:
+    """Return the totals of stretches that consist of others: each of those from a start to the next one."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return {
+            key: values if len(starts) == len(values) else ufunc_of(key[1], values.dtype).reduceat(values, starts)
+            for key, values in totals.items()
+        }
 
 
-def certain(sums: np.ndarray) -> np.ndarray:
-    """Return sums so that adding some of them can't overflow: ints as Python's where int64 might be too short.
+def whole_sums(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sums of ints, and which of them fit an int64.
 
     Examples
     --------
-    >>> certain(np.array([2**62, 2**62])).dtype, certain(np.array([1, 2])).dtype
-    (dtype('O'), dtype('int64'))
+    >>> [part.tolist() for part in whole_sums(np.array([-1, 2**31]), np.array([2**33 - 1, 0]))]
+    [[4294967295, 0], [True, False]]
     """
-    if sums.dtype == np.int64 and np.abs(sums.astype(np.float64)).sum() >= SAFE:
-        return sums.astype(object)
-    return sums
-
-
-def added(parts: Totals, starts: np.ndarray) -> Totals:
-    """Return the totals of stretches that consist of others: each of those from a start to the next one."""
-    total = low = high = None
-    if parts.total is not None:
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = short(np.add.reduceat(certain(parts.total), starts))
-    if parts.low is not None and parts.high is not None:
-        least, largest = least_and_largest(parts.low.dtype)
-        low, high = least.reduceat(parts.low, starts), largest.reduceat(parts.high, starts)
-    return Totals(np.add.reduceat(parts.present, starts), total, low, high)
+    upper, lower = upper + (lower >> 32), lower & LOWER
+    fits = (upper >= -(2**31)) & (upper < 2**31)
+    return np.where(fits, (upper << 32) + lower, 0), fits

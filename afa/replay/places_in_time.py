@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from afa.replay.known_blocks import Blocks
 
 
 class Clusters(NamedTuple):
@@ -27,7 +25,7 @@ class Clusters(NamedTuple):
     rows: np.ndarray
 
     @classmethod
-    def of(cls, blocks: Blocks) -> Clusters:
+    def of(cls, blocks: Any) -> Clusters:
         """Return the clusters of blocks. *Requires* that the times of all are known.
 
         Examples
@@ -37,18 +35,13 @@ class Clusters(NamedTuple):
         >>> Clusters.of(times)      # the last two share 7, and the one that begins earlier stands behind
         Clusters(cluster=array([0, 1, 1]), start=array([0, 2]), rows=array([2, 5]))
         """
-        order = np.lexsort((blocks.high, blocks.low))
-        low, high = blocks.low[order].tolist(), blocks.high[order].tolist()
-        cluster = np.zeros(len(order), np.int64)
-        number = 0
-        latest, behind = high[0], int(order[0])  # behind: the last of the blocks that reach as far
-        first = _first_of_equal(low, order.tolist())
-        for i, place in enumerate(order.tolist()):
-            if i and (low[i] > latest or (low[i] == latest and first[i] > behind)):
-                number += 1
-            if i and high[i] >= latest:
-                latest, behind = high[i], place if high[i] > latest else max(behind, place)
-            cluster[place] = number
+        count = len(blocks.low)
+        ends = np.empty(2 * count, np.int64)  # where a block begins and ends in the order of (time, place), as a rank
+        ends[np.lexsort((np.tile(np.arange(count), 2), np.append(blocks.low, blocks.high)))] = np.arange(2 * count)
+        order = np.argsort(ends[:count])
+        reach = np.maximum.accumulate(ends[count:][order])
+        cluster = np.zeros(count, np.int64)
+        cluster[order[1:]] = np.cumsum(ends[order[1:]] > reach[:-1])
         rows = np.bincount(cluster, blocks.rows).astype(np.int64)
         return cls(cluster, np.cumsum(rows) - rows, rows)
 
@@ -63,12 +56,3 @@ class Clusters(NamedTuple):
         whole = np.ones(len(self.start), np.bool_)
         whole[self.cluster[~some]] = False
         return np.asarray(whole[self.cluster])
-
-
-def _first_of_equal(low: list[int], places: list[int]) -> list[int]:
-    """Return for each block in order which of it and those behind it that begin at the same time stands first."""
-    found = places.copy()
-    for i in range(len(low) - 2, -1, -1):
-        if low[i] == low[i + 1]:
-            found[i] = min(found[i], found[i + 1])
-    return found

@@ -24,8 +24,8 @@ from pyarrow import types
 from pyarrow.fs import FileType
 
 from afa.errors import AfaError
-from afa.replay.block_columns import BlockColumn, has_bounds, total_type
-from afa.replay.column_totals import can_be_added
+from afa.replay.block_columns import BlockColumn, has_bounds
+from afa.replay.column_totals import can_be_added, total_type
 
 VERSION = 1
 KEY = b"afa-index"

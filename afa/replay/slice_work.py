@@ -9,16 +9,16 @@ pay as soon as there are row groups, or enough rows of them, that need not be lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from afa.replay.column_totals import Plain, Totals, plain, plain_type, totals_of, value_type
+from afa.replay.column_totals import Plain, Totals, plain, plain_type, totals_of
 from afa.replay.known_blocks import Blocks
 from afa.replay.places_in_time import Clusters
-from afa.replay.row_reading import Pieces, read_groups
+from afa.replay.row_reading import batches
 from afa.replay.slices import Cut, Gathered, Slices, joined
 from afa.replay.stored import Stored
 from afa.replay.time_column import times_in
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
 class Work(NamedTuple):
     """Slices, and what was done for them: the way, and how many rows were read."""
 
-    slices: Slices | None
+    slices: Slices
     way: str
     rows: int
 
@@ -73,36 +73,31 @@ def slices_of(stored: Stored, wanted: Wanted, way: Way = "auto") -> Work:
     -----
     O(blocks + rows read). Rows wait in memory batch by batch; those of windows of rows as long as their blocks overlap in time.
     """
+    gathered = Gathered()
     if not len(stored):
-        return Work(None, "read", 0)
-    return _of_rows(stored, wanted, way) if wanted.of_rows else _of_time(stored, wanted, way)
+        return Work(gathered.slices(), "read", 0)
+    found, rows = (_of_rows if wanted.of_rows else _of_time)(stored, wanted, way, gathered)
+    return Work(gathered.slices(), found, rows)
 
 
-def _of_time(stored: Stored, wanted: Wanted, way: Way) -> Work:
-    cut, gathered = wanted.cut, Gathered()
-    blocks = None if way == "read" else Blocks(stored, wanted.time, list(wanted.measures))
-    whole = None if blocks is None else _whole(blocks, wanted)
-    if blocks is None or whole is None or (way == "auto" and not _pays(stored, blocks, whole)):
-        groups = np.arange(len(stored))
-        rows = _read_all(
-            stored, wanted, Pieces(stored, groups, np.zeros_like(groups), stored.rows), [[g] for g in groups.tolist()], gathered
-        )
-        return Work(gathered.slices(), "read", rows)
-    ids = cut.ids(np.where(whole, blocks.low, 0))
-    told = _add_known(blocks, wanted, ids, whole & cut.counts(ids), gathered)
-    rest = np.flatnonzero(~(told | (whole & ~cut.counts(ids))))
-    units = [part.tolist() for part in np.split(rest, np.flatnonzero(np.diff(blocks.group[rest])) + 1)] if len(rest) else []
-    rows = _read_all(stored, wanted, Pieces(stored, blocks.group, blocks.first, blocks.rows), units, gathered)
-    return Work(gathered.slices(), "index", rows)
+def _of_time(stored: Stored, wanted: Wanted, way: Way, gathered: Gathered) -> tuple[str, int]:
+    """Gather slices of time; return the way, and how many rows were read."""
+    groups = np.arange(len(stored))
+    if way == "read":
+        return "read", _read(stored, wanted, _whole_groups(stored), groups, gathered)
+    blocks = Blocks(stored, wanted.time, list(wanted.measures))
+    if blocks.timed.any():
+        wanted.cut.check(int(blocks.low[blocks.timed].min()), int(blocks.high[blocks.timed].max()))
+    begin, end = (wanted.cut.ids(np.where(blocks.timed, side, 0)) for side in (blocks.low, blocks.high))
+    whole = blocks.timed & (begin == end)
+    if way == "auto" and not _pays(stored, blocks, whole):
+        return "read", _read(stored, wanted, _whole_groups(stored), groups, gathered)
+    done = _add_known(blocks, wanted, begin, whole, gathered)
+    return "index", _read(stored, wanted, blocks, np.flatnonzero(~done), gathered)
 
 
-def _whole(blocks: Blocks, wanted: Wanted) -> Any:
-    """Return which blocks are known to lie within one slice of time."""
-    low, high, timed = blocks.low, blocks.high, blocks.timed
-    if timed.any():
-        wanted.cut.check(int(low[timed].min()), int(high[timed].max()))
-    low, high = np.where(timed, low, 0), np.where(timed, high, 0)
-    return timed & (wanted.cut.ids(low) == wanted.cut.ids(high))
+def _whole_groups(stored: Stored) -> Any:
+    return SimpleNamespace(group=np.arange(len(stored)), first=np.zeros(len(stored), np.int64), rows=stored.rows)
 
 
 def _pays(stored: Stored, blocks: Blocks, whole: np.ndarray) -> bool:
@@ -112,74 +107,68 @@ def _pays(stored: Stored, blocks: Blocks, whole: np.ndarray) -> bool:
     return left <= SHARE * (DECODED + ADDED) * stored.total
 
 
-def _add_known(blocks: Blocks, wanted: Wanted, ids: np.ndarray, whole: np.ndarray, gathered: Gathered, clusters: Any = None) -> Any:
-    """Add those of some blocks of which all that is wanted is known, of clusters all or none; return which these are."""
-    used = whole
-    columns: dict[str, Totals] = {}
+def _add_known(
+    blocks: Blocks, wanted: Wanted, ids: np.ndarray, whole: np.ndarray, gathered: Gathered, clusters: Clusters | None = None
+) -> Any:
+    """Gather blocks of which all that is wanted is known, of clusters all or none; return which need not be read."""
+    held = wanted.cut.counts(ids)
+    used: Any = whole & held
+    totals: Totals = {}
     for name, measure in wanted.measures.items():
-        if name == wanted.time:
-            kind = plain_type(blocks.time_type)
-            of_time = [part.astype(kind) for part in (blocks.low, blocks.high)] if measure.bounds else [None, None]
-            total = np.zeros(len(blocks.rows), np.int64) if measure.total else None
-            columns[name] = Totals(blocks.rows, total, of_time[0], of_time[1])
-            known: Any = not measure.total
-        else:
-            columns[name], known = blocks.totals(name, *measure)
+        found, known = blocks.totals(name, *measure)
+        totals |= found
         used = used & known
     used = used if clusters is None else clusters.all_of(used)
-    gathered.add(Slices(ids[used], blocks.rows[used], {name: part.take(used) for name, part in columns.items()}))
-    return used
+    gathered.add(Slices(ids, blocks.rows, totals).take(used))
+    return used | (whole & ~held)
 
 
-def _of_rows(stored: Stored, wanted: Wanted, way: Way) -> Work:
-    cut, gathered = wanted.cut, Gathered()
+def _of_rows(stored: Stored, wanted: Wanted, way: Way, gathered: Gathered) -> tuple[str, int]:
+    """Gather slices of rows in the order of time; return the way, and how many rows were read."""
+    cut = wanted.cut
     blocks = Blocks(stored, wanted.time, list(wanted.measures))
-    read = _time_groups(stored, blocks, wanted)
+    read = _read_times(stored, blocks, wanted)
     clusters = Clusters.of(blocks)
     begin, end = cut.ids(clusters.start), cut.ids(clusters.start + clusters.rows - 1)
     whole, ids = (begin == end)[clusters.cluster], begin[clusters.cluster]
-    used = np.zeros(len(ids), np.bool_)
+    done = np.zeros(len(ids), np.bool_)
     if way == "index" or (way == "auto" and _pays(stored, blocks, whole)):
-        used = _add_known(blocks, wanted, ids, whole & cut.counts(ids), gathered, clusters) | (whole & ~cut.counts(ids))
-    units = [unit for unit in clusters.units() if not used[unit[0]]]
-    pieces = Pieces(stored, blocks.group, blocks.first, blocks.rows)
-    for numbers, table in pieces.batches(units, wanted.columns):
+        done = _add_known(blocks, wanted, ids, whole, gathered, clusters)
+    units = [unit for unit in clusters.units() if not done[unit[0]]]
+    for numbers, table in batches(stored, blocks, units, wanted.columns):
         of_batch = list(dict.fromkeys(clusters.cluster[numbers].tolist()))
         places = np.concatenate([np.arange(clusters.start[c], clusters.start[c] + clusters.rows[c]) for c in of_batch])
         ticks = times_in(table, wanted.time, lambda: stored.name)
         order = None if (ticks[1:] >= ticks[:-1]).all() else np.argsort(ticks, kind="stable")
         gathered.add(_reduced(table, wanted, *_runs(cut, places), order))
         read += len(table)
-    return Work(gathered.slices(), "index" if used.any() else "read", read)
+    return "index" if done.any() else "read", read
 
 
-def _time_groups(stored: Stored, blocks: Blocks, wanted: Wanted) -> int:
+def _read_times(stored: Stored, blocks: Blocks, wanted: Wanted) -> int:
     """Read the times of row groups of which no statistics tell them; how many rows that were."""
-    groups = [int(group) for group in blocks.group[~blocks.timed]]
-    low, high, rows = [], [], 0
-    for group in groups:
-        ticks = times_in(read_groups(stored, [group], [wanted.time])[group], wanted.time, lambda group=group: stored.where(group))  # type: ignore[misc]
-        low.append(int(ticks.min()))
-        high.append(int(ticks.max()))
+    rows = 0
+    for block in np.flatnonzero(~blocks.timed).tolist():
+        group = int(blocks.group[block])
+        ticks = times_in(stored.read(group, [wanted.time]), wanted.time, lambda group=group: stored.where(group))  # type: ignore[misc]
+        blocks.low[block], blocks.high[block] = ticks.min(), ticks.max()
         rows += len(ticks)
-    blocks.time_groups(groups, low, high)
+    blocks.timed[:] = True
     return rows
 
 
-def _read_all(stored: Stored, wanted: Wanted, pieces: Pieces, units: Sequence[Sequence[int]], gathered: Gathered) -> int:
-    """Read pieces and add their slices of time; return how many rows these were."""
+def _read(stored: Stored, wanted: Wanted, blocks: Any, some: np.ndarray, gathered: Gathered) -> int:
+    """Read some blocks and gather their slices of time; return how many rows these were."""
+    units = np.split(some, np.flatnonzero(np.diff(blocks.group[some])) + 1) if len(some) else []
     rows = 0
-    for numbers, table in pieces.batches(units, wanted.columns):
-        ticks = times_in(table, wanted.time, lambda numbers=numbers: _where(stored, pieces, numbers))  # type: ignore[misc]
+    for numbers, table in batches(stored, blocks, [unit.tolist() for unit in units], wanted.columns):
+        first, last = (stored.where(int(blocks.group[numbers[place]])) for place in (0, -1))
+        where = first if first == last else f"{first} to {last}"
+        ticks = times_in(table, wanted.time, lambda where=where: where)  # type: ignore[misc]
         wanted.cut.check(int(ticks.min()), int(ticks.max()))
         gathered.add(_reduced(table, wanted, *_runs(wanted.cut, ticks)))
         rows += len(table)
     return rows
-
-
-def _where(stored: Stored, pieces: Pieces, numbers: list[int]) -> str:
-    first, last = pieces.group_of(numbers[0]), pieces.group_of(numbers[-1])
-    return stored.where(first) if first == last else f"{stored.where(first)} to {stored.where(last)}"
 
 
 def _runs(cut: Cut, ticks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -198,22 +187,18 @@ def _runs(cut: Cut, ticks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _reduced(table: pa.Table, wanted: Wanted, ids: np.ndarray, starts: np.ndarray, order: np.ndarray | None = None) -> Slices:
     """Return the slices of rows that are read; ``order``: that of the rows by time, where they are not in it."""
-    rows = np.diff(starts, append=len(table))
-    told = wanted.cut.counts(ids)
-    columns = {}
+    totals: Totals = {}
     for name, measure in wanted.measures.items():
-        column = _plain(table[name])
-        found = totals_of(column if order is None else column.take(order), starts, total=measure.total, bounds=measure.bounds)
-        found = found._replace(present=rows) if column.valid is None else found
-        columns[name] = found if told.all() else found.take(told)
-    if not told.all():
-        ids, rows = ids[told], rows[told]
-    return joined([Slices(ids, rows, columns)]) if len(ids) else Slices(ids, rows, columns)
+        column = _plain(table[name]) if order is None else _plain(table[name]).take(order)
+        totals |= totals_of(name, column, starts, total=measure.total, bounds=measure.bounds)
+    found, held = Slices(ids, np.diff(starts, append=len(table)), totals), wanted.cut.counts(ids)
+    found = found if held.all() else found.take(held)
+    return joined([found]) if len(found.ids) else found
 
 
 def _plain(column: Any) -> Plain:
     """Return a column as numbers; one of other values counts only, where they are there."""
-    if plain_type(value_type(column.type)) is not None:
+    if plain_type(column.type) is not None:
         return plain(column)
     valid = None if not column.null_count else np.asarray(column.is_valid().combine_chunks().to_numpy(zero_copy_only=False))
     return Plain(np.zeros(len(column), np.uint8), valid)

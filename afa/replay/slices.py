@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from afa.errors import AfaError
-from afa.replay.column_totals import Totals, added, certain, least_and_largest
+from afa.replay.column_totals import Totals, combined, ufunc_of
 
 MOST = 100_000_000
 """How many windows there may be: three columns of so many take 2.4 GB."""
@@ -110,7 +110,11 @@ class Slices(NamedTuple):
 
     ids: np.ndarray
     rows: np.ndarray
-    columns: dict[str, Totals]
+    totals: Totals
+
+    def take(self, some: np.ndarray) -> Slices:
+        """Return some of them."""
+        return Slices(self.ids[some], self.rows[some], {key: values[some] for key, values in self.totals.items()})
 
 
 class Gathered:
@@ -118,7 +122,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self._parts: list[Slices] = []
-        self._held = self._limit = 0
+        self._held, self._limit = 0, CHUNK
 
     def add(self, part: Slices) -> None:
         """Take slices; an id may come several times, and in any order."""
@@ -126,45 +130,34 @@ class Gathered:
             return
         self._parts.append(part)
         self._held += len(part.ids)
-        if self._held > max(self._limit, CHUNK):
-            found = self.slices()
-            self._limit = 0 if found is None else 2 * len(found.ids)
-            check_many(self._limit / 4)  # a window begins with one slice of two, or of each
+        if self._held > self._limit:
+            self._held = len(self.slices().ids)
+            self._limit = max(2 * self._held, CHUNK)
+            check_many(self._held / 2)  # a window begins with one slice of two, or of each
 
-    def slices(self) -> Slices | None:
-        """Return each slice once, in order; None: there is none."""
+    def slices(self) -> Slices:
+        """Return each slice once, in order."""
         if not self._parts:
-            return None
-        parts, self._parts = self._parts, []
-        found = joined(parts)
-        del parts
-        self._parts, self._held = [found], len(found.ids)
-        return found
+            return Slices(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
+        self._parts = [joined(self._parts)]
+        return self._parts[0]
 
 
 def joined(parts: list[Slices]) -> Slices:
     """Return slices of which each comes once, in order. *Requires* at least one slice."""
-    names = list(parts[0].columns)
     found = parts[0]
     if len(parts) > 1:
-        columns = {name: _concatenated([part.columns[name] for part in parts]) for name in names}
-        rows = np.concatenate([part.rows for part in parts])
-        found = Slices(np.concatenate([part.ids for part in parts]), rows, columns)
-    ids = found.ids
-    if (ids[1:] > ids[:-1]).all():
+        ids, rows = (np.concatenate([part[i] for part in parts]) for i in range(2))
+        keys = dict.fromkeys(key for part in parts for key in part.totals)
+        totals = {key: np.concatenate([part.totals.get(key, part.rows) for part in parts]) for key in keys}
+        found = Slices(ids, rows, totals)
+    if (found.ids[1:] > found.ids[:-1]).all():
         return found
-    if not (ids[1:] >= ids[:-1]).all():
-        order = np.argsort(ids, kind="stable")
-        found = Slices(ids[order], found.rows[order], {name: found.columns[name].take(order) for name in names})
-        ids = found.ids
+    if not (found.ids[1:] >= found.ids[:-1]).all():
+        found = found.take(np.argsort(found.ids, kind="stable"))
+    ids = found.ids
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-    columns = {name: added(found.columns[name], starts) for name in names}
-    return Slices(ids[starts], np.add.reduceat(found.rows, starts), columns)
-
-
-def _concatenated(parts: list[Totals]) -> Totals:
-    total, low, high = (None if part[0] is None else np.concatenate(part) for part in list(zip(*parts))[1:])
-    return Totals(np.concatenate([part.present for part in parts]), total, low, high)
+    return Slices(ids[starts], np.add.reduceat(found.rows, starts), combined(found.totals, starts))
 
 
 class OverSlices:
@@ -190,24 +183,20 @@ class OverSlices:
         self._dense = bool(int(ids[-1]) - int(ids[0]) + 1 == len(ids))
 
     def counts(self, values: np.ndarray) -> np.ndarray:
-        """Return sums of ints, exactly: of int64 or Python's."""
-        values = certain(values)
-        before = np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])
-        found = np.empty(len(self._windows), values.dtype)
+        """Return sums of ints. A total that wraps round on the way does no harm."""
+        before = np.append(0, np.cumsum(values))
+        found = np.empty(len(self._windows), np.int64)
         for at in self._chunks():
             first, last = self._places(at)
             found[at] = before[last + 1] - before[first]
         return found
 
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return sums of floats."""
+    def of(self, part: str, values: np.ndarray) -> np.ndarray:
+        """Return what values of a part of totals come to."""
+        if part not in ("sum", "min", "max"):
+            return self.counts(values)
         with np.errstate(invalid="ignore", over="ignore"):
-            return self._over(values, np.add)
-
-    def bounds(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least of ``low``, the largest of ``high``."""
-        least, largest = least_and_largest(low.dtype)
-        return self._over(low, least), self._over(high, largest)
+            return self._over(values, ufunc_of(part, values.dtype))
 
     def _chunks(self) -> list[slice]:
         return [slice(at, at + CHUNK) for at in range(0, len(self._windows), CHUNK)]

@@ -7,7 +7,7 @@ A file of another format than Parquet is one group without statistics. Whoever r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -25,6 +25,8 @@ KEPT = 1 << 27
 """How many bytes of columns are kept that are likely to be read again."""
 OPEN = 64
 """How many files are kept open."""
+THREADS = 1 << 18
+"""From so many rows on columns may be decoded by several threads."""
 
 
 class Bounds(NamedTuple):
@@ -102,11 +104,12 @@ class _File:
                 f"are {now}); read again"
             )
 
-    def read_several(self, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    def read_several(self, groups: Sequence[int], columns: Sequence[str], threads: bool = False) -> pa.Table:
         """Return columns of some row groups, one behind the other: by one call, unless that fails, to tell which one it is."""
         if len(groups) > 1 and self.parquet is not None and all(name in self._plain for name in columns):
+            threads = threads and sum(self.rows[group] for group in groups) >= THREADS
             with suppress(OSError, pa.ArrowException):
-                return self.parquet.read_row_groups(list(groups), columns=list(columns), use_threads=False)
+                return self.parquet.read_row_groups(list(groups), columns=list(columns), use_threads=threads)
         tables = [self.read(group, columns) for group in groups]
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
 
@@ -227,19 +230,25 @@ class Stored:
 
     def read_several(self, groups: Sequence[int], columns: Iterable[str]) -> pa.Table:
         """Return columns of some row groups, one behind the other."""
-        names, tables = list(columns), []
+        tables = [table for _, table in self.read_tables(groups, columns)]
+        return tables[0] if len(groups) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+    def read_tables(
+        self, groups: Sequence[int], columns: Iterable[str], threads: bool = False
+    ) -> Iterator[tuple[list[int], pa.Table]]:
+        """Yield some of the row groups, and columns of them, one behind the other, as often as a file has to be read."""
+        names = list(columns)
         for (file, kept), part in groupby(groups, lambda group: (self._places[group][0], self._kept_of(group, names))):
             several = list(part)
             rest = [name for name in names if name not in kept]
             if rest or not kept:
-                table = file.read_several([self._places[group][1] for group in several], rest)
+                table = file.read_several([self._places[group][1] for group in several], rest, threads)
             if kept:
                 found = {name: table.column(name) for name in rest}
                 for name in kept:
                     found[name] = pa.chunked_array([chunk for group in several for chunk in self._kept[group, name].chunks])
-                table = pa.table({name: found[name] for name in names})
-            tables.append(table)
-        return tables[0] if len(groups) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+                table = pa.table(found)
+            yield several, table.select(names)
 
     def _kept_of(self, group: int, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if (group, name) in self._kept) if self._kept else ()

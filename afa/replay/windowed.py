@@ -16,8 +16,7 @@ from pyarrow import types
 from afa.errors import AfaError, Int64Error, did_you_mean
 from afa.io.frame import unit_of_times
 from afa.io.listed_columns import missing
-from afa.replay.block_columns import total_type
-from afa.replay.column_totals import Totals, can_be_added, in_arrow, plain_type, short, value_type
+from afa.replay.column_totals import can_be_added, in_arrow, plain_type, total_type, value_type, whole_sums
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
 from afa.replay.slices import Cut, OverSlices, Slices, check_many
 from afa.replay.stored import Stored
@@ -121,7 +120,7 @@ def windows(
     found = slices_of(stored, wanted, way).slices
     stored.check_unchanged()
     schema = _schema(stored, asked, kind, wanted)
-    if found is None:
+    if not len(found.ids):
         return schema.empty_table()
     return pa.Table.from_arrays(_columns(found, asked, kind, wanted, schema), schema=schema)
 
@@ -217,48 +216,39 @@ def _columns(slices: Slices, asked: dict[str, list[str]], kind: pa.DataType, wan
     numbers = cut.windows(slices.ids, 0 if wanted.of_rows else None)
     over = OverSlices(slices.ids, cut, numbers)
     le = numbers * cut.slide + cut.origin
-    found: dict[str, pa.Array] = {}
     if wanted.of_rows:
-        low, high = over.bounds(*slices.columns[wanted.time][2:])  # type: ignore[arg-type]
-        found = {
-            "row": pa.array(le),
-            "first": _times(low, schema.field("first").type),
-            "last": _times(high, schema.field("last").type),
-        }
+        ends = [over.of(part, slices.totals[wanted.time, part]) for part in ("min", "max")]
+        found = [pa.array(le), *(_times(end, schema.field("first").type) for end in ends)]
     else:
-        found = {"le": _times(le, schema.field("le").type), "re": _times(le + cut.size, schema.field("re").type)}
+        found = [_times(at, schema.field("le").type) for at in (le, le + cut.size)]
     rows = over.counts(slices.rows) if any("count" in words for words in asked.values()) or asked.keys() - {ROWS} else None
     for name, words in asked.items():
         if name == ROWS:
-            found["count"] = pa.array(rows, pa.int64())
-            continue
-        totals = slices.columns[name]
-        present = rows if totals.present is slices.rows else over.counts(totals.present)
-        assert present is not None
-        found.update(_of_column(name, words, totals, present, over, schema))
-    return list(found.values())
+            found.append(pa.array(rows, pa.int64()))
+        else:
+            parts = {part: over.of(part, values) for (column, part), values in slices.totals.items() if column == name}
+            found += _of_column(name, words, parts, parts.get("count", rows), schema)
+    return found
 
 
-def _of_column(
-    name: str, words: list[str], totals: Totals, present: np.ndarray, over: OverSlices, schema: pa.Schema
-) -> dict[str, pa.Array]:
+def _of_column(name: str, words: list[str], parts: dict[str, np.ndarray], present: Any, schema: pa.Schema) -> list[pa.Array]:
     none = present == 0 if len(present) and int(present.min()) == 0 else None
-    found = {"count": pa.array(present, pa.int64())} if "count" in words else {}
-    if totals.total is not None:
-        sums = over.sums(totals.total) + 0.0 if totals.total.dtype.kind == "f" else short(over.counts(totals.total))
-        if sums.dtype == object:
+    found: dict[str, Any] = {"count": pa.array(present, pa.int64())}
+    sums = parts["sum"] + 0.0 if "sum" in parts else None
+    if "upper" in parts:
+        sums, fits = whole_sums(parts["upper"], parts["lower"])
+        if not fits.all():
+            wrong = [(int(upper) << 32) + int(lower) for upper, lower in zip(parts["upper"][~fits], parts["lower"][~fits])]
             raise Int64Error(
-                f"expected sums that an int64 holds but got {max(sums, key=abs)} in column {name!r}; cast it to floats"
+                f"expected sums that an int64 holds but got {max(wrong, key=abs)} in column {name!r}; cast it to floats"
             )
-        if "sum" in words:
-            found["sum"] = pa.array(sums, mask=none)
-        if "avg" in words:
-            found["avg"] = pa.array(sums / (present if none is None else np.maximum(present, 1)), mask=none)
-    if totals.low is not None and totals.high is not None:
-        for word, bound in zip(("min", "max"), over.bounds(totals.low, totals.high)):
-            if word in words:
-                found[word] = in_arrow(bound + bound.dtype.type(0), none, schema.field(f"{name}_{word}").type)
-    return {f"{name}_{word}": found[word] for word in words}
+    if sums is not None:
+        found["sum"] = pa.array(sums, mask=none)
+        found["avg"] = pa.array(sums / (present if none is None else np.maximum(present, 1)), mask=none)
+    for word in ("min", "max"):
+        if word in words:
+            found[word] = in_arrow(parts[word] + parts[word].dtype.type(0), none, schema.field(f"{name}_{word}").type)
+    return [found[word] for word in words]
 
 
 def _times(values: np.ndarray, kind: pa.DataType) -> pa.Array:

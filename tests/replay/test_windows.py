@@ -295,16 +295,16 @@ def test_more_windows_than_there_may_be(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_files_that_change_or_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = trades(tmp_path / "a.parquet", row_group_size=100)
-    read = Stored.read
+    read = Stored.read_tables
 
-    def rewritten(self: Stored, group: int, columns: Any) -> Any:
-        found = read(self, group, columns)
+    def rewritten(self: Stored, groups: Any, columns: Any, **more: Any) -> Any:
+        found = list(read(self, groups, columns, **more))
         trades(path, 900)
         return found
 
     with monkeypatch.context() as patch:
         patch.setattr("afa.replay.row_reading.BATCH", 1)
-        patch.setattr(Stored, "read", rewritten)
+        patch.setattr(Stored, "read_tables", rewritten)
         refused("a.parquet", path)
     path = trades(tmp_path / "b.parquet", row_group_size=100)
     content = bytearray(path.read_bytes())
