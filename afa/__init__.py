@@ -28,8 +28,8 @@ Floors, from the ground up; a file imports lower ones, or its own folder without
     uncertain/     uncertain times: matches with a confidence
     reasons/       why a match came, or went: a stage around an operator
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
-    frames/        whole frames: find, backtest
-    replay/        stored history: what a pattern would have found there, and what late rows change
+    frames/        whole frames through operators
+    replay/        find and backtest; stored history: what a pattern would have found there, and what late rows change
     chained        operators one after another, as one
     serve/         the live page of a running job
     spark/, cli/   on Spark; on the command line
@@ -97,10 +97,10 @@ from punctuation.time import BEGINNING, FOREVER
 
 if TYPE_CHECKING:
     from afa.chained import Chain
-    from afa.frames.backtest import backtest
-    from afa.frames.find import find
     from afa.language.query import Query, query, sql
     from afa.reasons import Reasons
+    from afa.replay.backtest import backtest
+    from afa.replay.find import find
     from afa.tracing.traced import trace
 
 __version__ = "0.1.0"
@@ -194,11 +194,11 @@ def __getattr__(name: str) -> Any:
 
         return trace
     if name == "find":
-        from afa.frames.find import find
+        from afa.replay.find import find
 
         return find
     if name == "backtest":
-        from afa.frames.backtest import backtest
+        from afa.replay.backtest import backtest
 
         return backtest
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -60,7 +60,7 @@ WITH_ARROW = {
     "afa.cli": "advice batches_in bytes diagnosis input_columns json_texts kept_rows load_query new output_table output_times read "
     "replay_run request screen serve_run signs vary why write",
     "afa.compiled": "key_numbers key_parts",
-    "afa.frames": "row_groups slicing",
+    "afa.frames": "slicing",
     "afa.funnel": "funnel",
     "afa.lineage": "lineage_table",
     "afa.operator": "member_columns",

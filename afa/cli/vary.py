@@ -24,11 +24,11 @@ from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
-from afa.frames.backtest import Backtest, swept
 from afa.frames.frame_reading import Reading
 from afa.io.frame import Frame
 from afa.model.automaton import Automaton
 from afa.operator.options import Options
+from afa.replay.backtest import Backtest, swept
 from afa.schema import Schema
 from afa.situations.temporal_pattern import TemporalPattern
 

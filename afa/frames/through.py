@@ -21,12 +21,12 @@ def finding(plan: Asked, rows: Rows, group: tuple[int, int], end: End) -> Callab
         if threads:
             op._core.engine.let_threads_run()
         last = FOREVER if end == "forever" else rows.latest
-        return list(taken(op, rows, group, last if plan.waits or "diff" in rows.columns else None, plan.members is not None))
+        return list(through(op, rows, group, last if plan.waits or "diff" in rows.columns else None, plan.members is not None))
 
     return carry_out
 
 
-def taken(op: Any, rows: Rows, group: tuple[int, int], last: int | None, whole: bool = False) -> Iterator[Columns]:
+def through(op: Any, rows: Rows, group: tuple[int, int], last: int | None, whole: bool = False) -> Iterator[Columns]:
     """Take a group through an operator; yield what it gives.
 
     ``last``: the promise behind the last row, for time-outs, for retractions that wait for their insertion, or before rows to come.

@@ -18,7 +18,7 @@ from afa.frames.found import Columns
 from afa.frames.frame_reading import End
 from afa.frames.slicing import Rows
 from afa.frames.threads import cores
-from afa.frames.through import taken
+from afa.frames.through import through
 from afa.operator.contract import Spanned
 from punctuation.time import BEGINNING, FOREVER
 
@@ -48,7 +48,7 @@ def _finding(plan: Asked, spanned: Spanned, rows: Rows, low: int, high: int, end
         op = plan.make()
         if threads:
             op._core.engine.let_threads_run()
-        tables = list(taken(op, rows, (max(first - 1, 0), behind), last))
+        tables = list(through(op, rows, (max(first - 1, 0), behind), last))
         return [_beginning(table, spanned.starts, low, high) for table in tables]
 
     return carry_out

@@ -211,6 +211,7 @@ def _with_index(frame: Any) -> Any:
     return frame.reset_index(names="index") if times_of(index.to_series()) is not None and "index" not in frame.columns else frame
 
 
-def is_path(frame: Any) -> bool:
-    """Return whether a frame is given as the path of a file."""
-    return isinstance(frame, (str, Path))
+def is_stored(frame: Any) -> bool:
+    """Return whether a frame is given as files: a path, a list of paths, or a `pyarrow.dataset`."""
+    paths = frame if isinstance(frame, (list, tuple)) and frame else [frame]
+    return all(isinstance(path, (str, Path)) for path in paths) or type(frame).__module__ == "pyarrow._dataset"

@@ -17,7 +17,8 @@ costs            what a scan costs, and what it saves
 scan_plan        what was done, in words
 finding_spans    by statistics, then by scans, each inside what the one before has left
 interval_rows    the rows of intervals, by interval
-through_spans    rows of intervals through an operator, one key for each interval
+through_spans    rows of intervals through an operator, one key for each interval; all rows, row group by row group
+find, backtest   `afa.find`, `afa.backtest`: a pattern, or many, in a frame or in files
 replaying        `replay`
 amending         `amend`: the difference that late rows and arcs of the past make
 changed_rows     the changes that `amend` is given; changed_spans: what they concern

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.frames.asked import Asked, asked
 from afa.frames.frame_reading import End, Reading
-from afa.frames.row_groups import columns_read
 from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
 from afa.model.arc import TIMEOUT, Arc
@@ -31,6 +31,8 @@ from afa.schema import as_ticks
 from punctuation.time import BEGINNING, FOREVER
 
 INTERVAL = "interval"
+Said = tuple[str | None, str | None, str | None, End]
+"""The columns of LE, RE and diff, and what the end promises."""
 
 
 class Question(NamedTuple):
@@ -82,6 +84,11 @@ class Question(NamedTuple):
         return int(self.extents.latest.max()) if len(self.extents.latest) else BEGINNING
 
     @property
+    def last(self) -> int:
+        """The promise at the end."""
+        return FOREVER if self.reading.end == "forever" else self.latest
+
+    @property
     def in_order(self) -> bool:
         """Whether no row group begins before the one in front of it has ended."""
         return bool((self.extents.least[1:] >= self.extents.latest[:-1]).all())
@@ -89,7 +96,8 @@ class Question(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The columns that are read for the operator."""
-        return columns_read(self.plan, self.reading)
+        fields = [field.name for field in self.plan.fields]
+        return list(dict.fromkeys([*fields, *self.key_names, *self.reading.columns]))
 
     @property
     def key_names(self) -> list[str]:
@@ -113,13 +121,13 @@ def question(
     pattern: Any,
     source: Any,
     options: Options,
-    said: tuple[str | None, str | None, str | None, End],
+    said: Said,
     arcs: Iterable[Change] = (),
     rows: bool = True,
 ) -> Question:
     """Open a source, and bind a pattern to it.
 
-    ``said``: the columns of LE, RE and diff, and what the end promises. ``rows``: whether rows may be read, where statistics don't
+    ``rows``: whether rows may be read, where statistics don't
     tell the times of a row group; else it may be at any time.
 
     Raises
@@ -180,11 +188,17 @@ def in_group(stored: Stored, group: int, call: Callable[[pa.Table], Any], column
 def in_groups(stored: Stored, groups: Sequence[int], call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
     """Return what a call makes of columns of some row groups, one behind the other; an error says which ones."""
     table = stored.read_several(groups, columns)
-    try:
+    with named(f" ({stored.where(groups[0])}{f' and {len(groups) - 1} behind it' if len(groups) > 1 else ''})"):
         return call(table)
+
+
+@contextmanager
+def named(where: str) -> Iterator[None]:
+    """Let errors say where rows stand."""
+    try:
+        yield
     except AfaError as error:
-        more = f" and {len(groups) - 1} behind it" if len(groups) > 1 else ""
-        raise type(error)(f"{error} ({stored.where(groups[0])}{more})") from error
+        raise type(error)(f"{error}{where}") from error
 
 
 def longest_lifetime(asking: Question) -> int:

@@ -13,10 +13,10 @@ from afa.errors import AfaError
 from afa.frames.asked import TAKES
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
-from afa.operator.options import FrameOptions, options_of, takes_options
+from afa.operator.options import FrameOptions, Options, options_of, takes_options
 from afa.replay.costs import Costs
 from afa.replay.finding_spans import Found, find_spans, first_scan
-from afa.replay.question import Question, longest_lifetime, question
+from afa.replay.question import Question, Said, longest_lifetime, question
 from afa.replay.scan_plan import Plan
 from afa.replay.shares import Shares
 from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
@@ -122,7 +122,20 @@ def replay(
     a match may lie in 1 of 11 row groups, by their statistics; 2 of 1,002 rows replayed
     """
     said = options_of(options, "replay", TAKES)
-    asking = question(pattern, source, said, (time, until, diff, end), arcs)
+    return replayed(pattern, source, said, (time, until, diff, end), arcs, require, progress)
+
+
+def replayed(
+    pattern: Any,
+    source: Any,
+    options: Options,
+    said: Said,
+    arcs: Iterable[Change] = (),
+    require: bool = False,
+    progress: Progress | None = None,
+) -> Replayed:
+    """Find the matches in stored history; see `replay`."""
+    asking = question(pattern, source, options, said, arcs)
     found, plan = located(asking, require, progress)
     tables = matches_in(asking, found, plan, progress)
     asking.stored.check_unchanged()
@@ -247,22 +260,26 @@ def _dear(asking: Question, found: Found, costs: Costs, plan: Plan) -> bool:
 
 def matches_in(asking: Question, found: Found | None, plan: Plan, progress: Progress | None = None) -> list[Any]:
     """Return what the pattern gives where matches can lie, and note in the plan how much that was."""
+    return matches_of([asking], found, plan, progress)[0]
+
+
+def matches_of(askings: Sequence[Question], found: Found | None, plan: Plan, progress: Progress | None = None) -> list[list[Any]]:
+    """Return what each of several patterns gives where matches can lie; the rows there are read once."""
+    first = askings[0]
+    groups = np.arange(len(first.stored)) if found is None else np.flatnonzero(found.alive)
+    plan.read = len(groups)
 
     def told(done: int) -> None:
         if progress is not None:
-            progress("replay", done, many)
+            progress("replay", done, len(groups))
 
     if found is None:
-        many = len(asking.stored)
-        plan.read, plan.replayed = many, asking.stored.total
-        return all_rows(asking, told)
-    groups = np.flatnonzero(found.alive)
-    many = len(groups)
-    spans, keys = found.by_key(asking), found.keys
-
-    plan.read, plan.spans = many, len(spans)
-    (tables,) = through_spans([asking], counted(rows_of_spans(asking, spans, keys, groups, told), plan))
-    return by_key(tables, asking, spans, keys)
+        plan.replayed = first.stored.total
+        return [all_rows(asking, told) for asking in askings]
+    spans, keys = found.by_key(first), found.keys
+    plan.spans = len(spans)
+    several = through_spans(askings, counted(rows_of_spans(first, spans, keys, groups, told), plan))
+    return [by_key(tables, asking, spans, keys) for asking, tables in zip(askings, several)]
 
 
 def counted(parts: Iterator[tuple[Any, int]], plan: Plan) -> Iterator[tuple[Any, int]]:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from afa.errors import AfaError
 from afa.io.frame import Frame
+from punctuation.door import Table
 
 KEPT = 1 << 27
 """How many bytes of columns are kept that are likely to be read again."""
@@ -224,6 +225,11 @@ class Stored:
         """Return the source as a frame without rows: its columns and their types."""
         return Frame(self.schema.empty_table())
 
+    def whole(self) -> Frame:
+        """Return the source as a frame of which those columns are read that are asked for."""
+        columns = _Columns(self)
+        return Frame(Table("arrow", columns, columns))
+
     def read(self, group: int, columns: Iterable[str]) -> pa.Table:
         """Return columns of a row group."""
         return self.read_several([group], columns)
@@ -289,6 +295,19 @@ class Stored:
         """Refuse what was found if a file has changed meanwhile (`AfaError`)."""
         for file in self.files:
             file.check_unchanged()
+
+
+class _Columns:
+    """The columns of a source, each read when it is asked for."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+        self.schema = stored.schema
+
+    def column(self, name: str) -> Any:
+        """Return a column."""
+        tables = [table for _, table in self._stored.read_tables(range(len(self._stored)), [name], threads=True)]
+        return pa.concat_tables(tables or [self.schema.empty_table()]).column(name)
 
 
 def _dataset(source: Any) -> tuple[str, ds.Dataset]:

@@ -6,10 +6,9 @@ looked for is the loosest of them. The rows around it are read once, and go thro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from afa.change import Change
@@ -19,10 +18,9 @@ from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
 from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.question import Question, question
-from afa.replay.replaying import Progress, counted, located
+from afa.replay.replaying import Progress, located, matches_of
 from afa.replay.scan_plan import Plan
 from afa.replay.stored import Stored
-from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
@@ -98,43 +96,33 @@ def sweep(
     if not isinstance(patterns, Mapping) or not patterns:
         raise AfaError(f"expected patterns by name, {{name: pattern}}, but got {patterns!r}")
     asked = options_of(options, "sweep", SWEEPS)
-    stored = Stored(source)
-    said, given = (time, until, diff, end), tuple(arcs)
-    askings = {name: question(pattern, stored, asked, said, given) for name, pattern in patterns.items()}
+    stored, given = Stored(source), tuple(arcs)
+    askings = {name: question(pattern, stored, asked, (time, until, diff, end), given) for name, pattern in patterns.items()}
     first = next(iter(askings.values()))
     for name, asking in askings.items():
-        _check_alike(name, asking, first)
-    loosest = max(askings.values(), key=lambda asking: (asking.plan.window is None, asking.plan.window or 0))
-    loosest = loosest._replace(also=tuple(asking.plan.automaton for asking in askings.values()))
-    if any(asking.by_span is None for asking in askings.values()):
-        loosest = loosest._replace(by_span=None)
-    found, plan = located(loosest, progress=progress)
-    tables = {}
-    if found is None:
-        plan.read, plan.replayed = len(stored), stored.total
-        for name, asking in askings.items():
-            tables[name] = all_rows(asking, _telling(progress, len(stored)))
-    else:
-        groups = np.flatnonzero(found.alive)
-        spans = found.by_key(first)
-        plan.read, plan.spans = len(groups), len(spans)
-        rows = rows_of_spans(first, spans, found.keys, groups, _telling(progress, len(groups)))
-        several = through_spans(list(askings.values()), counted(rows, plan))
-        tables = {name: by_key(each, asking, spans, found.keys) for (name, asking), each in zip(askings.items(), several)}
+        if (other := differs(asking, first)) is not None:
+            what, mine, theirs = other
+            raise AfaError(f"expected patterns that differ in arcs only but got {what}={mine!r} of {name!r} beside {theirs!r}")
+    several = list(askings.values())
+    found, plan = located(loosest(several), progress=progress)
+    tables = matches_of(several, found, plan, progress)
     stored.check_unchanged()
     matches = {
-        name: written(joined(each, askings[name].plan), askings[name].head, askings[name].plan, askings[name].reading)
-        for name, each in tables.items()
+        name: written(joined(each, asking.plan), asking.head, asking.plan, asking.reading)
+        for (name, asking), each in zip(askings.items(), tables)
     }
     return Swept(matches, plan)
 
 
-def _telling(progress: Progress | None, many: int) -> Any:
-    return lambda done: None if progress is None else progress("replay", done, many)
+def loosest(askings: Sequence[Question]) -> Question:
+    """Return the question for what a run of any of several patterns must contain."""
+    longest = max(askings, key=lambda asking: (asking.plan.window is None, asking.plan.window or 0))
+    found = longest._replace(also=tuple(asking.plan.automaton for asking in askings))
+    return found._replace(by_span=None) if any(asking.by_span is None for asking in askings) else found
 
 
-def _check_alike(name: str, asking: Question, first: Question) -> None:
-    """Refuse a pattern that differs from the first one in more than arcs, final states and window."""
+def differs(asking: Question, first: Question) -> tuple[str, Any, Any] | None:
+    """Return in what else than arcs, final states and window a pattern differs from the first one: what, the one, the other."""
     one, other = asking.plan, first.plan
     forms = [(repr(plan.automaton.register), plan.automaton.register_schema.fields) for plan in (one, other)]  # NaN as itself
     for what, mine, theirs in (
@@ -144,4 +132,5 @@ def _check_alike(name: str, asking: Question, first: Question) -> None:
         ("span", asking.span, first.span),
     ):
         if forms[0] != forms[1] if what == "register" else mine != theirs:
-            raise AfaError(f"expected patterns that differ in arcs only but got {what}={mine!r} of {name!r} beside {theirs!r}")
+            return what, mine, theirs
+    return None

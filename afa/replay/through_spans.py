@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from afa.frames.found import Columns
-from afa.frames.row_groups import Part, through
 from afa.frames.slicing import by_time, columns_of
+from afa.frames.through import through
 from afa.io.frame import Frame
 from afa.io.listed_columns import picked
 from afa.replay.interval_rows import RowsOfSpans, together
 from afa.replay.key_spans import Spans, stable_order
-from afa.replay.question import Question, in_group
+from afa.replay.question import Question, named
 from afa.replay.seen_keys import SeenKeys
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
@@ -29,40 +29,35 @@ Told = Callable[[int], None]
 
 
 def all_rows(asking: Question, told: Told) -> list[Columns]:
-    """Return what the pattern gives for all rows, taken row group by row group."""
-    stored, extents = asking.stored, asking.extents
-    if asking.in_order and asking.plan.members is None:
-        return list(_by_groups(asking, told))
-    order = np.argsort(extents.least, kind="stable").tolist()
-    done = iter(range(1, len(order) + 1))
+    """Return what the pattern gives for all rows: row group by row group, each with the promise that no later one goes behind.
 
-    def reading(group: int) -> Callable[[], pa.Table]:
-        def read() -> pa.Table:
-            told(next(done))
-            return stored.read(group, asking.names)
-
-        return read
-
-    parts = [Part(int(extents.least[group]), reading(group), stored.where(group)) for group in order]
-    empty = asking.head.given.select(asking.names)
-    return list(through(asking.plan, asking.operator(asking.plan), asking.reading, parts, empty, asking.latest))
-
-
-def _by_groups(asking: Question, told: Told) -> Iterator[Columns]:
-    """Yield what the pattern gives for all rows, one row group after the other: none begins before another one has ended."""
-    plan, reading = asking.plan, asking.reading
-    op, least = asking.operator(plan), asking.extents.least
-    for group in range(len(least)):
-
-        def rows(table: pa.Table) -> Columns:
-            return by_time(columns_of(Frame(table), plan, reading), plan, grouped=False).columns
-
-        columns = in_group(asking.stored, group, rows, asking.names)
-        told(group + 1)
-        yield from taken(op, [columns, *([Punctuation(int(least[group + 1]))] if group + 1 < len(least) else [])])
-    last = FOREVER if reading.end == "forever" else asking.latest
-    nothing = columns_of(asking.head, plan, reading)
-    yield from taken(op, [nothing, *([Punctuation(last)] if plan.waits or reading.diff is not None else [])])
+    What a later row group may go behind waits for it.
+    """
+    stored, plan, reading = asking.stored, asking.plan, asking.reading
+    order = np.argsort(asking.extents.least, kind="stable").tolist()
+    least = asking.extents.least[order].tolist()
+    op, last = asking.operator(plan), asking.last
+    found: list[Columns] = []
+    held, waits = [asking.head.given.select(asking.names)], FOREVER  # the least LE of what is held
+    for n, then in enumerate([*least[1:], None]):
+        if order:
+            held.append(stored.read(order[n], asking.names))
+            waits = min(waits, least[n])
+            told(n + 1)
+        if then is not None and waits >= then:
+            continue
+        where = f" ({stored.where(order[n])})" if order else ""
+        table = held[0] if len(held) == 1 else pa.concat_tables(held)
+        held, waits = [], FOREVER
+        with named(where):
+            if then is not None:
+                early = Frame(table).ticks(reading.time, plan.tick, "time") < then
+                if not early.all():
+                    held, waits, table = [table.filter(pa.array(~early))], then, table.filter(pa.array(early))
+            columns = columns_of(Frame(table), plan, reading)
+        rows = by_time(columns, plan, grouped=False)
+        found += through(op, rows, rows.groups[0], last if then is None else then, plan.members is not None)
+    return found
 
 
 def rows_of_spans(asking: Question, spans: Spans, keys: SeenKeys, groups: Any, told: Told) -> Iterator[tuple[Columns, int]]:
@@ -123,10 +118,9 @@ def through_spans(askings: Sequence[Question], parts: Iterable[tuple[Columns, in
         for op, tables in zip(operators, found):
             tables += taken(op, [*pieces(columns), *([Punctuation(then)] if then < FOREVER else [])])
     for op, tables, asking in zip(operators, found, askings):
-        last = FOREVER if asking.reading.end == "forever" else asking.latest
         waits = asking.plan.waits or asking.reading.diff is not None
         nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).none()
-        tables += taken(op, [nothing, *([Punctuation(last)] if waits else [])])
+        tables += taken(op, [nothing, *([Punctuation(asking.last)] if waits else [])])
     return found
 
 

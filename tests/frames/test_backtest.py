@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,6 +19,7 @@ from afa import AfaError, Arc, Automaton, Keyed, insert
 from afa.compiled.machine.native import native
 from afa.frames import slicing
 from afa.frames.threads import in_threads
+from afa.replay.stored import Stored
 from tests import nojit
 from tests.frames.test_find import Low, Trade, columns
 
@@ -118,11 +120,46 @@ def test_queries_and_kinds_of_frames(tmp_path: Path) -> None:
     queries = {f"by {by}": afa.query(text.format(by), event=Quote) for by in (1, 3)}
     frame = pa.table(columns())
     pq.write_table(frame, tmp_path / "quotes.parquet")
-    for given in (frame, tmp_path / "quotes.parquet"):
+    for given in (frame, tmp_path / "quotes.parquet", str(tmp_path), [tmp_path / "quotes.parquet"], ds.dataset(tmp_path)):
         found = afa.backtest(queries, given)
         assert type(found.table) is type(found.matches) is pa.Table
         assert found.table["variant"].to_pylist() == ["by 1", "by 3"]
         assert found.table["matches"].to_pylist() == [len(afa.find(query, frame)) for query in queries.values()]
+
+
+def spike(limit: float, start: str = "0", last: str = "price < 3") -> Automaton:
+    arcs = [Arc(start, "1", f"price > {limit}", "(e.price,)"), Arc("1", "2", last)]
+    return Automaton(start=start, final={"2"}, register=Low(), event=Trade, arcs=arcs)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "all_rows"),
+    [([spike(97), spike(98)], False), ([spike(97), spike(1, last="price < 50")], True), ([spike(97), spike(98, "9")], True)],
+    ids=["a common witness", "none", "another start"],
+)
+def test_of_files_only_what_may_match_is_read(
+    patterns: list[Automaton], all_rows: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as of a frame; and all is read where it has to be."""
+    rng, n = np.random.default_rng(7), 30_000
+    price = rng.uniform(4, 60, n)
+    price[[15_000, 15_001]] = [99.0, 1.0]
+    table = pa.table({"symbol": ["a"] * n, "price": price, "le": np.arange(n)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1000)
+    read, original = [], Stored.read_tables
+
+    def noted(self: Stored, groups: Any, columns: Any, **more: Any) -> Any:
+        read.extend(groups)
+        return original(self, groups, columns, **more)
+
+    monkeypatch.setattr(Stored, "read_tables", noted)
+    said: dict[str, Any] = {**SAID, "withdrawn": False}
+    variants = dict(enumerate(patterns))
+    found, whole = afa.backtest(variants, tmp_path, **said), afa.backtest(variants, table, **said)
+    assert found.table.equals(whole.table)
+    assert found.matches.equals(whole.matches)
+    assert len(found.matches) >= 2
+    assert set(read) == (set(range(30)) if all_rows else {15})
 
 
 def test_arcs_in_python_run_in_this_thread() -> None:

@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Keyed, insert
-from afa.frames import row_groups, slicing
+from afa.frames import slicing
 from afa.language import one
+from afa.replay import through_spans
 from tests.conftest import ENGINES
 
 
@@ -122,9 +124,9 @@ def test_a_parquet_file_is_read_row_group_by_row_group(
     given = {name: column[order] for name, column in given.items()}
     path, longest = tmp_path / "trades.parquet", []
     pq.write_table(pa.table(given), path, row_group_size=groups)
-    taken = row_groups.columns_of
+    taken = through_spans.columns_of
     monkeypatch.setattr(
-        row_groups, "columns_of", lambda frame, *said: longest.append(len(frame.table.columns)) or taken(frame, *said)
+        through_spans, "columns_of", lambda frame, *said: longest.append(len(frame.table.columns)) or taken(frame, *said)
     )
     found = afa.find(DIP, path, key="symbol", window=WINDOW)
     assert type(found) is pa.Table
@@ -132,6 +134,27 @@ def test_a_parquet_file_is_read_row_group_by_row_group(
     assert rows(afa.find(DIP, str(path), key="symbol", window=WINDOW, threads=1)) == expected(given)
     if late < 100 and groups == 7:
         assert max(longest) < 60, "all of it was in memory"
+
+
+def test_of_files_only_what_may_match_is_read(tmp_path: Path) -> None:
+    """A row that no match needs is asked of no function: one that would raise there does not."""
+    price = np.arange(4000) % 7 + 1.0
+    price[[1000, 2001]] = 8.0, 90.0
+    table = pa.table({"price": price, "at": range(4000)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=100)
+    rare = Automaton(
+        start="0",
+        final={"2"},
+        event=Trade,
+        arcs=[Arc("0", "1", lambda e, r: 1 / (e.price - 8) < 1), Arc("1", "2", "price > 50")],
+    )
+    said: dict[str, Any] = {"time": "at", "window": 5}
+    for source in (tmp_path / "a.parquet", str(tmp_path), [tmp_path / "a.parquet"], ds.dataset(tmp_path)):
+        assert afa.find(rare, source, **said)["le"].to_pylist() == [2001]
+    with pytest.raises(ZeroDivisionError):
+        afa.find(rare, table, **said)
+    with pytest.raises(AfaError, match=r"expected the path of a Parquet file, or of a folder of them, but got '.*none'"):
+        afa.find(rare, str(tmp_path / "none"), **said)
 
 
 def test_an_empty_parquet_file(tmp_path: Path) -> None:
@@ -360,7 +383,7 @@ QUERY = afa.query("PATTERN SEQ(Trade a) WITHIN 9", event=Trade)
         ),
         ({"frame": pl.DataFrame(GIVEN).lazy()}, r"LazyFrame.*; collect it first"),
         ({"frame": type("DataFrame", (), {"__module__": "pyspark.sql", "collect": None})()}, r"; afa.spark.match takes it"),
-        ({"frame": "nowhere.parquet"}, r"expected the path of a Parquet file but got 'nowhere.parquet'"),
+        ({"frame": "nowhere.parquet"}, r"expected the path of a Parquet file, or of a folder of them, but got 'nowhere.parquet'"),
         ({"key": lambda e: e.price}, r"expected the name of a column as the key, or several, but got key="),
         ({"time": 7}, r"expected the name of a column but got time=7"),
         ({"end": "now"}, r"expected \"latest\" or \"forever\" but got end='now'"),

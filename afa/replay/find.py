@@ -1,4 +1,4 @@
-"""Find the matches of a pattern in a whole frame."""
+"""Find the matches of a pattern in a whole frame, or in files, of which only that is read in which a match can lie."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from afa.frames.asked import TAKES, taken_options
 from afa.frames.found import joined, written
 from afa.frames.frame_reading import End, Reading
-from afa.frames.row_groups import in_parts
 from afa.frames.slicing import by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.frames.time_slices import slices
-from afa.io.frame import Frame, is_path
+from afa.io.frame import Frame, is_stored
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, takes_options
 
@@ -36,14 +35,15 @@ def find(
     """Find the matches of a pattern in a whole frame: those that are in force when an operator has taken all rows.
 
     The rows are taken by time, whatever their order, in slices with a watermark each: little is held meanwhile, nothing is kept.
+    Of files only the stretches are read in which a match can lie, as `afa.replay.replay` does, which also says how.
 
     Parameters
     ----------
     pattern : Automaton, Query, words of `afa.language`, or what else makes operators
         A query has its own key, window and order.
-    frame : pandas, polars, Arrow, DuckDB relation, dict of columns, or the path of a Parquet file
-        Its columns are the event's fields, the key and the times; others may stay. A Parquet file is read row group by row
-        group: it is never in memory as a whole, unless its times are all mixed up.
+    frame : pandas, polars, Arrow, DuckDB relation, dict of columns; or files: str, Path, list of these, or pyarrow.dataset.Dataset
+        Its columns are the event's fields, the key and the times; others may stay. Files, or a folder of them, are read row group
+        by row group: they are never in memory as a whole, unless their times are all mixed up.
     key : str or sequence of str, optional
         The columns within whose values it is matched.
     time : str, optional
@@ -78,7 +78,7 @@ def find(
     Returns
     -------
     frame
-        Of the kind that came in (a Parquet file: Arrow): columns of the key, of what matches show, ``le`` and ``re``, these in the
+        Of the kind that came in (files: Arrow): columns of the key, of what matches show, ``le`` and ``re``, these in the
         type of the column of times; FOREVER is missing there. By ``le``, then ``re``.
 
     Raises
@@ -101,8 +101,10 @@ def find(
     {'symbol': ['A'], 'le': [12], 're': [70]}
     """
     said, threads = taken_options(options, "find", TAKES, threads)
-    if is_path(frame):
-        return in_parts(pattern, frame, said, (time, until, diff, end))
+    if is_stored(frame):
+        from afa.replay.replaying import replayed
+
+        return replayed(pattern, frame, said, (time, until, diff, end)).matches
     opened = Frame(frame)
     reading = Reading.of(opened, pattern, time, until, diff, end)
     plan = reading.asked(pattern, opened, said)

@@ -1,9 +1,9 @@
-"""Find the matches of many patterns in one frame: decoded once, sorted once, on all cores."""
+"""Find the matches of many patterns in one frame: decoded once, sorted once, on all cores. Of files only what may match is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from afa.frames.arrival import never, withdrawing
 from afa.frames.asked import BACKTESTS, Asked, taken_options
 from afa.frames.found import Columns, framed, joined, written
 from afa.frames.frame_reading import End, Reading
-from afa.frames.row_groups import whole
 from afa.frames.slicing import Rows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.io.answer import Answer
-from afa.io.frame import Frame, is_path
+from afa.io.frame import Frame, is_stored
 from afa.model.option_values import yes_or_no
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, Options, takes_options
@@ -26,13 +25,14 @@ from afa.schema import Field
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
+T = TypeVar("T")
 Labels = Mapping[str, Sequence[Any]]
 """Columns that tell variants apart: of each its values, one for each variant."""
 SCALARS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_, str: object}
 
 
 class Backtest(NamedTuple):
-    """What variants of a pattern find in one frame. Both are frames of the kind that came in (of a Parquet file: Arrow).
+    """What variants of a pattern find in one frame. Both are frames of the kind that came in (of files: Arrow).
 
     Attributes
     ----------
@@ -71,7 +71,9 @@ def backtest(
     patterns : mapping
         Automata or queries by their names: ints, floats, bools or texts. Their matches show the same.
     frame, time, until, diff, end, options
-        As of `afa.find`. A Parquet file is read as a whole, as far as its columns are asked for.
+        As of `afa.find`. With ``withdrawn=False`` only those stretches of files are read in which a match can lie, once for all
+        patterns, where these differ in arcs, final states and window alone; else files are read as a whole, as far as their columns
+        are asked for.
     withdrawn : bool
         False: what is withdrawn is not counted, for a frame whose rows stand in no order of arrival. To count it takes longer than
         to find the matches, where many rows are late.
@@ -115,12 +117,42 @@ def backtest(
         raise AfaError(f"expected a number of rows, or None for one at a time, but got batch={batch!r}")
     if not isinstance(patterns, Mapping) or not patterns:
         raise AfaError(f"expected patterns by their names, {{name: automaton or query}}, but got {patterns!r}")
-    opened = whole(frame) if is_path(frame) else Frame(frame)
-    labels = {"variant": list(patterns)}
-    reading = Reading.of(opened, next(iter(patterns.values())), time, until, diff, end)
     said, threads = taken_options(options, "backtest", BACKTESTS, threads)
-    count = batch if withdrawn else False
-    return swept(labels, list(patterns.values()), opened, reading, said, count, threads)
+    labels, variants = {"variant": list(patterns)}, list(patterns.values())
+    if not is_stored(frame):
+        opened = Frame(frame)
+    else:
+        from afa.replay.stored import Stored
+
+        stored = Stored(frame)
+        if not withdrawn and (found := _in_stretches(labels, variants, stored, said, (time, until, diff, end))) is not None:
+            return found
+        opened = stored.whole()
+    reading = Reading.of(opened, variants[0], time, until, diff, end)
+    return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads)
+
+
+def _in_stretches(labels: Labels, patterns: Sequence[Any], stored: Any, options: Options, said: Any) -> Backtest | None:
+    """Find the matches where they can lie, as `afa.replay.sweep`; None: all rows are to be read."""
+    from afa.replay.question import question
+    from afa.replay.replaying import located, matches_of
+    from afa.replay.sweeping import differs, loosest
+
+    names = [_name(labels, place) for place in range(len(patterns))]
+    askings = [
+        _of(name, lambda pattern=pattern: question(pattern, stored, options, said))  # type: ignore[misc]
+        for name, pattern in zip(names, patterns)
+    ]
+    plans = [asking.plan for asking in askings]
+    _check_alike(labels, plans, names)
+    if any(differs(asking, askings[0]) for asking in askings):
+        return None
+    found, plan = located(loosest(askings))
+    if found is None:
+        return None
+    tables = matches_of(askings, found, plan)
+    stored.check_unchanged()
+    return _written(labels, plans[0], [joined(*each) for each in zip(tables, plans)], None, askings[0].head, askings[0].reading)
 
 
 def swept(
@@ -225,7 +257,7 @@ def _name(labels: Labels, place: int) -> str:
     return ", ".join(f"{label} {values[place]!r}" for label, values in labels.items())
 
 
-def _of(name: str, make: Callable[[], Asked]) -> Asked:
+def _of(name: str, make: Callable[[], T]) -> T:
     try:
         return make()
     except AfaError as error:
