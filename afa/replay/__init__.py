@@ -5,7 +5,7 @@ stored           a stored table: files of row groups, and what their statistics 
 sidecar          an index beside a file: blocks of rows, their times, and bounds and sums of their columns
 sidecar_file     how it is written and checked; block_columns: what it knows of a column in each block
 key_spans        spans of time of keys: joined, met, looked up
-units            row groups, or blocks of them, where an index tells more
+known_blocks     row groups, or blocks of them, where an index tells more
 holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
 question         what is asked of a stored table: a pattern bound to its columns, and when each row group was
@@ -25,7 +25,7 @@ changed_rows     the changes that `amend` is given; changed_spans: what they con
 sweeping         `sweep`: several automata that differ in constants, candidates found once
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
 slice_work       slices from blocks that lie in one, and from rows; places_in_time: blocks by time, and the places of their rows
-known_blocks     blocks of sidecars and footers; row_reading: rows of blocks
+row_reading      rows of blocks
 time_column      times as numbers; column_totals: counts, sums and bounds of columns
 """
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from afa.replay.column_totals import can_be_added, in_arrow, plain, plain_type, total_type, totals_of, value_type, whole_sums
+from afa.replay.column_totals import can_be_added, in_arrow, plain, plain_type, total_type, totals_of, whole_sums
+from afa.replay.stored import value_type
 
 LONGEST = 256
 """Texts of more bytes are no bounds: those of such a block are unknown."""

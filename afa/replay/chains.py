@@ -38,6 +38,13 @@ class Candidates(NamedTuple):
     exact: Any
 
 
+def joined_candidates(place: tuple[int, int], parts: Sequence[Candidates]) -> Candidates:
+    """Return candidates of the same witnesses as one; of no part: none."""
+    none = np.zeros(0, np.int64)
+    columns = zip((none, none, none, none, np.zeros(0, bool)), *(part[1:] for part in parts))
+    return Candidates(place, *(np.concatenate(column) for column in columns))
+
+
 def spans_of(several: Sequence[Candidates], longest: int, first: bool, last: bool, strict: bool) -> Spans:
     """Return the spans in which a run can lie that has a candidate of each kind, in order.
 
@@ -56,7 +63,7 @@ def spans_of(several: Sequence[Candidates], longest: int, first: bool, last: boo
     -----
     For each first candidate the earliest chain of candidates is followed by bisection: O(n log n) for each kind.
     """
-    several = [_by_time(one) for one in several]
+    several = [_sorted(one, one.le) for one in several]
     head, tail = several[0], several[-1]
     at = Places(different(np.concatenate([part for one in several for part in (one.le, one.end, one.re)])))
     alive = np.arange(len(head.key))
@@ -78,7 +85,7 @@ def spans_of(several: Sequence[Candidates], longest: int, first: bool, last: boo
     if last and len(several) == 1:
         high = np.where(head.exact, np.minimum(re, later(head.end, 1)), re)
     elif last and bool(tail.exact.all()):
-        ends = _by_end(tail)
+        ends = _sorted(tail, tail.end)
         index = np.searchsorted(at.of(ends.key, ends.end), at.of(key, re, "left"), "right") - 1
         high = np.minimum(re, later(ends.end[index], 1))
     return joined(key, low, high)
@@ -90,11 +97,6 @@ def _first_from(at: Places, one: Candidates, key: Any, le: Any, strict: bool) ->
     return np.searchsorted(mine, at.of(key, le), "right" if strict else "left")
 
 
-def _by_time(one: Candidates) -> Candidates:
-    order = np.lexsort((one.le, one.key))
-    return Candidates(one.place, *(column[order] for column in one[1:]))
-
-
-def _by_end(one: Candidates) -> Candidates:
-    order = np.lexsort((one.end, one.key))
+def _sorted(one: Candidates, by: Any) -> Candidates:
+    order = np.lexsort((by, one.key))
     return Candidates(one.place, *(column[order] for column in one[1:]))

@@ -18,7 +18,7 @@ from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
 from afa.model.arc import Arc
 from afa.replay.question import Question, checked_arcs, ends_of
-from afa.schema import ODD, as_ticks
+from afa.schema import ODD, Field, as_ticks
 
 LATE = "late"
 REASON = "behind the watermark: "
@@ -84,16 +84,10 @@ def changed(changes: Any, asking: Question) -> Changed:
 
 def _arrow(changes: Any, asking: Question) -> Any:
     """Return a frame of any kind as an Arrow table; what is none as it is, to be refused."""
-    frame = Frame(changes)
-    if isinstance(changes, pa.Table):
-        return changes
-    columns = {name: frame.raw(name, name) for name in frame.names}
-    for field in asking.plan.fields:  # a NaN of pandas is a value that is missing, where one may be missing
-        kind = getattr(columns.get(field.name), "dtype", None)
-        if not field.optional and isinstance(kind, np.dtype) and kind.kind == "f":
-            columns[field.name] = np.asarray(columns[field.name])
+    frame, known = Frame(changes), {field.name: field for field in asking.plan.fields}
+    wanted = [known.get(name, Field(name, None, True)) for name in frame.names]
     try:
-        return pa.table(columns)
+        return pa.table(dict(zip(frame.names, frame.table.take(wanted))))
     except (pa.ArrowException, *ODD) as error:
         raise ChangeError(f"expected columns that Arrow holds as the changes but got {error}") from error
 

@@ -4,7 +4,7 @@
 
     count           how many values are there, NaN among them; left out where no value is missing
     sum             of floats
-    upper, lower    of ints: the sums of their upper and lower 32 bits, so that sums of fewer than 2^31 rows are exact
+    upper, lower    of ints: the sums of their upper and lower 32 bits, so that sums are exact of fewer than 2^31 rows
     min, max        without meaning where no value is there; NaN only where nothing else is there
 
 Nulls are left out.
@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from pyarrow import types
+
+from afa.replay.stored import value_type
 
 Totals = dict[tuple[str, str], np.ndarray]
 """An array for each column and part of it: what is known of n stretches."""
@@ -32,11 +34,6 @@ class Plain(NamedTuple):
     def take(self, rows: np.ndarray) -> Plain:
         """Return those of some rows."""
         return Plain(self.values[rows], None if self.valid is None else self.valid[rows])
-
-
-def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column's values, whether they are coded or not."""
-    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType | None:
@@ -131,11 +128,14 @@ def parts_of_sums(name: str, values: np.ndarray) -> Totals:
 
 def combined(totals: Totals, starts: np.ndarray) -> Totals:
     """Return the totals of stretches that consist of others: each of those from a start to the next one."""
+    found = {}
     with np.errstate(invalid="ignore", over="ignore"):
-        return {
-            key: values if len(starts) == len(values) else ufunc_of(key[1], values.dtype).reduceat(values, starts)
-            for key, values in totals.items()
-        }
+        for key, values in totals.items():
+            found[key] = values if len(starts) == len(values) else ufunc_of(key[1], values.dtype).reduceat(values, starts)
+    for name in [name for name, part in found if part == "lower"]:  # what of the lower bits belongs to the upper ones
+        found[name, "upper"] = found[name, "upper"] + (found[name, "lower"] >> 32)
+        found[name, "lower"] = found[name, "lower"] & LOWER
+    return found
 
 
 def whole_sums(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.replay.chains import Candidates, spans_of
+from afa.replay.chains import Candidates, joined_candidates, spans_of
 from afa.replay.costs import Costs
 from afa.replay.group_rows import see_keys
 from afa.replay.key_spans import Spans, all_met, joined, later, touching
 from afa.replay.question import Question
 from afa.replay.scan_plan import Plan, Step
-from afa.replay.scanning import Block, Scan, Scanner, blocks_of
+from afa.replay.scanning import Scan, Scanner, blocks_of
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.witness.witnesses import Necessary, Witness
 
@@ -118,7 +118,7 @@ def first_scan(asking: Question, needs: Necessary, costs: Costs, longest: int, p
 
 def by_statistics(asking: Question, needs: Necessary, longest: int) -> tuple[list[Any], Spans]:
     """Return in which row groups each witness may lie, and the times in which a match may: the coarse pattern map (Sec. 3.4.3)."""
-    extents, witnesses = asking.units.extents, needs.witnesses
+    extents, witnesses = asking.of_blocks, needs.witnesses
     viable = [extents.may_hold(witness.boxes) for witness in witnesses]
     least, latest = extents.least, extents.latest
     for one, two in [*((i, i + 1) for i in range(len(viable) - 1)), *((i, i - 1) for i in range(len(viable) - 1, 0, -1))]:
@@ -132,7 +132,8 @@ def by_statistics(asking: Question, needs: Necessary, longest: int) -> tuple[lis
         low = least[may] if witness.first else later(least[may], 1 - longest)
         high = later(latest[may], 1) if witness.last and not needs.waits else later(latest[may], longest)
         regions.append(joined(np.zeros(len(low), np.int64), low, high))
-    return [asking.units.of_groups(may, len(asking.stored)) for may in viable], all_met(regions)
+    groups = np.arange(len(asking.stored))
+    return [np.isin(groups, asking.group_of[may]) for may in viable], all_met(regions)
 
 
 def _countable(asking: Question) -> bool:
@@ -230,15 +231,7 @@ def _with(
         for i, part in enumerate(found):
             if len(part.key):
                 parts[i].append(part)
-    new = [_joined(block, several) for block, several in zip(scan.blocks, parts)]
+    new = [joined_candidates(block.place, several) for block, several in zip(scan.blocks, parts)]
     taken = {place for block in scan.blocks for place in block.places}
     kept = [kind for kind in kinds if not set(kind.place) <= taken]
     return sorted([*kept, *new], key=lambda kind: kind.place)
-
-
-def _joined(block: Block, parts: Sequence[Candidates]) -> Candidates:
-    place = block.places[0], block.places[-1]
-    if not parts:
-        none = np.zeros(0, np.int64)
-        return Candidates(place, none, none, none, none, np.zeros(0, bool))
-    return Candidates(place, *(np.concatenate(columns) for columns in zip(*(part[1:] for part in parts))))

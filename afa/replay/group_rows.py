@@ -15,7 +15,7 @@ from afa.replay.holding import compared, rows_in
 from afa.replay.interval_rows import together
 from afa.replay.key_spans import different, later, stable_order
 from afa.replay.question import Question, ends_of
-from afa.replay.seen_keys import SeenKeys
+from afa.replay.seen_keys import SeenKeys, key_column
 from afa.replay.witness.witnesses import Witness
 from punctuation.time import BEGINNING, FOREVER
 
@@ -181,7 +181,8 @@ class RowsOfGroups:
         home = np.repeat(np.arange(len(self._groups)), np.diff(self._begins))
         parts = home
         if plan.keys:
-            codes, many = numbered([self._key(name) for name in plan.keys])
+            columns = [key_column(plan, self._about, name) for name in plan.keys]
+            codes, many = numbered([le if column is None else column for column in columns])
             parts = home * (many + 1) + codes
         by: list[Any] = [parts, le]
         if plan.order_by is not None:
@@ -218,13 +219,6 @@ class RowsOfGroups:
             beyond = le <= extents.latest[other][home] if ends else le >= extents.least[other][home]
             torn |= (there & near)[home] & beyond
         return torn
-
-    def _key(self, name: str) -> Any:
-        plan = self._asking.plan
-        if name == plan.events.instant:
-            return self.le
-        field = next((field for field in plan.fields if field.name == name), None)
-        return self._about.key(name) if field is None else self._about.field(field, plan.events, plan.tick)
 
     def _about_field(self, field: Any) -> Any:
         plan = self._asking.plan

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from afa.errors import AfaError
 from afa.expression.intervals import Range
 from afa.io.frame import Frame
-from afa.replay.stored import Bounds
+from afa.replay.block_columns import BlockColumn
+from afa.replay.stored import Bounds, trusted
 from afa.replay.witness.boxes import Box
 from afa.schema import Field, Schema
 from punctuation.time import BEGINNING, FOREVER
@@ -53,8 +55,6 @@ class Extents:
     ----------
     bounds : callable
         Returns the `Bounds` of a column.
-    schema : pyarrow.Schema
-        The types of columns.
     rows : numpy.ndarray of int64
         How many rows each row group has.
     events : Schema
@@ -65,15 +65,14 @@ class Extents:
 
     def __init__(
         self,
-        bounds: Callable[[str], Bounds],
-        schema: pa.Schema,
+        bounds: Callable[[str], Bounds | BlockColumn],
         rows: Any,
         events: Schema,
         tick: str | None,
         least: Any,
         latest: Any,
     ) -> None:
-        self._bounds, self._schema, self.rows = bounds, schema, rows
+        self._bounds, self.rows = bounds, rows
         self._events, self._tick = events, tick
         self.least, self.latest = least, latest
         self._known: dict[str, Extent | None] = {}
@@ -103,8 +102,7 @@ class Extents:
             some = np.zeros(len(self.rows), bool)
             return Extent(self.least, self.latest, ~some, some, some)
         if name not in self._known:
-            kind = self._schema.field(name).type
-            self._known[name] = extent_of(self._bounds(name), kind, self.rows, self._field(name), self._events, self._tick)
+            self._known[name] = extent_of(self._bounds(name), self.rows, self._field(name), self._events, self._tick)
         return self._known[name]
 
     def _may(self, name: str, allowed: Range) -> Any:
@@ -112,23 +110,21 @@ class Extents:
         return np.ones(len(self.rows), bool) if extent is None else within(allowed, extent, self._field(name))
 
 
-def extent_of(bounds: Bounds, kind: pa.DataType, rows: Any, field: Field, events: Schema, tick: str | None) -> Extent | None:
-    """Return the bounds of a column of a type as those of an event's field; None: nobody knows them."""
-    known = np.array([low is not None and high is not None for low, high in zip(bounds.low, bounds.high)], bool)
+def extent_of(bounds: Bounds | BlockColumn, rows: Any, field: Field, events: Schema, tick: str | None) -> Extent | None:
+    """Return the bounds of a column as those of an event's field; None: nobody knows them."""
+    known = np.asarray(pc.and_(bounds.low.is_valid(), bounds.high.is_valid()))
     empty = (bounds.nulls == rows) & ~known
     nulls = bounds.nulls != 0
-    if not _trusted(kind) or not known.any():
+    if not trusted(bounds.low.type) or not known.any():
         return Extent(bounds.nulls, bounds.nulls, np.zeros(len(known), bool), empty, nulls)
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     ends = []
     for values in (bounds.low, bounds.high):
-        some = next(value for value, told in zip(values, known) if told)
-        filled = [value if told else some for value, told in zip(values, known)]
+        filled = values.fill_null(values.drop_null()[0])
         if field.type is str:
-            ends.append(np.array([str(value) for value in filled], object))
+            ends.append(np.array([str(value) for value in filled.to_pylist()], object))
             continue
         try:
-            column = Frame(pa.table({field.name: pa.array(filled, kind)})).field(field, events, tick)
+            column = Frame(pa.table({field.name: filled})).field(field, events, tick)
         except (AfaError, pa.ArrowException, TypeError, ValueError, OverflowError):
             return None  # a value that the field does not hold: a scan will say so
         if not isinstance(column, np.ndarray) or column.dtype == object:
@@ -137,16 +133,6 @@ def extent_of(bounds: Bounds, kind: pa.DataType, rows: Any, field: Field, events
     if field.type is float:
         known &= ~(np.isnan(ends[0]) | np.isnan(ends[1]))
     return Extent(ends[0], ends[1], known, empty, nulls)
-
-
-def _trusted(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    signed = pa.types.is_signed_integer(kind) or (pa.types.is_unsigned_integer(kind) and kind.bit_width < 64)
-    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return (
-        signed or texts or kind in (pa.float32(), pa.float64(), pa.bool_()) or pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-    )
 
 
 def within(allowed: Range, extent: Extent, field: Field) -> Any:

@@ -5,18 +5,19 @@ A row group of a file without an index is one block; its sums are not known, its
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import types
 
 from afa.replay.block_columns import BlockColumn, chained, unknown_column
-from afa.replay.column_totals import Totals, in_arrow, nothing, parts_of_sums, plain, value_type
-from afa.replay.sidecar import sidecar_of
+from afa.replay.column_totals import Totals, in_arrow, nothing, parts_of_sums, plain
+from afa.replay.row_reading import Stretches
+from afa.replay.sidecar import NONE, sidecar_of
 from afa.replay.stored import Stored
-
-NONE = np.zeros(0, np.int64)
+from afa.replay.time_column import holds_times
 
 
 class Blocks:
@@ -24,41 +25,72 @@ class Blocks:
 
     Attributes
     ----------
-    group, first, rows : numpy.ndarray of int64
-        The row group of each, its first row there, how many rows it has.
+    stretches : Stretches
+        Where they stand.
+    group, rows : numpy.ndarray of int64
+        The row group of each, and how many rows it has.
     low, high : numpy.ndarray of int64
         The least and the largest time, as ints of the unit of the column of times; without meaning where not ``timed``.
     timed : numpy.ndarray of bool
         Where these are known.
     """
 
-    def __init__(self, stored: Stored, time: str, names: list[str]) -> None:
-        self._stored, self._time, self._known = stored, time, sidecar_of(stored, time, [name for name in names if name != time])
-        covered = np.zeros(len(stored), np.bool_) if self._known is None else self._known.covered
-        self._others = np.flatnonzero(~covered)
+    def __init__(self, stored: Stored, time: str, names: Sequence[str]) -> None:
+        self._stored, self._time = stored, time
+        self._known = sidecar_of(stored, time, [name for name in names if name != time])
+        self._others = np.flatnonzero(~self._known.covered) if self._known is not None else np.arange(len(stored))
         ours = (NONE,) * 5 if self._known is None else self._known[1:6]
-        low, high, timed = self._times()
+        found = self._in_footers(time)
+        timed = found.known & (found.nulls == 0) if holds_times(found.low.type) else np.zeros(len(self._others), np.bool_)
+        low, high = (plain(side).values.astype(np.int64) if timed.any() else np.zeros(len(timed), np.int64) for side in found[:2])
         whole = (self._others, np.zeros_like(self._others), stored.rows[self._others], low, high)
         parts = [np.concatenate(pair) for pair in zip(ours, whole)]
         self._order = np.argsort(parts[0], kind="stable")
-        self.group, self.first, self.rows, self.low, self.high = (part[self._order] for part in parts)
-        self.timed = np.concatenate([np.ones(len(ours[0]), np.bool_), timed])[self._order]
+        self.group, first, self.rows, self.low, self.high = (part[self._order] for part in parts)
+        self.stretches = Stretches(self.group, first, self.rows)
+        self.timed = np.append(np.ones(len(ours[0]), np.bool_), timed & (low <= high))[self._order]
 
-    def _times(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        found = _in_footers(self._stored, self._time, self._others)
-        low, high = (plain(side).values.astype(np.int64) for side in found[:2])
-        narrow = not types.is_uint64(value_type(found.low.type)) or high >= 0
-        return low, high, found.known & (found.nulls == 0) & (low <= high) & narrow
+    @property
+    def indexed(self) -> bool:
+        """Whether some file has an index."""
+        return self._known is not None
+
+    def times(self) -> tuple[pa.Array, pa.Array]:
+        """Return the least and the largest times in the type of their column."""
+        kind = self._stored.kind(self._time)
+        plainly = plain(pa.nulls(0, kind)).values.dtype
+        return in_arrow(self.low.astype(plainly), None, kind), in_arrow(self.high.astype(plainly), None, kind)
+
+    def column(self, name: str) -> BlockColumn:
+        """Return what is known of a column in each block."""
+        if name == self._time:
+            (low, high), zeros = self.times(), np.zeros_like(self.rows)
+            return unknown_column(low.type, len(zeros))._replace(low=low, high=high, nulls=zeros, known=self.timed)
+        found = self._in_footers(name)
+        if self._known is None:
+            return found
+        return chained([self._known.columns[name], found]).take(self._order)
+
+    def _in_footers(self, name: str) -> BlockColumn:
+        """Return what footers tell of a column in row groups that have no index."""
+        kind = self._stored.kind(name)
+        found = unknown_column(kind, len(self._others))
+        if types.is_nested(kind) or not len(self._others):
+            return found
+        bounds = self._stored.bounds(name)
+        low, high, nulls = bounds.low.take(self._others), bounds.high.take(self._others), bounds.nulls[self._others]
+        there = np.asarray(pc.and_(low.is_valid(), high.is_valid()))
+        return found._replace(low=low, high=high, nulls=nulls, known=there | (nulls == self._stored.rows[self._others]))
 
     def totals(self, name: str, total: bool, bounds: bool) -> tuple[Totals, np.ndarray]:
         """Return the totals of a column in each block, and of which blocks they are known."""
-        column = self._column(name)
+        column = self.column(name)
         known, found = column.nulls >= 0, {}
         if column.nulls.any():
             found[name, "count"] = self.rows - column.nulls
         if total:
             assert column.total is not None
-            known = known & column.total.is_valid().to_numpy(zero_copy_only=False)
+            known = known & np.asarray(column.total.is_valid())
             found |= parts_of_sums(name, column.total.fill_null(0).to_numpy(zero_copy_only=False))
         if bounds:
             known = known & column.known
@@ -66,36 +98,3 @@ class Blocks:
                 absent = values.dtype.type(nothing(values.dtype, part))
                 found[name, part] = values if valid is None else np.where(valid, values, absent)
         return found, known
-
-    def _column(self, name: str) -> BlockColumn:
-        if name == self._time:
-            kind, zeros = value_type(self._stored.schema.field(name).type), np.zeros_like(self.rows)
-            low, high = (in_arrow(side.astype(plain(pa.nulls(0, kind)).values.dtype), None, kind) for side in (self.low, self.high))
-            return unknown_column(kind, len(zeros))._replace(low=low, high=high, nulls=zeros, known=self.timed)
-        found = _in_footers(self._stored, name, self._others)
-        found = found if self._known is None else chained([self._known.columns[name], found])
-        return found.take(self._order)
-
-
-def _in_footers(stored: Stored, name: str, groups: np.ndarray) -> BlockColumn:
-    """Return what footers tell of a column in row groups."""
-    kind = value_type(stored.schema.field(name).type)
-    found = unknown_column(kind, len(groups))
-    if types.is_nested(kind) or not len(groups):
-        return found
-    bounds = stored.bounds(name)
-    nulls = bounds.nulls[groups]
-    plainly = types.is_integer(kind) or types.is_boolean(kind) or types.is_timestamp(kind) or types.is_date(kind)
-    if not (plainly or kind in (pa.float32(), pa.float64())):
-        return found._replace(nulls=nulls)
-    low, high = (_values([side[group] for group in groups.tolist()], kind) for side in (bounds.low, bounds.high))
-    there = low.is_valid().to_numpy(zero_copy_only=False) & high.is_valid().to_numpy(zero_copy_only=False)
-    return found._replace(low=low, high=high, nulls=nulls, known=there | (nulls == stored.rows[groups]))
-
-
-def _values(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return values of statistics as a column; null: nobody knows."""
-    try:
-        return pa.array(values, kind, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.nulls(len(values), kind)

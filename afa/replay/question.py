@@ -22,9 +22,8 @@ from afa.operator.matching import Matching
 from afa.operator.options import Options
 from afa.replay.holding import Extents
 from afa.replay.key_spans import later
-from afa.replay.sidecar import Sidecar, sidecar_of
+from afa.replay.known_blocks import Blocks
 from afa.replay.stored import Stored
-from afa.replay.units import Units, block_times, units_of
 from afa.replay.witness.boxes import Serving
 from afa.replay.witness.witnesses import Necessary, Share, necessary
 from afa.schema import as_ticks
@@ -54,8 +53,10 @@ class Question(NamedTuple):
         The name of that column.
     extents : Extents
         What the footers tell of each row group, its times among it.
-    units : Units
-        What is told of parts of row groups, where an index beside a file tells more.
+    of_blocks : Extents
+        What is told of blocks: parts of row groups, where an index beside a file tells more.
+    group_of : numpy.ndarray of int64
+        The row group of each block.
     also : tuple of Automaton
         Automata whose matches are to be found, too.
     """
@@ -70,7 +71,8 @@ class Question(NamedTuple):
     by_span: Asked | None
     span: str
     extents: Extents
-    units: Units
+    of_blocks: Extents
+    group_of: Any
     also: tuple[Automaton, ...] = ()
 
     @property
@@ -147,37 +149,26 @@ def question(
     by_span = None
     if plan.alone and not isinstance(pattern, Matching):
         by_span = asked(pattern, options.but(tick=plan.tick), by=span)
-    sidecar = sidecar_of(stored, reading.time, [field.name for field in plan.fields])
-    least, latest = times_of_groups(stored, reading.time, plan.tick, rows, sidecar)
-    extents = Extents(stored.bounds, stored.schema, stored.rows, plan.events, plan.tick, least, latest)
-    units = units_of(stored, sidecar, reading.time, plan.events, plan.tick, extents)
-    return Question(stored, head, pattern, options, given, reading, plan, by_span, span, extents, units)
+    blocks = Blocks(stored, reading.time, [field.name for field in plan.fields])
+    least, latest = times_of(blocks, stored, reading.time, plan.tick, rows)
+    of_blocks = extents = Extents(blocks.column, blocks.rows, plan.events, plan.tick, least, latest)
+    if blocks.indexed:
+        begin, end = np.full(len(stored), FOREVER), np.full(len(stored), BEGINNING)
+        np.minimum.at(begin, blocks.group, least)
+        np.maximum.at(end, blocks.group, latest)
+        extents = Extents(stored.bounds, stored.rows, plan.events, plan.tick, begin, end)
+    return Question(stored, head, pattern, options, given, reading, plan, by_span, span, extents, of_blocks, blocks.group)
 
 
-def times_of_groups(stored: Stored, time: str, tick: str | None, rows: bool, sidecar: Sidecar | None) -> tuple[Any, Any]:
-    """Return the least and the largest LE of each row group: as its statistics tell, an index beside it, or else its rows."""
-    bounds, kind = stored.bounds(time), stored.schema.field(time).type
-    told = np.array([low is not None and high is not None for low, high in zip(bounds.low, bounds.high)], bool)
-    trusted = pa.types.is_signed_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-    ends = np.zeros((2, len(stored)), np.int64)
-    if trusted and told.any():
-        for side, values in enumerate((bounds.low, bounds.high)):
-            column = pa.array([value for value, known in zip(values, told) if known], kind)
-            ends[side, told] = Frame(pa.table({time: column})).ticks(time, tick, "time")
-    told &= trusted & (bounds.nulls == 0)
-    if sidecar is not None:
-        low, high = block_times(stored, sidecar, time, tick)
-        ends[0, sidecar.covered], ends[1, sidecar.covered] = FOREVER, BEGINNING
-        np.minimum.at(ends[0], sidecar.group, low)
-        np.maximum.at(ends[1], sidecar.group, high)
-        told |= sidecar.covered
-    if not rows:
-        ends[0, ~told], ends[1, ~told] = BEGINNING, FOREVER - 1
-        return ends[0], ends[1]
-    for group in np.flatnonzero(~told).tolist():
-        ticks = in_group(stored, group, lambda table: Frame(table).ticks(time, tick, "time"), [time])
-        ends[:, group] = ticks.min(), ticks.max()
-    return ends[0], ends[1]
+def times_of(blocks: Blocks, stored: Stored, time: str, tick: str | None, rows: bool) -> tuple[Any, Any]:
+    """Return the least and the largest LE of each block: as its statistics tell, an index beside it, or else its rows."""
+    least, latest = np.full(len(blocks.rows), BEGINNING), np.full(len(blocks.rows), FOREVER - 1)
+    for ends, column in zip((least, latest), blocks.times() if blocks.timed.any() else ()):
+        ends[blocks.timed] = Frame(pa.table({time: column.filter(pa.array(blocks.timed))})).ticks(time, tick, "time")
+    for block in np.flatnonzero(~blocks.timed).tolist() if rows else []:
+        ticks = in_group(stored, int(blocks.group[block]), lambda table: Frame(table).ticks(time, tick, "time"), [time])
+        least[block], latest[block] = ticks.min(), ticks.max()
+    return least, latest
 
 
 def in_group(stored: Stored, group: int, call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:

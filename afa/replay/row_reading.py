@@ -6,7 +6,7 @@ To read a small row group costs as much beside its rows as for them: 0.2 ms for 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,39 +17,55 @@ BATCH = 1 << 20
 """So many rows are read together, or one row group."""
 
 
-def batches(
-    stored: Stored, blocks: Any, units: Sequence[Sequence[int]], names: Sequence[str]
-) -> Iterator[tuple[list[int], pa.Table]]:
-    """Yield the rows of blocks in the order of units, sequences of blocks that stay together; and which blocks they are.
+class Stretches(NamedTuple):
+    """Rows of row groups, one stretch after the other: the row group of each, its first row there, how many rows it has."""
 
-    ``blocks``: what has ``group``, ``first`` row in it, how many ``rows``, an array each. A row group is held from its first use
-    to its last one.
+    group: np.ndarray
+    first: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def whole(cls, stored: Stored) -> Stretches:
+        """Return all row groups."""
+        return cls(np.arange(len(stored)), np.zeros(len(stored), np.int64), stored.rows)
+
+    def by_group(self, some: np.ndarray | None = None) -> list[list[int]]:
+        """Return the numbers of stretches, or of some of them, those of a row group together."""
+        some = np.arange(len(self.group)) if some is None else some
+        edges = np.flatnonzero(np.diff(self.group[some])) + 1
+        return [part.tolist() for part in np.split(some, edges)] if len(some) else []
+
+    def where(self, stored: Stored, numbers: Sequence[int]) -> str:
+        """Return in words where some stretches stand."""
+        first, last = (stored.where(int(self.group[numbers[place]])) for place in (0, -1))
+        return first if first == last else f"{first} to {last}"
+
+
+def batches(
+    stored: Stored, stretches: Stretches, units: Sequence[Sequence[int]], names: Sequence[str]
+) -> Iterator[tuple[list[int], pa.Table]]:
+    """Yield the rows of stretches in the order of units, which are numbers of stretches that stay together; and which these are.
+
+    A row group is held from its first use to its last one.
     """
-    group, first, rows = blocks.group.tolist(), blocks.first.tolist(), blocks.rows.tolist()
-    last = {group[block]: i for i, unit in enumerate(units) for block in unit}
+    group, first, rows = (part.tolist() for part in stretches)
+    last = {group[each]: i for i, unit in enumerate(units) for each in unit}
     held: dict[int, pa.Table] = {}
     at = 0
     while at < len(units):
         need: set[int] = set()
         size, end = 0, at
         while end < len(units):
-            more = {group[block] for block in units[end]} - need - held.keys()
+            more = {group[each] for each in units[end]} - need - held.keys()
             size += int(stored.rows[list(more)].sum())
             if end > at and more and size > BATCH:
                 break
             need, end = need | more, end + 1
-        held.update(read_groups(stored, sorted(need), names))
-        several = [block for unit in units[at:end] for block in unit]
-        yield several, pa.concat_tables([held[group[block]].slice(first[block], rows[block]) for block in several])
+        for groups, table in stored.read_tables(sorted(need), names, threads=True):
+            begins = np.cumsum(stored.rows[groups]) - stored.rows[groups]
+            held |= {one: table.slice(begin, stored.rows[one]) for one, begin in zip(groups, begins.tolist())}
+        several = [each for unit in units[at:end] for each in unit]
+        yield several, pa.concat_tables([held[group[each]].slice(first[each], rows[each]) for each in several])
         for one in [one for one in held if last[one] < end]:
             del held[one]
         at = end
-
-
-def read_groups(stored: Stored, groups: Sequence[int], names: Sequence[str]) -> dict[int, pa.Table]:
-    """Return columns of row groups, in the source's types."""
-    found: dict[int, pa.Table] = {}
-    for several, table in stored.read_tables(groups, names, threads=True):
-        ends = np.cumsum(stored.rows[several]).tolist()
-        found |= {group: table.slice(end - rows, rows) for group, end, rows in zip(several, ends, stored.rows[several].tolist())}
-    return found

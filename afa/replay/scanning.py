@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.io.frame import Frame
-from afa.replay.chains import Candidates
+from afa.replay.chains import Candidates, joined_candidates
 from afa.replay.group_rows import RowsOfGroups
 from afa.replay.interval_rows import together
 from afa.replay.key_spans import Lookup, Spans, different, later
@@ -30,6 +30,11 @@ class Block(NamedTuple):
 
     places: tuple[int, ...]
     steps: tuple[int, ...]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The place of the first witness, and of the last one."""
+        return self.places[0], self.places[-1]
 
 
 class Scan(NamedTuple):
@@ -142,15 +147,15 @@ class Scanner:
 
     def _plain(self, block: Block, part: RowsOfGroups, rows: Any, within: Lookup | None) -> Candidates:
         if not len(rows):
-            return _none(block)
+            return joined_candidates(block.place, [])
         le, key, re = part.about(rows)
         kept = np.ones(len(rows), bool) if within is None else within.holds(key, le)
         le, key, re = le[kept], key[kept], re[kept]
-        return Candidates((block.places[0], block.places[-1]), key, le, le, re, np.ones(len(le), bool))
+        return Candidates(block.place, key, le, le, re, np.ones(len(le), bool))
 
     def _stepped(self, block: Block, part: RowsOfGroups, begin: Any, within: Lookup | None) -> Candidates:
         if not len(begin):
-            return _none(block)
+            return joined_candidates(block.place, [])
         steps = part.steps
         le, key, _ = part.about(steps.row[begin])
         end = np.minimum(begin + block.steps[-1], len(steps.part) - 1)
@@ -160,9 +165,4 @@ class Scanner:
         ends, re = part.le[steps.row[last]], later(le, self._longest)
         kept = ends < re
         kept &= True if within is None else within.holds(key, le)
-        return Candidates((block.places[0], block.places[-1]), key[kept], le[kept], ends[kept], re[kept], known[kept])
-
-
-def _none(block: Block) -> Candidates:
-    none = np.zeros(0, np.int64)
-    return Candidates((block.places[0], block.places[-1]), none, none, none, none, np.zeros(0, bool))
+        return Candidates(block.place, key[kept], le[kept], ends[kept], re[kept], known[kept])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from afa.frames.asked import Asked
 from afa.frames.slicing import numbered
 from afa.io.frame import Frame
 from afa.io.listed_columns import listed, picked
@@ -75,17 +76,21 @@ class SeenKeys:
         return number
 
     def _column(self, frame: Frame, name: str, le: Any, rows: Any, whole: bool) -> Any:
-        plan = self._asking.plan
-        if name == plan.events.instant:
-            return le
-        field = next((field for field in plan.fields if field.name == name), None)
-        column = frame.key(name) if field is None else frame.field(field, plan.events, plan.tick)
-        return column if whole else picked(column, rows)
+        column = key_column(self._asking.plan, frame, name)
+        return le if column is None else column if whole else picked(column, rows)
 
     def _listed(self, frame: Frame, name: str, le: Any, rows: Any, places: Any) -> Sequence[Any]:
         if name == self._asking.plan.events.instant:
             return le[places].tolist()  # type: ignore[no-any-return]
         return listed(frame.raw(name, "key").take(rows[places]))
+
+
+def key_column(plan: Asked, frame: Frame, name: str) -> Any:
+    """Return a column of the key; None: it is the LE."""
+    if name == plan.events.instant:
+        return None
+    field = next((field for field in plan.fields if field.name == name), None)
+    return frame.key(name) if field is None else frame.field(field, plan.events, plan.tick)
 
 
 def _same(value: Any) -> Any:

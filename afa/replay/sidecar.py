@@ -6,23 +6,22 @@ A file that is written anew needs its index anew; an index of the file as it was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from afa.errors import AfaError
 from afa.io.listed_columns import missing
 from afa.replay.block_columns import BlockColumn, block_column, chained, has_bounds, unknown_column
-from afa.replay.column_totals import value_type
-from afa.replay.row_reading import BATCH, read_groups
+from afa.replay.row_reading import Stretches, batches
 from afa.replay.sidecar_file import Content, read_sidecar, write_sidecar
-from afa.replay.stored import Bounds, Stored
+from afa.replay.stored import Stored
 from afa.replay.time_column import check_time, times_in
 from punctuation.time import as_time
 
 BLOCK = 16_384
+NONE = np.zeros(0, np.int64)
 
 
 class Indexed(NamedTuple):
@@ -56,11 +55,6 @@ class Sidecar(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     columns: dict[str, BlockColumn]
-
-    def bounds(self, column: str) -> Bounds:
-        """Return the bounds of a column, of each block, in the form of those of row groups."""
-        found = self.columns[column]
-        return Bounds(found.low.to_pylist(), found.high.to_pylist(), found.nulls)
 
 
 def index(
@@ -144,7 +138,7 @@ def sidecar_of(stored: Stored, time: str, columns: Sequence[str] = ()) -> Sideca
     AfaError
         An index is damaged, or that of another file.
     """
-    kind = str(value_type(stored.schema.field(time).type))
+    kind = str(stored.kind(time))
     covered = np.zeros(len(stored), np.bool_)
     parts: list[tuple[np.ndarray, Content]] = []
     base = 0
@@ -199,53 +193,34 @@ def _content(
 ) -> Content:
     """Return the blocks of a file."""
     time, names, block = said
-    places = [place for place, rows in enumerate(file.rows) if rows]
-    parts = []
-    for few in _few(groups, stored.rows):
-        tables = read_groups(stored, few, list(dict.fromkeys([time, *names])))
-        table = pa.concat_tables([tables[group] for group in few])
-        starts, group = _starts(stored.rows[few], block)
-        where = f"{stored.where(few[0])}" if len(few) == 1 else f"row groups {places[few[0] - groups[0]]} and on of {file.path}"
-        ticks = times_in(table, time, lambda where=where: where)  # type: ignore[misc]
+    places = np.flatnonzero(file.rows)
+    blocks = _blocks(stored, groups, block)
+    parts: list[Any] = [(NONE, NONE, NONE, NONE, [unknown_column(stored.kind(name), 0) for name in names])]
+    for numbers, table in batches(stored, blocks, blocks.by_group(), [time, *names]):
+        rows = blocks.rows[numbers]
+        starts = np.cumsum(rows) - rows
+        ticks = times_in(table, time, lambda numbers=numbers: blocks.where(stored, numbers))  # type: ignore[misc]
         of_time = np.minimum.reduceat(ticks, starts), np.maximum.reduceat(ticks, starts)
-        rows = np.diff(starts, append=len(table))
-        number = np.array(places)[np.array(few)[group] - groups[0]]
+        number = places[blocks.group[numbers] - groups.start]
         parts.append((number, rows, *of_time, [block_column(table[name], starts, rows) for name in names]))
         if progress is not None:
             progress(len(table))
-    kind = str(value_type(stored.schema.field(time).type))
-    if not parts:
-        none = np.zeros(0, np.int64)
-        empty = stored.schema.empty_table()
-        return Content(block, time, kind, none, none, none, none, {name: block_column(empty[name], none, none) for name in names})
     group, rows, low, high = (np.concatenate([part[i] for part in parts]) for i in range(4))
     columns = {name: chained([part[4][i] for part in parts]) for i, name in enumerate(names)}
-    return Content(block, time, kind, group, rows, low, high, columns)
+    return Content(block, time, str(stored.kind(time)), group, rows, low, high, columns)
 
 
-def _few(groups: range, rows: np.ndarray) -> Iterator[list[int]]:
-    """Yield row groups that are read together."""
-    few: list[int] = []
-    for group in groups:
-        if few and int(rows[few].sum() + rows[group]) > BATCH:
-            yield few
-            few = []
-        few.append(group)
-    if few:
-        yield few
-
-
-def _starts(rows: np.ndarray, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return where blocks begin in row groups one after the other, and the place of each block's row group."""
-    many = -(-rows // block)
-    group = np.repeat(np.arange(len(rows)), many)
-    within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-    return np.repeat(np.cumsum(rows) - rows, many) + within * block, group
+def _blocks(stored: Stored, groups: range, block: int) -> Stretches:
+    """Return blocks of at most so many rows of some row groups."""
+    many = -(-stored.rows[groups.start : groups.stop] // block)
+    group = np.repeat(np.arange(groups.start, groups.stop), many)
+    first = (np.arange(len(group)) - np.repeat(np.cumsum(many) - many, many)) * block
+    return Stretches(group, first, np.minimum(stored.rows[group] - first, block))
 
 
 def _joined(stored: Stored, contents: list[Content], name: str) -> BlockColumn:
     """Return a column of several files; unknown where a file's index does not have it, or in another type."""
-    kind = value_type(stored.schema.field(name).type)
+    kind = stored.kind(name)
     found = []
     for content in contents:
         column = content.columns.get(name)

@@ -9,7 +9,6 @@ pay as soon as there are row groups, or enough rows of them, that need not be lo
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ import pyarrow as pa
 from afa.replay.column_totals import Plain, Totals, plain, plain_type, totals_of
 from afa.replay.known_blocks import Blocks
 from afa.replay.places_in_time import Clusters
-from afa.replay.row_reading import batches
+from afa.replay.row_reading import Stretches, batches
 from afa.replay.slices import Cut, Gathered, Slices, joined
 from afa.replay.stored import Stored
 from afa.replay.time_column import times_in
@@ -82,22 +81,17 @@ def slices_of(stored: Stored, wanted: Wanted, way: Way = "auto") -> Work:
 
 def _of_time(stored: Stored, wanted: Wanted, way: Way, gathered: Gathered) -> tuple[str, int]:
     """Gather slices of time; return the way, and how many rows were read."""
-    groups = np.arange(len(stored))
     if way == "read":
-        return "read", _read(stored, wanted, _whole_groups(stored), groups, gathered)
+        return "read", _read(stored, wanted, Stretches.whole(stored), None, gathered)
     blocks = Blocks(stored, wanted.time, list(wanted.measures))
     if blocks.timed.any():
         wanted.cut.check(int(blocks.low[blocks.timed].min()), int(blocks.high[blocks.timed].max()))
     begin, end = (wanted.cut.ids(np.where(blocks.timed, side, 0)) for side in (blocks.low, blocks.high))
     whole = blocks.timed & (begin == end)
     if way == "auto" and not _pays(stored, blocks, whole):
-        return "read", _read(stored, wanted, _whole_groups(stored), groups, gathered)
+        return "read", _read(stored, wanted, Stretches.whole(stored), None, gathered)
     done = _add_known(blocks, wanted, begin, whole, gathered)
-    return "index", _read(stored, wanted, blocks, np.flatnonzero(~done), gathered)
-
-
-def _whole_groups(stored: Stored) -> Any:
-    return SimpleNamespace(group=np.arange(len(stored)), first=np.zeros(len(stored), np.int64), rows=stored.rows)
+    return "index", _read(stored, wanted, blocks.stretches, np.flatnonzero(~done), gathered)
 
 
 def _pays(stored: Stored, blocks: Blocks, whole: np.ndarray) -> bool:
@@ -135,7 +129,7 @@ def _of_rows(stored: Stored, wanted: Wanted, way: Way, gathered: Gathered) -> tu
     if way == "index" or (way == "auto" and _pays(stored, blocks, whole)):
         done = _add_known(blocks, wanted, ids, whole, gathered, clusters)
     units = [unit for unit in clusters.units() if not done[unit[0]]]
-    for numbers, table in batches(stored, blocks, units, wanted.columns):
+    for numbers, table in batches(stored, blocks.stretches, units, wanted.columns):
         of_batch = list(dict.fromkeys(clusters.cluster[numbers].tolist()))
         places = np.concatenate([np.arange(clusters.start[c], clusters.start[c] + clusters.rows[c]) for c in of_batch])
         ticks = times_in(table, wanted.time, lambda: stored.name)
@@ -157,14 +151,11 @@ def _read_times(stored: Stored, blocks: Blocks, wanted: Wanted) -> int:
     return rows
 
 
-def _read(stored: Stored, wanted: Wanted, blocks: Any, some: np.ndarray, gathered: Gathered) -> int:
-    """Read some blocks and gather their slices of time; return how many rows these were."""
-    units = np.split(some, np.flatnonzero(np.diff(blocks.group[some])) + 1) if len(some) else []
+def _read(stored: Stored, wanted: Wanted, stretches: Stretches, some: np.ndarray | None, gathered: Gathered) -> int:
+    """Read some stretches and gather their slices of time; return how many rows these were."""
     rows = 0
-    for numbers, table in batches(stored, blocks, [unit.tolist() for unit in units], wanted.columns):
-        first, last = (stored.where(int(blocks.group[numbers[place]])) for place in (0, -1))
-        where = first if first == last else f"{first} to {last}"
-        ticks = times_in(table, wanted.time, lambda where=where: where)  # type: ignore[misc]
+    for numbers, table in batches(stored, stretches, stretches.by_group(some), wanted.columns):
+        ticks = times_in(table, wanted.time, lambda numbers=numbers: stretches.where(stored, numbers))  # type: ignore[misc]
         wanted.cut.check(int(ticks.min()), int(ticks.max()))
         gathered.add(_reduced(table, wanted, *_runs(wanted.cut, ticks)))
         rows += len(table)

@@ -8,7 +8,7 @@ A file of another format than Parquet is one group without statistics. Whoever r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyarrow import types
+from pyarrow.fs import LocalFileSystem
 
 from afa.errors import AfaError
 from afa.io.frame import Frame
@@ -31,18 +33,18 @@ THREADS = 1 << 18
 
 
 class Bounds(NamedTuple):
-    """The bounds of a column in each row group, in the column's own type.
+    """The bounds of a column in each row group, or block.
 
     Attributes
     ----------
-    low, high : list
-        The least and the largest value that is there, NaN left out; None where nobody knows.
+    low, high : pyarrow.Array
+        The least and the largest value that is there, NaN left out, in the type of its values; null where nobody knows.
     nulls : numpy.ndarray of int64
         How many values are missing; -1 where nobody knows.
     """
 
-    low: list[Any]
-    high: list[Any]
+    low: pa.Array
+    high: pa.Array
     nulls: np.ndarray
 
 
@@ -70,21 +72,24 @@ class _File:
 
     def opened(self) -> pq.ParquetFile:
         """Return the file, opened; its footer is read once."""
-        system: Any = self.system
-        return pq.ParquetFile(self.path if self._local() else system.open_input_file(self.path), metadata=self.metadata)
+        local = isinstance(self.system, LocalFileSystem)
+        return pq.ParquetFile(self.path if local else self.system.open_input_file(self.path), metadata=self.metadata)
 
     @property
     def parquet(self) -> Any:
         """The opened file; None: it is no Parquet."""
         return None if self.metadata is None else self._handles.of(self)
 
-    def _local(self) -> bool:
-        from pyarrow.fs import LocalFileSystem
-
-        return isinstance(self.system, LocalFileSystem)
-
-    def _named(self, where: str = "") -> _Named:
-        return _Named(self, where)
+    @contextmanager
+    def _named(self, where: str = "") -> Iterator[None]:
+        """Name the file in errors of what reads it."""
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            if where:
+                self.check_unchanged()
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise AfaError(f"expected a file that can be read but got {self.path}{where}: {reason}") from error
 
     def _look(self) -> tuple[Any, ...] | None:
         """Return the size and the time of the last change, as far as the file system tells."""
@@ -167,23 +172,6 @@ class _Handles:
         return found
 
 
-class _Named:
-    """Names the file in errors of what reads it."""
-
-    def __init__(self, file: _File, where: str) -> None:
-        self._file, self._where = file, where
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, (OSError, pa.ArrowException)):
-            if self._where:
-                self._file.check_unchanged()
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise AfaError(f"expected a file that can be read but got {self._file.path}{self._where}: {reason}") from error
-
-
 class Stored:
     """An opened source. Footers are read, rows are not.
 
@@ -224,6 +212,10 @@ class Stored:
     def head(self) -> Frame:
         """Return the source as a frame without rows: its columns and their types."""
         return Frame(self.schema.empty_table())
+
+    def kind(self, column: str) -> pa.DataType:
+        """Return the type of a column's values, whether they are coded or not."""
+        return value_type(self.schema.field(column).type)
 
     def whole(self) -> Frame:
         """Return the source as a frame of which those columns are read that are asked for."""
@@ -286,15 +278,36 @@ class Stored:
     def bounds(self, column: str) -> Bounds:
         """Return the bounds of a column. Asked of the footers once."""
         if column not in self._bounds:
+            kind = self.kind(column)
             found = [file.bounds(group, column) for file, group in self._places]
-            low, high, nulls = ([item[i] for item in found] for i in range(3))
-            self._bounds[column] = Bounds(low, high, np.array(nulls, np.int64))
+            low, high = (_values([item[i] for item in found], kind) for i in range(2))
+            self._bounds[column] = Bounds(low, high, np.array([item[2] for item in found], np.int64))
         return self._bounds[column]
 
     def check_unchanged(self) -> None:
         """Refuse what was found if a file has changed meanwhile (`AfaError`)."""
         for file in self.files:
             file.check_unchanged()
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, whether they are coded or not."""
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def trusted(kind: pa.DataType) -> bool:
+    """Return whether bounds of this type are believed, which writers have got wrong of unsigned 64 bits and decimals."""
+    ints = types.is_integer(kind) and kind != pa.uint64()
+    texts = types.is_string(kind) or types.is_large_string(kind)
+    return ints or texts or kind in (pa.float32(), pa.float64(), pa.bool_()) or types.is_timestamp(kind) or types.is_date(kind)
+
+
+def _values(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return values of statistics as a column."""
+    try:
+        return pa.array(values if trusted(kind) else [None] * len(values), kind, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.nulls(len(values), kind)
 
 
 class _Columns:

@@ -10,7 +10,7 @@ from pyarrow import types
 
 from afa.errors import ChangeError
 from afa.io.listed_columns import missing
-from afa.replay.column_totals import plain, value_type
+from afa.replay.column_totals import plain
 from afa.replay.stored import Stored
 from punctuation.time import FOREVER
 
@@ -21,10 +21,15 @@ def check_time(stored: Stored, time: str) -> pa.DataType:
         raise ChangeError(f"expected the name of a column but got time={time!r}")
     if stored.schema.names.count(time) != 1:
         raise missing(time, stored.schema.names, "time")
-    kind = value_type(stored.schema.field(time).type)
-    if not (types.is_integer(kind) or types.is_timestamp(kind) or types.is_date(kind)):
+    kind = stored.kind(time)
+    if not holds_times(kind):
         raise ChangeError(f"expected ints, timestamps or dates in column {time!r} (time) but got {kind}")
     return kind
+
+
+def holds_times(kind: pa.DataType) -> bool:
+    """Return whether a column of this type may hold times."""
+    return bool(types.is_integer(kind) or types.is_timestamp(kind) or types.is_date(kind))
 
 
 def times_in(table: pa.Table, time: str, where: Callable[[], str]) -> np.ndarray:

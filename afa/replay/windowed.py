@@ -16,7 +16,7 @@ from pyarrow import types
 from afa.errors import AfaError, Int64Error, did_you_mean
 from afa.io.frame import unit_of_times
 from afa.io.listed_columns import missing
-from afa.replay.column_totals import can_be_added, in_arrow, plain_type, total_type, value_type, whole_sums
+from afa.replay.column_totals import can_be_added, in_arrow, plain_type, total_type, whole_sums
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
 from afa.replay.slices import Cut, OverSlices, Slices, check_many
 from afa.replay.stored import Stored
@@ -108,7 +108,8 @@ def windows(
     stored = Stored(source)
     kind = check_time(stored, time)
     asked = _asked(stored, aggregates)
-    measures = {name: _measure(said) for name, said in asked.items() if name != ROWS}
+    measures = {name: Measure(bool({"sum", "avg"} & {*words}), bool({"min", "max"} & {*words})) for name, words in asked.items()}
+    measures.pop(ROWS, None)
     slide = size if slide is None else slide
     cut = _of_rows(size, slide, origin, tick) if by == "rows" else _of_time((size, slide, origin), kind, tick, time)
     if by == "time":
@@ -157,10 +158,6 @@ def _check_type(name: str, kind: pa.DataType, words: list[str]) -> None:
             raise AfaError(f"expected a column of numbers or times for {word} but got {name!r} of {kind}; count takes it")
 
 
-def _measure(words: list[str]) -> Measure:
-    return Measure("sum" in words or "avg" in words, "min" in words or "max" in words)
-
-
 def _of_rows(size: Any, slide: Any, origin: Any, tick: Any) -> Cut:
     if origin != 0 or tick is not None:
         raise AfaError(f"expected neither origin= nor tick= beside by='rows' but got origin={origin!r}, tick={tick!r}")
@@ -204,7 +201,7 @@ def _schema(stored: Stored, asked: dict[str, list[str]], kind: pa.DataType, want
         if name == ROWS:
             fields.append(("count", pa.int64()))
             continue
-        typed = value_type(stored.schema.field(name).type)
+        typed = stored.kind(name)
         of_word = {"count": pa.int64(), "sum": total_type(typed), "avg": pa.float64(), "min": typed, "max": typed}
         fields += [(f"{name}_{word}", of_word[word]) for word in words]
     return pa.schema(fields)
