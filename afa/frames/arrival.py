@@ -24,9 +24,7 @@ def withdrawing(plan: Asked, columns: dict[str, Any], batch: int | None) -> Call
     """
 
     def carry_out(threads: bool) -> int:
-        op = plan.make()
-        if threads:
-            op._core.engine.let_threads_run()
+        op = plan.running(threads)
         if batch is None and not plan.steady:
             return _one_by_one(op, columns)
         le, gone = columns["le"], 0

@@ -79,6 +79,13 @@ class Asked(NamedTuple):
     alone: bool
     spanned: Any = None
 
+    def running(self, threads: bool) -> Any:
+        """Return an operator that lets other threads run meanwhile, if there are any."""
+        op = self.make()
+        if threads:
+            op._core.engine.let_threads_run()
+        return op
+
     @property
     def fields(self) -> list[Field]:
         """The columns of events that a frame must have."""

@@ -17,11 +17,9 @@ def finding(plan: Asked, rows: Rows, group: tuple[int, int], end: End) -> Callab
     """Return what finds the matches of a group of keys, told whether other threads are to run meanwhile."""
 
     def carry_out(threads: bool) -> list[Columns]:
-        op = plan.make()
-        if threads:
-            op._core.engine.let_threads_run()
         last = FOREVER if end == "forever" else rows.latest
-        return list(through(op, rows, group, last if plan.waits or "diff" in rows.columns else None, plan.members is not None))
+        promised = last if plan.waits or "diff" in rows.columns else None
+        return list(through(plan.running(threads), rows, group, promised, plan.members is not None))
 
     return carry_out
 

@@ -45,10 +45,7 @@ def _finding(plan: Asked, spanned: Spanned, rows: Rows, low: int, high: int, end
     last = min(until, FOREVER if end == "forever" else rows.latest)
 
     def carry_out(threads: bool) -> list[Columns]:
-        op = plan.make()
-        if threads:
-            op._core.engine.let_threads_run()
-        tables = list(through(op, rows, (max(first - 1, 0), behind), last))
+        tables = list(through(plan.running(threads), rows, (max(first - 1, 0), behind), last))
         return [_beginning(table, spanned.starts, low, high) for table in tables]
 
     return carry_out

@@ -48,20 +48,9 @@ def joined_candidates(place: tuple[int, int], parts: Sequence[Candidates]) -> Ca
 def spans_of(several: Sequence[Candidates], longest: int, first: bool, last: bool, strict: bool) -> Spans:
     """Return the spans in which a run can lie that has a candidate of each kind, in order.
 
-    Parameters
-    ----------
-    several : sequence of Candidates
-        By their place; one at least.
-    longest : int
-        The longest lifetime of an event: the window, where all have it.
-    first, last : bool
-        Whether the first candidate is the first event of a run; whether the last one is its last, with nothing to wait for.
-    strict : bool
-        Whether a later event of a run has a larger LE, not an equal one.
-
-    Notes
-    -----
-    For each first candidate the earliest chain of candidates is followed by bisection: O(n log n) for each kind.
+    ``several``: by their place, one at least. ``longest``: the longest lifetime of an event. ``first``, ``last``: whether the first
+    candidate begins a run; whether the last one ends it, with nothing to wait for. ``strict``: whether a later event of a run has a
+    larger LE. For each first candidate the earliest chain is followed by bisection: O(n log n) for each kind.
     """
     several = [_sorted(one, one.le) for one in several]
     head, tail = several[0], several[-1]

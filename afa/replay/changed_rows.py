@@ -56,13 +56,7 @@ class Changed(NamedTuple):
 
 
 def changed(changes: Any, asking: Question) -> Changed:
-    """Read what `amend` is given.
-
-    Raises
-    ------
-    AfaError
-        A column is missing or does not fit; a change is none; a row has a lifetime that the source can't have.
-    """
+    """Read what `amend` is given; refuse a row that does not fit, or has a lifetime that the source can't have."""
     if type(changes).__module__.startswith("pyspark"):
         changes = changes.toArrow()
     arcs: list[Change] = []
@@ -204,23 +198,10 @@ def check_met(
     applied: bool,
     said: Callable[[tuple[Any, ...]], str],
 ) -> None:
-    """Refuse changes that stored rows contradict.
+    """Refuse changes that stored rows contradict, and name the first one.
 
-    Parameters
-    ----------
-    rows : iterable of tuple
-        What is stored at the instants of the changes, of their keys.
-    wanted : sequence of (tuple, int)
-        The changes, and how many copies come or go.
-    applied : bool
-        Whether the source is as it is after them.
-    said : callable
-        Returns a row in words.
-
-    Raises
-    ------
-    ChangeError
-        Names the first one.
+    ``rows``: what is stored at the instants of the changes, of their keys; ``wanted``: the changes, and how many copies come or go;
+    ``applied``: whether the source is as it is after them; ``said``: returns a row in words.
     """
     stored, total = Counter(rows), Counter[tuple[Any, ...]]()
     for change, many in wanted:

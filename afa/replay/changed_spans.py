@@ -21,18 +21,8 @@ from punctuation.time import BEGINNING, FOREVER
 def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, longest: int, latest: tuple[int, int]) -> Spans:
     """Return the spans of keys in which some run, or the wait behind it, can be another after the changes.
 
-    Parameters
-    ----------
-    asking : Question
-    come : Changed
-    number : numpy.ndarray
-        The number of the key of each changed row.
-    keys : SeenKeys
-        Takes the keys that a changed arc concerns.
-    longest : int
-        The longest lifetime of an event.
-    latest : (int, int)
-        The largest LE before the changes and after them: between the two time-outs fire that did not, or no more.
+    ``number``: of the key of each changed row; ``keys`` takes the keys that a changed arc concerns. ``latest``: the largest LE
+    before the changes and after them: between the two time-outs fire that did not, or no more.
     """
     if asking.by_span is None or not asking.plan.steady:  # what is chosen of overlapping matches hangs together without an end
         if come.arcs or latest[0] != latest[1]:

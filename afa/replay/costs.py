@@ -33,21 +33,7 @@ class Left(NamedTuple):
 
 
 class Costs:
-    """Estimates of a question.
-
-    Parameters
-    ----------
-    rows : numpy.ndarray
-        How many rows each row group has.
-    least, latest : numpy.ndarray
-        Its times.
-    witnesses : sequence of Witness
-    shares : Shares
-    columns : int
-        How many columns the operator takes.
-    window : int
-        The longest lifetime.
-    """
+    """Estimates of a question: by the rows and times of row groups, the columns that the operator takes, the longest lifetime."""
 
     def __init__(
         self, rows: Any, least: Any, latest: Any, witnesses: Sequence[Witness], shares: Shares, columns: int, window: int

@@ -50,16 +50,7 @@ class Steps(NamedTuple):
 
 
 class RowsOfGroups:
-    """The rows of some row groups, one behind the other.
-
-    Parameters
-    ----------
-    asking : Question
-    keys : SeenKeys
-    groups : sequence of int
-    frame : Frame, optional
-        Columns of them. Others are read when they are asked for.
-    """
+    """The rows of some row groups, one behind the other. Columns that the frame does not have are read when they are asked for."""
 
     def __init__(self, asking: Question, keys: SeenKeys, groups: Sequence[int], frame: Frame | None) -> None:
         self._asking, self._keys = asking, keys

@@ -51,16 +51,7 @@ class Extent(NamedTuple):
 class Extents:
     """The bounds of fields in the row groups of a source, or in blocks of them, each worked out once.
 
-    Parameters
-    ----------
-    bounds : callable
-        Returns the `Bounds` of a column.
-    rows : numpy.ndarray of int64
-        How many rows each row group has.
-    events : Schema
-    tick : str or None
-    least, latest : numpy.ndarray of int64
-        The least and the largest LE of each row group.
+    ``bounds``: returns those of a column; ``rows``, ``least``, ``latest``: how many rows there are, the least and the largest LE.
     """
 
     def __init__(
@@ -159,10 +150,11 @@ def _meets(allowed: Range, low: Any, high: Any, field: Field) -> Any:
     if most is not None:
         fits &= low < most if allowed.high_open and field.type is float else low <= most
     if allowed.values is not None:
-        some = np.zeros(len(low), bool)
-        for value in _values(allowed, field):
-            some |= (low <= value) & (value <= high)
-        fits &= some
+        values = _values(allowed, field)
+        if low is high:
+            fits &= low == values[0] if len(values) == 1 else np.isin(low, values)
+        else:
+            fits &= np.logical_or.reduce([(low <= value) & (value <= high) for value in values]) if values else False
     return fits
 
 
@@ -258,25 +250,13 @@ def values_in(allowed: Range, column: Any, field: Field) -> Any:
 
 
 def _numbers_in(allowed: Range, column: Any, field: Field) -> Any:
-    bound = _bounds(allowed, field)
-    if bound is None:
-        return np.zeros(len(column), bool)
-    low, high = bound
-    inexact = field.type is float
-    found: Any = None
-    if low is not None:
-        found = column > low if allowed.low_open and inexact else column >= low
-    if high is not None:
-        under = column < high if allowed.high_open and inexact else column <= high
-        found = under if found is None else found & under
-    if allowed.values is not None:
-        values = _values(allowed, field)
-        one = column == values[0] if len(values) == 1 else np.isin(column, values)
-        found = one if found is None else found & one
-    if found is None:
-        found = np.ones(len(column), bool)
-        if inexact and not allowed.nan:
-            found = column == column
-    elif inexact and allowed.nan:
-        found = found | (column != column)
-    return found
+    found = _meets(allowed, column, column, field)
+    if field.type is not float:
+        return found
+    if allowed.nan:
+        return found | (column != column)
+    return found if _bounded(allowed) else found & (column == column)
+
+
+def _bounded(allowed: Range) -> bool:
+    return allowed.values is not None or allowed.low != -math.inf or allowed.high != math.inf

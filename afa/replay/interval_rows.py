@@ -11,7 +11,7 @@ import pyarrow as pa
 from afa.frames.frame_reading import Reading
 from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
-from afa.replay.key_spans import Spans, stable_order
+from afa.replay.key_spans import Spans, ranges_of, stable_order
 from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys
 
@@ -26,15 +26,7 @@ TOGETHER = 1 << 17
 
 
 class RowsOfSpans:
-    """Reads the rows that lie in spans.
-
-    Parameters
-    ----------
-    asking : Question
-    spans : Spans
-    keys : SeenKeys
-        What their keys are; no other key is looked at.
-    """
+    """Reads the rows that lie in spans; ``keys``: what their keys are, no other key is looked at."""
 
     def __init__(self, asking: Question, spans: Spans, keys: SeenKeys) -> None:
         self._asking, self._spans, self._keys = asking, spans, keys
@@ -133,15 +125,3 @@ def together(groups: Sequence[int], rows: Any) -> Iterator[list[int]]:
         held += int(rows[group])
     if found:
         yield found
-
-
-def ranges_of(low: Any, high: Any) -> Any:
-    """Return the numbers of several ranges, one behind the other.
-
-    Examples
-    --------
-    >>> ranges_of(np.array([3, 9, 5]), np.array([5, 9, 6])).tolist()
-    [3, 4, 5]
-    """
-    many = high - low
-    return np.repeat(low - np.append(0, np.cumsum(many)[:-1]), many) + np.arange(int(many.sum()))

@@ -70,24 +70,14 @@ def joined(key: Any, low: Any, high: Any) -> Spans:
         return Spans(none, none, none)
     order = np.lexsort((low, key))
     key, low, high = key[order], low[order], high[order]
-    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-    reach = _running_max(high, starts)
+    by_end = np.lexsort((high, key))  # so that what is largest of all so far is so of its key
+    rank = np.empty(len(key), np.int64)
+    rank[by_end] = np.arange(len(key))
+    reach = high[by_end[np.maximum.accumulate(rank)]]
     new = np.ones(len(key), bool)
     new[1:] = (key[1:] != key[:-1]) | (low[1:] > reach[:-1])
     first = np.flatnonzero(new)
     return Spans(key[first], low[first], reach[np.append(first[1:] - 1, len(key) - 1)])
-
-
-def _running_max(values: Any, starts: Any) -> Any:
-    """Return the largest value so far, anew from each start."""
-    by_size = np.argsort(values, kind="stable")
-    order = np.empty(len(values), np.int64)
-    order[by_size] = np.arange(len(values))
-    part = np.zeros(len(values), np.int64)
-    part[starts[1:]] = 1
-    part = np.cumsum(part)
-    most = np.maximum.accumulate(part * (len(values) + 1) + order) - part * (len(values) + 1)
-    return values[by_size[most]]
 
 
 def met(one: Spans, other: Spans) -> Spans:
@@ -172,3 +162,15 @@ def stable_order(numbers: Any) -> Any:
     """
     short = len(numbers) and numbers.max() < 1 << 16
     return np.argsort(numbers.astype(np.uint16) if short else numbers, kind="stable")
+
+
+def ranges_of(low: Any, high: Any) -> Any:
+    """Return the numbers of several ranges, one behind the other.
+
+    Examples
+    --------
+    >>> ranges_of(np.array([3, 9, 5]), np.array([5, 9, 6])).tolist()
+    [3, 4, 5]
+    """
+    many = high - low
+    return np.repeat(low - np.append(0, np.cumsum(many)[:-1]), many) + np.arange(int(many.sum()))

@@ -42,8 +42,8 @@ class Question(NamedTuple):
     stored : Stored
     head : Frame
         The table's columns, without rows.
-    pattern, options, arcs
-        As they were given.
+    arcs : tuple of Change
+        Arcs of a while, beside the automaton's own.
     reading : Reading
     plan : Asked
         What runs the pattern by its own key.
@@ -63,8 +63,6 @@ class Question(NamedTuple):
 
     stored: Stored
     head: Frame
-    pattern: Any
-    options: Options
     arcs: tuple[Change, ...]
     reading: Reading
     plan: Asked
@@ -129,13 +127,7 @@ def question(
 ) -> Question:
     """Open a source, and bind a pattern to it.
 
-    ``rows``: whether rows may be read, where statistics don't
-    tell the times of a row group; else it may be at any time.
-
-    Raises
-    ------
-    AfaError
-        The source can't be opened, a column is missing or does not fit, the pattern is none.
+    ``rows``: whether rows may be read, where statistics don't tell the times of a row group; else it may be at any time.
     """
     stored = source if isinstance(source, Stored) else Stored(source)
     head = stored.head()
@@ -157,7 +149,7 @@ def question(
         np.minimum.at(begin, blocks.group, least)
         np.maximum.at(end, blocks.group, latest)
         extents = Extents(stored.bounds, stored.rows, plan.events, plan.tick, begin, end)
-    return Question(stored, head, pattern, options, given, reading, plan, by_span, span, extents, of_blocks, blocks.group)
+    return Question(stored, head, given, reading, plan, by_span, span, extents, of_blocks, blocks.group)
 
 
 def times_of(blocks: Blocks, stored: Stored, time: str, tick: str | None, rows: bool) -> tuple[Any, Any]:

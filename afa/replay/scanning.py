@@ -67,18 +67,9 @@ def blocks_of(witnesses: Sequence[Witness], places: Sequence[int], exact: bool) 
 
 
 class Scanner:
-    """Scans the row groups of a stored table.
+    """Scans the row groups of a stored table; ``keys`` takes the keys of candidates.
 
-    Parameters
-    ----------
-    asking : Question
-    witnesses : sequence of Witness
-    keys : SeenKeys
-        Takes the keys of candidates.
-    longest : int
-        The longest lifetime of an event.
-    shares : callable
-        Returns the share of rows that a witness allows, by its place: the rarest one of a block is asked first.
+    ``shares``: returns the share of rows that a witness allows, by its place: the rarest one of a block is asked first.
     """
 
     def __init__(self, asking: Question, witnesses: Sequence[Witness], keys: SeenKeys, longest: int, shares: Any) -> None:

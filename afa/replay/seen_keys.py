@@ -18,17 +18,7 @@ FEW = 256
 
 
 class SeenKeys:
-    """Numbers of keys, from 0, in the order in which they are seen; without a key there is one.
-
-    Parameters
-    ----------
-    asking : Question
-
-    Attributes
-    ----------
-    values : list of tuple
-        The values of each key, as they stand in the columns.
-    """
+    """Numbers of keys, from 0, in the order in which they are seen, and their values; without a key there is one."""
 
     def __init__(self, asking: Question) -> None:
         self._asking = asking

@@ -29,16 +29,7 @@ KEYS = 32
 
 
 class Shares:
-    """Estimates of a stored table.
-
-    Parameters
-    ----------
-    asking : Question
-    boxes : iterable of Box
-        What is asked for.
-    look : bool
-        Whether a sample of rows is read; else all values are thought to be spread evenly.
-    """
+    """Estimates of a stored table; ``look``: whether a sample of rows is read, else all values are thought to be spread evenly."""
 
     def __init__(self, asking: Question, boxes: Iterable[Box], look: bool = True) -> None:
         self._asking = asking

@@ -125,18 +125,8 @@ def index(
 def sidecar_of(stored: Stored, time: str, columns: Sequence[str] = ()) -> Sidecar | None:
     """Return the blocks of a stored table that indexes beside its files tell of; None: no file has an index by this time.
 
-    Parameters
-    ----------
-    stored : Stored
-    time : str
-        The column of times; an index by another one is left out.
-    columns : sequence of str
-        Which columns are wanted; where an index does not have one, or not in this type, nothing is known of it.
-
-    Raises
-    ------
-    AfaError
-        An index is damaged, or that of another file.
+    Where an index does not have one of the columns, or not in this type, nothing is known of it. A damaged index, or that of
+    another file, is refused (`AfaError`).
     """
     kind = str(stored.kind(time))
     covered = np.zeros(len(stored), np.bool_)

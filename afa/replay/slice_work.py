@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from afa.replay.column_totals import Plain, Totals, plain, plain_type, totals_of
+from afa.replay.key_spans import ranges_of
 from afa.replay.known_blocks import Blocks
 from afa.replay.places_in_time import Clusters
 from afa.replay.row_reading import Stretches, batches
@@ -59,17 +60,8 @@ class Work(NamedTuple):
 
 
 def slices_of(stored: Stored, wanted: Wanted, way: Way = "auto") -> Work:
-    """Return the slices of a stored table.
+    """Return the slices of a stored table: from blocks where that may be, from all rows, or (auto) what reads less.
 
-    Parameters
-    ----------
-    stored : Stored
-    wanted : Wanted
-    way : "auto", "index" or "read"
-        From blocks where that may be, from all rows, or what reads less.
-
-    Notes
-    -----
     O(blocks + rows read). Rows wait in memory batch by batch; those of windows of rows as long as their blocks overlap in time.
     """
     gathered = Gathered()
@@ -130,8 +122,8 @@ def _of_rows(stored: Stored, wanted: Wanted, way: Way, gathered: Gathered) -> tu
         done = _add_known(blocks, wanted, ids, whole, gathered, clusters)
     units = [unit for unit in clusters.units() if not done[unit[0]]]
     for numbers, table in batches(stored, blocks.stretches, units, wanted.columns):
-        of_batch = list(dict.fromkeys(clusters.cluster[numbers].tolist()))
-        places = np.concatenate([np.arange(clusters.start[c], clusters.start[c] + clusters.rows[c]) for c in of_batch])
+        of_batch = np.array(list(dict.fromkeys(clusters.cluster[numbers].tolist())))
+        places = ranges_of(clusters.start[of_batch], clusters.start[of_batch] + clusters.rows[of_batch])
         ticks = times_in(table, wanted.time, lambda: stored.name)
         order = None if (ticks[1:] >= ticks[:-1]).all() else np.argsort(ticks, kind="stable")
         gathered.add(_reduced(table, wanted, *_runs(cut, places), order))

@@ -17,6 +17,7 @@ import numpy as np
 
 from afa.errors import AfaError
 from afa.replay.column_totals import Totals, combined, ufunc_of
+from afa.replay.key_spans import ranges_of
 
 MOST = 100_000_000
 """How many windows there may be: three columns of so many take 2.4 GB."""
@@ -76,13 +77,7 @@ class Cut(NamedTuple):
         return np.asarray(ids & 1 == 0 if self.width == 1 and self.rest else np.ones(len(ids), np.bool_))
 
     def windows(self, ids: np.ndarray, first: int | None = None) -> np.ndarray:
-        """Return the windows that hold some of these slices, which are in order; ``first``: the first window that there is.
-
-        Raises
-        ------
-        AfaError
-            They are more than `MOST`.
-        """
+        """Return the windows that hold some of these slices, which are in order; ``first``: the first window. At most `MOST`."""
         if not len(ids):
             return np.zeros(0, np.int64)
         last = ids // self.step
@@ -92,8 +87,7 @@ class Cut(NamedTuple):
         begin[1:] = np.maximum(begin[1:], last[:-1] + 1)
         many = np.maximum(last - begin + 1, 0)
         check_many(float(many.sum(dtype=np.float64)))
-        ends = np.cumsum(many)
-        return np.repeat(begin - (ends - many), many) + np.arange(ends[-1])
+        return ranges_of(begin, begin + many)
 
 
 def check_many(windows: float) -> None:
@@ -163,18 +157,8 @@ def joined(parts: list[Slices]) -> Slices:
 class OverSlices:
     """Windows over slices: for each window the sum, the least or the largest of a value of its slices.
 
-    Parameters
-    ----------
-    ids : numpy.ndarray
-        The slices, in order.
-    cut : Cut
-    windows : numpy.ndarray
-        Windows, each of which holds a slice.
-
-    Notes
-    -----
-    O(slices + windows): ids are cut into stretches as long as a window, which lies in two of them at most, so that it is a suffix
-    of the one and a prefix of the other.
+    ``ids``: the slices, in order; each window holds one. O(slices + windows): ids are cut into stretches as long as a window, which
+    lies in two of them at most, so that it is a suffix of the one and a prefix of the other.
     """
 
     def __init__(self, ids: np.ndarray, cut: Cut, windows: np.ndarray) -> None:

@@ -31,32 +31,32 @@ Told = Callable[[int], None]
 def all_rows(asking: Question, told: Told) -> list[Columns]:
     """Return what the pattern gives for all rows: row group by row group, each with the promise that no later one goes behind.
 
-    What a later row group may go behind waits for it.
+    What a later row group may go behind waits for it. Nothing is cut off before some row group has ended: where all overlap, they
+    are taken as one.
     """
-    stored, plan, reading = asking.stored, asking.plan, asking.reading
-    order = np.argsort(asking.extents.least, kind="stable").tolist()
-    least = asking.extents.least[order].tolist()
-    op, last = asking.operator(plan), asking.last
+    stored, plan, reading, extents = asking.stored, asking.plan, asking.reading, asking.extents
+    order = np.argsort(extents.least, kind="stable").tolist()
+    op, held = asking.operator(plan), [asking.head.given.select(asking.names)]
+    ends: list[int] = []
     found: list[Columns] = []
-    held, waits = [asking.head.given.select(asking.names)], FOREVER  # the least LE of what is held
-    for n, then in enumerate([*least[1:], None]):
+    for n, then in enumerate([*extents.least[order[1:]].tolist(), None]):
         if order:
             held.append(stored.read(order[n], asking.names))
-            waits = min(waits, least[n])
+            ends.append(int(extents.latest[order[n]]))
             told(n + 1)
-        if then is not None and waits >= then:
+        if then is not None and min(ends) >= then:
             continue
-        where = f" ({stored.where(order[n])})" if order else ""
         table = held[0] if len(held) == 1 else pa.concat_tables(held)
-        held, waits = [], FOREVER
-        with named(where):
+        held, ends = [], []
+        with named(f" ({stored.where(order[n])})" if order else ""):
             if then is not None:
-                early = Frame(table).ticks(reading.time, plan.tick, "time") < then
+                le = Frame(table).ticks(reading.time, plan.tick, "time")
+                early = le < then
                 if not early.all():
-                    held, waits, table = [table.filter(pa.array(~early))], then, table.filter(pa.array(early))
+                    held, ends, table = [table.filter(pa.array(~early))], [int(le.max())], table.filter(pa.array(early))
             columns = columns_of(Frame(table), plan, reading)
         rows = by_time(columns, plan, grouped=False)
-        found += through(op, rows, rows.groups[0], last if then is None else then, plan.members is not None)
+        found += through(op, rows, rows.groups[0], asking.last if then is None else then, plan.members is not None)
     return found
 
 
@@ -142,7 +142,7 @@ def by_key(tables: Sequence[Columns], asking: Question, spans: Spans, keys: Seen
         if asking.span not in table:  # which has its key
             found.append(table)
             continue
-        number = keys_of(table, asking, spans)
+        number = spans.key[np.asarray(table[asking.span], np.int64)]
         columns: Columns = {}
         for i, name in enumerate(asking.plan.keys):
             values = np.empty(len(keys), object)
@@ -150,8 +150,3 @@ def by_key(tables: Sequence[Columns], asking: Question, spans: Spans, keys: Seen
             columns[name] = values[number]
         found.append({**columns, **{name: column for name, column in table.items() if name != asking.span}})
     return found
-
-
-def keys_of(table: Columns, asking: Question, spans: Spans) -> Any:
-    """Return the number of the key of each row that an operator gave."""
-    return spans.key[np.asarray(table[asking.span], np.int64)]

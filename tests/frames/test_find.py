@@ -134,6 +134,8 @@ def test_a_parquet_file_is_read_row_group_by_row_group(
     assert rows(afa.find(DIP, str(path), key="symbol", window=WINDOW, threads=1)) == expected(given)
     if late < 100 and groups == 7:
         assert max(longest) < 60, "all of it was in memory"
+    if late > 100:
+        assert len(longest) < 10, "what waits was cut again and again"
 
 
 def test_of_files_only_what_may_match_is_read(tmp_path: Path) -> None:
