@@ -24,9 +24,9 @@ amending         `amend`: the difference that late rows and arcs of the past mak
 changed_rows     the changes that `amend` is given; changed_spans: what they concern
 sweeping         `sweep`: several automata that differ in constants, candidates found once
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
-slice_work       slices from blocks that lie in one, and from rows; places_in_time: blocks by time, and the places of their rows
+slice_work       slices from blocks that lie in one, and from rows
 row_reading      rows of blocks
-time_column      times as numbers; column_totals: counts, sums and bounds of columns
+column_totals    columns as numbers; counts, sums and bounds of them
 """
 
 from typing import TYPE_CHECKING, Any

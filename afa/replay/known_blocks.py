@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from afa.replay.block_columns import BlockColumn, chained, unknown_column
-from afa.replay.column_totals import Totals, in_arrow, nothing, parts_of_sums, plain
+from afa.replay.column_totals import Totals, holds_times, in_arrow, nothing, parts_of_sums, plain
 from afa.replay.row_reading import Stretches
 from afa.replay.sidecar import NONE, sidecar_of
 from afa.replay.stored import Stored
-from afa.replay.time_column import holds_times
 
 
 class Blocks:

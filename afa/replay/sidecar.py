@@ -14,10 +14,10 @@ import numpy as np
 from afa.errors import AfaError
 from afa.io.listed_columns import missing
 from afa.replay.block_columns import BlockColumn, block_column, chained, has_bounds, unknown_column
+from afa.replay.column_totals import check_time, times_in
 from afa.replay.row_reading import Stretches, batches
 from afa.replay.sidecar_file import Content, read_sidecar, write_sidecar
 from afa.replay.stored import Stored
-from afa.replay.time_column import check_time, times_in
 from punctuation.time import as_time
 
 BLOCK = 16_384

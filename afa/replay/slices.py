@@ -87,7 +87,7 @@ class Cut(NamedTuple):
         begin[1:] = np.maximum(begin[1:], last[:-1] + 1)
         many = np.maximum(last - begin + 1, 0)
         check_many(float(many.sum(dtype=np.float64)))
-        return ranges_of(begin, begin + many)
+        return np.asarray(ranges_of(begin, begin + many))
 
 
 def check_many(windows: float) -> None:

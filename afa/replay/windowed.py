@@ -16,11 +16,10 @@ from pyarrow import types
 from afa.errors import AfaError, Int64Error, did_you_mean
 from afa.io.frame import unit_of_times
 from afa.io.listed_columns import missing
-from afa.replay.column_totals import can_be_added, in_arrow, plain_type, total_type, whole_sums
+from afa.replay.column_totals import can_be_added, check_time, in_arrow, plain_type, total_type, whole_sums
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
 from afa.replay.slices import Cut, OverSlices, Slices, check_many
 from afa.replay.stored import Stored
-from afa.replay.time_column import check_time
 from punctuation.durations import NANOSECONDS, has_unit, ticks_of_duration
 from punctuation.time import as_time
 from punctuation.timestamps import Times, is_time, ticks_of_time
