@@ -33,7 +33,7 @@ def through(op: Any, rows: Rows, group: tuple[int, int], last: int | None, whole
     low, end = group
     le = rows.columns["le"]
     while True:
-        high = min(low + rows.size, end)
+        high = low + rows.size if end - low >= 2 * rows.size else end  # no short one at the end
         while whole and high < end and le[high] == le[high - 1]:
             high += 1
         then = int(le[high]) if high < end else last

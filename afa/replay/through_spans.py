@@ -46,15 +46,16 @@ def all_rows(asking: Question, told: Told) -> list[Columns]:
             told(n + 1)
         if then is not None and min(ends) >= then:
             continue
-        table = held[0] if len(held) == 1 else pa.concat_tables(held)
+        frame = Frame(held[0] if len(held) == 1 else pa.concat_tables(held))
         held, ends = [], []
         with named(f" ({stored.where(order[n])})" if order else ""):
             if then is not None:
-                le = Frame(table).ticks(reading.time, plan.tick, "time")
+                le = frame.ticks(reading.time, plan.tick, "time")
                 early = le < then
                 if not early.all():
-                    held, ends, table = [table.filter(pa.array(~early))], [int(le.max())], table.filter(pa.array(early))
-            columns = columns_of(Frame(table), plan, reading)
+                    held, ends = [frame.given.filter(pa.array(~early))], [int(le.max())]
+                    frame = Frame(frame.given.filter(pa.array(early)))
+            columns = columns_of(frame, plan, reading)
         rows = by_time(columns, plan, grouped=False)
         found += through(op, rows, rows.groups[0], asking.last if then is None else then, plan.members is not None)
     return found
