@@ -31,7 +31,6 @@ NAMES = (
     "start",
     "snapshot",
     "memory",
-    "many",
     "baselines",
     "ordered",
     "speculation",

@@ -98,33 +98,32 @@ def measure(o: Options) -> list[Row]:
     rows: list[Row] = []
     window = WINDOW * SYMBOLS
     fed = batched(punctuated(trades(o.size(2_000_000, least=4000)), BATCH), BATCH)
-    for p in o.some(list(TAKES)):
-        for strategy in STRATEGIES:
-            engine: Any = o.engine
-            makes: dict[str, Any] = {
-                "query": partial(by_text(p, strategy, window).operator, engine=engine),
-                "hand": partial(Keyed, by_hand(p, strategy), key="symbol", window=window, engine=engine),
+    for p, strategy in o.some([(p, strategy) for p in TAKES for strategy in STRATEGIES]):
+        engine: Any = o.engine
+        makes: dict[str, Any] = {
+            "query": partial(by_text(p, strategy, window).operator, engine=engine),
+            "hand": partial(Keyed, by_hand(p, strategy), key="symbol", window=window, engine=engine),
+        }
+        base: dict[str, Any] = {
+            "nfa": partial(Nfab, p, strategy, window, SYMBOLS),
+            "back": partial(Backtrack, p, strategy, window),
+        }
+        runs: dict[str, Any] = {name: partial(run, make, fed) for name, make in {**makes, **base}.items()}
+        runs["count"] = partial(counted, counting(p, strategy, window), [columns(batch) for batch in fed.batches])
+        found = interleaved(runs, o.rounds, agree=False)
+        answers = {name: (column[0].final, column[0].answer) for name, column in found.items()}
+        assert len({answers[name] for name in answers if name != "count"}) == 1, f"expected one answer but got {answers}"
+        assert answers["count"][0] == answers["query"][0], f"expected as many matches but got {answers}"
+        rows.append(
+            {
+                "query": f"{p}, {strategy}",
+                "matches": found["query"][0].final,
+                "M events/s": rates(found["query"]),
+                "by hand, M events/s": rates(found["hand"]),
+                "rate, relative to by hand": ratio(found["query"], found["hand"]),
+                "NFA^b, M events/s": rates(found["nfa"]),
+                "backtracking, M events/s": rates(found["back"]),
+                "counting only, M events/s": rates(found["count"]),
             }
-            base: dict[str, Any] = {
-                "nfa": partial(Nfab, p, strategy, window, SYMBOLS),
-                "back": partial(Backtrack, p, strategy, window),
-            }
-            runs: dict[str, Any] = {name: partial(run, make, fed) for name, make in {**makes, **base}.items()}
-            runs["count"] = partial(counted, counting(p, strategy, window), [columns(batch) for batch in fed.batches])
-            found = interleaved(runs, o.rounds, agree=False)
-            answers = {name: (column[0].final, column[0].answer) for name, column in found.items()}
-            assert len({answers[name] for name in answers if name != "count"}) == 1, f"expected one answer but got {answers}"
-            assert answers["count"][0] == answers["query"][0], f"expected as many matches but got {answers}"
-            rows.append(
-                {
-                    "query": f"{p}, {strategy}",
-                    "matches": found["query"][0].final,
-                    "M events/s": rates(found["query"]),
-                    "by hand, M events/s": rates(found["hand"]),
-                    "rate, relative to by hand": ratio(found["query"], found["hand"]),
-                    "NFA^b, M events/s": rates(found["nfa"]),
-                    "backtracking, M events/s": rates(found["back"]),
-                    "counting only, M events/s": rates(found["count"]),
-                }
-            )
+        )
     return rows

@@ -42,23 +42,22 @@ def measure(o: Options) -> list[Row]:
     window = WINDOW * SYMBOLS
     fed = batched(punctuated(trades(o.size(2_000_000, least=4000)), BATCH), BATCH, arrow=True)
     gaps = with_nulls(fed)
-    for p in o.some(list(TAKES)):
-        for strategy in STRATEGIES:
-            engine: Any = o.engine
-            runs = {
-                name: partial(run, partial(by_text(p, strategy, window, event).operator, engine=engine), stream)
-                for name, event, stream in (("there", Stock, fed), ("never", Loose, fed), ("some", Loose, gaps))
+    for p, strategy in o.some([(p, strategy) for p in TAKES for strategy in STRATEGIES]):
+        engine: Any = o.engine
+        runs = {
+            name: partial(run, partial(by_text(p, strategy, window, event).operator, engine=engine), stream)
+            for name, event, stream in (("there", Stock, fed), ("never", Loose, fed), ("some", Loose, gaps))
+        }
+        columns = interleaved(runs, o.rounds)
+        rows.append(
+            {
+                "query": f"{p}, {strategy}",
+                "matches": columns["there"][0].final,
+                "M events/s": rates(columns["there"]),
+                "may be None, M events/s": rates(columns["never"]),
+                "may be None, relative": ratio(columns["never"], columns["there"]),
+                "5 % None, M events/s": rates(columns["some"]),
+                "5 % None, relative": ratio(columns["some"], columns["there"]),
             }
-            columns = interleaved(runs, o.rounds)
-            rows.append(
-                {
-                    "query": f"{p}, {strategy}",
-                    "matches": columns["there"][0].final,
-                    "M events/s": rates(columns["there"]),
-                    "may be None, M events/s": rates(columns["never"]),
-                    "may be None, relative": ratio(columns["never"], columns["there"]),
-                    "5 % None, M events/s": rates(columns["some"]),
-                    "5 % None, relative": ratio(columns["some"], columns["there"]),
-                }
-            )
+        )
     return rows

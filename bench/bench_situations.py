@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from afa.situations.pattern_operator import deriving, kinds_of
 from afa.situations.relations import NAMES
 from afa.situations.told_forms import instants
 from bench import situation_readings as made
-from bench.measure import Options, Row, Spread, spread
+from bench.measure import Options, Row, Spread, spread, timed
 from bench.situation_readings import Column
 from bench.two_phase import TwoPhase
 
@@ -45,7 +45,7 @@ SKIPPED = 2
 """The batches that don't count: there an operator grows to its size."""
 
 Push = Callable[[dict[str, Column]], Any]
-Seconds = dict[str, list[float]]
+Table = dict[str, Column]
 
 
 def measure(o: Options) -> list[Row]:
@@ -64,16 +64,11 @@ def measure(o: Options) -> list[Row]:
     ]
 
 
-def _size(o: Options, full: int, least: int) -> int:
-    """How many there are; at tiny scale as few as make sense."""
-    return least if o.scale == "tiny" else o.size(full, least)
-
-
 # -- rates -----------------------------------------------------------------------------------------------------------------------
 
 
 def _rates(o: Options) -> Iterator[Row]:
-    full = _size(o, READINGS, 2800)
+    full = o.few(READINGS, 2800)
     cases = [
         ("5.8", "aggressive drivers", made.AGGRESSIVE, 3, (WINDOW,), full // 10),
         ("5.8", "aggressive drivers", made.AGGRESSIVE, 3, (WINDOW,), full),
@@ -93,7 +88,7 @@ def _small_batches(o: Options) -> Iterator[Row]:
     for size in o.some([100, 1_000, 10_000, 100_000]) if o.scale != "tiny" else [200]:
         batches = made.cut(made.readings(min(100, 5_000_000 // size) * size if o.scale != "tiny" else 4 * size, 4), size)
         op, joined = pattern.operator(engine=o.engine), TwoPhase(pattern)
-        seconds = _timed({"afa": partial(_push, op), "two-phase": joined.push}, batches)
+        seconds = timed({"afa": partial(_push, op), "two-phase": joined.push}, batches)
         yield {
             "figure": "5.12",
             "batch": size,
@@ -104,7 +99,7 @@ def _small_batches(o: Options) -> Iterator[Row]:
 
 
 def _before(o: Options) -> Iterator[Row]:
-    n = _size(o, 1_000_000, 2800)
+    n = o.few(1_000_000, 2800)
     for window in o.some([500, 1_000, 2_000]):
         yield _beside_two_phase("5.13", "Q3", made.pattern(made.Q3, window, 3), made.readings(n, 3), o)
 
@@ -113,7 +108,7 @@ def _beside_two_phase(figure: str, name: str, pattern: TemporalPattern, table: d
     batches = made.cut(table, -(-len(table["le"]) // BATCHES))
     _compare(pattern, made.cut({name: column[:100_000] for name, column in table.items()}, 40_000), o)
     op, joined = pattern.operator(engine=o.engine), TwoPhase(pattern)
-    seconds = _timed({"afa": lambda batch: _push(op, batch), "two-phase": joined.push}, batches)
+    seconds = timed({"afa": lambda batch: _push(op, batch), "two-phase": joined.push}, batches)
     rows, ours = len(batches[0]["le"]), seconds["afa"][SKIPPED:-1]
     third, matches = max(1, len(ours) // 3), op.statistics.outputs
     return {
@@ -134,10 +129,10 @@ def _beside_two_phase(figure: str, name: str, pattern: TemporalPattern, table: d
 
 
 def _keys(o: Options) -> Iterator[Row]:
-    keys, ticks = _size(o, KEYS, 5), TICKS if o.scale != "tiny" else 400
+    keys, ticks = o.few(KEYS, 5), TICKS if o.scale != "tiny" else 400
     op = made.pattern(made.AGGRESSIVE, WINDOW, 3, key="key").operator(engine=o.engine)
     batches = made.cut(made.of_keys(keys, ticks, 3), keys * 100)
-    seconds = _timed({"afa": lambda batch: _push(op, batch)}, batches)["afa"]
+    seconds = timed({"afa": lambda batch: _push(op, batch)}, batches)["afa"]
     yield {
         "pattern": "aggressive drivers, keys in turn",
         "keys": keys,
@@ -150,92 +145,57 @@ def _keys(o: Options) -> Iterator[Row]:
 
 def _floats(o: Options) -> Iterator[Row]:
     """The same situations from columns of floats: columns of booleans are conditions too."""
-    n = _size(o, READINGS // 2, 2800)
-    booleans = made.readings(n, 3)
-    rng = np.random.default_rng(7)
-    floats = {name: column + rng.random(n) / 2 if name != "le" else column for name, column in booleans.items()}
-    plain = made.pattern(made.AGGRESSIVE, WINDOW, 3).operator(engine=o.engine)
-    asked = made.pattern(made.AGGRESSIVE, WINDOW, 3, kind=float, text="{} > 0.75").operator(engine=o.engine)
-    size = -(-n // BATCHES)
-    both = [{"plain": a, "asked": b} for a, b in zip(made.cut(booleans, size), made.cut(floats, size))]
-    pushes: dict[str, Callable[[Any], Any]] = {
-        "booleans": lambda of: _push(plain, of["plain"]),
-        "floats": lambda of: _push(asked, of["asked"]),
-    }
-    seconds = _timed(pushes, both)
-    assert plain.statistics.outputs == asked.statistics.outputs > 0
-    yield {
-        "pattern": "aggressive drivers, conditions over three float columns",
-        "readings": n,
-        "M readings/s": _rate(size, seconds["floats"][SKIPPED:-1]),
-        "booleans, M readings/s": _rate(size, seconds["booleans"][SKIPPED:-1]),
-        "rate, relative to booleans": _relative(seconds["booleans"], seconds["floats"]),
-    }
+    booleans, rng = made.readings(o.few(READINGS // 2, 2800), 3), np.random.default_rng(7)
+    floats = {name: column + rng.random(len(column)) / 2 if name != "le" else column for name, column in booleans.items()}
+    asked = made.pattern(made.AGGRESSIVE, WINDOW, 3, kind=float, text="{} > 0.75")
+    yield _paired("conditions over three float columns", o, asked, floats, ("booleans", booleans), "rate")
 
 
 def _returns(o: Options) -> Iterator[Row]:
     """The same pattern with and without an average over a column of floats."""
-    n = _size(o, READINGS // 2, 2800)
-    table = made.readings(n, 3)
-    valued = {**table, "value": np.random.default_rng(7).random(n)}
-    plain = made.pattern(made.AGGRESSIVE, WINDOW, 3).operator(engine=o.engine)
-    asked = made.pattern(made.AGGRESSIVE, WINDOW, 3, returns={"mean": "avg(b.value)"}).operator(engine=o.engine)
-    size = -(-n // BATCHES)
-    both = [{"plain": a, "asked": b} for a, b in zip(made.cut(table, size), made.cut(valued, size))]
-    pushes: dict[str, Callable[[Any], Any]] = {
-        "without": lambda of: _push(plain, of["plain"]),
-        "with": lambda of: _push(asked, of["asked"]),
-    }
-    seconds = _timed(pushes, both)
-    assert plain.statistics.outputs == asked.statistics.outputs > 0
-    yield {
-        "pattern": "aggressive drivers, an average over a float column",
-        "readings": n,
-        "M readings/s": _rate(size, seconds["with"][SKIPPED:-1]),
-        "without, M readings/s": _rate(size, seconds["without"][SKIPPED:-1]),
-        "rate, relative to without": _relative(seconds["without"], seconds["with"]),
-    }
+    table = made.readings(o.few(READINGS // 2, 2800), 3)
+    valued = {**table, "value": np.random.default_rng(7).random(len(table["le"]))}
+    asked = made.pattern(made.AGGRESSIVE, WINDOW, 3, returns={"mean": "avg(b.value)"})
+    yield _paired("an average over a float column", o, asked, valued, ("without", table), "rate")
 
 
 def _late(o: Options) -> Iterator[Row]:
     """A tenth of the readings up to a thousand places late, beside the same ones in order."""
-    n = _size(o, READINGS // 2, 2800)
-    table = made.readings(n, 3)
-    rng = np.random.default_rng(5)
+    table, rng = made.readings(o.few(READINGS // 2, 2800), 3), np.random.default_rng(5)
+    n = len(table["le"])
     order = np.argsort(np.arange(n) + np.where(rng.random(n) < 0.1, rng.integers(1, LATE + 1, n), 0), kind="stable")
-    size = -(-n // BATCHES)
-    shuffled = {name: column[order] for name, column in table.items()}
-    both = [{"order": a, "late": b} for a, b in zip(made.cut(table, size), made.cut(shuffled, size))]
-    pattern = made.pattern(made.AGGRESSIVE, WINDOW, 3)
-    ordered, late = pattern.operator(engine=o.engine), pattern.operator(engine=o.engine)
-    pushes: dict[str, Callable[[Any], Any]] = {
-        "order": lambda of: _push(ordered, of["order"]),
-        "late": lambda of: _push(late, of["late"], LATE),
-    }
-    seconds = _timed(pushes, both)
-    yield {
-        "pattern": "aggressive drivers, 10 % late by up to 1,000",
-        "readings": n,
-        "M readings/s": _rate(size, seconds["late"][SKIPPED:-1]),
-        "in order, M readings/s": _rate(size, seconds["order"][SKIPPED:-1]),
-        "late, relative to in order": _relative(seconds["order"], seconds["late"]),
+    shuffled, asked = {name: column[order] for name, column in table.items()}, made.pattern(made.AGGRESSIVE, WINDOW, 3)
+    yield _paired("10 % late by up to 1,000", o, asked, shuffled, ("in order", table), "late", LATE)
+
+
+def _paired(
+    name: str,
+    o: Options,
+    pattern: TemporalPattern,
+    table: dict[str, Column],
+    base: tuple[str, dict[str, Column]],
+    what: str,
+    late: int = 0,
+) -> Row:
+    """Aggressive drivers by a pattern over a table, in turns with the plain pattern over the table of the base."""
+    plain, asked = (each.operator(engine=o.engine) for each in (made.pattern(made.AGGRESSIVE, WINDOW, 3), pattern))
+    said, beside = base
+    size = -(-len(table["le"]) // BATCHES)
+    both = [{"base": a, "ours": b} for a, b in zip(made.cut(beside, size), made.cut(table, size))]
+    seconds = timed({"base": lambda of: _push(plain, of["base"]), "ours": lambda of: _push(asked, of["ours"], late)}, both)
+    assert late or plain.statistics.outputs == asked.statistics.outputs > 0
+    return {
+        "pattern": f"aggressive drivers, {name}",
+        "readings": len(table["le"]),
+        "M readings/s": _rate(size, seconds["ours"][SKIPPED:-1]),
+        f"{said}, M readings/s": _rate(size, seconds["base"][SKIPPED:-1]),
+        f"{what}, relative to {said}": _relative(seconds["base"], seconds["ours"]),
     }
 
 
 def _push(op: Any, batch: dict[str, Column], late: int = 0) -> None:
     op.push_many(batch)
     op.push(Punctuation(int(batch["le"].max()) - late))
-
-
-def _timed(pushes: Mapping[str, Callable[[Any], Any]], batches: Sequence[Any]) -> Seconds:
-    """Process CPU time of each batch, all takers in turn."""
-    seconds: Seconds = {name: [] for name in pushes}
-    for batch in batches:
-        for name, push in pushes.items():
-            begin = time.process_time()
-            push(batch)
-            seconds[name].append(time.process_time() - begin)
-    return seconds
 
 
 def _rate(rows: int, seconds: Sequence[float]) -> Spread:
@@ -278,7 +238,7 @@ def _compare(pattern: TemporalPattern, batches: Sequence[dict[str, Column]], o: 
 
 def _one_by_one(o: Options) -> Iterator[Row]:
     """Readings that come one by one: in order, and late ones among some thousand that are held."""
-    n = _size(o, 6_000, 400)
+    n = o.few(6_000, 400)
     pattern, table = made.pattern(made.AGGRESSIVE, WINDOW, 3), made.readings(n, 3)
     made_of = pattern.event_schema.cls
     changes = [
@@ -331,7 +291,7 @@ def _stage(pattern: TemporalPattern) -> Deriving:
 
 
 def _decided(o: Options) -> Iterator[Row]:
-    n = _size(o, 1_000_000, 8_000)
+    n = o.few(1_000_000, 8_000)
     for ratio, lasts in o.some(list(DURATIONS.items())):
         table = {"a": made.holds(n, seed=1), "b": made.holds(n, on=lasts, seed=2), "le": np.arange(n)}
         ends = {name: _ends(table[name]) for name in "ab"}
@@ -385,7 +345,7 @@ def _drawn(drawn: random.Random, many: int) -> list[str]:
 
 
 def _of_shape(shape: str, definitions: int, asked: Sequence[str], o: Options) -> Row:
-    n = _size(o, 350_000, 1_400)
+    n = o.few(350_000, 1_400)
     batches = made.cut(made.readings(n, definitions), n // 7)
     rates, base, states = list[float](), list[float](), list[int]()
     for where in asked:
@@ -396,7 +356,7 @@ def _of_shape(shape: str, definitions: int, asked: Sequence[str], o: Options) ->
                 raise
             continue
         op, joined = pattern.operator(engine=o.engine), TwoPhase(pattern)
-        seconds = _timed({"afa": partial(_push, op), "two-phase": joined.push}, batches)
+        seconds = timed({"afa": partial(_push, op), "two-phase": joined.push}, batches)
         rates.append(n / 7 / statistics.median(seconds["afa"][SKIPPED:]) / 1e6)
         base.append(n / 7 / statistics.median(seconds["two-phase"][SKIPPED:]) / 1e6)
         states.append(len(pattern.automaton.states))
@@ -418,14 +378,14 @@ def _of_shape(shape: str, definitions: int, asked: Sequence[str], o: Options) ->
 
 def _changing(o: Options) -> Iterator[Row]:
     """One operator over a stream in which one definition, then another one becomes rare."""
-    n = _size(o, 1_500_000, 2_800)
+    n = o.few(1_500_000, 2_800)
     pattern = made.pattern(made.Q3, 1_000, 3)
     op, joined = pattern.operator(engine=o.engine), TwoPhase(pattern)
     for part, (name, rare) in enumerate({"1:1:1": "", "1:50:50": "a", "50:1:50": "b"}.items()):
         table = {each: made.holds(n, off=RARE if each in rare else made.OFF, seed=part * 3 + i) for i, each in enumerate("abc")}
         table["le"] = np.arange(part * n, (part + 1) * n)
         before = op.statistics.outputs
-        seconds = _timed({"afa": lambda batch: _push(op, batch), "two-phase": joined.push}, made.cut(table, -(-n // 7)))
+        seconds = timed({"afa": lambda batch: _push(op, batch), "two-phase": joined.push}, made.cut(table, -(-n // 7)))
         yield {
             "figure": "5.14",
             "occurrence a : b : c": name,

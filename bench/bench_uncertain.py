@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from afa.uncertain.event_instants import Instants
 from bench import imprecise_stream as made
 from bench.baselines.valid_intervals import by_points
 from bench.imprecise_stream import ANY, NEXT
-from bench.measure import Options, Row, Spread, spread
+from bench.measure import Options, Row, Spread, spread, timed
 from bench.uncertain_figures import kleene_figures, sequence_figures
 
 WINDOW = 100
@@ -49,11 +49,6 @@ def measure(o: Options) -> list[Row]:
     return [*_rates(o), *_exact(o), *sequence_figures(o), *kleene_figures(o), *_chains(o), *_late(o)]
 
 
-def _size(o: Options, full: int, least: int) -> int:
-    """How many there are; at tiny scale as few as make sense."""
-    return least if o.scale == "tiny" else o.size(full, least)
-
-
 def _halves(o: Options) -> Sequence[int]:
     return HALVES if o.scale != "tiny" else HALVES[:2]
 
@@ -63,7 +58,7 @@ def _halves(o: Options) -> Sequence[int]:
 
 def _compare(o: Options) -> None:
     """Confidences of worlds are those of sequences, as far as so many worlds can tell."""
-    of = made.stream(_size(o, COMPARED, 60), 10)
+    of = made.stream(o.few(COMPARED, 60), 10)
     for strategy in (ANY, NEXT):
         worlds = 400 if o.engine == "compiled" else 40
         drawn = _worlds(strategy, worlds, o).push_many(of.table())
@@ -95,7 +90,7 @@ def _rates(o: Options) -> Iterator[Row]:
 
 def _rate_of_worlds(worlds: int, half: int, o: Options) -> Row:
     """The whole operator beside the operator of the worlds alone: rows are drawn as columns, no world is counted."""
-    n, engine = _size(o, 100_000, 160), o.engine
+    n, engine = o.few(100_000, 160), o.engine
     batches = _cut(made.stream(n, half), min(BATCH, n // 4))
     options: Any = {"key": "world", "window": WINDOW, "engine": engine, "order_by": "rank"}
     op, keyed = _worlds(NEXT, worlds, o), Keyed(made.automaton(NEXT, event=made.Placed), **options)
@@ -104,7 +99,7 @@ def _rate_of_worlds(worlds: int, half: int, o: Options) -> Row:
         "whole": lambda of: _push(op, of.table(), of),
         "matching": lambda of: _push(keyed, _drawn(of, worlds, rng), of),
     }
-    seconds = _timed(pushes, batches)
+    seconds = timed(pushes, batches)
     return {
         "figure": "rates",
         "way": f"{worlds} worlds",
@@ -146,10 +141,10 @@ def _push_all(op: Any, of: made.Stream) -> None:
 def _exact(o: Options) -> Iterator[Row]:
     for strategy in (NEXT, ANY):
         for half in _halves(o):
-            n = _size(o, SEQUENCE_EVENTS[half] // (1 if strategy == NEXT else 4), 80)
+            n = o.few(SEQUENCE_EVENTS[half] // (1 if strategy == NEXT else 4), 80)
             batches = _cut(made.stream(n, half), min(BATCH, -(-n // 8)))
             op = made.sequence(strategy, WINDOW)
-            seconds = _timed({"sequence": partial(_push_all, op)}, batches)["sequence"]
+            seconds = timed({"sequence": partial(_push_all, op)}, batches)["sequence"]
             yield {
                 "figure": "rates",
                 "way": f"Sequence, {strategy}",
@@ -163,17 +158,6 @@ def _exact(o: Options) -> Iterator[Row]:
 
 def _cut(of: made.Stream, size: int) -> list[made.Stream]:
     return [of.part(start, start + size) for start in range(0, len(of.kind), size)]
-
-
-def _timed(pushes: Mapping[str, Callable[[Any], Any]], batches: Batches) -> dict[str, list[float]]:
-    """Process CPU time of each batch, all takers in turn."""
-    seconds: dict[str, list[float]] = {name: [] for name in pushes}
-    for batch in batches:
-        for name, push in pushes.items():
-            begin = time.process_time()
-            push(batch)
-            seconds[name].append(max(time.process_time() - begin, 1e-9))
-    return seconds
 
 
 def _rate(batches: Batches, seconds: Sequence[float]) -> Spread:
@@ -221,7 +205,7 @@ def _microseconds(go: Callable[[], Any], o: Options, often: int = 200) -> Spread
 
 def _late(o: Options) -> Iterator[Row]:
     """One event among some thousand that are held; nothing has been promised."""
-    n = _size(o, HELD, 200)
+    n = o.few(HELD, 200)
     for strategy in (NEXT, ANY):
         many = (*WORLDS, 400) if strategy == NEXT and o.scale != "tiny" else WORLDS[:1]  # of any 95,000 matches are held
         ways: dict[str, Any] = {f"{worlds} worlds": _worlds(strategy, worlds, o) for worlds in many}

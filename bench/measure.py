@@ -8,7 +8,8 @@ import os
 import platform
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +46,10 @@ class Options(NamedTuple):
         share = SCALES[self.scale] * (SLOWER if self.engine == "interpreted" and self.scale != "tiny" else 1.0)
         return min(full, max(least, int(full * share)))
 
+    def few(self, full: int, least: int) -> int:
+        """How many there are; at tiny scale as few as make sense."""
+        return least if self.scale == "tiny" else self.size(full, least)
+
     def some(self, cases: Sequence[Any]) -> list[Any]:
         """All cases; at tiny scale the first and the last."""
         return list(cases) if self.scale != "tiny" or len(cases) < 3 else [cases[0], cases[-1]]
@@ -53,6 +58,17 @@ class Options(NamedTuple):
     def rounds(self) -> int:
         """How often each variant runs."""
         return {"tiny": 1, "small": 3, "full": 5}[self.scale]
+
+
+def timed(pushes: Mapping[str, Callable[[Any], Any]], batches: Sequence[Any]) -> dict[str, list[float]]:
+    """Process CPU time of each batch, all takers in turn."""
+    seconds: dict[str, list[float]] = {name: [] for name in pushes}
+    for batch in batches:
+        for name, push in pushes.items():
+            begin = time.process_time()
+            push(batch)
+            seconds[name].append(max(time.process_time() - begin, 1e-9))
+    return seconds
 
 
 def interleaved(runs: dict[str, Callable[[], Outcome]], rounds: int, agree: bool = True) -> dict[str, list[Outcome]]:

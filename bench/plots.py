@@ -70,7 +70,6 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "start": Bars(["cache", "way"], ["import and first match, ms"], log_y=True, label="ms"),
     "snapshot": Lines("events per key", ["bytes per key"], by="keys", log_x=True, log_y=True, label="bytes per key"),
     "memory": Lines("events", ["RSS, MiB"], label="MiB"),
-    "many": Lines("keys", ["process, bytes a key"], log_x=True, label="bytes a key"),
     "flink": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
     "spark_rates": Bars(["way"], ["M rows/s"], log_y=True, label="M rows/s"),
     "spark_hand": Bars(["way"], ["M rows/s", "afa beside it, M rows/s"], log_y=True, label="M rows/s"),

@@ -275,7 +275,7 @@ def test_a_page_shows_what_was_measured_and_what_was_not(tmp_path: Path) -> None
 
 
 def test_the_worst_row_counts_for_a_target() -> None:
-    least = Target("rate", "queries", "rate", least=25, where={"query": ("a", "b")})
+    least = Target("rate", "queries", "rate", least=25, where={"query": ["a", "b"]})
     rows = [{"query": "a", "rate": 30.0}, {"query": "b", "rate": {"median": 24.0}}, {"query": "c", "rate": 1.0}, {"skipped": "?"}]
     assert least.measured(rows) == 24.0
     assert not least.met(24.0)
