@@ -1,6 +1,8 @@
 # Two commands for a fresh machine: `make flights` runs the main job, `make test` passes the tests. Both make .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
+# Bytecode is kept, whatever the environment says: without it each of a hundred processes compiles all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: flights test fast lanes held test-nojit test-spark lint stress keys bench docs clean
 
@@ -37,6 +39,7 @@ lint: .venv/ready-dev
 	$(BIN)/mypy
 
 stress: .venv/ready
+	$(BIN)/python -m pytest -n logical -m stress
 	$(BIN)/python -m tests.worlds stress --worlds 20000
 	$(BIN)/python -m tests.worlds stress --worlds 20000 --engine both
 	$(BIN)/python -m tests.worlds interrupts --until interrupted=10000 --set afa.compiled.inforce.WARM=20

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -18,7 +20,7 @@ ENGINES = ("interpreted", "compiled")
 """Each meaning is tested on each of them."""
 
 SEEDS = ("seed", "number", "part")
-"""What a property is parametrized by that has many: a third of these, no fewer than two, runs by default, the rest are stress."""
+"""What a property is parametrized by that has many: a sixth of these, no fewer than two, runs by default, the rest are stress."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,21 +44,43 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow: ``pytest -m "not slow"``; and the seeds of a property that are for the long runs: ``-m stress``."""
+    """Mark what is slow: ``pytest -m "not slow"``; and the seeds of a property that are for the long runs: ``-m stress``.
+
+    Workers side by side begin with what takes longest, so that they end together.
+    """
     slow = lanes.slow()
     for item in items:
         if is_further(item):
             item.add_marker("stress")
         if lanes.function_of(item.nodeid) in slow:
             item.add_marker("slow")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        lanes.slowest_first(items, scope_of)
+
+
+def scope_of(nodeid: str) -> str:
+    """What one worker takes at once: a file; all that names Spark, so that there is one Spark; one benchmark."""
+    return "spark" if "spark" in nodeid else nodeid if "test_bench" in nodeid else nodeid.partition("::")[0]
 
 
 def is_further(item: pytest.Item) -> bool:
-    """Return whether a test is a property with one seed of many, and not one of the first."""
-    for marker in item.iter_markers("parametrize"):
-        if marker.args[0] in SEEDS and (index := item.callspec.indices[marker.args[0]]) >= 2:  # type: ignore[attr-defined]
-            return bool(3 * index >= len(marker.args[1]))
-    return False
+    """Return whether a test is a property with one seed of many, and not one of those that run by default."""
+    return any(
+        marker.args[0] in SEEDS and item.callspec.indices[marker.args[0]] not in drawn(len(marker.args[1]))  # type: ignore[attr-defined]
+        for marker in item.iter_markers("parametrize")
+    )
+
+
+@cache
+def drawn(seeds: int) -> frozenset[int]:
+    """The places of the seeds that run by default: spread by the golden ratio, as some tests take turns by ``seed % 2`` or 3.
+
+    Examples
+    --------
+    >>> [sorted(drawn(n)) for n in (2, 8, 24)], len(drawn(300))
+    ([[0, 1], [0, 5], [0, 5, 13, 18]], 50)
+    """
+    return frozenset(sorted(range(seeds), key=lambda place: place * 0.6180339887 % 1)[: max(2, -(-seeds // 6))])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -73,14 +97,22 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Workers take file after file; one of them takes all that names Spark, so that there is one Spark."""
+    """Workers take scope after scope, in the order of tests."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSpark(LoadScopeScheduling):
+    class Scopes(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid else nodeid if "test_bench" in nodeid else nodeid.partition("::")[0]
+            return scope_of(nodeid)
 
-    return OneSpark(config, log)
+    config.option.loadscopereorder = False
+    return Scopes(config, log)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let step functions and loops be compiled for the first event, not for the hundredth."""
+    for name in ("WARM", "LONG"):
+        monkeypatch.setattr(f"afa.compiled.inforce.{name}", 0)
 
 
 @pytest.fixture(params=ENGINES)

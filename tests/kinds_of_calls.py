@@ -102,7 +102,7 @@ def _keyed(of: Automaton = PLAIN, **options: Any) -> Callable[[str], Any]:
     return make
 
 
-def _end(op: Any, arc: Arc, t: int) -> Any:
+def end_of_arc(op: Any, arc: Arc, t: int) -> Any:
     """End an arc at an instant, as a table of arcs that is put in force does."""
     core = op._core
     found = core.arcs.table.find(arc, t)
@@ -145,7 +145,7 @@ KINDS: dict[str, Kind] = {
     "arc": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED))),
     "arc, past": Kind(_operator(), lambda op: op.push_arc(insert(SWAPPED, 3, 9))),
     "arc ends": Kind(_operator(), lambda op: op.push_arc(retract(PLAIN.arcs[1]))),
-    "arc ends in the past": Kind(_operator(WAITS), lambda op: _end(op, WAITS.arcs[1], 5)),
+    "arc ends in the past": Kind(_operator(WAITS), lambda op: end_of_arc(op, WAITS.arcs[1], 5)),
     "swap": Kind(_operator(), lambda op: op.swap("last", SWAPPED)),
     "swap in the past": Kind(_operator(WAITS), lambda op: op.swap("more", fence="e.x > 7", at=5)),
     "arc, sets": Kind(_operator(first=_TICKS, **_SETS), lambda op: op.push_arc(insert(SWAPPED))),

@@ -1,4 +1,4 @@
-"""Lanes of tests, by measured time: `make lanes` writes `slow.txt`, of which `make fast` runs nothing.
+"""Lanes of tests, by measured time: `make lanes` writes `slow.txt`, of which `make fast` runs nothing, with its seconds.
 
 A test function is slow if one of its cases takes longer than CASE, or all of them longer than ALL. One in the fast lane that takes
 longer than GROWN there fails: it has outgrown its lane, and belongs in the list.
@@ -6,7 +6,9 @@ longer than GROWN there fails: it has outgrown its lane, and belongs in the list
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,20 @@ def function_of(nodeid: str) -> str:
     return nodeid.partition("[")[0]
 
 
-def slow() -> frozenset[str]:
-    """Return the names of the functions that are slow."""
-    return frozenset(NAMES.read_text(encoding="utf-8").split()) if NAMES.exists() else frozenset()
+def slow() -> dict[str, float]:
+    """Return the functions that are slow, with the seconds of all their cases."""
+    lines = NAMES.read_text(encoding="utf-8").splitlines() if NAMES.exists() else []
+    return {name: float(seconds or 0) for name, _, seconds in (line.partition(" ") for line in lines)}
+
+
+def slowest_first(items: list[pytest.Item], scope_of: Callable[[str], str]) -> None:
+    """Sort tests by how long their scopes take, that of Spark first."""
+    known, cases, seconds = slow(), Counter(function_of(item.nodeid) for item in items), defaultdict[str, float](float)
+    for item in items:
+        name = function_of(item.nodeid)
+        seconds[scope_of(item.nodeid)] += known.get(name, 0.0) / cases[name]
+    seconds["spark"] = math.inf
+    items.sort(key=lambda item: -seconds[scope_of(item.nodeid)])
 
 
 class Record:
@@ -41,9 +54,10 @@ class Record:
         self.all[name] = self.all.get(name, 0.0) + report.duration
 
     def pytest_sessionfinish(self) -> None:
-        found = {name for name, longest in self.longest.items() if longest > CASE or self.all[name] > ALL}
-        kept = {name for name in slow() - self.longest.keys() if (ROOT / name.partition("::")[0]).exists()}
-        NAMES.write_text("".join(f"{name}\n" for name in sorted(found | kept)), encoding="utf-8")
+        found = {name: self.all[name] for name, longest in self.longest.items() if longest > CASE or self.all[name] > ALL}
+        kept = {name: of for name, of in slow().items() if name not in self.longest and (ROOT / name.partition("::")[0]).exists()}
+        lines = (f"{name} {of:.0f}".removesuffix(" 0") + "\n" for name, of in sorted((found | kept).items()))
+        NAMES.write_text("".join(lines), encoding="utf-8")
 
 
 class Watch:
@@ -56,3 +70,9 @@ class Watch:
             report.outcome = "failed"
             report.longrepr = f"expected a test of the fast lane but got one of {call.duration:.1f} s: run `make lanes`"
         return report
+
+
+def sample(few: int, many: int) -> pytest.MarkDecorator:
+    """Give a test the ``numbers`` of a few random worlds, and those of many under ``-m stress``."""
+    long = pytest.param(range(many), marks=pytest.mark.stress)
+    return pytest.mark.parametrize("numbers", [range(few), long], ids=[str(few), str(many)])

@@ -8,11 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from afa import BEGINNING, Arc, ArcLog, Automaton, Keyed, Punctuation, insert
 from tests import oracle
 from tests.arclogs import Paid, Pay, apart, fold, in_force, is_late, random_log
+from tests.lanes import sample
 from tests.strategies import Choices, Seeded
 
 ARCS = [
@@ -82,17 +81,11 @@ def of(who: str, changes: list[Any]) -> list[Any]:
     return [change for change in changes if change[0].who == who]
 
 
-def test_random_logs_are_what_a_slow_replay_and_the_oracle_make_of_them(engine: str, tmp_path: Path) -> None:
+@sample(20, 1000)
+def test_random_logs_are_what_a_slow_replay_and_the_oracle_make_of_them(engine: str, numbers: range, tmp_path: Path) -> None:
     logging.getLogger("afa.arclog").disabled = True
     try:
-        late = sum(a_world(Seeded(f"logs/{number}"), engine, tmp_path / str(number)) for number in range(20))
+        late = sum(a_world(Seeded(f"logs/{number}"), engine, tmp_path / str(number)) for number in numbers)
     finally:
         logging.getLogger("afa.arclog").disabled = False
-    assert late > 20
-
-
-@pytest.mark.stress
-def test_many_random_logs(engine: str, tmp_path: Path) -> None:
-    logging.getLogger("afa.arclog").disabled = True
-    for number in range(1000):
-        a_world(Seeded(f"more logs/{number}"), engine, tmp_path / str(number))
+    assert late > len(numbers)

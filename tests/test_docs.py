@@ -24,7 +24,7 @@ import pytest
 from afa import Keyed, Operator, insert, retract
 from afa.language.query import Query
 from docs import site
-from tests.cli import process
+from tests.cli import call, process
 from tests.pages import PAGES, ROOT, blocks, execute, headings, links
 
 SPARK = "docs/spark.md"
@@ -86,13 +86,15 @@ def test_the_command_line_of_the_pages(tmp_path: Path, monkeypatch: pytest.Monke
     for line in lines:
         parts = [shlex.split(part, comments=True) for part in line.split("|")]
         arguments = next(part for part in parts if part[0] == "afa")
-        with Path("ticks.csv.gz").open("rb") as file:
-            text = gzip.decompress(file.read()).decode()
-        if "jsonl" in arguments:
-            text = "".join(f"{json.dumps(row)}\n" for row in ticks.to_pylist())
-        job = process(*arguments[1:], stdin=subprocess.PIPE)
-        out, said = job.communicate(text)
-        assert job.returncode == 0, (line, said)
+        if "-" not in arguments:
+            call(*arguments[1:])
+        else:
+            text = gzip.decompress(Path("ticks.csv.gz").read_bytes()).decode()
+            if "jsonl" in arguments:
+                text = "".join(f"{json.dumps(row)}\n" for row in ticks.to_pylist())
+            job = process(*arguments[1:], stdin=subprocess.PIPE)
+            out, said = job.communicate(text)
+            assert job.returncode == 0, (line, said)
         if "--output changes.parquet" in line:
             assert pa.parquet.read_table("changes.parquet")["total"].to_pylist() == [-3.0]
         if "--output -" in line:

@@ -176,9 +176,7 @@ def test_many_keys_with_a_sequence(number: int, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("keys", [(), ("who",)])
-def test_rows_with_a_sequence_go_through_the_loops(keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WARM", "LONG"):
-        monkeypatch.setattr(inforce, name, 0)
+def test_rows_with_a_sequence_go_through_the_loops(at_once: None, keys: tuple[str, ...]) -> None:
     here = setting("branches", Tick, keys, order_by="due")
     sides = [Side(here, "interpreted", "list"), Side(here, "compiled", "dict")]
     rising = [insert(Tick(i % 4, 0.5 - i % 3, 0, 3), 2 * i) for i in range(200)]

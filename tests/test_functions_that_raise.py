@@ -10,6 +10,7 @@ from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
 from afa.model.raised import Faults
 from afa.operator.call import Core
 from afa.operator.options import Options
+from tests.lanes import sample
 from tests.raising import go_on, made_to_raise
 from tests.strategies import Seeded
 from tests.stress import generate
@@ -19,11 +20,11 @@ from tests.stress.worlds import WORLDS
 
 
 @pytest.mark.parametrize("engine", ["interpreted", "compiled", BOTH])
-@pytest.mark.parametrize("worlds", [150, pytest.param(5000, marks=pytest.mark.stress)])
-def test_worlds_whose_functions_raise(engine: str, worlds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@sample(50, 5000)
+def test_worlds_whose_functions_raise(engine: str, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
     faults = go_on(monkeypatch)
     raised = matches = 0
-    for number in range(worlds):
+    for number in numbers:
         choose = Seeded(f"raising/{number}")
         spec = mix(choose) if number % 10 == 9 else generate.world(choose)
         made_to_raise(choose, spec)
@@ -32,8 +33,8 @@ def test_worlds_whose_functions_raise(engine: str, worlds: int, monkeypatch: pyt
         except AssertionError:
             pytest.fail(f"world raising/{number}: {WORLDS.report(spec, engine)}")
         raised += len(faults.taken())
-    assert matches > 3 * worlds
-    assert raised > 3 * worlds
+    assert matches > 3 * len(numbers)
+    assert raised > 3 * len(numbers)
 
 
 class E(NamedTuple):

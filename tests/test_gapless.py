@@ -27,7 +27,7 @@ from afa import (
     insert,
     retract,
 )
-from afa.compiled import batches, inforce
+from afa.compiled import batches
 from afa.operator.snapshot import MAGIC, VERSION, plain, unseal
 from punctuation import sealed
 from punctuation.time import FOREVER
@@ -133,10 +133,8 @@ def test_a_refused_number_names_its_key_and_no_other(name: Any) -> None:
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_the_first_row_of_a_number_takes_effect(keyed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_row_of_a_number_takes_effect(at_once: None, keyed: bool) -> None:
     """Also in loops over rows, before which rows are brought into the order of time."""
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
     stays = Automaton(start="a", final={"c"}, event=E, arcs=[*FALLS.arcs, Arc("b", "b", "kind != 1")])
     choose, repeated = random.Random(5), 0
     for _ in range(300):

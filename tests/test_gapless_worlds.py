@@ -121,28 +121,6 @@ def test_insertions_never_withdraw_anything(engine: str) -> None:
     assert fired > 50
 
 
-def test_each_key_has_numbers_of_its_own(engine: str) -> None:
-    """Both keys of a world's copy get the same events, one of them a little later; each is as if it were alone."""
-    for seed in range(WORLDS[Ordered] // 3):
-        world = World(f"keyed {seed}", revise=seed % 2 == 0)
-        both = Ordered(world.automaton, number="seq", key=("side",), engine=engine, **world.options())
-        alone = {side: Ordered(world.automaton, number="seq", engine=engine, **world.options()) for side in "lr"}
-        held: dict[Any, set[Any]] = {"l": set(), "r": set()}
-        ours: dict[Any, set[Any]] = {"l": set(), "r": set()}
-        for step in world.steps:
-            for port, item in step:
-                if port == "arc":
-                    continue
-                late = isinstance(item, Punctuation)
-                out = both.push(item) if late else [o for side in "lr" for o in both.push(item, key=(side,))]
-                for side in "lr":
-                    of = [o._replace(key=None) for o in out if not isinstance(o, Punctuation) and o.key == (side,)]
-                    ours[side] = oracle.net(of, ours[side])
-                    held[side] = oracle.net(alone[side].push(item), held[side])
-                assert ours == held, f"seed {seed}: {item}"
-                both._check()
-
-
 def test_each_key_is_as_if_it_were_alone(engine: Any) -> None:
     for seed in range(WORLDS[Operator] // 2):
         world = World(f"gapless keys {seed}", revise=seed % 2 == 0)

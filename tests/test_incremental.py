@@ -156,7 +156,7 @@ def test_a_heap_in_a_file_grows_and_leaves_it_where_there_is_no_room(tmp_path: P
         op = Keyed._of(image.Image(tmp_path / str(i)).core(two_vees), "price")
         if i == 2:
             monkeypatch.setattr("os.posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError("full")))
-        n = 20_000 * (i + 1)
+        n = 4_000 * (i + 1)
         columns = {"price": [float(x) for x in range(n)], "change": [1.0] * n, "le": [1000 + i] * n}
         for each in (op, lead):
             each.push_many(columns)

@@ -70,15 +70,10 @@ def _differs(found: Any, other: Any) -> str:
     return "; ".join(f"{a} != {b}" for a, b in zip(found, other) if a != b)
 
 
+@pytest.mark.parametrize("times", [8, pytest.param(None, marks=pytest.mark.stress)], ids=["at some", "at each"])
 @pytest.mark.parametrize("name", KINDS)
-def test_a_call_is_interrupted_at_some_of_its_lines(engine: str, name: str) -> None:
-    each_line(name, engine, times=16)
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("name", KINDS)
-def test_a_call_is_interrupted_at_each_of_its_lines(engine: str, name: str) -> None:
-    print(each_line(name, engine, times=None))
+def test_a_call_is_interrupted_at_its_lines(engine: str, name: str, times: int | None) -> None:
+    print(each_line(name, engine, times))
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -89,18 +84,19 @@ def test_a_random_world_is_interrupted_at_random_lines(engine: str, number: int)
 def test_random_worlds_are_interrupted_at_random_instants() -> None:
     """In a process of its own: what it dies of is told."""
     for how in ([], ["--instants"]):
-        command = [sys.executable, "-m", "tests.worlds", "interrupts", "--until", "interrupted=400", *how]
+        command = [sys.executable, "-m", "tests.worlds", "interrupts", "--until", "interrupted=150", *how]
         done = subprocess.run([*command, "--set", "afa.compiled.inforce.WARM=256"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_first_list_is_interrupted_at_each_line_in_which_its_key_is_looked_for(engine: str) -> None:
+@pytest.mark.parametrize("every", [17, pytest.param(3, marks=pytest.mark.stress)])
+def test_a_first_list_is_interrupted_at_lines_in_which_its_key_is_looked_for(engine: str, every: int) -> None:
     """An operator without keys has one state, however often the call before was interrupted."""
     make, work = KINDS["list"]
     twin = make(engine)
     wanted, after = result(partial(work, twin)), state(twin)
     lines = at_line(partial(work, make(engine)), None).lines
-    for stop in range(1, lines, 3):
+    for stop in range(1, lines, every):
         op = make(engine)
         for more in range(3):
             at_line(partial(work, op), stop + more)

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, query, retract
-from afa.compiled import batches, crew, inforce, key_numbers, shards
+from afa.compiled import batches, crew, key_numbers, shards
 from afa.compiled.kernel import names as k
 from afa.compiled.sharded_engine import ShardedEngine
 from afa.operator.call import Core
 from tests.kinds_of_calls import KINDS, PLAIN, PYTHON, SWAPPED, WAITS, Sum, Tick, columns, mixed, tick
+from tests.lanes import sample
 from tests.strategies import Choices, Seeded
 from tests.stress import generate
 from tests.stress.generate import BATCHES, World, on_arcs
@@ -105,17 +106,15 @@ def carried_out(here: World, operator: Any, op: Any) -> Any:
     return (operator.push_arc if on_arcs(op) else operator.push)(items[0])
 
 
-def test_worlds() -> None:
-    assert sum(world(Seeded(f"threads/{number}")) for number in range(40)) > 500
-
-
-@pytest.mark.stress
-def test_many_worlds() -> None:
-    for number in range(5_000):
+@sample(14, 5000)
+def test_worlds(numbers: range) -> None:
+    calls = 0
+    for number in numbers:
         try:
-            world(Seeded(f"more threads/{number}"))
+            calls += world(Seeded(f"threads/{number}"))
         except AssertionError as error:
             raise AssertionError(f"world {number}: {error}") from error
+    assert calls > 12 * len(numbers)
 
 
 def table(choose: Any, low: int, n: int, keys: int) -> dict[str, Any]:
@@ -133,10 +132,8 @@ def table(choose: Any, low: int, n: int, keys: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("of", [PLAIN, WAITS], ids=["plain", "time-outs"])
 @pytest.mark.parametrize("options", [{}, {"order_by": "seq"}, {"retractions": False, "keep_payloads": False}], ids=str)
-def test_tables_of_many_keys(of: Automaton, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_many_keys(at_once: None, of: Automaton, options: dict[str, Any]) -> None:
     """Step functions and loops from the first row on."""
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
     if options.get("keep_payloads") is False:
         of = Automaton(start="s", final={"end"}, event=Tick, arcs=[Arc("s", "u", "e.x > 5"), Arc("u", "end", "e.x < 3")])
     choose = np.random.default_rng(5)

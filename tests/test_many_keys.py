@@ -14,6 +14,7 @@ import pytest
 from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract
 from afa.compiled import batches, inforce
 from bench.queries import q1
+from tests.lanes import sample
 from tests.nojit import DISABLED
 from tests.strategies import STATES, Seeded, arc, automaton, lifetime, width_of
 from tests.text import E, arc_of, automaton_of
@@ -64,15 +65,9 @@ def world(seed: int) -> None:
         op._check()
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_keys_that_wait_for_their_cleaning(part: int) -> None:
-    for seed in range(part * 60, part * 60 + 60):
-        world(seed)
-
-
-@pytest.mark.stress
-def test_many_more_keys_that_wait() -> None:
-    for seed in range(1_000, 21_000):
+@sample(60, 20_000)
+def test_keys_that_wait_for_their_cleaning(numbers: range) -> None:
+    for seed in numbers:
         world(seed)
 
 
@@ -140,7 +135,7 @@ class Seen(NamedTuple):
 def test_rows_of_few_keys_and_of_many(keys: int, skip: bool, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches in order, out of order and late in part, keys in turn and side by side: rows that change nothing among the others."""
     monkeypatch.setattr(inforce, "LONG", 0)
-    n, rng = 300 if DISABLED else 3_000, np.random.default_rng(keys)
+    n, rng = 300 if DISABLED else 1_000, np.random.default_rng(keys)
     arcs = [
         Arc("low", "up", "move == 1"),
         Arc("up", "up", "move == 0 or move == 3"),

@@ -29,6 +29,7 @@ from afa import (
 from afa.operator import snapshot
 from afa.rewrite.triggers import Triggers
 from punctuation import SideOutput
+from tests.kinds_of_calls import end_of_arc
 
 REDUCED: dict[str, Any] = {"retractions": False, "keep_payloads": False}
 
@@ -128,18 +129,6 @@ def test_an_automaton_without_a_schema_is_refused() -> None:
         Operator(untyped, **REDUCED)
 
 
-def ends(op: Any, arc: Arc, t: int) -> Any:
-    """End an arc at an instant, as a table of arcs that is put in force does."""
-    core = op._core
-    found = core.arcs.table.find(arc, t)
-
-    def work() -> Any:
-        core.arcs.replace(core.arcs.table.ended(found, t), [found], [found._replace(re=t)])
-        return core._collect(core.progress.final)
-
-    return core.calls.call(work)
-
-
 def test_arcs_of_the_past_are_refused(engine: str) -> None:
     op = Operator(rises(), window=9, engine=engine, **REDUCED)
     hot(op, 1, 2, 5)
@@ -150,7 +139,7 @@ def test_arcs_of_the_past_are_refused(engine: str) -> None:
         with pytest.raises(ChangeError, match=re.escape(text) + le):
             op.push_arc(change)
     with pytest.raises(ChangeError, match="but got le=4 for arc 'first'"):
-        ends(op, own, 4)
+        end_of_arc(op, own, 4)
     assert op.snapshot() == before
     op.push_arc(insert(new, 6))
     op.push_arc(retract(own))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from afa import BEGINNING, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert
-from afa.compiled import inforce
 from tests import oracle
 from tests.conftest import ENGINES
+from tests.lanes import sample
 from tests.model import ERROR, OK, Model
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
 from tests.text import R1, T, arc_of, automaton_of
@@ -193,40 +193,26 @@ def changes_of(out: dict[str, Any], built: Automaton, keys: bool) -> list[Change
     return found
 
 
+@sample(8, 500)
 @pytest.mark.parametrize("keys", [False, True])
-@pytest.mark.parametrize("block", range(2))
-def test_the_output_is_what_it_is_with_payloads(engine: str, keys: bool, block: int) -> None:
-    for number in range(12):
-        seed = f"triggers/{keys}/{block}/{number}"
+def test_the_output_is_what_it_is_with_payloads(engine: str, keys: bool, numbers: range) -> None:
+    for number in numbers:
+        seed = f"triggers/{keys}/{number}"
         try:
             World(seed, engine, keys).run()
         except AssertionError as error:
             raise AssertionError(f"seed {seed}") from error
 
 
+@sample(8, 500)
 @pytest.mark.parametrize("keys", [False, True])
-def test_the_longest(engine: str, keys: bool) -> None:
-    for number in range(16):
+def test_the_longest(engine: str, keys: bool, numbers: range) -> None:
+    for number in numbers:
         seed = f"longest/{keys}/{number}"
         try:
             World(seed, engine, keys, longest=True).run()
         except AssertionError as error:
             raise AssertionError(f"seed {seed}") from error
-
-
-@pytest.mark.stress
-def test_many_worlds(engine: str) -> None:
-    for number in range(1000):
-        World(f"triggers/stress/{number}", engine, bool(number % 2)).run()
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("keys", [False, True])
-def test_many_arcs_that_change_within_tables(keys: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
-    for number in range(7, 300):
-        Swaps(f"swaps/{number}", keys).run()
 
 
 class Swaps:
@@ -305,13 +291,12 @@ class Swaps:
         assert self.ops[0].snapshot() == blob
 
 
+@sample(7, 300)
 @pytest.mark.parametrize("keys", [False, True])
-def test_arcs_that_change_within_a_table(keys: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
+def test_arcs_that_change_within_a_table(at_once: None, keys: bool, numbers: range) -> None:
     faults = 0
-    for number in range(7):
+    for number in numbers:
         world = Swaps(f"swaps/{number}", keys)
         world.run()
         faults += world.faults
-    assert faults > 2
+    assert faults > len(numbers) // 3

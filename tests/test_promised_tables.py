@@ -78,7 +78,7 @@ def told(out: Any) -> list[str]:
 @pytest.mark.parametrize("kinds", [False, True])
 def test_promises_in_the_call_drop_state_on_the_way(name: str, kinds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     matches = 0
-    for number in range(12):
+    for number in range(6):
         choose = Seeded(f"promised/{name}/{kinds}/{number}")
         monkeypatch.setattr(inforce, "WARM", 0)
         monkeypatch.setattr(inforce, "LONG", choose.one([0, 100]))
@@ -103,7 +103,7 @@ def test_promises_in_the_call_drop_state_on_the_way(name: str, kinds: bool, monk
             assert op.statistics.late == lead.statistics.late
             op._check()
             matches += sum(len(out["le"]) for out in outs[0] if not isinstance(out, Punctuation))
-    assert matches > 50, matches
+    assert matches > 25, matches
 
 
 def test_a_call_that_is_refused_at_its_end_brings_back_what_it_has_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,8 @@ def test_the_page_shows_and_steers(dark: bool, size: tuple[int, int], tmp_path: 
         assert page.run("return document.documentElement.scrollWidth <= innerWidth")  # nothing beside the page
         paper = page.run("return getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, paper[4:-1].split(","))) < 200) is dark
+        if dark:  # what it steers does not depend on colours
+            return
 
         # a wrong expression is refused in words, and nothing changes
         page.run("document.querySelector('.arc[data-arc=up]').dispatchEvent(new Event('click'))")

@@ -166,9 +166,9 @@ def skips(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_long_mixes_with_skips(engine: str, skips: int) -> None:
-    seen = WORLDS.run("skips", range(120), engine, mixes=True)
-    assert seen["matches"] > 500
-    assert seen["retractions"] > 300
+    seen = WORLDS.run("skips", range(36), engine, mixes=True)
+    assert seen["matches"] > 150
+    assert seen["retractions"] > 90
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -186,7 +186,7 @@ def test_tables_in_order_go_through_the_loops_as_through_the_interpreted_engine(
     monkeypatch.setattr(inforce, "WARM", 1)
     monkeypatch.setattr(inforce, "LONG", 1)
     found = 0
-    for seed in range(12):
+    for seed in range(6):
         choose = Seeded(f"skips in tables {seed}")
         automaton = automaton_of(strategies.chain(choose))
         ops = [Operator(automaton, window=window, engine=engine) for engine in ENGINES]
@@ -199,7 +199,7 @@ def test_tables_in_order_go_through_the_loops_as_through_the_interpreted_engine(
             rows = [sorted(zip(*(np.asarray(out[name]).tolist() for name in sorted(out)))) for out in outs]
             assert rows[0] == rows[1], f"seed {seed}"
             found += len(rows[0])
-    assert found > 300
+    assert found > 150
 
 
 @pytest.mark.parametrize("engine", ENGINES)

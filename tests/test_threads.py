@@ -20,7 +20,7 @@ FORKS = hasattr(os, "fork")
 
 def test_what_threads_push_is_what_one_would_have_pushed() -> None:
     """In a process of its own: what it dies of is told."""
-    command = [sys.executable, "-m", "tests.worlds", "threads", "--worlds", "8"]
+    command = [sys.executable, "-m", "tests.worlds", "threads", "--worlds", "4"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -150,10 +150,8 @@ def test_a_swap_by_name_is_one_change_of_the_program() -> None:
     op._check()
 
 
-def test_of_two_lifetimes_of_one_arc_the_later_one_ends_whatever_was_dropped_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_lifetimes_of_one_arc_the_later_one_ends_whatever_was_dropped_before(at_once: None) -> None:
     """The program has them in the order in which they came."""
-    for name in ("WARM", "LONG"):
-        monkeypatch.setattr(inforce, name, 0)
     tables = []
     for engine in ("interpreted", "compiled"):
         op = operator(engine)
@@ -171,9 +169,7 @@ def test_of_two_lifetimes_of_one_arc_the_later_one_ends_whatever_was_dropped_bef
 
 
 @pytest.mark.parametrize("diff", [1, -1])
-def test_before_anything_was_seen_arcs_of_a_table_change_from_the_beginning(diff: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WARM", "LONG"):
-        monkeypatch.setattr(inforce, name, 0)
+def test_before_anything_was_seen_arcs_of_a_table_change_from_the_beginning(at_once: None, diff: int) -> None:
     arc = {1: 8, -1: 0}[diff]
     tables = []
     for engine in ("interpreted", "compiled"):

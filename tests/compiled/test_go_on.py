@@ -82,9 +82,7 @@ def kinds() -> Automaton:
 
 
 @pytest.mark.parametrize("engine", ["interpreted", "compiled"])
-def test_what_is_promised_of_one_key_stays_promised(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
+def test_what_is_promised_of_one_key_stays_promised(at_once: None, engine: str) -> None:
 
     def push(kind: Any, feed: Any, begin: int) -> None:
         n = len(feed)

@@ -32,13 +32,9 @@ def limited(seconds: int, *arguments: str) -> str:
     return done.stdout
 
 
-def test_every_construct_nested_costs_as_much_as_its_text_is_long() -> None:
-    print(limited(60, "-m", "tests.compiled.lengths", "--pairs", "25"))
-
-
-@pytest.mark.stress
-def test_every_pair_of_constructs_nested_costs_as_much_as_its_text_is_long() -> None:
-    print(limited(3_000, "-m", "tests.compiled.lengths", "--pairs", "-1"))
+@pytest.mark.parametrize("pairs", [5, pytest.param(-1, marks=pytest.mark.stress)])
+def test_every_construct_nested_costs_as_much_as_its_text_is_long(pairs: int) -> None:
+    print(limited(60 if pairs > 0 else 3_000, "-m", "tests.compiled.lengths", "--pairs", str(pairs)))
 
 
 @pytest.mark.parametrize(

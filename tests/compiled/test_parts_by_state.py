@@ -132,5 +132,5 @@ def reads(monkeypatch: pytest.MonkeyPatch, waiting: int, events: int) -> int:
 
 
 def test_what_waits_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = ((reads(monkeypatch, waiting, 60) - reads(monkeypatch, waiting, 20)) / 40 for waiting in (100, 400))
+    few, many = ((reads(monkeypatch, waiting, 40) - reads(monkeypatch, waiting, 20)) / 20 for waiting in (50, 200))
     assert few == many < 60

@@ -16,6 +16,7 @@ from afa import Arc, Automaton, Operator, Punctuation, insert, retract
 from afa.compiled import batches, inforce, memory
 from afa.compiled.kernel import names as k
 from tests import oracle
+from tests.lanes import sample
 from tests.strategies import Seeded
 
 
@@ -143,14 +144,8 @@ def one(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]
     return seen, quick
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_random_ranges(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [one(number, 250, monkeypatch) for number in range(10 * part, 10 * part + 10)]
-    assert sum(seen for seen, _ in found) > 100
-    assert sum(quick for _, quick in found) > 5
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("number", range(100, 400))
-def test_random_ranges_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    one(number, 1500, monkeypatch)
+@sample(9, 300)
+def test_random_ranges(numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [one(number, 150 if len(numbers) < 10 else 1500, monkeypatch) for number in numbers]
+    assert sum(seen for seen, _ in found) > 10 * len(numbers)
+    assert sum(quick for _, quick in found) > len(numbers) // 3

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Punctuation
-from afa.compiled import batches, inforce, memory, mixed_rows
+from afa.compiled import batches, memory, mixed_rows
 from afa.compiled.kernel import names as k
 from afa.compiled.store import Store
 from bench.queries import q1
+from tests.lanes import sample
 
 
 class E(NamedTuple):
@@ -94,14 +95,9 @@ def world(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ops[0].snapshot() == ops[1].snapshot()
 
 
-@pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
-
-
-def test_worlds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(40):
+@sample(16, 5000)
+def test_worlds(at_once: None, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in numbers:
         world(seed, monkeypatch)
 
 
@@ -144,8 +140,9 @@ def taken_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return seen
 
 
-def test_records_that_have_grown_are_taken_back(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = [each for seed in range(60) for each in taken_back(seed, monkeypatch)]
+@sample(16, 5000)
+def test_records_that_have_grown_are_taken_back(at_once: None, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [each for seed in numbers for each in taken_back(seed, monkeypatch)]
     assert {"grown", "spelt out before"} <= set(seen)
 
 
@@ -171,15 +168,3 @@ def test_records_that_grow_and_are_cleaned_in_one_call_are_taken_back(
         op.push_many(failing)
     assert op.snapshot() == before
     op._check()
-
-
-@pytest.mark.stress
-def test_more_worlds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(1_000, 6_000):
-        world(seed, monkeypatch)
-
-
-@pytest.mark.stress
-def test_more_records_are_taken_back(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(1_000, 6_000):
-        taken_back(seed, monkeypatch)

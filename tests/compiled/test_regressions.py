@@ -90,9 +90,7 @@ def test_a_match_of_a_list_that_stays_is_found_under_a_new_program(monkeypatch: 
 
 
 @pytest.mark.parametrize("table", [True, False])
-def test_a_state_that_becomes_final_is_seen_by_lists_that_stay(table: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
+def test_a_state_that_becomes_final_is_seen_by_lists_that_stay(at_once: None, table: bool) -> None:
     automaton = small("a", "c", arc("a", "b", "e.kind == 0"), arc("b", "b", "e.seq < 2"), arc("b", "c", "e.kind == 7"))
     op = Operator(automaton, engine="compiled")
     op.push_arc(insert(arc_of(arc("a", "b", "e.kind == 3", name="gone")), 0, 3))  # leaves a slot to the next one
@@ -108,9 +106,7 @@ def test_a_state_that_becomes_final_is_seen_by_lists_that_stay(table: bool, monk
     op._check()
 
 
-def test_arcs_that_ended_in_a_loop_are_dropped_by_a_promise_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
+def test_arcs_that_ended_in_a_loop_are_dropped_by_a_promise_behind_it(at_once: None) -> None:
     automaton = small("a", "c", arc("a", "b", "e.sort == 0"), arc("b", "c", "e.sort == 1"), event="T")
     op = Operator(automaton, window=5, engine="compiled")
     op.push_many({"sort": np.zeros(3, np.int64), "seq": np.zeros(3, np.int64), "le": np.arange(3)})

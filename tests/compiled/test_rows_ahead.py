@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
-from afa.compiled import batches, inforce
+from afa.compiled import batches
 from afa.compiled.code import in_order
 from afa.compiled.machine.native import native
+from tests.lanes import sample
 from tests.strategies import Seeded
 
 
@@ -144,9 +145,8 @@ def world(seed: int) -> int:
     return found
 
 
-def test_random_automata_over_rows_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WARM", "LONG"):
-        monkeypatch.setattr(inforce, name, 0)
+@sample(8, 1000)
+def test_random_automata_over_rows_ahead(at_once: None, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, seen = in_order.looks_ahead, Counter[bool]()
 
     def counted(*args: Any) -> bool:
@@ -156,16 +156,14 @@ def test_random_automata_over_rows_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(in_order, "looks_ahead", counted)
     monkeypatch.setattr(native, "folder", None)
     found = 0
-    for seed in range(24):
+    for seed in numbers:
         monkeypatch.setattr(batches, "CHUNK", (64, 8192)[seed % 2])
-        found += world(seed)
-    assert found > 500
-    assert seen[True] > 10 < seen[False]
+        found += world(8 + seed)  # of these eight both ways are taken
+    assert found > 20 * len(numbers)
+    assert seen[True] > len(numbers) // 3 < seen[False]
 
 
-def test_an_event_that_lasts_less_than_a_partial_match_does_not_leave_it_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WARM", "LONG"):
-        monkeypatch.setattr(inforce, name, 0)
+def test_an_event_that_lasts_less_than_a_partial_match_does_not_leave_it_as_it_is(at_once: None) -> None:
     arcs = [Arc("s", "a", "kind == 1"), Arc("a", "a", "kind == 0", name="stays"), Arc("a", "f", "kind == 2")]
     made = Automaton(start="s", final={"f"}, event=Event, register=Seen(), arcs=arcs)
     told = []
@@ -176,12 +174,3 @@ def test_an_event_that_lasts_less_than_a_partial_match_does_not_leave_it_as_it_i
         side._check()
         told.append((list(out["le"]), list(out["re"])))
     assert told == [([50], [130])] * 2
-
-
-@pytest.mark.stress
-def test_many_random_automata_over_rows_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WARM", "LONG"):
-        monkeypatch.setattr(inforce, name, 0)
-    for seed in range(1000, 2000):
-        monkeypatch.setattr(batches, "CHUNK", (64, 8192)[seed % 2])
-        world(seed)

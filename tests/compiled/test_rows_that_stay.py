@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Keyed, Operator
-from afa.compiled import inforce
-from tests.nojit import DISABLED
 
 
 class Trade(NamedTuple):
@@ -63,10 +61,8 @@ def rows_of(rng: Any, n: int, turn: int) -> dict[str, Any]:
 @pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize("begins", BEGINS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_engines_agree(shape: str, begins: str, keyed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
-    n = 60 if DISABLED else 120
+def test_engines_agree(at_once: None, shape: str, begins: str, keyed: bool) -> None:
+    n = 60
     begin = [Arc("start", "a", BEGINS[begins], "(price, 0)"), *([Arc("start", "a", "price == 3")] if begins == "never" else [])]
     program = Automaton(start="start", final={"F"}, register=Peak(), event=Trade, arcs=[*begin, *SHAPES[shape]])
     outs: list[list[Any]] = []

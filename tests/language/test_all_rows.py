@@ -17,7 +17,6 @@ from afa.language.pattern import NEXT, Component, Gap, Seq, Tree
 from afa.language.terms import Ref
 from speculation import Cleanse
 from tests.language import row_worlds
-from tests.worlds.__main__ import main
 
 
 class Ticker(NamedTuple):
@@ -335,15 +334,10 @@ def test_trees_whose_rows_can_not_be_told(more: dict[str, Any], message: str) ->
 
 def test_worlds(engine: str) -> None:
     """A sample; the long run: ``python -m tests.worlds rows``."""
-    seen = row_worlds.WORLDS.run("sample", range(120), engine)
-    assert seen["matches"] > 150, seen
-    assert seen["retractions"] > 100, seen
-    assert seen["declined"] < 12, seen
-
-
-def test_the_command_line_of_worlds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rows", "--worlds", "2", "--engine", "interpreted", "--seed", "line"]) == 0
-    assert "worlds 2" in capsys.readouterr().out
+    seen = row_worlds.WORLDS.run("sample", range(30), engine)
+    assert seen["matches"] > 37, seen
+    assert seen["retractions"] > 25, seen
+    assert seen["declined"] < 3, seen
 
 
 def test_a_snapshot_of_rows_that_show_something_else(engine: str) -> None:

@@ -25,11 +25,6 @@ def test_random_queries() -> None:
     assert seen["declined"] < 10, seen
 
 
-def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sql", "--worlds", "2", "--seed", "line"]) == 0
-    assert "worlds 2, failed 0" in capsys.readouterr().out
-
-
 def var(name: str) -> Any:
     return ("var", name)
 

@@ -12,7 +12,6 @@ import afa
 from afa import AfaError, Change, Punctuation, SnapshotError, insert, retract
 from speculation import Cleanse, stage_state
 from tests.language import chosen_member_worlds
-from tests.worlds.__main__ import main
 
 
 class Tick(NamedTuple):
@@ -113,8 +112,7 @@ def test_what_is_refused(engine: str) -> None:
 
 def test_worlds(engine: str) -> None:
     """A sample; the long run: ``python -m tests.worlds chosen-members``."""
-    seen = chosen_member_worlds.WORLDS.run("sample", range(160), engine)
-    assert seen["matches"] > 150, seen
-    assert seen["again"] > 5, seen
-    assert seen["declined"] < 12, seen
-    assert main(["chosen-members", "--worlds", "1"]) == 0
+    seen = chosen_member_worlds.WORLDS.run("sample", range(40), engine)
+    assert seen["matches"] > 37, seen
+    assert seen["again"] > 1, seen
+    assert seen["declined"] < 3, seen

@@ -8,20 +8,19 @@ import pytest
 
 from tests.language import worlds
 from tests.language.worlds import WORLDS
-from tests.worlds.__main__ import main
 
 
 def test_queries(engine: str) -> None:
-    seen = WORLDS.run("sample of all", range(96), engine)
-    assert seen["matches"] > 200, seen
-    assert seen["retractions"] > 100, seen
-    assert seen["declined"] < 12, seen
+    seen = WORLDS.run("sample of all", range(32), engine)
+    assert seen["matches"] > 66, seen
+    assert seen["retractions"] > 33, seen
+    assert seen["declined"] < 4, seen
 
 
 def test_the_longest(engine: str) -> None:
-    seen = WORLDS.run("longest", range(60), engine, longest=True)
-    assert seen["matches"] > 100, seen
-    assert seen["declined"] < 10, seen  # it chooses
+    seen = WORLDS.run("longest", range(20), engine, longest=True)
+    assert seen["matches"] > 33, seen
+    assert seen["declined"] < 4, seen  # it chooses
 
 
 def test_a_planted_fault_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,8 +34,3 @@ def test_a_planted_fault_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) ->
     found = [here for here in numbered if WORLDS.failure(here, "interpreted")]
     assert found
     assert len(WORLDS.shrunk(found[0], "interpreted").ops) <= 2
-
-
-def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["queries", "--worlds", "2", "--no-ties", "--engine", "interpreted", "--seed", "line"]) == 0
-    assert "worlds 2, failed 0" in capsys.readouterr().out

@@ -302,7 +302,7 @@ def test_damaged_snapshots(engine: Any) -> None:
 
 @pytest.mark.parametrize("name", worlds.KEPT.engines)
 def test_worlds(name: str) -> None:
-    seen = worlds.KEPT.run("kept sample", range(24), name)
-    assert seen["matches"] > 500, seen
-    assert seen["early"] > 100, seen
-    assert seen["refused"] > 20, seen
+    seen = worlds.KEPT.run("kept sample", range(9), name)
+    assert seen["matches"] > 180, seen
+    assert seen["early"] > 37, seen
+    assert seen["refused"] > 7, seen

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import Keyed, Operator, Punctuation, insert, query, retract
+from tests.lanes import sample
 
 
 class Quote(NamedTuple):
@@ -42,12 +43,13 @@ def said(change: Any) -> Any:
     return repr((values, change.le, change.re, change.diff, change.key, members))
 
 
+@sample(2, 20)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("keyed", [False, True])
-def test_a_nan_is_one_value(options: dict[str, Any], keyed: bool, engine: Any) -> None:
+def test_a_nan_is_one_value(options: dict[str, Any], keyed: bool, numbers: range, engine: Any) -> None:
     told = 0
-    for seed in range(4):
-        choose = random.Random(f"{options} {seed}")
+    for seed in numbers:
+        choose = random.Random(f"{options} {5 + seed}")  # of these two each option tells something
         nan, odd = made(options, engine, keyed), made(options, engine, keyed)
         held: list[Any] = []
         for _ in range(40):

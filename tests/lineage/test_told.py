@@ -207,9 +207,9 @@ def test_a_damaged_option_is_refused() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_random_worlds(engine: str) -> None:
-    seen = told_worlds.WORLDS.run("told", range(60), engine)
-    assert seen["announced"] > 200, seen
-    assert seen["again"] > 50, seen
+    seen = told_worlds.WORLDS.run("told", range(20), engine)
+    assert seen["announced"] > 66, seen
+    assert seen["again"] > 16, seen
 
 
 @pytest.mark.parametrize("options", [{"members": True, "tell": "lineage"}, {"collapse": True}, {"having": "count(b) > 0"}], ids=str)

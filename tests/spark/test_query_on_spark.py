@@ -1,4 +1,4 @@
-"""`match` of a query: key, window and sequence are the query's."""
+"""`match` of a query: key, window and sequence are the query's; AFTER MATCH SKIP, a negation at the start; a query that changes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from tests.language.oracle import Event, matches
 from tests.spark.test_stream import Files, run
 
 COLUMNS = "symbol string, price int, time timestamp"
+SECOND, BASE = 1_000_000, datetime(2024, 1, 1, tzinfo=timezone.utc)
+START = int(BASE.timestamp()) * SECOND
+SWAP = START + 25 * SECOND
 
 
 class Stock(NamedTuple):
@@ -39,6 +42,31 @@ BUILT = (
     .returns(low=lambda m: m.a.first.price, n=lambda m: m.a.count, took=lambda m: m.b.at - m.a.first.at)
     .of(Stock, tick="us")
 )
+
+
+def micros(moment: datetime) -> int:
+    """A timestamp of Spark's, in the zone of the machine."""
+    return round(moment.astimezone(timezone.utc).timestamp() * 1_000_000)
+
+
+def random_stock(seed: str) -> list[tuple[str, int, int]]:
+    rng = random.Random(seed)
+    return [(rng.choice("AB"), rng.randint(1, 6), t) for t in rng.sample(range(60), 60)]
+
+
+def in_lines(rows: list[tuple[str, int, int]], base: datetime = BASE) -> list[str]:
+    return [json.dumps({"symbol": s, "price": p, "time": (base + timedelta(seconds=t)).isoformat()}) for s, p, t in rows]
+
+
+def wanted(query: afa.Query, stream: list[tuple[str, int, int]]) -> set[Any]:
+    """The matches by the oracle."""
+    return matches(query.tree, [Event(Stock(s, p, START + t * SECOND), START + t * SECOND) for s, p, t in stream])
+
+
+def told(rows: list[Any], query: afa.Query) -> set[Any]:
+    """Rows of matches as the oracle has them."""
+    names = [field.name for field in query.shown.fields]
+    return {((row.symbol, tuple(row[name] for name in names)), micros(row.le), micros(row.re)) for row in rows}
 
 
 @pytest.mark.parametrize("query", [RISING, BUILT], ids=["text", "builder"])
@@ -76,21 +104,14 @@ WITHIN 30 seconds RETURN a[1].price AS low, a.LEN AS n
 def test_a_running_job_takes_another_threshold(spark: Any, static: bool, tmp_path: Path) -> None:
     """What the arcs of `changes_to` make of the job is what one query says whose threshold depends on the time of the event."""
     one, other = (afa.query(SWAPPED.format(f"a[i].price > {n}"), event=Stock, tick="us") for n in (2, 4))
-    rng, base, second = random.Random(1), datetime(2024, 1, 1, tzinfo=timezone.utc), 1_000_000
-    start = int(base.timestamp()) * second
-    stream = [(rng.choice("AB"), rng.randint(1, 6), t) for t in rng.sample(range(60), 60)]
+    stream = random_stock("threshold")
     events, log = Files(tmp_path / "in"), afa.spark.arc_log(tmp_path / "arcs", one.automaton)
-    told = one.changes_to(other)
-    assert (told.goes, told.comes) == ((), ())
+    changes = one.changes_to(other)
+    assert (changes.goes, changes.comes) == ((), ())
     for part in range(2):
-        rows = stream[part * 30 : part * 30 + 30]
-        events.put([json.dumps({"symbol": s, "price": p, "time": (base + timedelta(seconds=t)).isoformat()}) for s, p, t in rows])
+        events.put(in_lines(stream[part * 30 : part * 30 + 30]))
         if part:
-            for change in told.arcs:
-                if change.diff > 0:
-                    log.insert(change.payload, at=start + 25 * second)
-                else:
-                    log.retract(change.payload.name, at=start + 25 * second)
+            write(log, changes)
         if not static:
             read = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(events.path))
             run(read.transform(match(one, time="time", arcs=log.read(spark), lateness="1 hour", buckets=2)), tmp_path)
@@ -100,63 +121,97 @@ def test_a_running_job_takes_another_threshold(spark: Any, static: bool, tmp_pat
         found = found.where("kind = 'match'")
     else:
         found = afa.spark.current(spark.read.parquet(str(tmp_path / "changes")))
-    present = f"(a[i].at < {start + 25 * second} and a[i].price > 2 or a[i].at >= {start + 25 * second} and a[i].price > 4)"
+    present = f"(a[i].at < {SWAP} and a[i].price > 2 or a[i].at >= {SWAP} and a[i].price > 4)"
     merged = afa.query(SWAPPED.format(present), event=Stock, tick="us")
-    want = matches(merged.tree, [Event(Stock(s, p, start + t * second), start + t * second) for s, p, t in stream])
+    want = wanted(merged, stream)
     assert want
-    assert {((row.symbol, (row.low, row.n)), micros(row.le), micros(row.re)) for row in found.collect()} == want
+    assert told(found.collect(), merged) == want
 
 
-def micros(moment: datetime) -> int:
-    """A timestamp of Spark's, in the zone of the machine."""
-    return round(moment.astimezone(timezone.utc).timestamp() * 1_000_000)
+def write(log: Any, changes: Any) -> None:
+    """Write changes of arcs to a log, from an instant on."""
+    for arc, _, _, diff, _ in changes.arcs:
+        if diff > 0:
+            log.insert(arc, at=SWAP)
+        else:
+            log.retract(arc.name, at=SWAP)
 
 
 LONGER = """
 PATTERN SEQ(Stock a, Stock b{}) WHERE {}(a, b{}) {{ [symbol] and b.price > a.price and a.price < 4{} }}
 WITHIN 30 seconds RETURN a.price AS low, b.price AS high
 """
-SHORT = LONGER.format("", "skip_till_next_match", "", "")
+CHOSEN = """
+SELECT * FROM stocks MATCH_RECOGNIZE (
+    PARTITION BY symbol ORDER BY at
+    MEASURES FIRST(b.price) AS low, LAST(b.price) AS high, COUNT(b.price) AS n
+    AFTER MATCH SKIP {} PATTERN (a b+) WITHIN INTERVAL '30' SECOND
+    DEFINE a AS price < {}, b AS price >= PREV(price)
+)
+"""
+CALM = """
+PATTERN SEQ(~(Stock n), Stock a, Stock b) WHERE skip_till_next_match(a, b) {{ [symbol] and n.price > 5 and b.price > a.price{} }}
+WITHIN 20 seconds RETURN a.price AS low, b.price AS high
+"""
+
+
+def short(component: str = "", strategy: str = "skip_till_next_match", name: str = "", where: str = "") -> afa.Query:
+    return afa.query(LONGER.format(component, strategy, name, where), event=Stock, tick="us")
+
+
+def chosen(skip: str, below: int) -> afa.Query:
+    return afa.sql(CHOSEN.format(skip, below), event=Stock, tick="us")
+
+
+def calm(more: str = "") -> afa.Query:
+    return afa.query(CALM.format(more), event=Stock, tick="us")
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("one", "two", "most"),
     [
-        LONGER.format(", Stock c", "skip_till_next_match", ", c", " and c.price < b.price"),
-        LONGER.format("", "skip_till_any_match", "", ""),
+        (short(), short(", Stock c", "skip_till_next_match", ", c", " and c.price < b.price"), 5),
+        (short(), short("", "skip_till_any_match"), 5),
+        (chosen("PAST LAST ROW", 4), chosen("PAST LAST ROW", 3), 3),
+        (calm(), calm(" and a.price < 4"), 2),
     ],
-    ids=["a component more", "another strategy"],
+    ids=["a component more", "another strategy", "chosen matches", "negation at the start"],
 )
-def test_a_running_job_takes_another_query(spark: Any, text: str, tmp_path: Path) -> None:
-    """What the job says is what an operator says whose arcs have the same lifetimes."""
-    short, other = (afa.query(each, event=Stock, tick="us") for each in (SHORT, text))
-    told, second = short.changes_to(other), 1_000_000
-    rng, base = random.Random(text), datetime(2024, 1, 1, tzinfo=timezone.utc)
-    start = int(base.timestamp()) * second
-    swap = start + 25 * second
-    stream = [(rng.choice("AB"), rng.randint(1, 6), t) for t in rng.sample(range(60), 60)]
-    events, log = Files(tmp_path / "in"), afa.spark.arc_log(tmp_path / "arcs", short.automaton)
-    op, net = short.operator(), Counter[Any]()
-    for arc, _, _, diff, _ in told.arcs:
+def test_a_running_job_takes_another_query(spark: Any, one: Any, two: Any, most: int, tmp_path: Path) -> None:
+    """What the job says is what an operator says whose arcs have the same lifetimes; in more buckets from then on."""
+    stream, changes = random_stock(f"stages {most}"), one.changes_to(two)
+    events, log = Files(tmp_path / "in"), afa.spark.arc_log(tmp_path / "arcs", one.automaton)
+    assert changes.arcs
+    op, net = one.operator(), Counter[Any]()
+    for arc, _, _, diff, _ in changes.arcs:
         if diff > 0:
-            op.push_arc(afa.insert(arc, swap, afa.FOREVER))
+            op.push_arc(afa.insert(arc, SWAP, afa.FOREVER))
         else:
             op.push_arc(afa.retract(arc, afa.BEGINNING, afa.FOREVER))
-            op.push_arc(afa.insert(arc, afa.BEGINNING, swap))
+            op.push_arc(afa.insert(arc, afa.BEGINNING, SWAP))
     for part in range(2):
         rows = stream[part * 30 : part * 30 + 30]
-        events.put([json.dumps({"symbol": s, "price": p, "time": (base + timedelta(seconds=t)).isoformat()}) for s, p, t in rows])
-        for arc, _, _, diff, _ in told.arcs if part else ():
-            if diff > 0:
-                log.insert(arc, at=swap)
-            else:
-                log.retract(arc.name, at=swap)
+        events.put(in_lines(rows))
+        if part:
+            write(log, changes)
         read = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(events.path))
-        run(read.transform(match(short, time="time", arcs=log.read(spark), lateness="1 hour", buckets=2)), tmp_path)
+        given: dict[str, Any] = {"arcs": log.read(spark), "lateness": "1 hour", "buckets": 2 + part}
+        run(read.transform(match(one, time="time", checkpoint=str(tmp_path / "checkpoint"), **given)), tmp_path)
         for symbol, price, t in rows:
-            for change in op.push(afa.insert(Stock(symbol, price), start + t * second)):
-                net[change.key, tuple(change.payload), change.le, change.re] += change.diff
-    found = afa.spark.current(spark.read.parquet(str(tmp_path / "changes"))).collect()
-    got = {(row.symbol, (row.low, row.high), micros(row.le), micros(row.re)) for row in found}
-    assert len(got) > 5
+            for change in op.push(afa.insert(Stock(symbol, price), START + t * SECOND)):
+                net[(change.key, tuple(change.payload)), change.le, change.re] += change.diff
+    table = afa.spark.current(spark.read.parquet(str(tmp_path / "changes")))
+    assert {*table.columns} == {"symbol", *(field.name for field in one.shown.fields), "id", "le", "re"}
+    got = told(table.collect(), one)
+    assert len(got) > most
     assert got == {match for match, n in net.items() if n}
+
+
+@pytest.mark.parametrize("query", [chosen("TO NEXT ROW", 4), calm()], ids=["chosen matches", "negation at the start"])
+def test_a_static_table_with_stages(spark: Any, query: Any) -> None:
+    stream = random_stock("static")
+    rows = [(symbol, price, BASE + timedelta(seconds=t)) for symbol, price, t in stream]
+    found = spark.createDataFrame(rows, COLUMNS).transform(match(query, time="time", buckets=3)).where("kind = 'match'").collect()
+    want = wanted(query, stream)
+    assert want
+    assert told(found, query) == want

@@ -25,8 +25,7 @@ from afa.spark.box_conditions import Asker, stretches
 from afa.spark.span_rows import KeyNumbers, SpanRows
 from tests.spark.jobs import job_of
 from tests.spark.streams import ZERO, when
-from tests.spark.test_queries_with_stages import calm, chosen, random_stock
-from tests.spark.test_query_on_spark import COLUMNS, RISING, Stock
+from tests.spark.test_query_on_spark import COLUMNS, RISING, Stock, calm, chosen, random_stock
 from tests.strategies import Seeded
 
 SCHEMA = "k bigint, t string, x int, y double, s string, flag boolean, at timestamp, until timestamp, diff int"

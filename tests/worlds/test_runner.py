@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -100,11 +99,11 @@ def test_one_that_dies_or_hangs_is_told_and_the_next_one_goes_on() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in registry.MODULES if name != "sums"])
-def test_one_world_of_each_kind(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    worlds: Any = registry.named(name)
-    assert worlds.name == name
-    assert main([name, "--worlds", "1"]) == 0
-    assert f"{name}, seed 1, worlds 1, failed 0" in capfd.readouterr().out
+@pytest.mark.parametrize("worlds", [1, pytest.param(1000, marks=pytest.mark.stress)])
+def test_worlds_of_each_kind(name: str, worlds: int, capfd: pytest.CaptureFixture[str]) -> None:
+    assert registry.named(name).name == name
+    assert main([name, "--worlds", str(worlds)]) == 0
+    assert f"{name}, seed 1, worlds {worlds}, failed 0" in capfd.readouterr().out
 
 
 def test_kinds_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
