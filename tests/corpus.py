@@ -18,6 +18,7 @@ with ``out = [["+", register, le, re], ["-", register, le, re], ["punctuation", 
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -118,6 +119,10 @@ class Case:
         if isinstance(operator, (Before, After)):
             return type(operator.operator).restore(self.automaton, operator.snapshot(), **options)
         return type(operator).restore(self.automaton, operator.snapshot(), **options)
+
+
+read = functools.cache(Case)
+"""Each case once: what is collected is asked of it, and nothing is changed."""
 
 
 def is_arc(item: Any) -> bool:

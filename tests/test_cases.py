@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,11 @@ import pytest
 import afa
 from afa import AfaError
 from punctuation.time import FOREVER
-from tests.corpus import PATHS, Case, emitted, is_arc
+from tests.corpus import PATHS, Case, emitted, is_arc, read
 from tests.model import ERROR, LATE, OK, Blocks, Model
 from tests.ways import WAYS, Way
 
 IDS = [path.stem for path in PATHS]
-
-
-read = functools.cache(Case)
-"""Each case once: what is collected is asked of it, and nothing is changed."""
 
 
 def goes(way: type[Way], path: Path) -> bool:

@@ -13,7 +13,7 @@ from afa import engines as known
 from afa.engine import ByRows, Engine, Setup
 from afa.operator import call
 from tests.conftest import ENGINES
-from tests.corpus import PATHS, Case, emitted
+from tests.corpus import PATHS, Case, emitted, read
 from tests.oracle_engine import OracleEngine
 from tests.stress import run as stress
 from tests.stress.worlds import WORLDS
@@ -36,7 +36,7 @@ RUNS = [
     pytest.param(way, path, id=f"{way.__name__}-{path.stem}")
     for way in (Push, Listed, Arrow, Columns, OneKey, PayloadFree, CleanseBefore)
     for path in PATHS
-    if "gapless" not in Case(path).options and way.reach(Case(path)).arrivals
+    if "gapless" not in read(path).options and way.reach(read(path)).arrivals
 ]
 
 

@@ -27,7 +27,7 @@ from tests.pages import ROOT
 
 ALL, NONE = frozenset(RULES), frozenset[str]()
 PAGE = (ROOT / "docs" / "flink.md").read_text(encoding="utf-8")
-ORDERS = 4
+ORDERS = 2
 
 
 def found(case: dict[str, Any], query: Tree, engine: str = "interpreted") -> set[Match]:

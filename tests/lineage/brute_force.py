@@ -1,6 +1,7 @@
 """All paths of all matches by brute force, from the page "Lineage" of SEMANTICS.md; as `tests/oracle.py`, with what was taken.
 
-It shares no code with the engines, nor with `afa.lineage`: computations run forward over the events in force, each with its path.
+It shares no code with the engines, nor with `afa.lineage`: computations run forward over the events in force, each with its path;
+what takes no event is what it is in `tests/oracle.py`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from punctuation.time import BEGINNING, FOREVER
+from tests import oracle
 from tests.oracle import ArcEvent, Event, in_force, is_final, one_nan, steps_of
 from tests.worlds.kind import TooManyError
 
@@ -96,34 +98,16 @@ def skip(step: list[Event], alive: set[Computation], arcs: list[ArcEvent]) -> tu
     """Every way to pass all events of the step by a skip: where it changes the register, and where it does not."""
     changed, kept = set(), set()
     for c in alive:
-        for arc, begin, end in arcs:
-            serves = arc.kind == "skip" and arc.src == c.state and begin <= step[0].le < end and step[0].le < c.m
-            if serves and all(arc.fence(payload, c.register) for payload, _, _ in step):
-                register = c.register
-                for payload, _, _ in step:
-                    register = register if arc.transfer is None else arc.transfer(payload, register)
-                passed = c._replace(register=one_nan(register))
-                (kept if passed == c else changed).add(passed)
+        for out, found in zip((changed, kept), oracle.skip(step, {plain(c)}, arcs)):
+            out |= {Computation(*after, c.path) for after in found}
     return changed, kept
 
 
-def closure(
-    start: set[tuple[Computation, int]], arcs: list[ArcEvent], latest: int | None, asked_until: int = BEGINNING - 1
-) -> set[tuple[Computation, int]]:
-    """All that epsilon arcs and time-outs behind ``asked_until``, up to ``latest``, lead to: they take no event."""
-    done, todo = set(), set(start)
-    while todo:
-        c, t = todo.pop()
-        done.add((c, t))
-        for arc, begin, end in arcs:
-            if arc.src != c.state:
-                continue
-            if arc.kind == "epsilon" and begin <= t < end and arc.fence(c.register):
-                register = c.register if arc.transfer is None else arc.transfer(c.register)
-                todo.add((c._replace(state=arc.dst, register=one_nan(register)), t))
-            elif arc.kind == "timeout" and latest is not None:
-                instant = max(arc.at(c.register), t)
-                if instant < c.m and begin <= instant < end and asked_until < instant <= latest:
-                    todo.add((c._replace(state=arc.dst), instant))
-        todo -= done
-    return done
+def closure(start: set[tuple[Computation, int]], arcs: list[ArcEvent], **bounds: Any) -> set[tuple[Computation, int]]:
+    """All that epsilon arcs and time-outs lead to: they take no event."""
+    return {(Computation(*after, c.path), t) for c, le in start for after, t in oracle.closure({(plain(c), le)}, arcs, **bounds)}
+
+
+def plain(c: Computation) -> oracle.Computation:
+    """A computation without what it has taken."""
+    return oracle.Computation(*c[:3])

@@ -171,7 +171,7 @@ def calm(more: str = "") -> afa.Query:
     ("one", "two", "most"),
     [
         (short(), short(", Stock c", "skip_till_next_match", ", c", " and c.price < b.price"), 5),
-        (short(), short("", "skip_till_any_match"), 5),
+        pytest.param(short(), short("", "skip_till_any_match"), 5, marks=pytest.mark.stress),
         (chosen("PAST LAST ROW", 4), chosen("PAST LAST ROW", 3), 3),
         (calm(), calm(" and a.price < 4"), 2),
     ],

@@ -73,7 +73,9 @@ def found_in(table: Any, pattern: TemporalPattern) -> set[Any]:
     return {(row.who, tuple(told(row[name]) for name in names), micros(row.le), micros(row.re)) for row in table.collect()}
 
 
-@pytest.mark.parametrize("speed", [3, 4], ids=["the same pattern", "another threshold"])
+@pytest.mark.parametrize(
+    "speed", [pytest.param(3, id="the same pattern", marks=pytest.mark.stress), pytest.param(4, id="another threshold")]
+)
 def test_a_stream_with_a_restart_equals_one_operator(spark: Any, speed: int, tmp_path: Path) -> None:
     """Late rows, keys that move to other buckets; a threshold that changes holds from the present on, which the job tells."""
     rng, rows, events = random.Random(speed), readings("stream"), Files(tmp_path / "in")
