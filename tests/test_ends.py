@@ -1,9 +1,10 @@
-"""Statistics of what is over: by the window, by no arc, time-outs past the window; against their definition, on both engines."""
+"""Statistics of what is over (by the window, by no arc, time-outs past the window) and of what stands by state: by definition."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -41,33 +42,40 @@ def automaton(kind: str) -> Automaton:
     return Automaton(start="a", final={"d"}, event=E, register=R(), arcs=ARCS[kind])
 
 
-def slowly(kind: str, events: Iterable[Change]) -> tuple[int, int, int]:
-    """What the definition says of the events in force of one key, none of them final."""
+def lists(kind: str, events: Iterable[Change]) -> Iterator[tuple[int, list[PMatch], list[PMatch]]]:
+    """By the definition, for the events in force of one key, none of them final: the lists before and at each step."""
     program = automaton(kind)
-    table = ArcTable.of(program.arcs)
-    transitions = Transitions(program, table)
+    transitions = Transitions(program, ArcTable.of(program.arcs))
     steps: dict[int, dict[tuple[Any, int], int]] = {}
     for change in sorted(events, key=lambda change: change.le or 0):
         steps.setdefault(change.le or 0, {})[change.payload, change.re or 0] = 1
-    by_window = by_no_arc = 0
-    past = set()
     rows: list[PMatch] = []
     before = None
     for le, alternatives in steps.items():
         new = []
         for p in rows:
             assert before is not None
-            found, stays = transitions.derive(p, Rest.behind(before), le, alternatives)
-            new += found + [p] * stays
+            came, stays = transitions.derive(p, Rest.behind(before), le, alternatives)
+            new += came + [p] * stays
         new += transitions.begin(le, le, alternatives)
-        going = {p.start for p in new}
-        for start in {p.start for p in rows} - going:
+        yield le, rows, new
+        rows, before = list(dict.fromkeys(new)), le
+
+
+def slowly(kind: str, events: Iterable[Change]) -> tuple[int, int, int]:
+    """What is over: runs by the window and by no arc, time-outs past it."""
+    program = automaton(kind)
+    table = ArcTable.of(program.arcs)
+    transitions = Transitions(program, table)
+    by_window = by_no_arc = 0
+    past = set()
+    for le, rows, new in lists(kind, events):
+        for start in {p.start for p in rows} - {p.start for p in new}:
             by_window += all(p.re <= le for p in rows if p.start == start)
             by_no_arc += any(p.re > le for p in rows if p.start == start)
         for p in new:
             if any(p.re <= transitions.instant(arc, p.register, le) < FOREVER for arc, *_ in table.timeouts.get(p.state, ())):
                 past.add(p.start)
-        rows, before = list(dict.fromkeys(new)), le
     return by_window, by_no_arc, len(past)
 
 
@@ -239,3 +247,34 @@ def test_without_payloads() -> None:
     operator = Operator(program, window=10, retractions=False, keep_payloads=False)
     operator.push_many([insert(E(0), 0), insert(E(2), 3), insert(E(0), 20), insert(E(1), 40)])
     assert told(operator) == (1, 1, 0)
+
+
+# -- partial matches by state ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_by_state_as_defined(engine: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    events = [insert(E(rng.randrange(6)), le, le + rng.randrange(1, 12)) for le in rng.sample(range(60), 40)]
+    op = Operator(automaton("plain"), engine=engine)
+    op.push_many(events)
+    assert op.partial_matches_by_state == Counter(p.state for _, _, new in lists("plain", events) for p in dict.fromkeys(new))
+
+
+@pytest.mark.parametrize("kind", ARCS)
+@pytest.mark.parametrize("seed", range(3))
+def test_by_state_engines_agree_and_the_sum_is_that_of_statistics(kind: str, seed: int) -> None:
+    ops: list[Any] = [
+        Keyed(automaton(kind), key="key", engine="compiled"),
+        Keyed(automaton(kind), key="key", engine="interpreted"),
+        Keyed(automaton(kind), key="key", threads=2),
+    ]
+    for change in [*world(seed, 60), Punctuation(15)]:
+        for op in ops:
+            op.push(change)
+        found = [op.partial_matches_by_state for op in ops]
+        assert found[0] == found[2]
+        assert kind in ("runs", "all") or found[0] == found[1]  # how often what rests is stored is the engine's business
+        for states, op in zip(found, ops):
+            assert all(n > 0 for n in states.values())
+            assert sum(states.values()) == op.statistics.partial_matches

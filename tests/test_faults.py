@@ -39,6 +39,10 @@ def ratio(**options: Any) -> Automaton:
     )
 
 
+def operator(*arcs: Arc, final: str = "b") -> Operator:
+    return Operator(Automaton(start="a", final={final}, register=R(), event=E, arcs=arcs))
+
+
 def test_the_fault_names_function_arc_and_event() -> None:
     op = Operator(ratio(), window=9)
     with pytest.raises(ZeroDivisionError) as caught:
@@ -155,11 +159,7 @@ def normal(value: Any) -> Any:
 
 
 def test_a_transfer_that_returns_something_else_is_named() -> None:
-    op = Operator(
-        Automaton(
-            start="a", final={"b"}, register=R(), event=E, arcs=[Arc("a", "b", lambda e, r: True, lambda e, r: "x", name="t")]
-        )
-    )
+    op = operator(Arc("a", "b", lambda e, r: True, lambda e, r: "x", name="t"))
     with pytest.raises(
         ChangeError, match=r"expected R\(n: int\) but got 'x', returned by the transfer of arc 't': a -> b on event E"
     ):
@@ -167,22 +167,12 @@ def test_a_transfer_that_returns_something_else_is_named() -> None:
 
 
 def test_a_transfer_may_return_a_plain_tuple() -> None:
-    op = Operator(
-        Automaton(start="a", final={"b"}, register=R(), event=E, arcs=[Arc("a", "b", lambda e, r: True, lambda e, r: (e.kind,))])
-    )
+    op = operator(Arc("a", "b", lambda e, r: True, lambda e, r: (e.kind,)))
     assert op.push(insert(E(4), le=1))[0].payload == R(4)
 
 
 def test_int64_overflow_is_an_error_never_a_wrap() -> None:
-    op = Operator(
-        Automaton(
-            start="a",
-            final={"b"},
-            register=R(),
-            event=E,
-            arcs=[Arc("a", "b", lambda e, r: True, lambda e, r: R(e.kind + 1), name="inc")],
-        )
-    )
+    op = operator(Arc("a", "b", lambda e, r: True, lambda e, r: R(e.kind + 1), name="inc"))
     with pytest.raises(OverflowError, match="int64 overflow") as caught:
         op.push(insert(E(2**63 - 1), le=1))
     assert isinstance(caught.value, Int64Error)
@@ -192,45 +182,20 @@ def test_int64_overflow_is_an_error_never_a_wrap() -> None:
 
 
 def test_an_endless_closure_names_its_states() -> None:
-    op = Operator(
-        Automaton(
-            start="a",
-            final={"c"},
-            register=R(),
-            event=E,
-            arcs=[
-                Arc("a", "b", lambda e, r: True),
-                Arc.epsilon("b", "c", transfer=lambda r: R(r.n + 1)),
-                Arc.epsilon("c", "b"),
-            ],
-        )
-    )
+    grows = Arc.epsilon("b", "c", transfer=lambda r: R(r.n + 1))
+    op = operator(Arc("a", "b", lambda e, r: True), grows, Arc.epsilon("c", "b"), final="c")
     with pytest.raises(ClosureError, match=r"at most 10000 steps .* through the states b, c"):
         op.push(insert(E(1), le=1))
     assert op.statistics.state_size == 0
 
 
 def test_a_cycle_of_epsilon_arcs_that_changes_nothing_ends() -> None:
-    op = Operator(
-        Automaton(
-            start="a",
-            final={"c"},
-            event=E,
-            arcs=[Arc("a", "b", lambda e, r: True), Arc.epsilon("b", "c"), Arc.epsilon("c", "b")],
-        )
-    )
+    op = operator(Arc("a", "b", lambda e, r: True), Arc.epsilon("b", "c"), Arc.epsilon("c", "b"), final="c")
     assert len(op.push(insert(E(1), le=1))) == 1
 
 
 def test_a_time_out_at_no_instant_is_named() -> None:
-    op = Operator(
-        Automaton(
-            start="a",
-            final={"c"},
-            event=E,
-            arcs=[Arc("a", "b", lambda e, r: True), Arc.timeout("b", "c", at=lambda r: 1.5, name="w")],
-        )
-    )
+    op = operator(Arc("a", "b", lambda e, r: True), Arc.timeout("b", "c", at=lambda r: 1.5, name="w"), final="c")
     with pytest.raises(Exception, match="expected an int") as caught:
         op.push(insert(E(1), le=1))
     assert "arc 'w'" in where(caught.value)
