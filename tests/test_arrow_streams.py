@@ -174,7 +174,6 @@ def test_an_enum_of_polars_is_ordered_and_taken() -> None:
     assert coded.rows() == plain.rows()
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_masked_values_are_missing_and_iterators_are_read_once(engine: Any) -> None:
     size = np.ma.masked_array(np.arange(N), mask=np.arange(N) % 5 == 0)
     odd = {**COLUMNS, "size": size, "price": iter(COLUMNS["price"])}
@@ -252,7 +251,6 @@ def test_a_column_of_no_library_is_refused() -> None:
         Operator(AUTOMATON, window=20).push_many({**COLUMNS, "size": duckdb_that_fails()})
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 @pytest.mark.parametrize("name", ["size", "count", "le"])
 def test_floats_are_no_ints_on_any_way_in(name: str, engine: Any) -> None:
     """Only numpy has no ints with missing values: there a pandas frame makes floats of them, which are ints again here."""

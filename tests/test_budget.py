@@ -173,7 +173,6 @@ def early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("early")
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_refused_is_what_would_hold_more(kind: str, engine: str) -> None:
     assert run(kind, engine, "1", 0, 20 if kind == "in order" else 10) > 2
@@ -198,7 +197,6 @@ def doubling() -> Automaton:
     return Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_error_says_what_doubles(engine: str) -> None:
     op = Keyed(doubling(), key="v", window=100, engine=engine, partial_matches=1000)
     with pytest.raises(BudgetError) as caught:
@@ -221,7 +219,6 @@ class K(NamedTuple):
 
 
 @pytest.mark.parametrize("le", [300, 305])
-@pytest.mark.parametrize("engine", ENGINES)
 def test_state_that_is_pruned_has_the_same_bound(engine: str, le: int) -> None:
     arcs = [
         Arc("0", "a", "k == 0", "(v,)"),
@@ -239,7 +236,6 @@ def test_state_that_is_pruned_has_the_same_bound(engine: str, le: int) -> None:
     op._check()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_error_leaves_out_what_excludes_each_other(engine: str) -> None:
     arcs = [Arc("0", "a", "v > 0"), Arc("0", "a", "v == 3", "(v,)"), Arc("a", "b", "v > 5"), Arc("a", "c", "v < 5")]
     op = Operator(Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs), engine=engine, partial_matches=1)
@@ -249,7 +245,6 @@ def test_the_error_leaves_out_what_excludes_each_other(engine: str) -> None:
         op.push(insert(V(3), 1))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_error_calls_arcs_of_a_query_by_their_components(engine: str) -> None:
     rows = "ORDER BY at MEASURES COUNT(*) AS n PATTERN (a+ b) WITHIN 100 DEFINE a AS v > 0, b AS v > 1"
     op = sql(f"SELECT * FROM t MATCH_RECOGNIZE ({rows})", event=Row).operator(engine=engine, partial_matches=3)
@@ -258,7 +253,6 @@ def test_the_error_calls_arcs_of_a_query_by_their_components(engine: str) -> Non
     assert "#" not in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_default_is_a_million_and_none_is_no_bound(engine: str) -> None:
     assert Operator(doubling(), engine=engine)._core.budget.partial_matches == 1_000_000
     free = Operator(doubling(), window=100, engine=engine, partial_matches=None)
@@ -266,7 +260,6 @@ def test_the_default_is_a_million_and_none_is_no_bound(engine: str) -> None:
     assert free.statistics.partial_matches > 2_000
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_bytes_are_refused_before_they_are_taken(engine: str) -> None:
     op = Operator(doubling(), window=100, engine=engine, partial_matches=None, max_bytes=8_000_000)
     message = r"expected at most 8,000,000 bytes of state \(max_bytes=8,000,000\) but got a call that needs"
@@ -284,7 +277,6 @@ def test_bytes_are_refused_before_they_are_taken(engine: str) -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("engine", ENGINES)
 def test_events_that_lead_nowhere_take_bytes(engine: str, sign: int) -> None:
     """And so do retractions that wait."""
     op = Operator(doubling(), engine=engine, max_bytes=1_000_000)
@@ -392,7 +384,6 @@ def test_a_restore_refuses_the_same_bounds_as_arguments() -> None:
         assert type(caught.value) is AfaError, "it is reported as a fault of the snapshot"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_largest_bounds_are_those_of_int64(engine: str) -> None:
     op = Operator(doubling(), engine=engine, partial_matches=2**70, max_bytes=2**70)
     op.push(insert(V(1), 1))
@@ -409,7 +400,6 @@ def blob_with_bound(op: Any, most: int) -> bytes:
     return op.snapshot()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_bound_is_kept_by_copies_pickles_and_snapshots(engine: str) -> None:
     op = Operator(doubling(), window=100, engine=engine, partial_matches=100)
     op.push_many([insert(V(1), le) for le in range(6)])
@@ -519,7 +509,6 @@ def test_stored_history_has_the_same_bounds(tmp_path: Path) -> None:
             way(max_bytes=5)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_worlds_have_the_same_bounds_and_name_no_world(engine: Any) -> None:
     def pushed(op: Worlds, le: int) -> None:
         for t in range(le, le + 5):

@@ -120,7 +120,6 @@ def test_what_is_chosen_is_a_function_of_the_set_of_matches(seed: int) -> None:
     assert drawn > 1000
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_behind_an_operator_a_late_event_draws_the_chain_anew(engine: str) -> None:
     stage = Choose(window=20, prefer=["-x"])
     op = stage.after(Operator(counting, window=20, engine=engine))
@@ -152,7 +151,6 @@ def test_per_key_and_with_a_cleanse_behind_it() -> None:
     assert [(change.payload.x, change.key) for change in out[:-1]] == [(2, 0), (2, 1)]
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 @pytest.mark.parametrize("around", ["", "cleanse before", "cleanse behind", "twice"])
 def test_a_batch_that_is_not_net_tells_what_single_calls_tell(engine: str, around: str) -> None:
     def made() -> Any:

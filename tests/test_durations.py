@@ -109,7 +109,6 @@ def test_random_durations() -> None:
 
 
 @pytest.mark.parametrize("window", ["1 minute", timedelta(minutes=1), 60_000])
-@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
 def test_a_window_with_units(window: Any, engine: Any) -> None:
     made = [
         Operator(TWO, window=window, tick="ms", engine=engine),

@@ -41,17 +41,23 @@ def test_after_each_step_it_is_the_oracle_within_blocks(engine: str, gaps: Any, 
         world = World(f"{FIELD[kind].replace('number', 'ordered')} {gaps} {seed}")
         model = model_of(world, join=gaps == "join", **twice)
         op = kind(world.automaton, engine=engine, **numbers(kind, gaps=gaps, **twice), **world.options())
-        held: set[Any] = set()
-        for i, step in enumerate(world.steps):
-            if world.choose.chance(12):
-                op = _again(op, world)
-            if twice and world.choose.chance(15):
-                step = [*step, *_once_more(world.choose, step)]
-            out = carried_out(op, model, step)
-            if out is not None:
-                held = oracle.net(out, held)
-                assert held == model.matches(), f"seed {seed}, step {i}: {step}"
-                op._check()
+        _followed(op, model, world, f"seed {seed}", more=bool(twice))
+
+
+def _followed(op: Any, model: Any, world: World, name: str, more: bool) -> set[Any]:
+    """What is in force at the end, as it was the model's after each step; ``more``: numbers come once more."""
+    held: set[Any] = set()
+    for i, step in enumerate(world.steps):
+        if world.choose.chance(12):
+            op = _again(op, world)
+        if more and world.choose.chance(15):
+            step = [*step, *_once_more(world.choose, step)]
+        out = carried_out(op, model, step)
+        if out is not None:
+            held = oracle.net(out, held)
+            assert held == model.matches(), f"{name}, step {i}: {step}"
+            op._check()
+    return held
 
 
 @pytest.mark.parametrize("gaps", ["break", "join"])
@@ -63,15 +69,7 @@ def test_the_longest_within_blocks(engine: str, gaps: Any, monkeypatch: pytest.M
         model = model_of(world, join=gaps == "join", repeated="drop", longest=True)
         numbers = Gapless("seq", gaps=gaps, repeated="drop")
         op = Operator(world.automaton, engine=engine, gapless=numbers, longest=True, **world.options())
-        held: set[Any] = set()
-        for i, step in enumerate(world.steps):
-            if world.choose.chance(12):
-                op = _again(op, world)
-            out = carried_out(op, model, step)
-            if out is not None:
-                held = oracle.net(out, held)
-                assert held == model.matches(), f"seed {seed}, step {i}: {step}"
-                op._check()
+        held = _followed(op, model, world, f"seed {seed}", more=False)
         model.longest = False
         fewer += model.matches() > held
     assert fewer > 5

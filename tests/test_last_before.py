@@ -257,7 +257,6 @@ def pushed(choose: random.Random, op: Any, items: list[Any]) -> list[Any]:
     return op.push_many(items, net=choose.random() < 0.7)
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 @pytest.mark.parametrize("seed", range(3))
 def test_before_an_operator_matches_are_those_of_the_filled_events(engine: str, seed: int) -> None:
     matches = retractions = 0

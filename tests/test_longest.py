@@ -21,7 +21,6 @@ class Last(NamedTuple):
     n: int = 0
 
 
-ENGINES = ["interpreted", "compiled"]
 ANY = Automaton(
     start="start",
     final={"end"},
@@ -46,7 +45,6 @@ def told(changes: list) -> list:
     return [(change.payload.n, change.le, change.re, change.diff) for change in changes]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_longest_is_told_and_follows_revisions(engine: str) -> None:
     op = Operator(ANY, window=10, longest=True, engine=engine)
     assert told(op.push_many([insert(a(), 1), insert(a(), 3), insert(a(7), 3), insert(B, 5)])) == [(0, 5, 13, 1), (7, 5, 13, 1)]
@@ -56,7 +54,6 @@ def test_the_longest_is_told_and_follows_revisions(engine: str) -> None:
     op._check()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lifetimes_that_are_given_count(engine: str) -> None:
     op = Operator(ANY, longest=True, engine=engine)
     assert told(op.push_many([insert(a(), 1, 50), insert(a(), 3, 9), insert(B, 5, 40)])) == [(0, 5, 40, 1)]
@@ -83,7 +80,6 @@ class Shown(NamedTuple):
     n: int = 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_of_registers_that_show_the_same_one_match_is_in_force(engine: str) -> None:
     arcs = [Arc("start", "a", "e.kind == 'a'", "Held(1, e.n)"), Arc.skip("a", "True"), Arc("a", "end", "e.kind == 'b'")]
     op = Operator(
@@ -97,7 +93,6 @@ def test_of_registers_that_show_the_same_one_match_is_in_force(engine: str) -> N
     op._check()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_promise_keeps_the_longest_only(engine: str) -> None:
     op = Operator(ANY, window=10, longest=True, engine=engine)
     op.push_many([insert(a(), 1), insert(a(), 3), afa.Punctuation(5)])

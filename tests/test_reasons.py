@@ -100,7 +100,6 @@ def name(change: Any) -> Any:
     return change.payload, change.le, change.re
 
 
-@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_change_that_is_told_is_the_one_with_which_the_match_came_or_went(seed: int, engine: Any) -> None:
     choose, found = random.Random(seed), 0

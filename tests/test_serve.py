@@ -116,7 +116,6 @@ CHANGES_BY_HAND: list[tuple[dict[str, Any], Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
 @pytest.mark.parametrize("seed", range(4))
 def test_changes_in_the_page_are_those_by_hand(engine: Any, seed: int, tmp_path: Path) -> None:
     rng, shown, wanted = random.Random(seed), Net(), Net()

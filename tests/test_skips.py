@@ -37,7 +37,6 @@ def matches(op: Operator, *events: tuple[E, int]) -> list[tuple[int, int]]:
     return [(match.le, match.re) for match in op.push_many([insert(*event) for event in events])]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_all_events_of_an_instant_must_satisfy_the_fence(engine: str) -> None:
     def no_b(make: object) -> Operator:
         return Operator(waits(make("a", "e.kind != 1")), window=100, engine=engine)  # type: ignore[operator]
@@ -48,7 +47,6 @@ def test_all_events_of_an_instant_must_satisfy_the_fence(engine: str) -> None:
     assert matches(no_b(Arc.skip), (A, 1), (X, 2), (X, 2), (C, 3)) == [(3, 101)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_later_event_of_an_instant_withdraws_and_its_retraction_brings_back(engine: str) -> None:
     op = Operator(waits(Arc.skip("a", "e.kind == 2")), window=100, engine=engine)
     assert matches(op, (A, 1), (X, 2), (C, 3)) == [(3, 101)]
@@ -57,13 +55,11 @@ def test_a_later_event_of_an_instant_withdraws_and_its_retraction_brings_back(en
     op._check()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_skipped_shortens_nothing(engine: str) -> None:
     op = Operator(waits(Arc.skip("a", "e.kind == 2")), engine=engine)
     assert op.push_many([insert(A, 1, 100), insert(X, 2, 3), insert(C, 5, 90)])[0][1:3] == (5, 90)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_no_run_begins_by_a_skip(engine: str) -> None:
     arcs = [Arc.skip("s", "e.kind == 2"), Arc("s", "f", "e.kind == 3")]
     op = Operator(Automaton(start="s", final={"f"}, event=E, arcs=arcs), engine=engine)
@@ -71,7 +67,6 @@ def test_no_run_begins_by_a_skip(engine: str) -> None:
     assert op.statistics.partial_matches == 1
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_skip_comes_and_goes_while_the_operator_runs(engine: str) -> None:
     op = Keyed(waits(), key="seq", window=100, engine=engine)
     assert op.push_many([insert(A, 1), insert(X, 2), insert(C, 3)]) == []
@@ -80,7 +75,6 @@ def test_a_skip_comes_and_goes_while_the_operator_runs(engine: str) -> None:
     assert [match.diff for match in op.push_arc(retract(skip, 2, 3))] == [-1]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_snapshots_and_promises_keep_what_is_skipped(engine: str) -> None:
     automaton = waits(Arc.skip("a", "e.kind == 2", name="pass"))
     op = Operator(automaton, window=100, engine=engine)
@@ -91,7 +85,6 @@ def test_snapshots_and_promises_keep_what_is_skipped(engine: str) -> None:
     again._check()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_promises_with_conditions_and_payload_free(engine: str) -> None:
     for options in ({"retractions": False}, {"retractions": False, "keep_payloads": False}):
         op = Operator(waits(Arc.skip("a", "e.kind == 2")), window=100, engine=engine, **options)
@@ -126,7 +119,6 @@ def test_json_pictures_and_what_is_refused() -> None:
         waits(Arc.skip("a", lambda r: True))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_skip_with_a_transfer_takes_note_of_all_events_of_an_instant(engine: str) -> None:
     """The largest x that was skipped is below the c that ends the match; its step stands as it is where nothing larger comes."""
     arcs = [
@@ -164,14 +156,12 @@ def skips(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_long_mixes_with_skips(engine: str, skips: int) -> None:
     seen = WORLDS.run("skips", range(36), engine, mixes=True)
     assert seen["matches"] > 150
     assert seen["retractions"] > 90
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_waits_beside_skips(engine: str) -> None:
     """A time-out fires once, whatever is skipped later; the long run: ``python -m tests.worlds stress --about waits``."""
     seen = WORLDS.run("waits beside skips", range(40), engine, about="waits")
@@ -202,7 +192,6 @@ def test_tables_in_order_go_through_the_loops_as_through_the_interpreted_engine(
     assert found > 150
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_skips_the_last_event_of_a_key_outlives_it(engine: str) -> None:
     """Of numbered events a key is forgotten when all of it is over, not when its last event is."""
     automaton = Automaton(start="s", final={"f"}, event=Numbered, arcs=[*waits(Arc.skip("a", "e.kind == 2")).arcs])

@@ -39,7 +39,6 @@ class Limits(NamedTuple):
 LIMIT = afa.span("10 minutes")
 LIMITS = Limits(afa.span("1 s"), afa.span(timedelta(minutes=10)))
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
-ENGINES = ["compiled", "interpreted"]
 
 
 class Settings:
@@ -85,7 +84,6 @@ def in_seconds(changes: Any, scale: int) -> Any:
     return {(tuple(field // scale for field in payload), le // scale) for payload, le, _ in net(changes)}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", fences())
 def test_a_span_means_its_ticks(form: str, engine: Any) -> None:
     expected = None
@@ -101,7 +99,6 @@ def test_a_span_means_its_ticks(form: str, engine: Any) -> None:
         expected = found
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_transfers_epsilon_arcs_and_time_outs(engine: Any) -> None:
     arcs = [
         Arc("0", "1", "True", lambda e, r: Seen(e.at, e.at + LIMIT)),
@@ -120,7 +117,6 @@ def table_of(change: Any) -> dict[str, list[int]]:
     return {"kind": [1], "arc": [0], "le": [change.le], "diff": [change.diff], "amount": [0]}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_arcs_that_come_later(engine: Any) -> None:
     """Pushed, in lists and tables, as JSON; taken out again by the arc that was given, with a name or without."""
     late = "at - r.first >= span('10 minutes')"
@@ -184,7 +180,6 @@ def test_own_arcs_can_be_taken_out_by_what_was_given() -> None:
     assert len(Operator(twice, tick="ms").push_many([insert(Pay(None, 1), 0), insert(Pay(None, 1), 599_999)])) == 1
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_state_is_kept(engine: Any) -> None:
     automaton = pair(LATER.fence, name=None)
     op = Operator(automaton, window="1 hour", tick="ms", engine=engine)

@@ -158,7 +158,6 @@ def test_what_is_refused(text: str, message: str) -> None:
         parse(text, FENCE, *SCHEMAS)
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_a_str_that_doubles_is_refused(engine: Any) -> None:
     """Text may come from anywhere: what it makes stays small."""
     arcs = [Arc("a", "b", "True", "('x', 0)"), Arc("b", "b", "True", "(r.path + r.path, n)", name="twice")]

@@ -35,7 +35,6 @@ TWO = Automaton(start="0", final={"2"}, event=Tick, arcs=[Arc("0", "1", "price >
 
 
 @pytest.mark.parametrize("sequence", [None, "seq"])
-@pytest.mark.parametrize("engine", ENGINES)
 def test_statistics_count_ties(engine: Any, sequence: str | None) -> None:
     for seed in range(8):
         choose = random.Random(seed)
@@ -81,7 +80,6 @@ def calls(op: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_call_that_brings_a_tie_is_refused(engine: Any) -> None:
     op = falling().operator(engine=engine)
     op.push_many([insert(Tick("A", 5), 2), insert(Tick("A", 4), 4), insert(Tick("B", 4), 4)])
@@ -103,7 +101,6 @@ def test_a_call_that_brings_a_tie_is_refused(engine: Any) -> None:
         pickle.loads(pickle.dumps(falling())).operator(engine=engine).push_many([insert(Tick("A", 1), 4), insert(Tick("A", 2), 4)])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_revisions_copies_and_late_rows_are_no_ties(engine: Any) -> None:
     op = falling().operator(engine=engine)
     old, new = Tick("A", 4), Tick("A", 3)
@@ -139,7 +136,6 @@ def test_a_revision_may_be_spread_over_a_large_table(key: str | None) -> None:
     assert op.statistics == before
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_order_tells_rows_apart(engine: Any) -> None:
     for query in (falling("at, seq"), afa.sql(falling_text(), event=Tick, order_by="seq")):
         op = query.operator(engine=engine)

@@ -81,7 +81,6 @@ def kinds() -> Automaton:
     )
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_what_is_promised_of_one_key_stays_promised(at_once: None, engine: str) -> None:
 
     def push(kind: Any, feed: Any, begin: int) -> None:

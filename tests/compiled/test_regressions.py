@@ -62,7 +62,6 @@ def test_arcs_of_one_name_and_one_lifetime_are_both_in_force() -> None:
     op._check()
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_a_time_out_that_begins_where_a_key_was_not_cleaned_yet_is_announced(engine: str) -> None:
     timeout = insert(arc_of(arc("b", "c", kind="timeout", at="114", name="w")), 114, 120)
     found = []

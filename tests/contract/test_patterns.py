@@ -14,6 +14,7 @@ from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
 from afa.situations import Situation, TemporalPattern
 from afa.tracing.traced import trace
+from tests.contract.test_contract import net
 
 
 class Step(NamedTuple):
@@ -54,14 +55,6 @@ SAID = {"automaton": {"window": 10, "tick": "s"}, "words": {"tick": "s"}, "query
 
 def changes(rows: slice = slice(None)) -> list[Any]:
     return [insert(Step(*row), le) for le, row in list(enumerate(ROWS))[rows]]
-
-
-def net(out: Any) -> Counter[Any]:
-    found = Counter[Any]()
-    for each in out:
-        if not isinstance(each, Punctuation):
-            found[tuple(each.payload), each.le, each.re, each.key] += each.diff
-    return +found
 
 
 def told(op: Any) -> Counter[Any]:

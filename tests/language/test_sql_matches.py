@@ -200,7 +200,6 @@ def expected(case: Case, rows: list[Tick], window: int | None) -> set[Any]:
     return found
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 @pytest.mark.parametrize("case", CASES, ids=[case.pattern for case in CASES])
 def test_chosen_matches_are_those_of_backtracking(case: Case, engine: str) -> None:
     matches = 0
@@ -239,7 +238,6 @@ def test_chosen_matches_are_those_of_backtracking(case: Case, engine: str) -> No
     assert matches > 5
 
 
-@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
 def test_a_group_repeats_as_often_as_an_int_holds_its_choices(engine: Any) -> None:
     case = CASES[6]
     query = Query(read(text(case, None), Tick))

@@ -16,7 +16,6 @@ import afa
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from speculation import Choose, Cleanse, Consolidate, consolidate
 from tests.automata import Log
-from tests.conftest import ENGINES
 from tests.lineage import told_worlds
 from tests.lineage.test_lineage import MANY, Ev
 
@@ -42,7 +41,6 @@ LOGS = [insert(Log(kind, 10 * le), le) for le, kind in enumerate(["try", "look",
 TABLE = {"kind": ["try", "look", "try", "login"], "id": [10, 20, 30, 40], "le": [1, 2, 3, 4]}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("automaton", "members", "expected"),
     [
@@ -85,7 +83,6 @@ def test_members_are_no_part_of_a_change() -> None:
     assert consolidate([change, bare._replace(diff=-1)]) == []
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_match_that_stays_is_told_again_when_its_events_change(engine: Any) -> None:
     op = Operator(NAMED, window=60, engine=engine, members="id", tell="lineage")
     op.push_many(LOGS)
@@ -101,7 +98,6 @@ def test_a_match_that_stays_is_told_again_when_its_events_change(engine: Any) ->
     assert op.statistics.outputs == 3
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_tables_tell_again(engine: Any) -> None:
     op = Keyed(NAMED, key="door", window=60, engine=engine, members="id", tell="lineage")
     op.push_many(pa.table(TABLE | {"door": ["a"] * 4}))
@@ -205,7 +201,6 @@ def test_a_damaged_option_is_refused() -> None:
             Operator.restore(PLAIN, seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body)))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_random_worlds(engine: str) -> None:
     seen = told_worlds.WORLDS.run("told", range(20), engine)
     assert seen["announced"] > 66, seen
