@@ -272,6 +272,14 @@ def scalar_of(kind: pa.DataType) -> type | None:
     return str if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view" else None
 
 
+def one_array(column: Any) -> Any:
+    """Return an Arrow column as one array; one whose chunks have dictionaries of their own may take two steps."""
+    import pyarrow as pa
+
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
 def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of string views as one of plain strings, which all of Arrow's functions take."""
     import pyarrow as pa

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from punctuation.base_errors import AfaError
-from punctuation.door import Table, is_arrow, is_pandas
+from punctuation.door import Table, is_arrow, is_pandas, one_array
 from punctuation.durations import NANOSECONDS, unit_of
 from punctuation.time import BEGINNING, FOREVER
 
@@ -154,8 +154,7 @@ def ticks_in(column: Any, times: Times, tick: str, name: str) -> Any:
         missing = np.array([item is None for item in items], np.bool_)
         ticks = np.array([0 if item is None else item for item in items], np.int64)
     else:
-        values, missing = _ints(column, times)
-        ticks, wrong = _scaled(np.where(missing, 0, values), times.unit / NANOSECONDS[unit_of(tick)])
+        ticks, missing, wrong = counted(column, times, tick)
         if wrong.any():
             i = int(np.flatnonzero(wrong)[0])
             raise AfaError(_no_ticks(_value(column, i), tick, name, f" in row {i}"))
@@ -164,6 +163,13 @@ def ticks_in(column: Any, times: Times, tick: str, name: str) -> Any:
     import pyarrow as pa
 
     return pa.array(ticks, pa.int64(), mask=missing)
+
+
+def counted(column: Any, times: Times, tick: str) -> tuple[Any, Any, Any]:
+    """Return a column of times of a type as ticks, which of them are missing, and which are no whole number of ticks, an int64."""
+    values, missing = _ints(column, times)
+    ticks, wrong = _scaled(np.where(missing, 0, values), times.unit / NANOSECONDS[unit_of(tick)])
+    return ticks, missing, wrong
 
 
 class Timed(Table):
@@ -298,9 +304,7 @@ def _ints(column: Any, times: Times) -> tuple[Any, Any]:
         return values, values == BEGINNING
     import pyarrow as pa
 
-    array = column if times.kind == "arrow" else pa.array(column, from_pandas=True)
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    array = one_array(column if times.kind == "arrow" else pa.array(column, from_pandas=True))
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
     array = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array
     missing = array.is_null().to_numpy(zero_copy_only=False)

@@ -6,14 +6,16 @@ import io
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from afa.cli.bytes import Stdin, lines_of
+from afa import AfaError
 from afa.cli.main import app
+from afa.io.file_bytes import Stdin, blocks_of
 from tests.cli import call, fails, process, write
 from tests.cli import there as there  # the fixture of all tests here
 
@@ -316,7 +318,7 @@ def test_a_job_that_reads_standard_input_takes_swaps_between_its_rows(form: str)
 
 
 def test_a_stream_that_pauses_is_cut_where_rows_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("afa.cli.bytes.AGE", 0.05)
+    monkeypatch.setattr("afa.io.file_bytes.AGE", 0.05)
     reader, writer = os.pipe()
     with open(reader, "rb") as raw:
         stdin = Stdin(raw)
@@ -338,8 +340,8 @@ def test_rows_that_come_slowly_are_the_rows(monkeypatch: pytest.MonkeyPatch) -> 
     text = b'who,amount,le\n"x,y",600,1\n' + b"".join(b"x,%d,%d\n" % (600 + i, i) for i in range(2, 40)) + b'"z ",700,50'
     for size in (1, 7, 64):
         pieces = [text[i : i + size] for i in range(0, len(text), size)]
-        monkeypatch.setattr("afa.cli.bytes.HEAD", 30)
-        monkeypatch.setattr("afa.cli.read.BLOCK", 40)
+        monkeypatch.setattr("afa.io.file_bytes.HEAD", 30)
+        monkeypatch.setattr("afa.io.file_bytes.BLOCK", 40)
         monkeypatch.setattr(Stdin, "_more", more(pieces))
         arguments = ["run", "pay.py:large", "-", "--format", "csv", "--window", "10", "--matches", "-1", "--key", "who", "-q"]
         result = CliRunner().invoke(app, arguments, prog_name="afa")
@@ -363,7 +365,23 @@ def more(pieces: list[bytes]) -> Any:
     return next_piece
 
 
-def test_lines_of_chunks() -> None:
-    assert list(lines_of(iter([b"a\nb", None, b"c\n", b"d"]))) == [b"a\n", None, b"bc\n", b"d"]
-    assert list(lines_of(iter([b""]))) == []
-    assert io.BytesIO(b"".join(line or b"" for line in lines_of(iter([b"x"])))).read() == b"x"
+class Chunks(Stdin):
+    """A stream that brings these chunks."""
+
+    def __init__(self, *coming: bytes | None) -> None:
+        super().__init__(io.BytesIO())
+        self._coming = coming
+
+    def chunks(self) -> Iterator[bytes | None]:
+        return iter(self._coming)
+
+
+def test_blocks_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(blocks_of(Chunks(b"a\nb", None, b"c\n", b"d"))) == [b"a\n", None, b"bc\nd"]
+    assert list(blocks_of(Chunks(b""))) == []
+    assert list(blocks_of(Chunks(b"x"))) == [b"x"]
+    monkeypatch.setattr("afa.io.file_bytes.BLOCK", 2)
+    assert list(blocks_of(Chunks(b"a\nb", b"c", b"c\n", b"d"))) == [b"a\n", b"bcc\n", b"d"]
+    monkeypatch.setattr(Chunks, "longest", 2)
+    with pytest.raises(AfaError, match="-: expected rows of at most 0 MB but got a longer one"):
+        list(blocks_of(Chunks(b"a\nb", b"cc")))

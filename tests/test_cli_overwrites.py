@@ -15,7 +15,7 @@ import typer
 import afa
 from afa import AfaError
 from afa.cli.main import app
-from afa.draw.whole_file import HEAD, KINDS, check_kind
+from afa.io.whole_file import HEAD, KINDS, check_kind
 from tests.cli import call, fails, process
 from tests.cli import there as there  # the fixture of all tests here
 

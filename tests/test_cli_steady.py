@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from afa.cli import bytes as stream
-from afa.cli.bytes import Growing, Stdin
-from afa.cli.input_columns import Column
-from afa.cli.read import FORMS, batches
+from afa.io import file_bytes as stream
+from afa.io.file_bytes import Growing, Stdin
+from afa.io.file_columns import Column
+from afa.io.files import FORMS, batches
 from tests.cli import call, fails
 from tests.cli import there as there  # the fixture of all tests here
 from tests.test_cli_arcs import PAY

@@ -14,9 +14,8 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from afa.cli import bytes as stream
-from afa.cli import read
 from afa.cli.main import app
+from afa.io import file_bytes as stream
 from tests.cli import TICKS, call, fails, process, run, write
 from tests.cli import there as there  # the fixture of all tests here
 
@@ -168,7 +167,7 @@ def test_a_first_row_of_megabytes() -> None:
 
 
 def test_a_row_of_a_stream_may_be_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "STREAMED", 1 << 20)
+    monkeypatch.setattr(stream.Stdin, "longest", 1 << 20)
     text = f'le,price,change,note\n1,1,1,"{"y" * 3_000_000}"\n'
     result = CliRunner().invoke(app, ["run", "p.py:every", "-", "--format", "csv"], prog_name="afa", input=text)
     assert result.stderr == "afa: -: expected rows of at most 1 MB but got a longer one\n"

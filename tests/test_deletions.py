@@ -120,7 +120,7 @@ REVIEWED: dict[str, dict[str, str]] = {
         "mapped: os.ftruncate": "an image of ours, open and locked",
         "cut: os.ftruncate": "an image of ours, open and locked",
     },
-    "afa/draw/whole_file.py": {
+    "afa/io/whole_file.py": {
         "drafted: os.replace": NAMED,
         "drafted: draft.unlink": DRAFT,
         "write_text: drafted": "for those that call it: they stand here",

@@ -4,12 +4,9 @@ main            commands; flags: their options, each once; request: what the use
 load            file.py:name -> Automaton, Query or TemporalPattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
 load_situations what a temporal pattern asks of an input
-bytes           a file, or standard input; their lines
-read            CSV, JSON lines, Parquet -> Arrow batches
 output_times    times of the output as the input had them
-input_columns   Arrow batches -> the operator's columns, typed by the event schema
 signs           what of --diff means an insertion or a retraction; rows that name an event by --id
-batches_in      the input in the operator's form, batch by batch
+batches_in      the input in the operator's form, batch by batch: which columns are read
 run             the loop: batches, promises, changes; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input

@@ -16,11 +16,11 @@ from afa.arclog.arc_log import ArcLog
 from afa.arclog.lines import NOW
 from afa.arclog.listing import Listing
 from afa.cli.fault import CommandError, Terminal
-from afa.cli.input_columns import TICKS
 from afa.cli.load import load
 from afa.cli.load_query import is_query
 from afa.cli.load_situations import no_situations
 from afa.draw.words import fence_of, function_text, kind_of
+from afa.io.file_columns import TICKS
 from afa.language.builder import Builder
 from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton

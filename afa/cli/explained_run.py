@@ -10,8 +10,8 @@ import typer
 from afa.cli.fault import CommandError
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads
-from afa.draw.whole_file import write_text
 from afa.io.table_times import TimeType
+from afa.io.whole_file import write_text
 from afa.reasons import Reasons
 from afa.tracing.recorder import Trace
 

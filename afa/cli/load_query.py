@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from afa.cli.fault import CommandError, on_the_line
-from afa.cli.input_columns import TICKS
-from afa.cli.read import Csv, Source
 from afa.cli.request import Job
 from afa.errors import AfaError
 from afa.io.event_class import BESIDE, TIMES, event_class, is_field
+from afa.io.file_columns import TICKS
+from afa.io.files import Source
 from afa.language.bare_numbers import check_units
 from afa.language.builder import Builder
 from afa.language.query import TYPE, Query, query, sql
@@ -53,7 +53,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
     kinds, asked = source.kinds(), job.tick
     le = job.time or _time(kinds, written if is_sql(job.pattern) else None)
     guesses = [kinds]
-    if isinstance(source, Csv) and source.blank:  # any types do that the query can be read with
+    if source.blank:  # any types do that the query can be read with
         le = le or next((name for name in ("le", *TIMES, *kinds) if name in kinds), None)
         known = {job.type or "type": pa.string(), le: pa.timestamp("ms")}
         guesses = [{name: known.get(name, kind) for name in kinds} for kind in (pa.float64(), pa.string())]
@@ -66,7 +66,7 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
     if tick not in TICKS and not whole:
         units = ", ".join(TICKS)
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
-    if not whole and not getattr(source, "blank", False):
+    if not whole and not source.blank:
         times = {name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)}
         try:
             check_units(found, asked or getattr(given, "tick", None), times, "--tick")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from afa.cli.fault import CommandError
-from afa.cli.input_columns import TICKS
 from afa.cli.request import Job
+from afa.io.file_columns import TICKS
 from afa.model.conflicts import TEMPORAL
 from afa.situations.temporal_pattern import TemporalPattern
 

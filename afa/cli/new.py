@@ -23,9 +23,10 @@ import pyarrow as pa
 import typer
 
 from afa.cli.fault import CommandError
-from afa.cli.input_columns import ANY, Column
-from afa.cli.read import JsonLines, Source, open_source
 from afa.errors import did_you_mean
+from afa.io.file_columns import ANY, Column
+from afa.io.files import Source, open_source
+from afa.io.text_files import JsonLines
 from punctuation.door import scalar_of
 
 ROWS = 10_000

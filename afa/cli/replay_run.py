@@ -9,15 +9,15 @@ import pyarrow as pa
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, Terminal
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import job_of
 from afa.cli.output_times import in_text
-from afa.cli.read import open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output, writing
+from afa.io.file_bytes import STREAM
+from afa.io.files import open_source
 from afa.model.automaton import Automaton
 from afa.replay.replaying import explain, replay
 from afa.replay.scan_plan import Plan

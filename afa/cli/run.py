@@ -14,16 +14,15 @@ from afa.cli.diagnosis import why_none
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import Follow, make_log
-from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import job_of, options_of
 from afa.cli.output_table import OutputTable
-from afa.cli.read import Source, comes_once, open_source
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
+from afa.io.files import Source, comes_once, open_source
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
@@ -100,17 +99,15 @@ def _run(
     automaton: Automaton, events: Schema, operator: Any, shown: Schema, source: Source, job: Job, advice: Advice | None = None
 ) -> None:
     """Take the input through an operator; ``events``, ``shown``: the schemas of the events that come, and of its payloads."""
-    named = {"le": job.time, "re": job.until, "diff": job.diff}
-    columns = choose(job.file, source.names, source.sparse, events, named, job.keys)
+    batches_in = Input(job, source, events, advice)
     with Screen(job, source) as screen:
-        batches_in = Input(job, source, columns, advice)
         summary = _drive(operator, shown, job, batches_in, source, screen)
         if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
     why = ""
     if not summary.inserted and job.id is None and not (job.quiet and job.report is None):
-        again = Input(job, open_source(job.file, job.form), columns) if source.again else [batches_in.first]
+        again = Input(job, open_source(job.file, job.form), events) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)
     if advice is not None:

@@ -12,12 +12,12 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from afa.cli.bytes import STREAM
 from afa.cli.fault import Terminal, close_pipes
 from afa.cli.json_texts import json_texts
 from afa.cli.output_times import in_text
-from afa.cli.read import Source
 from afa.cli.request import Job
+from afa.io.file_bytes import STREAM
+from afa.io.files import Source
 from afa.operator.member_columns import MEMBERS
 from afa.operator.statistics import statistics_of
 from afa.reasons.because_column import BECAUSE

@@ -22,17 +22,16 @@ from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, on_the_line, one_line
 from afa.cli.follow import automaton_of, make_log
-from afa.cli.input_columns import choose
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
 from afa.cli.output_table import OutputTable
 from afa.cli.output_times import as_times, in_text, iso_texts
 from afa.cli.pace import Pace
-from afa.cli.read import Source, comes_once, form_of, open_source, readable
 from afa.cli.request import Job
 from afa.cli.run import WAITS, operator_of
 from afa.errors import AfaError
+from afa.io.files import Source, comes_once, form_of, open_source, readable
 from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.schema import Schema
@@ -120,8 +119,7 @@ def _serve(
 ) -> bool:
     """Play the input; ``stack``: where the page is to be served from then on, if it is not yet."""
     job, done = opened.job, threading.Event()
-    named = {"le": job.time, "re": job.until, "diff": job.diff}
-    batches_in = Input(job, source, choose(job.file, source.names, source.sparse, opened.events, named, job.keys))
+    batches_in = Input(job, source, opened.events)
     tables = iter(batches_in)
     try:
         first = next(tables)

@@ -8,10 +8,10 @@ from pathlib import Path
 from afa.cli.fault import CommandError
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
-from afa.cli.read import open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output
-from afa.draw.whole_file import write_text
+from afa.io.files import open_source
+from afa.io.whole_file import write_text
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.cli.fault import CommandError
-from afa.cli.input_columns import ANY, TIME, Column, Place
 from afa.cli.request import Job
+from afa.io.file_columns import ANY, TIME, Column, Place
 
 
 def with_signs(columns: Sequence[Column], job: Job) -> list[Column]:

@@ -13,18 +13,17 @@ import pyarrow as pa
 from rich.table import Table
 
 from afa.cli.batches_in import Input
-from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError, Terminal, on_the_line, one_line
-from afa.cli.input_columns import choose
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.load_query import load_query
 from afa.cli.load_situations import job_of, options_of
 from afa.cli.output_times import as_times
-from afa.cli.read import Source, open_source
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.frame_reading import Reading
+from afa.io.file_bytes import STREAM
+from afa.io.files import Source, open_source
 from afa.io.frame import Frame
 from afa.model.automaton import Automaton
 from afa.operator.options import Options
@@ -47,8 +46,7 @@ def sweep(job: Job) -> None:
     points = [dict(zip(labels, values)) for values in zip(*labels.values())]
     source = open_source(job.file, job.form)
     patterns, events, job, options = _bound([_made(make, point) for point in points], source, job)
-    columns = choose(job.file, source.names, source.sparse, events, {"le": job.time, "re": job.until, "diff": job.diff}, job.keys)
-    rows = Input(job, source, columns)
+    rows = Input(job, source, events)
     table = pa.concat_tables(list(rows)).unify_dictionaries()
     there = table.column_names
     reading = Reading("le", "re" if "re" in there else None, "diff" if "diff" in there else None, job.end)  # type: ignore[arg-type]

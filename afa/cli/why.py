@@ -6,24 +6,21 @@ those of a query by its own operator, as a stage before it may fill fields in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
-
-import pyarrow as pa
 
 from afa import FOREVER, Operator
 from afa.cli.batches_in import Input
 from afa.cli.fault import CommandError, on_the_line, one_line
-from afa.cli.input_columns import choose
 from afa.cli.kept_rows import KeptRows, held_by
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
-from afa.cli.read import open_source
 from afa.cli.request import Job
 from afa.errors import AfaError
 from afa.funnel.counted import Source, funnel_of
 from afa.funnel.funnel import Funnel
+from afa.io.files import open_source
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.schema import Schema
@@ -43,19 +40,11 @@ class Asked(NamedTuple):
     source: Any
 
 
-def why(job: Job, most: int, progress: Callable[[int], None] = lambda rows: None) -> Funnel:
+def why(job: Job, most: int) -> Funnel:
     """Return the funnel of a pattern over an input. A `CommandError` is the one line that says what is wrong."""
     asked = _asked(job)
     job = asked.job
-    named = {"le": job.time, "re": job.until, "diff": job.diff}
-    columns = choose(job.file, asked.source.names, asked.source.sparse, asked.events, named, job.keys)
-
-    def tables() -> Iterable[pa.Table]:
-        for table in Input(job, asked.source, columns):
-            yield table
-            progress(len(table))
-
-    return funnel_over(asked, KeptRows(job, most).take(tables()))
+    return funnel_over(asked, KeptRows(job, most).take(Input(job, asked.source, asked.events)))
 
 
 def _asked(job: Job) -> Asked:

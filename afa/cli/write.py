@@ -12,11 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 
-from afa.cli.bytes import STREAM
 from afa.cli.fault import CommandError
 from afa.cli.json_texts import json_texts
 from afa.cli.request import Job
-from afa.draw.whole_file import check_kind, drafted
+from afa.io.file_bytes import STREAM
+from afa.io.whole_file import check_kind, drafted
 
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Write = Callable[[pa.Table], None]

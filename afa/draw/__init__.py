@@ -14,7 +14,6 @@ in_force      the arcs in force of an operator, with their lifetimes
 in_words      fences in words
 line_breaks   where its text is broken
 font_widths   how wide text is
-whole_file    a file that a user has named, written as a whole, over nothing of another kind
 terminal      a rich table of arcs
 words         what all say about an arc: its kind, and the source text of its functions
 """

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from afa.change import Change
-from afa.draw.whole_file import check_kind, write_text
 from afa.errors import AfaError
+from afa.io.whole_file import check_kind, write_text
 from afa.operator.call import Output
 from afa.operator.tables import Item
 from afa.reasons import Reasons

@@ -1,8 +1,8 @@
-"""Read the bytes of the input: a file, or standard input, which can be opened again after a look at its beginning."""
+"""The bytes of an input: a file, or a stream, of which a look at the beginning is taken before all of it is read, once."""
 
 from __future__ import annotations
 
-import io
+import itertools
 import os
 import select
 import sys
@@ -13,11 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from afa.errors import AfaError
+
 STREAM = "-"
-"""The name of standard input and output on the command line."""
+"""The name of standard input and output."""
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 HEAD, CHUNK = 1 << 20, 1 << 18
-"""How many bytes of a stream are looked at at most, and are read at a time."""
+"""How many bytes are looked at, and are read at a time of a stream."""
+BLOCK = 1 << 20
+"""About so many bytes of rows are parsed at a time."""
 AGE = 0.2
 """What has come of a stream is looked at, and handed on, when it is so many seconds old, whether more comes or not."""
 PAUSE = 0.5
@@ -27,21 +31,34 @@ STEP = 0.02
 
 
 class File:
-    """A file; `open` as often as one likes."""
+    """A file, read as often as one likes; decompressed where its name says that it is packed."""
+
+    again = True  # whether it can be read from its beginning once more
+    longest = 1 << 30  # bytes of a row
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
-        self.again = True  # whether it can be read from its beginning once more
         self.total = path.stat().st_size
-        self.packed = path.suffix.lower() in CODECS
-        self._path = path
+        self._codec = CODECS.get(path.suffix.lower())
         self._raw: Any = None
 
-    def open(self, look: bool = False) -> Any:
-        """Return the bytes, decompressed where the extension says so. ``look``: only a look at the beginning is wanted."""
+    def look(self, lines: int) -> bytes:
+        """Return the beginning, as far as whole lines go: `HEAD` bytes, and more where they have fewer lines than that."""
+        head, found = bytearray(), 0
+        for chunk in self.chunks():
+            head += chunk
+            found += chunk.count(b"\n")
+            if len(head) >= HEAD and found >= lines:
+                return bytes(head[: head.rfind(b"\n") + 1])
+            _check_length(self, len(head))
+        return bytes(head)
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield all bytes, in order."""
         self._raw = pa.OSFile(self.name)
-        codec = CODECS.get(self._path.suffix.lower())
-        return self._raw if codec is None else pa.CompressedInputStream(self._raw, codec)
+        with self._raw if self._codec is None else pa.CompressedInputStream(self._raw, self._codec) as stream:
+            while chunk := stream.read(BLOCK):
+                yield chunk
 
     def done(self) -> int:
         """Return how many bytes have been read."""
@@ -49,16 +66,15 @@ class File:
 
     def whole(self) -> Any:
         """Return what `pyarrow.parquet.ParquetFile` reads."""
-        return self._path
+        return self.name
 
 
 class Stdin:
     """Standard input: a look at its beginning, then all of it, once. What has come is handed on when it is `AGE` old."""
 
-    again = packed = False
+    again = False
+    longest = 1 << 25
     total = 0
-    needed = 1
-    """How many lines a look must have before its age ends it."""
 
     def __init__(self, raw: Any = None, name: str = STREAM) -> None:
         self.name = name
@@ -68,17 +84,23 @@ class Stdin:
         self._since: float | None = None  # when the oldest came of what is not handed on yet
         self._last = 0.0  # when the latest came
 
-    def open(self, look: bool = False) -> Any:
-        """Return the bytes: of a look, as far as whole lines go."""
-        head = self._look()
-        if look:
-            whole = head if self._ended else head[: head.rfind(b"\n") + 1]
-            return pa.BufferReader(whole or head)
-        return pa.PythonFile(_Chained(self.chunks()), mode="r")
+    def look(self, lines: int) -> bytes:
+        """Return the beginning, as far as whole lines go: so many, then what comes until it is `AGE` old, up to `HEAD` bytes."""
+        head = b"" if self._head is None else self._head
+        while self._head is None and not self._ended and len(head) < HEAD:
+            found = self._next(HEAD - len(head))
+            if found is None:
+                if head.count(b"\n") >= lines:
+                    break
+                self._since = None  # there is no row yet: it is waited for
+            head += found or b""
+        self._head = head
+        return head if self._ended else head[: head.rfind(b"\n") + 1] or head
 
     def chunks(self) -> Iterator[bytes | None]:
         """Yield the bytes as they come, from the beginning; None: what has come is `AGE` old, or nothing comes: hand it on."""
-        head, self._head = self._look(), b""
+        self.look(1)
+        head, self._head = self._head, b""
         yield head
         while not self._ended:
             found = self._next(CHUNK)
@@ -90,19 +112,6 @@ class Stdin:
     def renew(self) -> None:
         """Let the age begin with what came last: all before it was handed on, as there was enough of it."""
         self._since = None if self._since is None else self._last
-
-    def _look(self) -> bytes:
-        """Return the beginning: as many lines as are needed, then what comes until it is `AGE` old, up to `HEAD`."""
-        head = b"" if self._head is None else self._head
-        while self._head is None and not self._ended and len(head) < HEAD:
-            found = self._next(HEAD - len(head))
-            if found is None:
-                if head.count(b"\n") >= self.needed:
-                    break
-                self._since = None  # there is no row yet: it is waited for
-            head += found or b""
-        self._head = head
-        return head
 
     def _next(self, most: int) -> bytes | None:
         """Return what has come; b"": it is at its end; None: the oldest is `AGE` old, or nothing has come for a while."""
@@ -163,35 +172,29 @@ def _file_number(raw: Any) -> int | None:
     return number
 
 
-class _Chained(io.RawIOBase):
-    """Chunks as a file, which waits for the next one."""
+def blocks_of(file: File | Stdin) -> Iterator[bytes | None]:
+    """Yield the bytes in blocks that end where lines do, of about `BLOCK`; of a stream what has come when it is old, then None.
 
-    def __init__(self, chunks: Iterator[bytes | None]) -> None:
-        self._chunks, self._rest = chunks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            found = next(self._chunks, b"")
-            if found == b"":
-                return 0
-            self._rest = found or b""
-        found, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
-        buffer[: len(found)] = found
-        return len(found)
-
-
-def lines_of(chunks: Iterator[bytes | None]) -> Iterator[bytes | None]:
-    """Yield the lines of a stream of bytes as they come, the last one with or without its end; None: there are no more just now."""
-    rest = b""
-    for chunk in chunks:
+    Raises
+    ------
+    AfaError
+        A line is longer than the input may have it.
+    """
+    held, size = list[bytes](), 0
+    for chunk in itertools.chain(file.chunks(), [b""]):
+        held.append(chunk or b"")
+        size += len(held[-1])
+        if not chunk or (size >= BLOCK and b"\n" in chunk):
+            whole = b"".join(held)
+            cut = size if chunk == b"" else whole.rfind(b"\n") + 1
+            if cut:
+                yield whole[:cut]
+            held, size = [whole[cut:]], size - cut
+        _check_length(file, size)
         if chunk is None:
             yield None
-            continue
-        *lines, rest = (rest + chunk).split(b"\n") if chunk else [rest]
-        for line in lines:
-            yield line + b"\n"
-    if rest:
-        yield rest
+
+
+def _check_length(file: File | Stdin, size: int) -> None:
+    if size > file.longest:
+        raise AfaError(f"{file.name}: expected rows of at most {file.longest >> 20} MB but got a longer one")

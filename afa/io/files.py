@@ -1,0 +1,183 @@
+"""Read a file, or standard input, as a stream of Arrow tables: CSV, JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from afa.errors import AfaError
+from afa.io.file_bytes import CODECS, STREAM, File, Growing, Stdin
+from afa.io.file_columns import KEY, Column
+from afa.io.text_files import Csv, JsonLines, plain
+
+SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
+
+
+class Source(Protocol):
+    """A file that is read: its columns, how much of it there is and how much is done (bytes or rows), and its rows."""
+
+    names: list[str] | None
+    sparse: bool
+    first_row: int
+    total: int
+
+    stream: Stdin | None
+    """Where the rows come from, as they come."""
+
+    again: bool
+    """Whether they can be read once more, from the beginning."""
+
+    full: frozenset[str]
+    """The columns that have a value in every row, as far as the file says it."""
+
+    blank: bool
+    """Whether there is no value to tell types by: a header alone."""
+
+    unitless: bool
+    """Whether its timestamps have no unit of their own."""
+
+    def kinds(self) -> dict[str, Any]:
+        """Return the Arrow types of the columns, as far as the first rows show them."""
+
+    def done(self) -> int:
+        """Return how much has been read, in the unit of ``total``."""
+
+    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table | None]:
+        """Yield the rows in order, as tables of some of them; columns as in the file. None: there are no more just now."""
+
+
+class Parquet:
+    """Parquet, read row group by row group."""
+
+    first_row = 1
+    sparse = blank = unitless = False
+    stream: Stdin | None = None
+
+    def __init__(self, file: File | Stdin) -> None:
+        self._bytes, self.again = file.whole(), file.again
+        self._file = pyarrow.parquet.ParquetFile(self._bytes)
+        self.full = _full(self._file.metadata)
+        self.names: list[str] | None = list(self._file.schema_arrow.names)
+        self.total = self._file.metadata.num_rows
+        self._done = 0
+
+    def kinds(self) -> dict[str, Any]:
+        return dict(zip(self._file.schema_arrow.names, self._file.schema_arrow.types))
+
+    def done(self) -> int:
+        return self._done
+
+    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
+        wanted = list(dict.fromkeys(column.source for column in columns))
+        schema = self._file.schema_arrow
+        keys = [c.source for c in columns if c.kind == KEY and pa.types.is_string(schema.field(c.source).type)]
+        coded = pyarrow.parquet.ParquetFile(self._bytes, read_dictionary=[key for key in keys if "." not in key])
+        yield coded.schema_arrow.empty_table().select(wanted)  # without rows, the types still count
+        for batch in coded.iter_batches(rows, columns=wanted):
+            self._done += len(batch)
+            yield pa.Table.from_batches([batch])
+
+
+def _full(told: Any) -> frozenset[str]:
+    """Return the columns of a Parquet file whose statistics count no null."""
+    groups = [told.row_group(i) for i in range(told.num_row_groups)]
+    columns = [[group.column(i) for group in groups] for i in range(told.num_columns)]
+    return frozenset(
+        parts[0].path_in_schema
+        for parts in columns
+        if parts and all(part.statistics is not None and part.statistics.null_count == 0 for part in parts)
+    )
+
+
+FORMS: dict[str, Callable[[File | Stdin], Source]] = {"csv": Csv, "jsonl": JsonLines, "parquet": Parquet}
+
+
+def open_source(file: str, form: str | None, grows: bool = False) -> Source:
+    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more.
+
+    Raises
+    ------
+    AfaError
+        It can't be read, or its form is not known.
+    """
+    path, form = Path(file), form_of(file, form, grows)
+    with readable(file):
+        once = comes_once(file)
+        if once and path.suffix.lower() in CODECS:
+            raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
+        return FORMS[form](Growing(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
+
+
+def form_of(file: str, form: str | None, grows: bool = False) -> str:
+    """Return the form of an input, without a look at it. An `AfaError` says what is wrong."""
+    path = Path(file)
+    if file == STREAM and form is None:
+        raise AfaError("-: expected the form of standard input; say --format csv, jsonl or parquet")
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in CODECS]
+    form = form or SUFFIXES.get(suffixes[-1] if suffixes else "")
+    if form is None:
+        raise AfaError(f"{file}: expected one of {', '.join(SUFFIXES)} (or these with .gz); say --format csv, jsonl or parquet")
+    if grows and file != STREAM and comes_once(file):
+        raise AfaError(f"{file}: expected a file to follow as it grows; a pipe is read as it comes: leave out --follow")
+    if grows and (form == "parquet" or path.suffix.lower() in CODECS):
+        raise AfaError(f"{file}: expected CSV or JSON lines, not compressed, to follow as it grows")
+    return form
+
+
+def comes_once(file: str) -> bool:
+    """Return whether an input is read as it comes, and no second time: standard input, a named pipe, a device."""
+    path = Path(file)
+    return file == STREAM or path.is_fifo() or path.is_char_device()
+
+
+@contextlib.contextmanager
+def readable(file: str) -> Iterator[None]:
+    """Turn what the system and pyarrow say about a file into one line that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise AfaError(f"{file}: {os.strerror(error.errno) if error.errno else plain(error)}") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise AfaError(f"{file}: {plain(error)}") from error
+
+
+def batches(
+    source: Source, file: str, columns: Sequence[Column], rows: int, sizes: Iterator[int]
+) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the rows of a source in tables of ``sizes`` (the last has fewer), each with the number of its first row.
+
+    Of a stream what has come is handed on when it is old, and nothing as a table without rows, once there was one. ``rows``:
+    about how many are read at once.
+    """
+    row, held, count, size = source.first_row, list[pa.Table](), 0, next(sizes)
+    tables = source.tables(columns, rows)
+    while True:
+        with readable(file):
+            table = next(tables, END)
+        if table is END:
+            break
+        if table is None:
+            if held:
+                whole = pa.concat_tables(held)
+                yield row, whole
+                held, count, row = [whole.slice(len(whole))], 0, row + count
+            continue
+        held.append(table)
+        count += len(table)
+        while count >= size:
+            whole = pa.concat_tables(held)
+            yield row, whole.slice(0, size)
+            held, count, row, size = [whole.slice(size)], count - size, row + size, next(sizes)
+            if source.stream is not None:
+                source.stream.renew()
+    if count or (held and row == source.first_row):
+        yield row, pa.concat_tables(held)
+
+
+END: Any = object()
