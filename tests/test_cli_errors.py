@@ -197,17 +197,17 @@ def test_a_fault_in_the_users_function_names_it() -> None:
 
 
 def test_a_failed_run_leaves_what_was_there() -> None:
-    write("o.parquet", "before")
-    write("o.jsonl", "before")
+    for output in ("o.parquet", "o.jsonl", "o.csv"):
+        write(output, "before")
     bad = write("z.csv", "le,price,change\n1,1,1\n2,0,1\n")
-    for output in ("o.parquet", "o.jsonl"):
+    for output in ("o.parquet", "o.jsonl", "o.csv"):
         fails("run", "p.py:divides", bad, "--batch", "1", "--output", output, "--force")
         assert Path(output).read_text() == "before"
-    assert sorted(os.listdir()) == ["o.jsonl", "o.parquet", "p.py", "ticks.csv", "z.csv"]
+    assert sorted(os.listdir()) == ["o.csv", "o.jsonl", "o.parquet", "p.py", "ticks.csv", "z.csv"]
 
 
 def test_output_that_cannot_be_written() -> None:
-    for name in ("none/o.jsonl", "none/o.parquet"):
+    for name in ("none/o.jsonl", "none/o.parquet", "none/o.csv"):
         assert fails("run", "p.py:every", "ticks.csv", "--output", name) == f"can't write {name}: No such file or directory"
 
 
@@ -253,10 +253,9 @@ def test_an_output_that_is_a_link_stays_one(there: Path) -> None:
     [
         (
             ["run", "p.py:every", "ticks.csv", "--output", "o.txt"],
-            "expected a name that ends in .parquet, .pq, .jsonl, .ndjson but got 'o.txt'",
+            "expected a name that ends in .parquet, .pq, .jsonl, .ndjson, .csv but got 'o.txt'",
         ),
-        (["run", "p.py:every", "ticks.csv", "--output", "o.csv"], "but got 'o.csv'; CSV is read, and not written yet"),
-        (["run", "p.py:every", "ticks.csv", "--output", "o.csv.gz"], "but got 'o.csv.gz'; CSV is read, and not written yet"),
+        (["run", "p.py:every", "ticks.csv", "--output", "o.csv.gz"], ".ndjson, .csv but got 'o.csv.gz'"),
         (["run", "there_is_none.py", "ticks.csv"], "expected file.py:name, file.sase or file.sql but got 'there_is_none.py'"),
         (["show", "p.py:"], "expected file.py:name, file.sase or file.sql but got 'p.py:'"),
         (["run", "p.py:every", "ticks.csv", "--window", "0"], "--window"),

@@ -26,7 +26,11 @@ WRITING: list[tuple[tuple[str, ...], str, str]] = [  # a command, its option, th
     (("show", "p.py:two_vees"), "--svg", ".svg"),
     (("show", "p.py:two_vees"), "--html", ".html"),
     (("show", "p.py:two_vees"), "--dot", ".dot"),
-    *((command, "--output", ending) for command in (RUN, REPLAY, VARY) for ending in (".parquet", ".pq", ".jsonl", ".ndjson")),
+    *(
+        (command, "--output", ending)
+        for command in (RUN, REPLAY, VARY)
+        for ending in (".parquet", ".pq", ".jsonl", ".ndjson", ".csv")
+    ),
     *((RUN, "--report", ending) for ending in (".html", ".htm")),
 ]
 """Whatever writes a file that the user names; `afa new`, `afa index` and `afa arcs` are below."""

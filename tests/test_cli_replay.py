@@ -115,7 +115,7 @@ def test_matches_are_written() -> None:
     stream = call("replay", "s.py:spike", "trades", *SAID, "--output", "-")
     assert [json.loads(line) for line in stream.stdout.splitlines()] == want
     assert "2 matches" in stream.stderr
-    assert ".parquet" in call("replay", "s.py:spike", "trades", *SAID, "--output", "found.csv", status=2).output
+    assert ".parquet" in call("replay", "s.py:spike", "trades", *SAID, "--output", "found.txt", status=2).output
     same = fails("replay", "s.py:spike", "trades/a.parquet", *SAID, "--output", "trades/a.parquet")
     assert "trades/a.parquet" in same
     assert pq.read_table("trades/a.parquet").num_rows == 100

@@ -19,7 +19,18 @@ from tests.test_layers import MODULES, ROOT
 DOES = {
     *("unlink", "rmtree", "rmdir", "removedirs", "rename", "renames", "truncate", "ftruncate", "write_text", "write_bytes"),
     *("delete_file", "delete_dir", "delete_dir_contents", "open_output_stream", "open_append_stream", "mkstemp", "mkdtemp"),
-    *("copyfile", "copy2", "copytree", "symlink_to", "hardlink_to", "symlink", "ParquetWriter", "write_csv", "write_table"),
+    *(
+        "copyfile",
+        "copy2",
+        "copytree",
+        "symlink_to",
+        "hardlink_to",
+        "symlink",
+        "ParquetWriter",
+        "CSVWriter",
+        "write_csv",
+        "write_table",
+    ),
     *("NamedTemporaryFile", "TemporaryDirectory", "TemporaryFile", "drafted", "saveAsTable", "Popen", "mode", "pwrite"),
 }
 """Names of functions and methods, of whatever they are."""
@@ -96,12 +107,14 @@ REVIEWED: dict[str, dict[str, str]] = {
         "_folder: shutil.rmtree": "the folder that was made three lines above, for this job alone",
     },
     "afa/cli/show.py": {"write_pictures: write_text": NAMED},
-    "afa/cli/write.py": {
-        "writing: drafted": NAMED,
+    "afa/io/file_writing.py": {
+        "writing_file: drafted": NAMED,
         "_parquet: pyarrow.parquet.ParquetWriter": DRAFT,
         "write: writer.write_table": DRAFT,
         "_parquet: writer.write_table": DRAFT,
         "_json_lines: open": DRAFT,
+        "_csv: pyarrow.csv.CSVWriter": DRAFT,
+        "_csv: writer.write_table": DRAFT,
     },
     "afa/compiled/machine/beside.py": {
         "begin: tempfile.TemporaryFile": "a file without a name",

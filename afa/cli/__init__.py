@@ -4,7 +4,6 @@ main            commands; flags: their options, each once; request: what the use
 load            file.py:name -> Automaton, Query or TemporalPattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
 load_situations what a temporal pattern asks of an input
-output_times    times of the output as the input had them
 signs           what of --diff means an insertion or a retraction; rows that name an event by --id
 batches_in      the input in the operator's form, batch by batch: which columns are read
 run             the loop: batches, promises, changes; follow: what --arcs brings
@@ -18,6 +17,6 @@ diagnosis       the sentence of `afa why`, if nothing has matched
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
 output_table    changes in one schema: members of --members, reasons of --reasons; explained_run: an operator that tells them
-write           changes -> Parquet or JSON lines; json_texts: values as JSON
+write           where the changes go; never over what is read
 fault           one clear line for whatever goes wrong
 """

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from afa import BEGINNING, FOREVER
 from afa.cli.advice import Advice
 from afa.cli.fault import CommandError
-from afa.cli.output_times import type_of_times
 from afa.cli.request import FIRST, Job
 from afa.cli.signs import signed, with_signs
 from afa.errors import did_you_mean
@@ -65,7 +64,7 @@ class Input:
         kind = kind_of_times(table, self._columns, tick)
         if self._source.unitless and pa.types.is_timestamp(kind):
             kind = pa.timestamp(tick, kind.tz)
-        return type_of_times(kind, tick)
+        return TimeType.of_arrow(kind, tick)
 
     def _converted(self, table: pa.Table, row: int) -> pa.Table:
         place = Place(self._job.file, row)

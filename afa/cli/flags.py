@@ -16,7 +16,7 @@ from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
 from afa.errors import AfaError
 
 F = TypeVar("F", bound=Callable[..., Any])
-OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson")
+OUTPUTS = (".parquet", ".pq", ".jsonl", ".ndjson", ".csv")
 COLUMNS, ORDER, RESULT, PAGE = "Columns of the input", "Time and order", "Output", "The page"
 FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --format."
 OLD_NAMES = {"--le": "--time", "--re": "--until", "--cancel": "--id", "--sequence": "--order-by", "--sigma": "--speculation"}
@@ -81,8 +81,7 @@ def option(panel: str, text: str, *names: str, **more: Any) -> Any:
 
 def output_file(file: Path | None) -> Path | None:
     if file is not None and str(file) != "-" and file.suffix.lower() not in OUTPUTS:
-        csv = "; CSV is read, and not written yet" if ".csv" in (suffix.lower() for suffix in file.suffixes) else ""
-        raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}{csv}")
+        raise typer.BadParameter(f"expected a name that ends in {', '.join(OUTPUTS)} but got {file.name!r}")
     return file
 
 
@@ -167,7 +166,7 @@ HELP = {
     "vary": "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many "
     "matches each has, and how many it would have withdrawn; --output writes the matches, --batch says how many rows come at "
     "once.",
-    "output": "Write all changes to FILE.parquet or FILE.jsonl; -: as JSON lines to standard output, and nothing else.",
+    "output": "Write all changes to FILE.parquet, FILE.jsonl or FILE.csv; -: as JSON lines to standard output, and nothing else.",
     "matches": "How many changes to print; -1: all.",
     "members": "Each match comes with FIELD of its events, or with their timestamps (le): a list, or one for each component that "
     "is named.",

@@ -13,9 +13,9 @@ from afa.cli.fault import CommandError, Terminal
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import job_of
-from afa.cli.output_times import in_text
 from afa.cli.request import Job
 from afa.cli.write import check_output, writing
+from afa.io.column_texts import in_text
 from afa.io.file_bytes import STREAM
 from afa.io.files import open_source
 from afa.model.automaton import Automaton

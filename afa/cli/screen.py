@@ -13,9 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from afa.cli.fault import Terminal, close_pipes
-from afa.cli.json_texts import json_texts
-from afa.cli.output_times import in_text
 from afa.cli.request import Job
+from afa.io.column_texts import in_text, json_texts
 from afa.io.file_bytes import STREAM
 from afa.io.files import Source
 from afa.operator.member_columns import MEMBERS

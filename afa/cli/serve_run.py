@@ -26,12 +26,13 @@ from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.load_situations import no_situations
 from afa.cli.output_table import OutputTable
-from afa.cli.output_times import as_times, in_text, iso_texts
 from afa.cli.pace import Pace
 from afa.cli.request import Job
 from afa.cli.run import WAITS, operator_of
 from afa.errors import AfaError
+from afa.io.column_texts import in_text, iso_texts
 from afa.io.files import Source, comes_once, form_of, open_source, readable
+from afa.io.table_times import as_times
 from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.schema import Schema

@@ -17,7 +17,6 @@ from afa.cli.fault import CommandError, Terminal, on_the_line, one_line
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.load_query import load_query
 from afa.cli.load_situations import job_of, options_of
-from afa.cli.output_times import as_times
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
@@ -25,6 +24,7 @@ from afa.frames.frame_reading import Reading
 from afa.io.file_bytes import STREAM
 from afa.io.files import Source, open_source
 from afa.io.frame import Frame
+from afa.io.table_times import as_times
 from afa.model.automaton import Automaton
 from afa.operator.options import Options
 from afa.replay.backtest import Backtest, swept

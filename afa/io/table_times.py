@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from afa.errors import AfaError, ChangeError
 from punctuation.door import Table, is_arrow
+from punctuation.durations import NANOSECONDS
 from punctuation.reading import ARC, PUNCTUATION
 from punctuation.time import BEGINNING, FOREVER
 from punctuation.timestamps import Timed, Times, in_ticks
@@ -39,6 +40,20 @@ class TimeType(NamedTuple):
         times = like.times if isinstance(like, Timed) else None
         return None if times is None or tick is None else cls(times, tick)
 
+    @classmethod
+    def of_arrow(cls, kind: Any, tick: str) -> TimeType | None:
+        """Return the type in which times leave that came in an Arrow column; None: as ints.
+
+        That is the type itself; for one that does not hold each tick, as dates for milliseconds, timestamps of the tick.
+        """
+        import pyarrow as pa
+
+        if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+            return None
+        if Times("arrow", kind).unit > NANOSECONDS[tick]:
+            kind = pa.timestamp(tick, getattr(kind, "tz", None))
+        return cls(Times("arrow", kind), tick)
+
     def column(self, ticks: Any, name: str) -> Any:
         """Return a column of ticks, some of which may be missing, as one of this type.
 
@@ -56,6 +71,14 @@ class TimeType(NamedTuple):
             return self.times.of_ticks(ticks, self.tick, name)
         except AfaError as error:
             raise ChangeError(str(error)) from None
+
+
+def as_times(table: Any, names: Collection[str], times: TimeType | None) -> Any:
+    """Return an Arrow table in which some columns of ticks are times."""
+    for i, name in enumerate(table.column_names):
+        if times is not None and name in names:
+            table = table.set_column(i, name, times.column(table.column(i), name))
+    return table
 
 
 def with_ticks(table: Table, tick: str, names: Sequence[str], mixed: bool) -> Table:

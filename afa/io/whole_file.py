@@ -19,6 +19,7 @@ _BEFORE = rb"(\xef\xbb\xbf)?\s*(<\?xml[^?]*(\?(?!>)[^?]*)*\?>\s*)?(<!--[^-]*(-(?
 _HTML = re.compile(_BEFORE + rb"<(!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _SVG = re.compile(_BEFORE + rb"(<!doctype\s+svg[^>]*>\s*)?<svg\b", re.DOTALL | re.IGNORECASE)
 _REMARKS = rb"\s*((//|#)[^\n]*\n\s*|/\*[^*]*(\*(?!/)[^*]*)*\*/\s*)*"
+_CSV = re.compile(rb'(\xef\xbb\xbf)?([^\n]*,)?"?le"?(,|\r?\n)')
 _DOT = re.compile(_REMARKS + rb"(strict\s+)?(di)?graph\b[^;=(]*\{", re.DOTALL | re.IGNORECASE)
 
 
@@ -36,6 +37,7 @@ KINDS: dict[str, tuple[str, Callable[[bytes], object]]] = {
     "dot": ("a graph in DOT", _DOT.match),
     "parquet": ("a Parquet file", lambda head: head.startswith(b"PAR1")),
     "jsonl": ("JSON lines", _is_lines),
+    "csv": ("CSV with a column le", _CSV.match),
 }
 """Of a form: in words, and what knows it by its first bytes."""
 
