@@ -1,9 +1,9 @@
 """The command line ``afa``: `run` a pattern over a file, `show` a pattern, swap its arcs. Only here typer and rich are imported.
 
 main            commands; flags: their options, each once; request: what the user asked for
-load            file.py:name -> Automaton, Query or TemporalPattern
+load            file.py:name -> a pattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
-load_situations what a temporal pattern asks of an input
+pattern_run     a pattern over an input, as a command runs it
 signs           what of --diff means an insertion or a retraction; rows that name an event by --id
 batches_in      the input in the operator's form, batch by batch: which columns are read
 run             the loop: batches, promises, changes; follow: what --arcs brings

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import typer
 
 from afa.language.pattern import Component, Gap
-from afa.language.query import Query
 
 TIES = "events of one instant"
 """How the warning begins that ties can make a query exponential."""
@@ -22,7 +21,7 @@ SHOWN = 5
 class Advice:
     """What is told on standard error about a query and its rows."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Any) -> None:
         self._keys = query.tree.key
         self._ties = next((text for text in query.explain().warnings if text.startswith(TIES)), None)
         self._column = query.tree.type_column

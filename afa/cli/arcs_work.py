@@ -16,12 +16,10 @@ from afa.arclog.arc_log import ArcLog
 from afa.arclog.lines import NOW
 from afa.arclog.listing import Listing
 from afa.cli.fault import CommandError, Terminal
-from afa.cli.load import load
 from afa.cli.load_query import is_query
-from afa.cli.load_situations import no_situations
+from afa.cli.pattern_run import given_pattern
 from afa.draw.words import fence_of, function_text, kind_of
 from afa.io.file_columns import TICKS
-from afa.language.builder import Builder
 from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton
 
@@ -153,10 +151,9 @@ def _automaton(pattern: str) -> Automaton:
     """Return the automaton of ``file.py:name``; a query in a file has its columns from an input, which is not here."""
     if is_query(pattern):
         raise CommandError(f"expected --pattern file.py:name but got {pattern}: what its events are only its input says")
-    found = no_situations(load(pattern), pattern, "its arcs follow from where=")
-    if isinstance(found, Builder):
-        found = found.query()
-    return found if isinstance(found, Automaton) else found.automaton
+    found = given_pattern(pattern, "its arcs follow from where=")
+    assert found is not None
+    return found.automaton
 
 
 def _unit(tick: str | None) -> str | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from afa.cli.kept_rows import KeptRows
 from afa.cli.request import Job
-from afa.cli.why import Asked, funnel_over, holding
+from afa.cli.why import funnel_over, holding
 
 ROWS = 20_000
 """How many events are looked at: half a second."""
@@ -30,7 +30,6 @@ def diagnose(core: Any, tables: Iterable[pa.Table], job: Job) -> str:
     """Return why there is no match, in one sentence."""
     automaton = core.automaton
     job = job._replace(window=core.window, tick=core.tick)
-    asked = Asked(job, automaton.event_schema, holding(automaton, job), automaton, None)
-    funnel = funnel_over(asked, KeptRows(job, ROWS).take(tables))
+    funnel = funnel_over(job, holding(automaton, job), automaton, KeptRows(job, ROWS).take(tables))
     some = "" if not funnel.part else f"of {funnel.events:,} events that were looked at: "
     return f"{some}{funnel.why}" + ("" if funnel.cause == "empty" else "; `afa why` with the same options counts it all")

@@ -16,11 +16,6 @@ from afa.reasons import Reasons
 from afa.tracing.recorder import Trace
 
 
-def with_lineage(options: dict[str, Any], job: Job) -> dict[str, Any]:
-    """Return the options of an operator, with what reasons need."""
-    return {**options, "lineage": True} if job.reasons or job.report else options
-
-
 def explaining(operator: Any, job: Job) -> Any:
     """Return the operator, with the stage around it where reasons are asked.
 

@@ -18,31 +18,22 @@ class CommandError(AfaError):
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error with its notes as one line, with its type where that is not one of ours.
+    """Return an error with its notes as one line: its type where that is not one of ours, options as the command line has them.
 
     Examples
     --------
     >>> one_line(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
+    >>> one_line(AfaError('expected tick=, what one int of LE counts, but got none; give tick="ms", say'))
+    'expected --tick, what one int of LE counts, but got none; give --tick ms, say'
     >>> one_line(CommandError("no column 'le';\\n  it has: a, b"))
     "no column 'le'; it has: a, b"
     """
     notes = getattr(error, "__notes__", [])
     text = "; ".join(" ".join(str(part).split()) for part in (error, *notes) if str(part).strip())
     if isinstance(error, AfaError):
-        return text
+        return text.replace("tick=,", "--tick,").replace('give tick="ms"', "give --tick ms")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def on_the_line(error: AfaError) -> str:
-    """Return what an error says, with the option of the command line in place of the argument.
-
-    Examples
-    --------
-    >>> on_the_line(AfaError('expected tick=, what one int of LE counts, but got none; give tick="ms", say'))
-    'expected --tick, what one int of LE counts, but got none; give --tick ms, say'
-    """
-    return one_line(error).replace("tick=,", "--tick,").replace('give tick="ms"', "give --tick ms")
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -14,12 +13,13 @@ from afa.arclog.log_folder import place_of
 from afa.cli.fault import CommandError
 from afa.errors import QueryError
 from afa.model.automaton import Automaton
+from afa.operator.contract import Pattern
 
 
-def make_log(folder: str, pattern: Any, tick: str | None) -> None:
+def make_log(folder: str, pattern: Pattern | None, tick: str | None) -> None:
     """Make the folder before the first row has come, so that others can list and write its lines.
 
-    It says what the arcs are, too, if ``pattern`` is an automaton or a query; one in a file has none before its columns are known.
+    It says what the arcs are, too, if ``pattern`` has them; the file of a query has none before its columns are known.
     """
     automaton = automaton_of(pattern)
     if not Path(folder).is_dir():
@@ -32,11 +32,10 @@ def make_log(folder: str, pattern: Any, tick: str | None) -> None:
         put_about(Path(folder), automaton, tick)
 
 
-def automaton_of(pattern: Any) -> Automaton | None:
+def automaton_of(pattern: Pattern | None) -> Automaton | None:
     """Return the automaton of a pattern; None: it is known with the columns of the input only."""
     with contextlib.suppress(QueryError):  # words without an event class
-        found = getattr(pattern, "automaton", pattern)
-        return found if isinstance(found, Automaton) else None
+        return None if pattern is None else pattern.automaton
     return None
 
 

@@ -16,16 +16,15 @@ from typing import Any
 import typer
 
 from afa.cli.fault import CommandError, one_line
-from afa.language.builder import Builder
-from afa.language.query import Query
 from afa.model.automaton import Automaton
-from afa.situations.temporal_pattern import TemporalPattern
+from afa.operator.contract import Pattern
+from afa.operator.patterns import pattern_of
 
 COUNTER = itertools.count()
-PATTERNS = (Automaton, Query, Builder, TemporalPattern)
+PATTERNS = (Automaton, Pattern)
 
 
-def load(pattern: str) -> Automaton | Query | Builder | TemporalPattern:
+def load(pattern: str) -> Pattern:
     """Import the file of ``file.py:name`` under a name of its own and return its automaton or query.
 
     As for ``python file.py``, modules beside the file can be imported while it is.
@@ -44,16 +43,16 @@ def load(pattern: str) -> Automaton | Query | Builder | TemporalPattern:
         there = f"; its patterns: {', '.join(known)}" if known else ""
         hint = "; --vary calls it with values" if inspect.isfunction(found) else there
         raise CommandError(f"expected an automaton or a query but got {file}:{name}, which is {type(found).__name__}{hint}")
-    return found
+    return pattern_of(found)
 
 
-def _only(file: str) -> Automaton | Query | Builder | TemporalPattern:
+def _only(file: str) -> Pattern:
     """Return the one pattern of a file."""
     there = {key: value for key, value in vars(_imported(Path(file), file)).items() if isinstance(value, PATTERNS)}
     if len({id(value) for value in there.values()}) != 1:
         found = f"its patterns: {', '.join(sorted(there))}" if there else "it has no automaton and no query at all"
         raise CommandError(f"expected {file}:name, or one pattern in the file, but got {file!r}; {found}")
-    return next(iter(there.values()))
+    return pattern_of(next(iter(there.values())))
 
 
 def load_factory(pattern: str) -> Callable[..., Any]:

@@ -13,15 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from afa.cli.fault import CommandError, on_the_line
+from afa.cli.fault import CommandError, one_line
 from afa.cli.request import Job
 from afa.errors import AfaError
 from afa.io.event_class import BESIDE, TIMES, event_class, is_field
 from afa.io.file_columns import TICKS
 from afa.io.files import Source
 from afa.language.bare_numbers import check_units
-from afa.language.builder import Builder
 from afa.language.query import TYPE, Query, query, sql
+from afa.operator.contract import Pattern
 from punctuation.door import scalar_of
 
 SUFFIXES = (".sase", ".sql")
@@ -33,12 +33,12 @@ def is_query(pattern: str) -> bool:
     return Path(pattern).suffix.lower() in SUFFIXES
 
 
-def load_query(job: Job, source: Source, given: Query | Builder | None = None) -> tuple[Query, Job]:
+def load_query(job: Job, source: Source, given: Pattern | None = None) -> tuple[Query, Job]:
     """Read a query over the columns of an input; return it with the job that it asks for.
 
     Parameters
     ----------
-    given : Query or Builder, optional
+    given : Pattern, optional
         What ``file.py:name`` is; None: the pattern is the file of a query.
 
     Raises
@@ -71,13 +71,13 @@ def load_query(job: Job, source: Source, given: Query | Builder | None = None) -
         try:
             check_units(found, asked or getattr(given, "tick", None), times, "--tick")
         except AfaError as error:
-            raise CommandError(f"{job.pattern}: {on_the_line(error)}") from error
+            raise CommandError(f"{job.pattern}: {one_line(error)}") from error
     job = job._replace(keys=found.tree.key, order_by=found.tree.order, tick=tick)
     return found, job.in_ticks(kinds, found.tree.event)
 
 
 def _of_some(
-    job: Job, written: str | Query | Builder, guesses: list[dict[str, Any]], needed: set[str | None]
+    job: Job, written: str | Pattern, guesses: list[dict[str, Any]], needed: set[str | None]
 ) -> tuple[Query, dict[str, Any]]:
     """Return the query over columns of the first types that it can be read with, and these types."""
     kinds = guesses[0]
@@ -89,7 +89,7 @@ def _of_some(
     except AfaError as error:
         if len(guesses) > 1:
             return _of_some(job, written, guesses[1:], needed)
-        said = on_the_line(AfaError(str(error).splitlines()[0]))
+        said = one_line(AfaError(str(error).splitlines()[0]))
         raise CommandError(f"{job.pattern}: {said}{_unnamed(kinds, str(error))}") from error
 
 
@@ -102,14 +102,11 @@ def _text(file: str) -> str:
         raise CommandError(f"{file}: {error}") from error
 
 
-def _read(job: Job, written: str | Query | Builder, kinds: dict[str, Any], needed: set[str | None]) -> Query:
-    if isinstance(written, Query):
-        return written
+def _read(job: Job, written: str | Pattern, kinds: dict[str, Any], needed: set[str | None]) -> Query:
     told: dict[str, Any] = {"tick": job.tick, "order_by": job.order_by}
     if not isinstance(written, str):
-        known = written.event is not None
-        told["tick"] = written.tick or (None if known else job.tick)
-        return written.query(None if known else _event("Event", job, kinds, needed), type=job.type, **told)
+        found: Any = written.over(lambda: _event("Event", job, kinds, needed), type=job.type, **told)
+        return found  # type: ignore[no-any-return]
     text = written
     if is_sql(job.pattern):
         return sql(text, event=_event("Event", job, kinds, needed), **told)

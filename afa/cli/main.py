@@ -146,8 +146,9 @@ def show(
     with plain_exit():
         files = {form: path for form, path in (("svg", svg), ("html", html), ("dot", dot)) if path is not None}
         check_pictures(pattern, file, files, force)
-        automaton, query = loaded(pattern, file, type_, tick.value if tick else None)
-        for path in write_pictures(pattern, automaton, query, files, labels.value):
+        found = loaded(pattern, file, type_, tick.value if tick else None)
+        automaton, explained = found.automaton, found.explain()
+        for path in write_pictures(pattern, found, files, labels.value):
             typer.echo(f"wrote {path}", err=True)
         if mermaid:
             typer.echo(drawn(automaton, labels.value))
@@ -159,13 +160,13 @@ def show(
         finals = ", ".join(sorted(final_states(automaton)))
         for word, text in (
             ("pattern", pattern),
-            *facts(automaton, query),
+            *facts(found),
             ("start", automaton.start),
             ("final", finals),
         ):
             console.print(f"{word:<9}", text, style="none", markup=False, soft_wrap=True)
-        if query is not None:
-            console.print(f"\n{query.explain()}", style="none", markup=False, soft_wrap=True)
+        if explained is not None:
+            console.print(f"\n{explained}", style="none", markup=False, soft_wrap=True)
         console.print()
         console.print(table(automaton))
         for state in loose(automaton):

@@ -10,19 +10,18 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from afa.cli.fault import CommandError, Terminal
-from afa.cli.load import load
-from afa.cli.load_query import is_query, load_query
-from afa.cli.load_situations import job_of
+from afa.cli.load_query import load_query
+from afa.cli.pattern_run import given_pattern, job_of
 from afa.cli.request import Job
 from afa.cli.write import check_output, writing
 from afa.io.column_texts import in_text
 from afa.io.file_bytes import STREAM
 from afa.io.files import open_source
-from afa.model.automaton import Automaton
+from afa.model.conflicts import QUERY, TEMPORAL
+from afa.operator.contract import Pattern
 from afa.replay.replaying import explain, replay
 from afa.replay.scan_plan import Plan
 from afa.replay.stored import Stored
-from afa.situations.temporal_pattern import TemporalPattern
 
 
 class Replaying(NamedTuple):
@@ -45,7 +44,7 @@ def replay_job(job: Job, asked: Replaying) -> None:
     check_output(job.output, None, [job.pattern, *asked.source, *(file.path for file in stored.files)], job.force)
     pattern, job = _pattern(job, stored)
     said: dict[str, Any] = {"time": job.time, "until": job.until, "tick": job.tick}
-    if isinstance(pattern, (Automaton, TemporalPattern)):
+    if QUERY not in pattern.traits:
         said |= {"key": job.key, "window": job.window, "order_by": job.order_by}
     console = Terminal(stderr=True, highlight=False)
     if asked.explain:
@@ -73,14 +72,13 @@ def replay_job(job: Job, asked: Replaying) -> None:
         console.print(str(found.plan), style="dim", markup=False, soft_wrap=True)
 
 
-def _pattern(job: Job, stored: Stored) -> tuple[Any, Job]:
-    """Return the automaton or query, and the job that it asks for."""
-    found = None if is_query(job.pattern) else load(job.pattern)
-    if isinstance(found, Automaton):
-        return found, _in_ticks(job, stored)
-    if isinstance(found, TemporalPattern):
+def _pattern(job: Job, stored: Stored) -> tuple[Pattern, Job]:
+    """Return the pattern, and the job that it asks for."""
+    found = given_pattern(job.pattern)
+    if found is not None and QUERY not in found.traits:
+        job = _in_ticks(job, stored) if found.tick is None else job
         kinds = {field.name: field.type for field in stored.schema}
-        return found, job_of(_in_ticks(job, stored) if found.tick is None else job, found, kinds)
+        return found, job_of(job, found, kinds) if TEMPORAL in found.traits else job
     if not stored.files or not stored.files[0].parquet:
         raise CommandError(f"expected Parquet files for a query, whose columns are its fields, but got {stored.name}")
     return load_query(job, open_source(stored.files[0].path, "parquet"), found)

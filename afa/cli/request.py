@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import typer
 
-from afa.cli.fault import CommandError, on_the_line
+from afa.cli.fault import CommandError
 from afa.engine.budget import PARTIAL_MATCHES
-from afa.errors import AfaError
 from afa.model.conflicts import check
 from afa.schema import Schema
 from punctuation.durations import ticks_of_duration
@@ -75,16 +74,8 @@ class Job(NamedTuple):
         return {"key" if name == "keys" else name: value for name, value in pairs}
 
     def check(self, *traits: str) -> None:
-        """Refuse options that contradict each other, or what they stand beside: `afa.model.conflicts`.
-
-        Raises
-        ------
-        CommandError
-        """
-        try:
-            check(self.said | dict.fromkeys(traits, True), lambda name, _: f"--{name.replace('_', '-')}")
-        except AfaError as error:
-            raise CommandError(str(error)) from error
+        """Refuse options that contradict each other, or what they stand beside: `afa.model.conflicts`."""
+        check(self.said | dict.fromkeys(traits, True), lambda name, _: f"--{name.replace('_', '-')}")
 
     @property
     def key(self) -> Any:
@@ -127,10 +118,7 @@ class Job(NamedTuple):
                     f"expected --tick, what an integer of column {le!r} counts, beside {name} {said!r} but got none; "
                     f"say --tick ms, for example, or {name} as a number of ticks"
                 )
-            try:
-                return ticks_of_duration(said, tick, name)
-            except AfaError as error:
-                raise CommandError(on_the_line(error)) from error
+            return ticks_of_duration(said, tick, name)
 
         found: dict[str, Any] = {name: ticks(f"--{name}", getattr(self, name)) for name in ("window", "lateness", "speculation")}
         return self._replace(tick=tick, **found)

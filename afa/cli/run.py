@@ -7,30 +7,29 @@ from typing import Any
 
 import typer
 
-from afa import ClosureError, Keyed, LateEventError, Operator, Punctuation
+from afa import ClosureError, LateEventError, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
 from afa.cli.diagnosis import why_none
-from afa.cli.explained_run import explaining, how_pushed, told_as_times, with_lineage, write_report
-from afa.cli.fault import CommandError, on_the_line, one_line
+from afa.cli.explained_run import explaining, how_pushed, told_as_times, write_report
+from afa.cli.fault import CommandError, one_line
 from afa.cli.follow import Follow, make_log
-from afa.cli.load import load
-from afa.cli.load_query import is_query, load_query
-from afa.cli.load_situations import job_of, options_of
 from afa.cli.output_table import OutputTable
+from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
 from afa.io.files import Source, comes_once, open_source
 from afa.model.arc import TIMEOUT
-from afa.model.automaton import Automaton
+from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
 from afa.reasons import Reasons
 from afa.schema import Schema
-from afa.situations.temporal_pattern import TemporalPattern
 from punctuation.sources import BoundedDisorder
 
+OPTIONS = ("key", "window", "order_by", "tick", "id", "longest", "members", "collapse", "having", "threads", "speculation")
+"""What of a job its operator is told."""
 WAITS = "what waits for a promise would wait for ever without one"
 
 
@@ -39,98 +38,49 @@ def run(job: Job) -> None:
     job.check()
     if job.speculation is not None and job.lateness is None:
         raise CommandError(f"--speculation needs --lateness because {WAITS}")
-    automaton = None if is_query(job.pattern) else load(job.pattern)
-    if isinstance(automaton, TemporalPattern):
-        _run_situations(automaton, job)
-        return
-    if not isinstance(automaton, Automaton):
-        check_output(job.output, None, reads(job), job.force)
-        source = _opened(job, automaton)
-        query, job = load_query(job, source, automaton)
-        _check_threads(job, query.key is not None)
-        options = job.options("tick", "id", "threads", "longest", "members", "collapse", "having", "speculation")
-        options["late"] = job.on_late
-        if job.arcs is not None or job.reasons or job.report is not None:  # which speak of the query's own arcs
-            options["postpone"] = False
+    given = given_pattern(job.pattern)
+    if given is not None and not given.traits and job.arcs is None:  # an automaton, to which no arcs may come
         try:
-            events, operator = Schema.of(query.tree.event, "event"), explaining(query.operator(**with_lineage(options, job)), job)
-        except AfaError as error:
-            raise CommandError(on_the_line(error)) from error
-        _run(query.automaton, events, operator, _shown(operator, query.shown, job), source, job, Advice(query))
-        return
-    try:
-        if job.arcs is None:  # else arcs may come
-            check_whole(automaton)
-    except AutomatonError as error:
-        raise CommandError(f"{job.pattern}: {error}") from error
-    if automaton.event_schema is None:
-        raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
-    _check_threads(job, bool(job.keys))
+            check_whole(given.automaton)
+        except AutomatonError as error:
+            raise CommandError(f"{job.pattern}: {error}") from error
     check_output(job.output, None, reads(job), job.force)
-    source = _opened(job, automaton)
-    job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
-    try:
-        operator = explaining(operator_of(automaton, job), job)
-    except AfaError as error:
-        raise CommandError(on_the_line(error)) from error
-    _run(automaton, automaton.event_schema, operator, _shown(operator, automaton.match_schema, job), source, job)
+    if job.arcs is not None and comes_once(job.file):  # its first row may be late: the arc log is there before it
+        make_log(job.arcs, given, job.tick)
+    made = PatternRun.of(job, given, open_source(job.file, job.form))
+    check_threads(made)
+    explained = job.reasons or job.report is not None
+    operator = made.operator(*OPTIONS, own_arcs=explained or job.arcs is not None, **({"lineage": True} if explained else {}))
+    _run(made, explaining(operator, job))
 
 
-def _opened(job: Job, pattern: Any) -> Source:
-    """Open the input. A stream may have its first row late: the arc log is there before it."""
-    if job.arcs is not None and comes_once(job.file):
-        make_log(job.arcs, pattern, job.tick)
-    return open_source(job.file, job.form)
+def check_threads(made: PatternRun) -> None:
+    """Refuse threads without keys; readings are shared out by time."""
+    job = made.job
+    if job.threads > 1 and not job.keys and TEMPORAL not in made.pattern.traits:
+        raise CommandError(f"expected a key, as threads share out its values, but got --threads {job.threads} without one")
 
 
-def _run_situations(pattern: TemporalPattern, job: Job) -> None:
-    """Take readings through the operator of a temporal pattern."""
-    check_output(job.output, None, reads(job), job.force)
-    source = open_source(job.file, job.form)
-    job = job_of(job, pattern, source.kinds())
-    try:
-        operator = pattern.operator(**options_of(job))
-    except AfaError as error:
-        raise CommandError(on_the_line(error)) from error
-    _run(pattern.automaton, pattern.event_schema, operator, pattern.automaton.match_schema, source, job)
-
-
-def _run(
-    automaton: Automaton, events: Schema, operator: Any, shown: Schema, source: Source, job: Job, advice: Advice | None = None
-) -> None:
-    """Take the input through an operator; ``events``, ``shown``: the schemas of the events that come, and of its payloads."""
-    batches_in = Input(job, source, events, advice)
+def _run(made: PatternRun, operator: Any) -> None:
+    """Take the input through an operator."""
+    job, _, source = made
+    advice = Advice(made.pattern) if QUERY in made.pattern.traits else None
+    batches_in = Input(job, source, made.events, advice)
+    shown = made.pattern.shown if job.collapse is None else operator._core.shown
     with Screen(job, source) as screen:
         summary = _drive(operator, shown, job, batches_in, source, screen)
-        if not job.quiet and any(arc.kind == TIMEOUT for arc in automaton.arcs):
+        if not job.quiet and any(arc.kind == TIMEOUT for arc in made.automaton.arcs):
             summary.open = _open(operator)
         screen.finish(summary)
     why = ""
     if not summary.inserted and job.id is None and not (job.quiet and job.report is None):
-        again = Input(job, open_source(job.file, job.form), events) if source.again else [batches_in.first]
+        again = Input(job, open_source(job.file, job.form), made.events) if source.again else [batches_in.first]
         why = why_none(operator, again, job)
     write_report(operator, job, why)
     if advice is not None:
         advice.finish()
     if why and not job.quiet:
         typer.echo(f"afa: no match: {why}", err=True)
-
-
-def _shown(operator: Any, matches: Schema, job: Job) -> Schema:
-    """Return the schema of what the operator tells."""
-    return matches if job.collapse is None else operator._core.shown
-
-
-def operator_of(automaton: Automaton, job: Job) -> Any:
-    """Return the operator of an automaton that a job asks for."""
-    names = ("key", "window", "order_by", "tick", "id", "longest", "members", "collapse", "having", "threads", "speculation")
-    made: Operator | Keyed = Operator(automaton, late=job.on_late, **with_lineage(job.options(*names), job))
-    return made
-
-
-def _check_threads(job: Job, keyed: bool) -> None:
-    if job.threads > 1 and not keyed:
-        raise CommandError(f"expected a key, as threads share out its values, but got --threads {job.threads} without one")
 
 
 def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: Source, screen: Screen) -> Summary:

@@ -20,22 +20,19 @@ import typer
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
-from afa.cli.fault import CommandError, on_the_line, one_line
+from afa.cli.fault import CommandError, one_line
 from afa.cli.follow import automaton_of, make_log
-from afa.cli.load import load
-from afa.cli.load_query import is_query, load_query
-from afa.cli.load_situations import no_situations
+from afa.cli.load_query import is_query
 from afa.cli.output_table import OutputTable
 from afa.cli.pace import Pace
+from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import Job
-from afa.cli.run import WAITS, operator_of
+from afa.cli.run import OPTIONS, WAITS
 from afa.errors import AfaError
 from afa.io.column_texts import in_text, iso_texts
-from afa.io.files import Source, comes_once, form_of, open_source, readable
+from afa.io.files import comes_once, form_of, open_source, readable
 from afa.io.table_times import as_times
-from afa.language.query import Query
-from afa.model.automaton import Automaton
-from afa.schema import Schema
+from afa.model.conflicts import QUERY
 from afa.serve.live_operator import LiveOperator
 from afa.serve.query_text import text_of
 from afa.serve.site import Site
@@ -62,24 +59,12 @@ class Serving(NamedTuple):
     browse: bool = False
 
 
-class Opened(NamedTuple):
-    """What a job runs: its operator, the schemas of events and matches, the query and its text, if it is one."""
-
-    automaton: Automaton
-    events: Schema
-    shown: Schema
-    operator: Any
-    job: Job
-    query: Query | None = None
-    text: str | None = None
-
-
 def serve(job: Job, how: Serving) -> None:
     """Carry out ``afa serve``, until it is interrupted. A `CommandError` is the one line that says what is wrong."""
     job.check()
     with _folder(job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
         try:
-            given = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
+            given = given_pattern(job.pattern, WHY)
             known = automaton_of(given)
             told = {"title": Path(job.pattern).name, "where": job.file, "log": str(Path(folder).resolve())}
             page = WaitingJob(told, known, job.tick)
@@ -91,16 +76,12 @@ def serve(job: Job, how: Serving) -> None:
                 Pace(how.speed, job.tick or "ms")
                 make_log(folder, given, job.tick)
                 stack.enter_context(_shown(page, job, how))
-            source = open_source(job.file, job.form, how.follow)
-            opened = _opened(job, given, source)
-            pace = Pace(how.speed, opened.job.tick)
-        except CommandError:
-            raise
-        except AfaError as error:
-            raise CommandError(on_the_line(error)) from error
+            made = PatternRun.of(job, given, open_source(job.file, job.form, how.follow), "serve")
+            operator = made.operator(*(name for name in OPTIONS if name != "speculation"), own_arcs=True)  # arcs may come with sums
+            pace = Pace(how.speed, made.job.tick)
         except KeyboardInterrupt:
             return
-        failed = _serve(opened, source, pace, folder, how, page, stack if not comes else None)
+        failed = _serve(made, operator, pace, folder, how, page, stack if not comes else None)
     if failed:
         raise typer.Exit(1)
 
@@ -116,15 +97,15 @@ def _shown(page: WaitingJob, job: Job, how: Serving) -> Iterator[None]:
 
 
 def _serve(
-    opened: Opened, source: Source, pace: Pace, folder: str, how: Serving, page: WaitingJob, stack: contextlib.ExitStack | None
+    made: PatternRun, operator: Any, pace: Pace, folder: str, how: Serving, page: WaitingJob, stack: contextlib.ExitStack | None
 ) -> bool:
     """Play the input; ``stack``: where the page is to be served from then on, if it is not yet."""
-    job, done = opened.job, threading.Event()
-    batches_in = Input(job, source, opened.events)
+    job, done = made.job, threading.Event()
+    batches_in = Input(job, made.source, made.events)
     tables = iter(batches_in)
     try:
         first = next(tables)
-        live = _live(opened, batches_in, first, pace, folder, how)
+        live = _live(made, operator, batches_in, first, pace, folder)
         page.begin(live)
         live.poll()  # what no call can do is said before there is a page
         if stack is not None:
@@ -201,36 +182,33 @@ def _look(live: LiveOperator, done: threading.Event) -> None:
             told = one_line(error)
 
 
-def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder: str, how: Serving) -> LiveOperator:
-    job = opened.job
-    out, times = OutputTable(opened.operator, opened.shown, job.keys, first, None), batches_in.times
+def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, pace: Pace, folder: str) -> LiveOperator:
+    job, shown = made.job, made.pattern.shown
+    out, times = OutputTable(operator, shown, job.keys, first, None), batches_in.times
 
     def texts(part: Any) -> list[dict[str, Any]]:
-        rows = in_text(as_times(out.of(part), ("le", "re", *opened.shown.times), times)).to_pylist()
+        rows = in_text(as_times(out.of(part), ("le", "re", *shown.times), times)).to_pylist()
         return [{"diff": row.pop("diff"), "le": _time(row.pop("le")), "re": _time(row.pop("re")), "payload": row} for row in rows]
 
     def instant(ticks: int) -> str:
         """Return an instant as the input has its times."""
         return str(ticks) if times is None else str(iso_texts(times.column([ticks], "le"))[0])
 
-    operator, stage, hints = opened.operator, None, {}
-    try:
-        log = ArcLog(folder, opened.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
-        if job.lateness is None:
-            hints["sigma"] = NO_SIGMA
-            if job.speculation is not None:
-                raise CommandError(f"--speculation needs --lateness because {WAITS}")
-        else:
-            stage = Cleanse(job.speculation, tick=job.tick)
-            operator = stage.after(operator)
-    except CommandError:
-        raise
-    except AfaError as error:
-        raise CommandError(on_the_line(error)) from error
-    put_about(log.path, opened.automaton, job.tick)
+    stage, hints = None, {}
+    log = ArcLog(folder, made.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
+    if job.lateness is None:
+        hints["sigma"] = NO_SIGMA
+        if job.speculation is not None:
+            raise CommandError(f"--speculation needs --lateness because {WAITS}")
+    else:
+        stage = Cleanse(job.speculation, tick=job.tick)
+        operator = stage.after(operator)
+    put_about(log.path, made.automaton, job.tick)
+    query: Any = made.pattern if QUERY in made.pattern.traits else None
+    text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else None if query is None else text_of(query)
     return LiveOperator(
         operator,
-        Steering(log, opened.query, opened.text),
+        Steering(log, query, text),
         texts,
         out.none,
         stage=stage,
@@ -243,24 +221,6 @@ def _live(opened: Opened, batches_in: Input, first: pa.Table, pace: Pace, folder
 
 def _time(time: Any) -> str:
     return "forever" if time is None or time == np.iinfo(np.int64).max else str(time)
-
-
-def _opened(job: Job, automaton: Any, source: Source) -> Opened:
-    if isinstance(automaton, Automaton):
-        if automaton.event_schema is None:
-            raise CommandError(f"{job.pattern} has no event schema; `afa serve` types the input by Automaton(..., event=...)")
-        job = job.in_ticks(source.kinds(), automaton.event_schema.cls)
-        return Opened(
-            automaton, automaton.event_schema, automaton.match_schema, operator_of(automaton, job._replace(speculation=None)), job
-        )
-    found, job = load_query(job, source, automaton)
-    options = job.options("tick", "id", "threads", "longest") | {"late": job.on_late}
-    text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else text_of(found)
-    events, operator = (
-        Schema.of(found.tree.event, "event"),
-        found.operator(**options, postpone=False),
-    )  # arcs may come that carry sums
-    return Opened(found.automaton, events, found.shown, operator, job, found, text)
 
 
 @contextlib.contextmanager

@@ -13,10 +13,9 @@ import pyarrow as pa
 from rich.table import Table
 
 from afa.cli.batches_in import Input
-from afa.cli.fault import CommandError, Terminal, on_the_line, one_line
+from afa.cli.fault import CommandError, Terminal, one_line
 from afa.cli.load import PATTERNS, load_factory
-from afa.cli.load_query import load_query
-from afa.cli.load_situations import job_of, options_of
+from afa.cli.pattern_run import PatternRun
 from afa.cli.request import Job
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
@@ -25,11 +24,11 @@ from afa.io.file_bytes import STREAM
 from afa.io.files import Source, open_source
 from afa.io.frame import Frame
 from afa.io.table_times import as_times
-from afa.model.automaton import Automaton
+from afa.model.conflicts import QUERY, TEMPORAL
+from afa.operator.contract import Pattern
 from afa.operator.options import Options
+from afa.operator.patterns import pattern_of
 from afa.replay.backtest import Backtest, swept
-from afa.schema import Schema
-from afa.situations.temporal_pattern import TemporalPattern
 
 MOST = 10_000
 """How many variants there may be."""
@@ -45,18 +44,20 @@ def sweep(job: Job) -> None:
     check_output(job.output, None, reads(job), job.force)
     points = [dict(zip(labels, values)) for values in zip(*labels.values())]
     source = open_source(job.file, job.form)
-    patterns, events, job, options = _bound([_made(make, point) for point in points], source, job)
-    rows = Input(job, source, events)
+    made = _bound([_made(make, point) for point in points], source, job)
+    job, shown = made[0].job, made[0].pattern.shown
+    options = Options(**made[0].options("key", "window", "order_by", "tick", "longest"))
+    rows = Input(job, source, made[0].events)
     table = pa.concat_tables(list(rows)).unify_dictionaries()
     there = table.column_names
     reading = Reading("le", "re" if "re" in there else None, "diff" if "diff" in there else None, job.end)  # type: ignore[arg-type]
     try:
-        found = swept(labels, patterns, Frame(table), reading, options, job.batch)
-    except AfaError as error:
-        raise CommandError(on_the_line(error)) from error
+        found = swept(labels, [each.pattern for each in made], Frame(table), reading, options, job.batch)
+    except AfaError:
+        raise
     except Exception as error:
         raise CommandError(one_line(error)) from error
-    matches = as_times(found.matches, ("le", "re", *_times_shown(patterns[0])), rows.times)
+    matches = as_times(found.matches, ("le", "re", *shown.times), rows.times)
     with writing(job.output, matches.schema) as write:
         write(matches)
     _show(found, job, len(table), time.perf_counter() - began)
@@ -154,7 +155,7 @@ def _check_names(make: Callable[..., Any], labels: dict[str, list[Any]], pattern
         raise CommandError(f"expected --vary for each parameter without default of {pattern}{signature} but got {error}") from error
 
 
-def _made(make: Callable[..., Any], point: dict[str, Any]) -> Any:
+def _made(make: Callable[..., Any], point: dict[str, Any]) -> Pattern:
     """Return the pattern that the function makes for one variant."""
     said = ", ".join(f"{name}={value!r}" for name, value in point.items())
     try:
@@ -163,43 +164,19 @@ def _made(make: Callable[..., Any], point: dict[str, Any]) -> Any:
         raise CommandError(f"{said}: {one_line(error)}") from error
     if not isinstance(found, PATTERNS):
         raise CommandError(f"{said}: expected an automaton or a query but got {type(found).__name__}")
-    return found
+    return pattern_of(found)
 
 
-def _bound(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Schema, Job, Options]:
-    """Return the patterns as they run, their events, the job that they ask for, and the options of their operators."""
-    for kind, said in ((TemporalPattern, "temporal patterns or others"), (Automaton, "automata or queries")):
-        if len({isinstance(pattern, kind) for pattern in patterns}) > 1:
-            raise CommandError(f"expected {said} but got both from {job.pattern}")
-    if isinstance(patterns[0], TemporalPattern):
-        return _of_situations(patterns, source, job)
-    if not isinstance(patterns[0], Automaton):
-        queries, jobs = zip(*(load_query(job, source, pattern) for pattern in patterns))
-        if len(set(jobs)) > 1:
-            raise CommandError(f"expected queries of one key, order and tick but got several from {job.pattern}")
-        options = Options(tick=jobs[0].tick, longest=job.longest, **job.bounds)
-        return list(queries), Schema.of(queries[0].tree.event, "event"), jobs[0], options
-    events = patterns[0].event_schema
-    if events is None:
-        raise CommandError(f"{job.pattern} has no event schema; `afa run` types the input by Automaton(..., event=...)")
-    job = job.in_ticks(source.kinds(), events.cls)
-    return patterns, events, job, Options(**job.options("key", "window", "order_by", "tick", "longest"))
-
-
-def _of_situations(patterns: list[Any], source: Source, job: Job) -> tuple[list[Any], Schema, Job, Options]:
-    kinds = source.kinds()
-    jobs = [job_of(job, pattern, kinds) for pattern in patterns]
-    if len({(each.keys, each.tick, pattern.event_schema.cls) for each, pattern in zip(jobs, patterns)}) > 1:
-        raise CommandError(f"expected temporal patterns of the same readings, key and tick but got several from {job.pattern}")
-    options = {name: value for name, value in options_of(jobs[0]).items() if name not in ("late", "threads")}
-    return patterns, patterns[0].event_schema, jobs[0], Options(**options)
-
-
-def _times_shown(pattern: Any) -> tuple[str, ...]:
-    """Return what a match shows of the times of events."""
-    automaton = pattern.automaton if isinstance(pattern, TemporalPattern) else pattern
-    schema: Schema = automaton.match_schema if isinstance(automaton, Automaton) else pattern.shown
-    return schema.times
+def _bound(patterns: list[Pattern], source: Source, job: Job) -> list[PatternRun]:
+    """Return the patterns as they run."""
+    kinds = {tuple({QUERY, TEMPORAL} & set(pattern.traits)) for pattern in patterns}
+    if len(kinds) > 1:
+        said = "temporal patterns or others" if (TEMPORAL,) in kinds else "automata or queries"
+        raise CommandError(f"expected {said} but got both from {job.pattern}")
+    made = [PatternRun.of(job, pattern, source) for pattern in patterns]
+    if len({(each.job, each.pattern.event if TEMPORAL in each.pattern.traits else None) for each in made}) > 1:
+        raise CommandError(f"expected patterns of the same key, order, tick and readings but got several from {job.pattern}")
+    return made
 
 
 # -- out -----------------------------------------------------------------------------------------------------------------------

@@ -6,16 +6,13 @@ those of a query by its own operator, as a stage before it may fill fields in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from afa import FOREVER, Operator
 from afa.cli.batches_in import Input
-from afa.cli.fault import CommandError, on_the_line, one_line
+from afa.cli.fault import CommandError, one_line
 from afa.cli.kept_rows import KeptRows, held_by
-from afa.cli.load import load
-from afa.cli.load_query import is_query, load_query
-from afa.cli.load_situations import no_situations
+from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import Job
 from afa.errors import AfaError
 from afa.funnel.counted import Source, funnel_of
@@ -23,50 +20,21 @@ from afa.funnel.funnel import Funnel
 from afa.io.files import open_source
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.schema import Schema
+from afa.model.conflicts import QUERY
 
 WHY = "its arcs ask instants at which situations begin or end, and no rows; afa show tells when each relation is decided"
 MOST = 1_000_000
 """So many events are kept at most."""
 
 
-class Asked(NamedTuple):
-    """A pattern as it is asked: the schema of the events that come, an operator that holds them, and the automaton."""
-
-    job: Job
-    events: Schema
-    operator: Any
-    automaton: Automaton
-    source: Any
-
-
 def why(job: Job, most: int) -> Funnel:
     """Return the funnel of a pattern over an input. A `CommandError` is the one line that says what is wrong."""
-    asked = _asked(job)
-    job = asked.job
-    return funnel_over(asked, KeptRows(job, most).take(Input(job, asked.source, asked.events)))
-
-
-def _asked(job: Job) -> Asked:
     job.check()
-    found = None if is_query(job.pattern) else no_situations(load(job.pattern), job.pattern, WHY)
-    if not isinstance(found, Automaton):
-        source = open_source(job.file, job.form)
-        query, job = load_query(job, source, found)
-        operator = _made(lambda: query.operator(tick=job.tick, id=job.id, postpone=False))
-        return Asked(job, Schema.of(query.tree.event, "event"), operator, query.automaton, source)
-    if found.event_schema is None:
-        raise CommandError(f"{job.pattern} has no event schema; `afa why` types the input by Automaton(..., event=...)")
-    source = open_source(job.file, job.form)
-    job = job.in_ticks(source.kinds(), found.event_schema.cls)
-    return Asked(job, found.event_schema, _made(lambda: holding(found, job)), found, source)
-
-
-def _made(make: Callable[[], Any]) -> Any:
-    try:
-        return make()
-    except AfaError as error:
-        raise CommandError(on_the_line(error)) from error
+    given = given_pattern(job.pattern, WHY)
+    made = PatternRun.of(job, given, open_source(job.file, job.form), "why")
+    job, automaton = made.job, made.automaton
+    operator = made.operator("tick", "id", own_arcs=True) if QUERY in made.pattern.traits else holding(automaton, job)
+    return funnel_over(job, operator, automaton, KeptRows(job, most).take(Input(job, made.source, made.events)))
 
 
 def holding(automaton: Automaton, job: Job) -> Any:
@@ -76,12 +44,12 @@ def holding(automaton: Automaton, job: Job) -> Any:
     return Operator(none, key=job.key, window=job.window, order_by=job.order_by, tick=job.tick, id=job.id)
 
 
-def funnel_over(asked: Asked, kept: KeptRows) -> Funnel:
-    """Return the funnel of the rows that are kept."""
-    job, core = asked.job, asked.operator._core
+def funnel_over(job: Job, operator: Any, automaton: Automaton, kept: KeptRows) -> Funnel:
+    """Return the funnel of the rows that are kept: of this automaton, over what the operator holds."""
+    core = operator._core
     try:
-        held_by(asked.operator, kept)
-        automaton = asked.automaton.bound(core.tick)
+        held_by(operator, kept)
+        automaton = automaton.bound(core.tick)
         source = Source(
             engine=core.engine,
             automaton=automaton,

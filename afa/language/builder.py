@@ -23,11 +23,13 @@ from afa.language.explain_query import QueryExplanation
 from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.model.automaton import Automaton
+from afa.model.conflicts import QUERY
 from afa.model.option_values import tick_of
 from afa.model.renamed import renamed, warn_renamed
 from afa.operator import contract
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
+from afa.schema import Schema
 from speculation.around import Around
 
 
@@ -204,6 +206,22 @@ class Builder(Said, contract.Pattern):
     def with_tick(self, tick: str | None) -> Query:
         """Return the query where one int of LE counts ``tick``, if it was not said."""
         return self._query if self.tick or tick is None else self.query(tick=tick_of(tick))
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """What contradicts options: it is a query."""
+        return (QUERY,)
+
+    @property
+    def shown(self) -> Schema:
+        """What a match shows."""
+        return self._query.shown
+
+    def over(self, event: Callable[[], type], *, tick: str | None, type: str | None, order_by: str | None) -> Query:
+        """Return the query over the events of a class, with its tick, if the words do not name theirs."""
+        if self.event is not None:
+            return self.query(type=type, order_by=order_by)
+        return self.query(event(), tick=self.tick or tick, type=type, order_by=order_by)
 
     def explain(self) -> QueryExplanation:
         """Explain what became of the query; see `Query.explain`."""

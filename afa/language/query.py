@@ -121,6 +121,17 @@ class Query(Pattern):
         return window if window is None or not self.tree.after else window + 1
 
     @property
+    def ordered_by(self) -> str | None:
+        """The field that orders events of one time."""
+        return self.tree.order
+
+    @property
+    def traits(self) -> list[str]:
+        """What contradicts options: it is a query, chooses, tells rows."""
+        more = {SKIP: self._choose, ALL_ROWS: self._rows}
+        return [QUERY, *(name for name, there in more.items() if there is not None)]
+
+    @property
     def components(self) -> tuple[str, ...]:
         """The names of the components, in the order of the pattern."""
         return self._lowered.components
@@ -197,8 +208,7 @@ class Query(Pattern):
 
     def _operator(self, key: Any, postpone: bool | None, options: dict[str, Any]) -> Keyed | Operator | Around:
         said = Options(**options).said
-        traits = {QUERY: True, SKIP: self._choose is not None, ALL_ROWS: self._rows is not None}
-        check(said | {name: True for name, there in traits.items() if there})
+        check(said | dict.fromkeys(self.traits, True))
         automaton = self._served(postpone, said).automaton
         chosen = self._choose is not None and self._rows is None
         told = {name: said.pop(name, None) for name in ("members", "tell")} if chosen else {}

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
+from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
+from afa.schema import Schema
 
 
 class Pattern(ABC):
@@ -22,9 +24,29 @@ class Pattern(ABC):
     __slots__ = ()
 
     @property
+    @abstractmethod
+    def automaton(self) -> Automaton:
+        """The automaton that it stands for."""
+
+    @property
+    def traits(self) -> Sequence[str]:
+        """Its words in `afa.model.conflicts`: what contradicts options."""
+        return ()
+
+    @property
     def event(self) -> type | None:
         """The class of the events; None: any."""
         return None
+
+    @property
+    def events(self) -> Schema | None:
+        """The fields of the events; None: any."""
+        return None if self.event is None else Schema.of(self.event, "event")
+
+    @property
+    def shown(self) -> Schema:
+        """What a match shows."""
+        return self.automaton.match_schema
 
     @property
     def key(self) -> Any:
@@ -34,6 +56,16 @@ class Pattern(ABC):
     @property
     def tick(self) -> str | None:
         """What one int of LE counts; None: it does not say that."""
+        return None
+
+    @property
+    def window(self) -> Any:
+        """How long events live; None: it does not say that, or for ever."""
+        return None
+
+    @property
+    def ordered_by(self) -> str | None:
+        """The field that orders events of one time; None: it does not say that."""
         return None
 
     @abstractmethod
@@ -51,6 +83,14 @@ class Pattern(ABC):
     def with_tick(self, tick: str | None) -> Pattern:
         """Return the pattern where one int of LE counts ``tick``, if it does not say that itself and reads otherwise for it."""
         return self
+
+    def over(self, event: Callable[[], type], *, tick: str | None, type: str | None, order_by: str | None) -> Pattern:
+        """Return the pattern over the events of a class, if it does not know its own, with what is said of them beside it."""
+        return self
+
+    def explain(self) -> Any:
+        """Explain what became of it; None: it is as it was written."""
+        return None
 
 
 class Spanned(NamedTuple):

@@ -16,7 +16,11 @@ class AutomatonPattern(Pattern):
     """An automaton. All that its operator is to know is said in the call."""
 
     def __init__(self, automaton: Automaton) -> None:
-        self.automaton = automaton
+        self._automaton = automaton
+
+    @property
+    def automaton(self) -> Automaton:
+        return self._automaton
 
     @property
     def event(self) -> type | None:

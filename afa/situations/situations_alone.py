@@ -162,6 +162,10 @@ class DerivePattern(Pattern):
         self._like = like
 
     @property
+    def automaton(self) -> Automaton:
+        return self._like.automaton
+
+    @property
     def event(self) -> type:
         found: type = self._like._said[0]
         return found

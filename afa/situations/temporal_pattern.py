@@ -12,6 +12,7 @@ from afa.html_tables import pairs, titled
 from afa.language.changes import QueryChanges
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.conflicts import TEMPORAL
 from afa.operator.contract import Pattern, own_key
 from afa.operator.options import OperatorOptions, options_again, said_options, takes_options
 from afa.schema import Schema
@@ -144,6 +145,11 @@ class TemporalPattern(Pattern):
         check_window(parts.window, parts.definitions, parts.constraints)
         object.__setattr__(self, "_parts", parts)
         object.__setattr__(self, "_made", _compiled(parts.event, parts.definitions, parts.constraints, parts.returns))
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """What contradicts options: it is one."""
+        return (TEMPORAL,)
 
     @property
     def automaton(self) -> Automaton:
