@@ -355,7 +355,13 @@ def _is_missing(item: Any) -> bool:
 def _is_time(kind: Any) -> bool:
     from pyarrow import types
 
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return is_time_type(kind.value_type if types.is_dictionary(kind) else kind)
+
+
+def is_time_type(kind: Any) -> bool:
+    """Return whether the values of an Arrow type are timestamps or dates; not of what a dictionary of it is."""
+    from pyarrow import types
+
     return bool(types.is_timestamp(kind) or types.is_date(kind))
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 from afa.change import Change
 from afa.errors import AfaError, BudgetError, ChangeError, SnapshotError
 from afa.model.copies import as_plain, as_total
+from afa.operator.contract import OperatorLike
 from afa.operator.tables import Found
 from afa.schema import Schema, as_ticks, taker
 from afa.state.sound import wanted
@@ -146,7 +147,7 @@ class Choose(Stage):
         self._waiting = _Matches(self)  # type: ignore[assignment]
         self.choices_of = "a group in it repeats, or a variable stands at several places"  # words, of whoever makes the stage
 
-    def after(self, operator: Any) -> After:
+    def after(self, operator: OperatorLike) -> After:
         """Put this stage at the output of an operator."""
         return After(self, operator)
 

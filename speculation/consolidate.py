@@ -11,11 +11,13 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.io.answer import Answer
 from afa.model.copies import COPIES, added, as_diff, as_plain, as_total, total
+from afa.operator.contract import OperatorLike
 from afa.schema import ODD, Field, any_payload, as_ticks
 from punctuation.calls import whole
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
+from punctuation.timestamps import is_time_type
 from speculation.before_after import After, Before
 from speculation.stage import Output, Stage
 from speculation.waiting import copies_of, ints, net
@@ -131,11 +133,11 @@ class Consolidate(Stage):
         """The numbers of changes that wait, and of those that have come and gone so far."""
         return ConsolidateStatistics(self._waiting.copies, self._came, self._left)
 
-    def before(self, operator: Any) -> Before:
+    def before(self, operator: OperatorLike) -> Before:
         """Put this stage at the input of an operator: it gets the net of a call, or of what comes between two punctuations."""
         return Before(self, operator)
 
-    def after(self, operator: Any) -> After:
+    def after(self, operator: OperatorLike) -> After:
         """Put this stage at the output of an operator."""
         return After(self, operator)
 
@@ -274,7 +276,7 @@ def _arrow_of(batch: Table) -> Any:
 def _fits(kind: Any, name: str) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_integer(kind) or (name == "le" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind))))
+    return bool(pa.types.is_integer(kind) or (name == "le" and is_time_type(kind)))
 
 
 def _like(found: Any, batch: Table) -> Any:

@@ -19,6 +19,7 @@ from afa.errors import AfaError, LateEventError, SnapshotError
 from afa.expression.spans import mentions_span
 from afa.model.copies import as_plain, as_total
 from afa.model.renamed import renamed
+from afa.operator.contract import OperatorLike
 from afa.schema import Instant, Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.durations import Duration
@@ -166,7 +167,7 @@ class LastBefore(Stage):
             raise AfaError(f"expected {self.event_schema.describe()[:-1]}{added}) but got filled={filled.describe()}")
         return [None if field.name in instant else names.index(field.name) for field in more]
 
-    def before(self, operator: Any) -> LookBack:
+    def before(self, operator: OperatorLike) -> LookBack:
         """Put this stage at the input of an operator whose events are of the class ``filled``."""
         return LookBack(self, operator)
 

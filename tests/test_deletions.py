@@ -100,8 +100,7 @@ REVIEWED: dict[str, dict[str, str]] = {
     "afa/cli/explained_run.py": {"write_report: write_text": NAMED},
     "afa/cli/fault.py": {"close_pipes: os.open": "the null device"},
     "afa/cli/main.py": {"main: open": "the null device"},
-    "afa/cli/new.py": {"write_new: open": "mode x: only where nothing is"},
-    "afa/cli/new_example.py": {"write_example: open": "mode x: only where nothing is"},
+    "afa/cli/new.py": {"write_where_nothing_is: open": "mode x: only where nothing is"},
     "afa/cli/serve_run.py": {
         "_folder: tempfile.mkdtemp": "a new folder",
         "_folder: shutil.rmtree": "the folder that was made three lines above, for this job alone",

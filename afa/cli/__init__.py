@@ -18,5 +18,6 @@ screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
 output_table    changes in one schema: members of --members, reasons of --reasons; explained_run: an operator that tells them
 write           where the changes go; never over what is read
+console         a console, plain tables, progress bars
 fault           one clear line for whatever goes wrong
 """

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from afa.arclog.about import About, about
@@ -15,7 +14,8 @@ from afa.arclog.answers import JobAnswers, answered
 from afa.arclog.arc_log import ArcLog
 from afa.arclog.lines import NOW
 from afa.arclog.listing import Listing
-from afa.cli.fault import CommandError, Terminal
+from afa.cli.console import Terminal, plain_table
+from afa.cli.fault import CommandError
 from afa.cli.load_query import is_query
 from afa.cli.pattern_run import given_pattern
 from afa.draw.words import fence_of, function_text, kind_of
@@ -25,6 +25,7 @@ from afa.model.automaton import Automaton
 
 WIDE = 10_000
 """The width of a table that does not go to a terminal: an arc is a line."""
+COLUMNS = ("name", "from", "until", "arc", "fence", "transfer")
 
 
 def write_swap(
@@ -73,13 +74,11 @@ def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
         tables.setdefault((_rows(found), tuple(found.faults)), (found, []))[1].append(job)
     if not tables:
         tables[None] = Listing.of(folder, automaton, unit), []
-    console = Terminal(highlight=False)
-    if not console.is_terminal:
-        console.width = WIDE
+    console = Terminal(width=WIDE)
     for found, which in tables.values():
         if len(tables) > 1:
             console.print(Text(f"{', '.join(job.job for job in which)}:", style="bold"))
-        console.print(_table(_rows(found)))
+        console.print(plain_table(COLUMNS, _rows(found)))
         for raw, reason in found.faults:
             place = f"{raw.file}, line {raw.number}" if raw.number else raw.file
             typer.echo(f"afa: {folder}: {reason} ({place})", err=True)
@@ -101,15 +100,6 @@ def _rows(found: Listing) -> tuple[Row, ...]:
         transfer = "" if arc.transfer is None else function_text(arc.transfer)
         rows.append((str(arc.name), found.begin_of(each), found.end_of(each), ways, fence_of(arc), transfer))
     return tuple(rows)
-
-
-def _table(rows: tuple[Row, ...]) -> Table:
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("name", "from", "until", "arc", "fence", "transfer"):
-        shown.add_column(column, overflow="fold")
-    for row in rows:
-        shown.add_row(*map(Text, row))  # Text: no markup inside
-    return shown
 
 
 class _Log(ArcLog):

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 
 import typer
-from rich.console import Console
 
 from afa.errors import AfaError
 
@@ -57,14 +56,6 @@ def _told(text: str) -> typer.Exit:
         typer.echo(f"afa: {text}", err=True)
     close_pipes()
     return typer.Exit(1)
-
-
-class Terminal(Console):
-    """A console that lets a closed pipe be ours to end; rich would end the process with status 1."""
-
-    def on_broken_pipe(self) -> None:
-        """Say so, no more."""
-        raise BrokenPipeError
 
 
 def close_pipes() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
-from afa.cli.fault import Terminal
+from afa.cli.console import Bar, Terminal
 from afa.replay.sidecar import index
 from afa.replay.stored import Stored
 
@@ -22,17 +22,8 @@ def write_indexes(source: Sequence[str], time: str, columns: Sequence[str], bloc
     """
     given = source[0] if len(source) == 1 else list(source)
     total = Stored(given).total
-    console = Terminal(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        disable=quiet or not console.is_terminal,
-        transient=True,
-    )
-    with bar:
+    shown = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+    with Bar(*shown, console=Terminal(stderr=True), quiet=quiet) as bar:
         task = bar.add_task("index", total=total)
         found = index(given, time=time, columns=columns or None, block=block, progress=lambda rows: bar.advance(task, rows))
     if not quiet:

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 from afa import BEGINNING, Punctuation
 from afa.cli.request import Job
+from afa.operator.contract import OperatorLike
+from afa.state.plain import distinct
 from punctuation.sources import BoundedDisorder
 
 
@@ -92,16 +94,13 @@ def hashes(table: pa.Table, keys: Iterable[str]) -> Any:
     """Return a number for the key of each row, the same in each run."""
     found = np.zeros(len(table), np.int64)
     for name in keys:
-        column = table[name].combine_chunks()
-        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode(null_encoding="encode")
-        if isinstance(coded, pa.ChunkedArray):
-            coded = coded.combine_chunks()
-        numbers = np.array([zlib.crc32(repr(value).encode()) for value in coded.dictionary.to_pylist()] or [0], np.int64)
-        found = found * 31 + numbers[coded.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+        places, values = distinct(table[name], nulls=True)
+        numbers = np.array([zlib.crc32(repr(value).encode()) for value in values] or [0], np.int64)
+        found = found * 31 + numbers[places]
     return found
 
 
-def held_by(operator: Any, kept: KeptRows) -> None:
+def held_by(operator: OperatorLike, kept: KeptRows) -> None:
     """Let an operator take the rows that are kept, as one call without a promise."""
     for table in kept.tables:
         if len(table):

@@ -16,13 +16,14 @@ import pyarrow as pa
 from afa.cli.fault import CommandError, one_line
 from afa.cli.request import Job
 from afa.errors import AfaError
-from afa.io.event_class import BESIDE, TIMES, event_class, is_field
+from afa.io.event_class import BESIDE, TIMES, event_class, is_field, times_among
 from afa.io.file_columns import TICKS
 from afa.io.files import Source
 from afa.language.bare_numbers import check_units
 from afa.language.query import TYPE, Query, query, sql
 from afa.operator.contract import Pattern
 from punctuation.door import scalar_of
+from punctuation.timestamps import is_time_type
 
 SUFFIXES = (".sase", ".sql")
 ORDER = re.compile(r"\bORDER\s+BY\s+[\"`]?(\w+)", re.IGNORECASE)
@@ -67,9 +68,8 @@ def load_query(job: Job, source: Source, given: Pattern | None = None) -> tuple[
         units = ", ".join(TICKS)
         raise CommandError(f"{job.pattern}: expected tick= as one of {units}, as times are timestamps, but got {tick!r}")
     if not whole and not source.blank:
-        times = {name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)}
         try:
-            check_units(found, asked or getattr(given, "tick", None), times, "--tick")
+            check_units(found, asked or getattr(given, "tick", None), set(times_among(kinds)), "--tick")
         except AfaError as error:
             raise CommandError(f"{job.pattern}: {one_line(error)}") from error
     job = job._replace(keys=found.tree.key, order_by=found.tree.order, tick=tick)
@@ -126,7 +126,7 @@ def _time(kinds: dict[str, Any], statement: Any) -> str | None:
     for name in kinds:
         if ordered and name.lower() == ordered[1].lower():
             return name
-    times = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)]
+    times = times_among(kinds)
     return times[0] if len(times) == 1 and "le" not in kinds else None
 
 
@@ -147,7 +147,7 @@ def _unnamed(kinds: dict[str, Any], said: str) -> str:
             continue
         if not is_field(name):
             return f"; rename column {name!r}: it is no name of a field"
-        if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        if is_time_type(kind):
             return f"; column {name!r} is {kind}: of times a query reads one column, which --time names; store others as integers"
         if scalar_of(kind) is None:
             cast = "cast it to double" if pa.types.is_decimal(kind) else "a field is an int, a float, a bool or a text"

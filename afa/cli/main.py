@@ -12,7 +12,7 @@ import typer
 
 from afa.cli import flags as o
 from afa.cli.arcs import app as arcs_app
-from afa.cli.fault import Terminal, plain_exit
+from afa.cli.fault import plain_exit
 from afa.cli.flags import FLAGS, HELP, OF_INPUT, Command, Pattern, option, takes
 
 app = typer.Typer(
@@ -32,8 +32,6 @@ EXPLAIN = "Say what would be done, from the statistics alone; no row is read."
 INDEXED = "Whose bounds and sums are kept; may be repeated. By default all of numbers, times and text."
 SPEED = "How fast the rows come: so many a second (500), so many times as fast as their own times (60x), or max."
 HOST = "Where the page is served: on this machine only by default. Elsewhere all is sent as it is, not encrypted."
-WIDE = 100
-"""The width of a table that does not go to a terminal."""
 
 
 def main() -> None:
@@ -46,6 +44,11 @@ def main() -> None:
             app(prog_name="afa", standalone_mode=True)
     except typer.Exit as end:
         raise SystemExit(end.exit_code) from None
+
+
+def _width() -> int | None:
+    """Return the width of a table that does not go to a terminal; None: the environment says it."""
+    return None if "COLUMNS" in os.environ else 100
 
 
 def _version(wanted: bool) -> None:
@@ -137,6 +140,7 @@ def show(
     [bold]afa show vees.py:two_vees[/]
     [bold]afa show theft.sase readings.csv --html theft.html --labels names[/]
     """
+    from afa.cli.console import Terminal
     from afa.cli.show import check_pictures, facts, loaded, write_pictures
     from afa.draw.mermaid import mermaid as drawn
     from afa.draw.terminal import table
@@ -154,9 +158,7 @@ def show(
             typer.echo(drawn(automaton, labels.value))
         if mermaid or files:
             return
-        console = Terminal(highlight=False)
-        if not console.is_terminal and "COLUMNS" not in os.environ:
-            console.width = WIDE
+        console = Terminal(width=_width())
         finals = ", ".join(sorted(final_states(automaton)))
         for word, text in (
             ("pattern", pattern),
@@ -193,6 +195,7 @@ def why(
 
     [bold]afa why pay.py pay.csv --time at --key card --window 10m[/]
     """
+    from afa.cli.console import Terminal
     from afa.cli.request import Job
     from afa.cli.why import why as why_job
     from afa.cli.why_screen import show_funnel
@@ -203,10 +206,7 @@ def why(
         if as_json:
             typer.echo(json_of(funnel))
             return
-        console = Terminal(highlight=False)
-        if not console.is_terminal and "COLUMNS" not in os.environ:
-            console.width = WIDE
-        show_funnel(funnel, console)
+        show_funnel(funnel, Terminal(width=_width()))
 
 
 @app.command(cls=Command)

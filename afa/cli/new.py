@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import keyword
-import os
 import re
 import shlex
 from collections import Counter
@@ -23,19 +22,20 @@ import pyarrow as pa
 import typer
 
 from afa.cli.fault import CommandError
-from afa.errors import did_you_mean
+from afa.errors import AfaError, did_you_mean
+from afa.io.event_class import BESIDE, is_field, times_among
 from afa.io.file_columns import ANY, Column
+from afa.io.file_writing import writable
 from afa.io.files import Source, open_source
 from afa.io.text_files import JsonLines
 from punctuation.door import scalar_of
+from punctuation.timestamps import is_time_type
 
 ROWS = 10_000
 """How many values of a column are looked at to find the key and what to compare."""
 TIMES = ("at", "ts", "time", "timestamp", "when", "date", "datetime", "le")
 """Names of a column of times; also those that end so, behind an underscore."""
 KEYS = ("id", "key", "symbol", "card", "user", "account", "customer", "device", "sensor", "order", "session", "host")
-OWN = frozenset(("le", "re", "diff"))
-"""Columns that are no fields of an event."""
 WINDOWS = {"1 second": 1, "10 seconds": 10, "1 minute": 60, "10 minutes": 600, "1 hour": 3600, "1 day": 86400, "1 week": 604800}
 NAME = "pattern"
 
@@ -88,14 +88,19 @@ def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: S
         raise typer.BadParameter(f"expected a name that ends in .py but got {pattern.name!r}", param_hint="PATTERN")
     source = open_source(file, form)
     text = new_pattern(str(pattern), file, source, le, key, "" if form is None else f" --format {form}")
-    try:
-        with open(pattern, "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise CommandError(f"{pattern} is there already: give another name") from None
-    except OSError as error:
-        raise CommandError(f"can't write {pattern}: {os.strerror(error.errno) if error.errno else error}") from error
+    write_where_nothing_is(pattern, text)
     typer.echo(f"afa: wrote {pattern}; how it is run stands at its top", err=True)
+
+
+def write_where_nothing_is(file: Path, text: str) -> None:
+    """Write a file that is not there yet."""
+    try:
+        with writable(str(file)), open(file, "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except AfaError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            raise CommandError(f"{file} is there already: give another name") from None
+        raise
 
 
 def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Sequence[str], form: str) -> str:
@@ -119,7 +124,7 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
             raise CommandError(f"{file}: column {name!r} can't be a key: {why}")
     where, words = _condition(rest, keys)
     free = (name for name in chain(("at", "time", "instant"), (f"at_{n}" for n in count(2))) if name not in names)
-    instant = time if _is_field(time) else next(free)
+    instant = time if is_field(time) and time not in BESIDE else next(free)
     lines = [f"    {instant}: afa.Instant", *(field.text for field in rest)]
     lines += [f"    # column {name!r} is left out: {why}" for name, why in left.items() if name != time]
     by = f".by({', '.join(map(json.dumps, keys))})" if keys else ""
@@ -136,10 +141,6 @@ def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Se
         query=query,
         tick="" if whole else '\n    tick="ms",',
     )
-
-
-def _is_field(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") and name not in OWN
 
 
 def in_docstring(text: str) -> str:
@@ -166,7 +167,7 @@ def _fields(file: str, source: Source) -> tuple[list[Field], dict[str, str]]:
         kinds = source.kinds()
         columns = [Column(name, name, ANY, True, "afa new") for name in seen]
         for name, each in seen.items():
-            each.kind = scalar_of(kinds[name]) or (str if _is_time(kinds[name]) else None)
+            each.kind = scalar_of(kinds[name]) or (str if is_time_type(kinds[name]) else None)
         for table in source.tables(columns, ROWS):
             for name, each in seen.items():
                 if table is not None:
@@ -175,7 +176,7 @@ def _fields(file: str, source: Source) -> tuple[list[Field], dict[str, str]]:
     for name, each in seen.items():
         if name in ("re", "diff"):
             continue
-        if not _is_field(name) and name != "le":
+        if not is_field(name) and name != "le":
             left[name] = "it is no name of a field"
         elif each.kind is None:
             left[name] = each.why
@@ -224,13 +225,9 @@ class Seen:
             self.values += column.slice(0, ROWS - len(self.values)).to_pylist()
 
 
-def _is_time(kind: Any) -> bool:
-    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
-
-
 def _time(kinds: dict[str, Any], fields: Sequence[Field]) -> str | None:
     """Return the column of times: the only one of timestamps, else one that is called so and holds ints or text."""
-    times = [name for name, kind in kinds.items() if _is_time(kind)]
+    times = times_among(kinds)
     if len(times) == 1:
         return times[0]
     named = [field.name for field in fields if field.type in (int, str) and field.name.lower() in TIMES]

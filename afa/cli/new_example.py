@@ -7,14 +7,13 @@ pay.py       two declined payments of one card, one after the other, within ten 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from pathlib import Path
 
 import typer
 
 from afa.cli.fault import CommandError
-from afa.cli.new import in_docstring
+from afa.cli.new import in_docstring, write_where_nothing_is
 
 PATTERN = '''"""Two declined payments of a card, with no other payment of this card between them, within ten minutes.
 
@@ -86,10 +85,6 @@ def write_example(pattern: Path) -> None:
     shown = {name: in_docstring(text.replace('"', "'")) for name, text in said.items()}
     texts = {pattern: PATTERN.format(**shown), rows: "\n".join(lines) + "\n"}
     for file, text in texts.items():
-        try:
-            with open(file, "x", encoding="utf-8") as stream:
-                stream.write(text)
-        except OSError as error:
-            raise CommandError(f"can't write {file}: {os.strerror(error.errno) if error.errno else error}") from error
+        write_where_nothing_is(file, text)
     command = f"afa run {said['pattern']} {said['input']} --report run.html"
     typer.echo(f"afa: wrote {pattern} and {rows}, an example; to see it run: {command}", err=True)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn
 
-from afa.cli.fault import CommandError, Terminal
+from afa.cli.console import Bar, Terminal
+from afa.cli.fault import CommandError
 from afa.cli.load_query import load_query
 from afa.cli.pattern_run import given_pattern, job_of
 from afa.cli.request import Job
 from afa.cli.write import check_output, writing
 from afa.io.column_texts import in_text
+from afa.io.event_class import times_among
 from afa.io.file_bytes import STREAM
 from afa.io.files import open_source
 from afa.model.conflicts import QUERY, TEMPORAL
@@ -46,11 +47,20 @@ def replay_job(job: Job, asked: Replaying) -> None:
     said: dict[str, Any] = {"time": job.time, "until": job.until, "tick": job.tick}
     if QUERY not in pattern.traits:
         said |= {"key": job.key, "window": job.window, "order_by": job.order_by}
-    console = Terminal(stderr=True, highlight=False)
+    console = Terminal(stderr=True)
     if asked.explain:
         _explained(explain(pattern, stored, **said), console)
         return
-    with _Bar(console, job.quiet) as bar:
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} of {task.total:,} row groups")
+    with Bar(*columns, console=console, quiet=job.quiet) as bar:
+        tasks = dict[str, Any]()
+
+        def progress(what: str, done: int, many: int) -> None:
+            """Show how far a part of the work is."""
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=many)
+            bar.update(tasks[what], completed=done, total=many)
+
         found = replay(
             pattern,
             stored,
@@ -60,7 +70,7 @@ def replay_job(job: Job, asked: Replaying) -> None:
             longest=job.longest,
             **job.bounds,
             require=asked.require,
-            progress=bar.update,
+            progress=progress,
         )
     with writing(job.output, found.matches.schema) as write:
         write(found.matches)
@@ -77,16 +87,19 @@ def _pattern(job: Job, stored: Stored) -> tuple[Pattern, Job]:
     found = given_pattern(job.pattern)
     if found is not None and QUERY not in found.traits:
         job = _in_ticks(job, stored) if found.tick is None else job
-        kinds = {field.name: field.type for field in stored.schema}
-        return found, job_of(job, found, kinds) if TEMPORAL in found.traits else job
+        return found, job_of(job, found, _kinds(stored)) if TEMPORAL in found.traits else job
     if not stored.files or not stored.files[0].parquet:
         raise CommandError(f"expected Parquet files for a query, whose columns are its fields, but got {stored.name}")
     return load_query(job, open_source(stored.files[0].path, "parquet"), found)
 
 
+def _kinds(stored: Stored) -> dict[str, Any]:
+    return dict(zip(stored.schema.names, stored.schema.types))
+
+
 def _in_ticks(job: Job, stored: Stored) -> Job:
     """Return a job whose tick is said: ms where times are timestamps, as of `afa run`."""
-    times = [field.name for field in stored.schema if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type)]
+    times = times_among(_kinds(stored))
     name = job.time or ("le" if "le" in stored.schema.names else times[0] if len(times) == 1 else None)
     return job._replace(tick=job.tick or ("ms" if name in times else None))
 
@@ -107,31 +120,3 @@ def _shown(matches: pa.Table, job: Job) -> None:
     if len(part) < len(matches) and part.num_rows:
         left = len(matches) - len(part)
         typer.echo(f"... {left:,} more matches (--matches N prints more, --output FILE writes all)", err=True)
-
-
-class _Bar:
-    """A progress bar on a terminal."""
-
-    def __init__(self, console: Terminal, quiet: bool) -> None:
-        shown = console.is_terminal and not quiet
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} of {task.total:,} row groups"),
-            TimeElapsedColumn(), console=console, transient=True, disable=not shown, redirect_stdout=False, redirect_stderr=False,
-        )  # fmt: skip
-        self._tasks: dict[str, Any] = {}
-
-    def __enter__(self) -> _Bar:
-        if not self._bar.disable:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if not self._bar.disable:
-            self._bar.stop()
-            sys.stderr.flush()
-
-    def update(self, what: str, done: int, many: int) -> None:
-        """Show how far a part of the work is."""
-        if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what, total=many)
-        self._bar.update(self._tasks[what], completed=done, total=many)

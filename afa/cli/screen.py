@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from afa.cli.fault import Terminal, close_pipes
+from afa.cli.console import Bar, Terminal
+from afa.cli.fault import close_pipes
 from afa.cli.request import Job
 from afa.io.column_texts import in_text, json_texts
 from afa.io.file_bytes import STREAM
@@ -105,36 +106,21 @@ class Screen:
 
     def __init__(self, job: Job, source: Source) -> None:
         self._job = job
-        self._err = Terminal(stderr=True, highlight=False)
+        self._err = Terminal(stderr=True)
         both = sys.stdout.isatty() and self._err.is_terminal
-        self._out = self._err if both else Terminal(highlight=False)
+        self._out = self._err if both else Terminal()
         self._left = 0 if job.output == STREAM else job.matches if job.matches >= 0 else -1
         self._open = True
-        self._bar = Progress(
-            TextColumn("{task.fields[events]:,} events"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[rate]:,.0f}/s"),
-            TimeElapsedColumn(),
-            console=self._err,
-            transient=True,
-            redirect_stdout=False,  # else it would send standard output, a pipe maybe, to standard error
-            redirect_stderr=False,
-            disable=job.quiet or not self._err.is_terminal,
-        )
+        columns = TextColumn("{task.fields[events]:,} events"), BarColumn(), TaskProgressColumn()
+        self._bar = Bar(*columns, TextColumn("{task.fields[rate]:,.0f}/s"), console=self._err, quiet=job.quiet)
         self._task = self._bar.add_task("", total=max(source.total, 1), events=0, rate=0.0)
 
     def __enter__(self) -> Screen:
-        if not self._bar.disable:
-            self._bar.start()
+        self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stop()
-
-    def _stop(self) -> None:
-        if not self._bar.disable:  # rich before 14 ends a bar that was never shown by an empty line
-            self._bar.stop()
+        self._bar.stop()
 
     def progress(self, done: int, summary: Summary) -> None:
         """Move the bar."""
@@ -173,7 +159,7 @@ class Screen:
 
     def finish(self, summary: Summary) -> None:
         """Print the summary."""
-        self._stop()
+        self._bar.stop()
         if self._job.quiet:
             return
         changes = summary.inserted + summary.withdrawn

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from afa.cli.fault import CommandError
 from afa.cli.request import Job
 from afa.io.file_columns import ANY, TIME, Column, Place
+from punctuation.door import one_array
 
 
 def with_signs(columns: Sequence[Column], job: Job) -> list[Column]:
@@ -70,8 +71,7 @@ def signed(table: pa.Table, columns: Sequence[Column], job: Job, place: Place, l
 
 def _signs(values: Any, job: Job, column: Column, place: Place) -> Any:
     """Return 1 and -1 for a column's values."""
-    values = values.combine_chunks()
-    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    values = one_array(values)
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     try:
         texts = values.cast(pa.string())

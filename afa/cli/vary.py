@@ -10,10 +10,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
-from rich.table import Table
 
 from afa.cli.batches_in import Input
-from afa.cli.fault import CommandError, Terminal, one_line
+from afa.cli.console import Terminal, plain_table
+from afa.cli.fault import CommandError, one_line
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.pattern_run import PatternRun
 from afa.cli.request import Job
@@ -185,14 +185,11 @@ def _bound(patterns: list[Pattern], source: Source, job: Job) -> list[PatternRun
 def _show(found: Backtest, job: Job, rows: int, seconds: float) -> None:
     """Print the table, and how much work it was."""
     if job.output != STREAM:
-        shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        for name in found.table.column_names:
-            shown.add_column(name, justify="left" if pa.types.is_string(found.table[name].type) else "right", no_wrap=True)
-        for row in zip(*(column.to_pylist() for column in found.table.columns)):
-            shown.add_row(*(str(value) for value in row))
-        Terminal(highlight=False, width=10_000 if not Terminal().is_terminal else None).print(shown)
+        right = [field.name for field in found.table.schema if not pa.types.is_string(field.type)]
+        rows_shown = (map(str, row) for row in zip(*(column.to_pylist() for column in found.table.columns)))
+        Terminal(width=10_000).print(plain_table(found.table.column_names, rows_shown, right, no_wrap=True))
     if not job.quiet:
         count = len(found.table)
         text = f"{count:,} variant{'s' if count > 1 else ''} over {rows:,} rows in {seconds:.1f} s"
         written = "" if job.output in (None, STREAM) else f"; {len(found.matches):,} matches in {job.output}"
-        Terminal(stderr=True, highlight=False).print(f"\n{text}{written}", style="dim", soft_wrap=True)
+        Terminal(stderr=True).print(f"\n{text}{written}", style="dim", soft_wrap=True)

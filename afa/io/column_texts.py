@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from punctuation.door import one_array
 from punctuation.durations import NANOSECONDS
+from punctuation.timestamps import is_time_type
 
 
 def iso_texts(column: Any) -> list[str | None]:
@@ -56,7 +57,7 @@ def _offset(minutes: int) -> str:
 def in_text(table: pa.Table) -> pa.Table:
     """Return a table whose times are text."""
     for i, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type):
+        if is_time_type(field.type):
             table = table.set_column(i, field.name, pa.array(iso_texts(table.column(i)), pa.string()))
     return table
 
@@ -84,7 +85,7 @@ def json_texts(column: Any) -> list[str]:
         return _lists(column)
     if pa.types.is_struct(kind):
         return _structs(column)
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+    if is_time_type(kind):
         return ["null" if text is None else f'"{text}"' for text in iso_texts(column)]
     if pa.types.is_string(kind):
         coded = column.dictionary_encode("encode")

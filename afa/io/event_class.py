@@ -11,6 +11,7 @@ import pyarrow as pa
 from afa.errors import AfaError
 from afa.schema import Instant
 from punctuation.door import Table, scalar_of, table_of
+from punctuation.timestamps import is_time_type
 
 TIMES = ("at", "time", "instant", "le_")
 """What the times are called, where their column is called le: no field is."""
@@ -59,7 +60,7 @@ def events_of(given: Any, name: str = "Event") -> TableEvents:
         return TableEvents(given, None)
     schema = given if isinstance(given, pa.Schema) else _schema(given)
     kinds = dict(zip(schema.names, schema.types))
-    times = [column for column, kind in kinds.items() if pa.types.is_timestamp(kind) or pa.types.is_date(kind)]
+    times = times_among(kinds)
     time = times[0] if len(times) == 1 and "le" not in kinds else None
     full = {field.name for field in schema if not field.nullable}
     made = event_class(kinds, name, time, full)
@@ -88,6 +89,11 @@ def event_class(
             fields.append((column, scalar if column in full else scalar | None))
     make: Any = NamedTuple  # its fields are known at run time only
     return make(name, fields)  # type: ignore[no-any-return]
+
+
+def times_among(kinds: Mapping[str, pa.DataType]) -> list[str]:
+    """Return the columns of timestamps or dates."""
+    return [column for column, kind in kinds.items() if is_time_type(kind)]
 
 
 def is_field(column: str) -> bool:

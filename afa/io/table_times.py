@@ -12,7 +12,7 @@ from punctuation.door import Table, is_arrow
 from punctuation.durations import NANOSECONDS
 from punctuation.reading import ARC, PUNCTUATION
 from punctuation.time import BEGINNING, FOREVER
-from punctuation.timestamps import Timed, Times, in_ticks
+from punctuation.timestamps import Timed, Times, in_ticks, is_time_type
 
 
 class TimeType(NamedTuple):
@@ -48,7 +48,7 @@ class TimeType(NamedTuple):
         """
         import pyarrow as pa
 
-        if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        if not is_time_type(kind):
             return None
         if Times("arrow", kind).unit > NANOSECONDS[tick]:
             kind = pa.timestamp(tick, getattr(kind, "tz", None))

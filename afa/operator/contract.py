@@ -1,8 +1,10 @@
-"""What a pattern is: the one question of every door that takes one.
+"""What a pattern is, and what is used like an operator: the questions of every door that takes one.
 
 Automaton                         key and window are said beside it
 Query, the words that build one   they say key, window, order of ties
 TemporalPattern                   says key and window
+
+Operator, Keyed, either with stages, a Chain, Worlds, a Sequence  ->  `OperatorLike`
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
@@ -91,6 +93,23 @@ class Pattern(ABC):
     def explain(self) -> Any:
         """Explain what became of it; None: it is as it was written."""
         return None
+
+
+class OperatorLike(Protocol):
+    """What all that is used like an operator has: whatever else one has, another has not."""
+
+    def push(self, change: Any, /) -> Any:
+        """Take one change of an event, or a watermark; return the changes of matches."""
+
+    def push_many(self, batch: Any, /) -> Any:
+        """Take a table, or a list of tables, changes and watermarks, as one call; return changes in the same shape."""
+
+    def snapshot(self) -> bytes:
+        """Save its state."""
+
+    @property
+    def statistics(self) -> Any:
+        """The numbers of what it holds and has done; of a `Chain` those of each operator."""
 
 
 class Spanned(NamedTuple):

@@ -22,6 +22,7 @@ from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.model.renamed import time_of
 from afa.operator.call import Output
+from afa.operator.contract import OperatorLike
 from afa.operator.matching import Matching
 from afa.operator.statistics import Statistics
 from afa.operator.tables import Come, Found, Item, answer, brought, items_of
@@ -85,7 +86,7 @@ class Reasons(Matching):
     In state '1' no arc takes it: the partial match ends there.
     """
 
-    def __init__(self, operator: Any, *, zone: str | None = None) -> None:
+    def __init__(self, operator: OperatorLike, *, zone: str | None = None) -> None:
         if not isinstance(operator, Matching) or isinstance(operator, Reasons):
             raise AfaError(f"expected an Operator or a Keyed but got {operator!r}")
         if zone is not None and (type(zone) is not str or known_zone(zone) is None):

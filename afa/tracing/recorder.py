@@ -11,6 +11,7 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.io.whole_file import check_kind, write_text
 from afa.operator.call import Output
+from afa.operator.contract import OperatorLike
 from afa.operator.tables import Item
 from afa.reasons import Reasons
 from afa.reasons.one_item import lineage_now
@@ -49,7 +50,7 @@ class Trace(Reasons):
     Holds ``most`` events, ``matches`` announcements with at most 200 events each, and two operators. O(lineage) for each match.
     """
 
-    def __init__(self, operator: Any, *, most: int = EVENTS, matches: int = MATCHES, zone: str | None = None) -> None:
+    def __init__(self, operator: OperatorLike, *, most: int = EVENTS, matches: int = MATCHES, zone: str | None = None) -> None:
         for name, value in (("most", most), ("matches", matches)):
             if type(value) is not int or value < 0:
                 raise AfaError(f"expected a number, at least 0, but got {name}={value!r}")

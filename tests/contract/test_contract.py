@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from collections import Counter
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from afa import AfaError, ChangeError, LateEventError, Punctuation
+from afa.operator.contract import OperatorLike
 from tests.contract.operators import KINDS, ROWS, START, Kind, change, columns
 from tests.interrupts import at_line
 
@@ -80,6 +82,25 @@ def as_times(les: list[int]) -> Any:
 
 def as_ints(les: list[int]) -> Any:
     return np.array(les, np.int64)
+
+
+SHARED = [name for name in vars(OperatorLike) if not name.startswith("_")]
+
+
+def test_it_has_what_all_have(kind: Kind) -> None:
+    """With as many arguments as `OperatorLike` says."""
+    op = kind.make()
+    for name in SHARED:
+        wanted, there = vars(OperatorLike)[name], inspect.getattr_static(type(op), name)
+        assert isinstance(there, property) == isinstance(wanted, property)
+        if not isinstance(wanted, property):
+            inspect.signature(there).bind(*inspect.signature(wanted).parameters)
+
+
+def test_all_have_no_more() -> None:
+    """What all have is in `OperatorLike`."""
+    there = [{name for name in dir(kind.make()) if not name.startswith("_")} for kind in KINDS.values()]
+    assert set.intersection(*there) == set(SHARED)
 
 
 def test_it_finds_something(kind: Kind) -> None:
