@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from afa.cli import diagnosis
+from afa.cli import why
 from tests.cli import ROOT, call, write
 
 PATTERN = """
@@ -139,7 +139,7 @@ def test_an_input_without_events() -> None:
 
 
 def test_only_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "ROWS", 1_000)
+    monkeypatch.setattr(why, "ROWS", 1_000)
     rows = [{"at": i, "card": f"c{i % 500}", "amount": 1.0, "status": "ok"} for i in range(5_000)]
     write("many.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
     (line,) = said("right", file="many.jsonl")

@@ -12,8 +12,7 @@ vary            --vary: a function called with many values, a sweep over the inp
 serve_run       afa serve: an input that plays (pace), and the live page of it
 index_run       what `afa index` writes, and says; replay_run: what `afa replay` finds, and the plan
 show            what `afa show` shows
-why             what `afa why` counts; kept_rows: of which rows; why_screen: how it is shown
-diagnosis       the sentence of `afa why`, if nothing has matched
+why             what `afa why` counts and shows, and says if nothing has matched; kept_rows: of which rows
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
 output_table    changes in one schema: members of --members, reasons of --reasons; explained_run: an operator that tells them

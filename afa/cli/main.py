@@ -197,8 +197,8 @@ def why(
     """
     from afa.cli.console import Terminal
     from afa.cli.request import Job
+    from afa.cli.why import show_funnel
     from afa.cli.why import why as why_job
-    from afa.cli.why_screen import show_funnel
     from afa.funnel.funnel import as_json as json_of
 
     with plain_exit():

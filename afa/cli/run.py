@@ -10,7 +10,6 @@ import typer
 from afa import ClosureError, LateEventError, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
-from afa.cli.diagnosis import why_none
 from afa.cli.explained_run import explaining, how_pushed, told_as_times, write_report
 from afa.cli.fault import CommandError, one_line
 from afa.cli.follow import Follow, make_log
@@ -18,6 +17,7 @@ from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import Job
 from afa.cli.screen import Screen, Summary
+from afa.cli.why import why_none
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
 from afa.io.files import Source, comes_once, open_source
