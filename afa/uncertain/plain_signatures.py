@@ -93,7 +93,7 @@ class PlainSearch:
     """
 
     def __init__(self, kinds: Kinds, components: Sequence[Events], window: int, following: bool, threshold: float) -> None:
-        self._kinds, self._components, self._window = kinds, components, window
+        self._kinds, self._components, self._window = kinds, components, min(window, FAR)
         self._following, self._threshold = following, threshold
         self._bounds = [_Bounds(events) for events in components]
         self.pruned = 0

@@ -374,7 +374,8 @@ class Sequence(Twins, Member):
         entry, was = self._events.settled(identity), self._standing.get(identity)
         if was is not None:
             key, number, standing = was
-            if entry is not None and self._places(entry, identity)[0] == standing.place[:-1] and (key, number) == entry[:2]:
+            same = entry is not None and (key, number, standing.payload) == entry[:3]
+            if entry is not None and same and self._places(entry, identity)[0] == standing.place[:-1]:
                 return  # other copies of the same event
             self._lines[key].remove(number, standing)
             moved.setdefault(key, []).append((number, standing))

@@ -633,3 +633,22 @@ def test_an_identity_of_several_fields_is_a_struct_in_arrow() -> None:
     out = op.push_many(pa.table({"kind": ["a", "b"], "n": [1, 2], "lower": [1, 3], "upper": [1, 3]}))
     assert out["a"].to_pylist() == [{"kind": "a", "n": 1}]
     assert out["b"].to_pylist() == [[{"kind": "b", "n": 2}]]
+
+
+def test_content_that_changes_counts_at_once() -> None:
+    """Under one identity and one interval: what constraints ask is the new content."""
+    op = sequence(["a", "b"], where="a.task == b.task")
+    assert op.push_many([came("a", 1, 1, 2), came("b", 2, 3, 4, task=1)]) == []
+    (found,) = op.push_many([gone("b", 2, 3, 4, task=1), came("b", 2, 3, 4, task=0)])
+    assert (found.payload[:2], found.diff, op.statistics.matches) == ((1, 2), 1, 1)
+    (back,) = op.push_many([gone("b", 2, 3, 4, task=0), came("b", 2, 3, 4, task=1)])
+    assert back == found._replace(diff=-1)
+
+
+def test_the_longest_window_finds_what_a_long_one_does() -> None:
+    events = [came("a", 1, 5, 8), came("b", 2, 9, 12), came("b", 3, 6, 7)]
+    told = [
+        [change.payload for change in sequence(["a", "b"], window=window).push_many(events)] for window in (1_000, 2**62, 2**63 - 1)
+    ]
+    assert told[0] == told[1] == told[2]
+    assert len(told[0]) == 2
