@@ -25,23 +25,35 @@ FAR = 1 << 62
 
 
 class Matches(NamedTuple):
-    """Matches, by anchor, then by the events of each component in their order.
+    """Matches by columns; those that are found by anchor, then by the events of each component in their order.
 
     Parameters
     ----------
-    places : sequence of arrays of int64, shape (n,)
-        For each component the places of events.
-    confidence : array of float64
-    first, last, le, latest : arrays of int64
+    places : array of int64, shape (components, n)
+        Where the events of each component stand; or their serial numbers.
+    confidence, first, last, le, latest : arrays, shape (n,)
         As of `afa.uncertain.signatures.Found`.
     """
 
-    places: Sequence[Any]
+    places: Any
     confidence: Any
     first: Any
     last: Any
     le: Any
     latest: Any
+
+    @classmethod
+    def empty(cls, components: int) -> Matches:
+        none = np.zeros(0, np.int64)
+        return cls(np.zeros((components, 0), np.int64), np.zeros(0), none, none, none, none)
+
+    def at(self, chosen: Any) -> Matches:
+        """Return those at some places, or under a mask."""
+        return Matches(self.places[:, chosen], *(each[chosen] for each in self[1:]))
+
+    def with_more(self, more: Matches) -> Matches:
+        """Return these and more."""
+        return Matches(np.concatenate([self.places, more.places], axis=1), *map(np.concatenate, zip(self[1:], more[1:])))
 
 
 class _Bounds:
@@ -145,10 +157,8 @@ class PlainSearch:
         kept = low <= high
         if self._threshold and not last:
             kept &= special | (added_up(mass) > self._threshold)
-        if not kept.all():
-            parts = before, event, low, high, mass, special, binds
-            return _Lists(*(each[kept] for each in parts))
-        return _Lists(before, event, low, high, mass, special, binds)
+        grown = _Lists(before, event, low, high, mass, special, binds)
+        return grown if kept.all() else _Lists(*(each[kept] for each in grown))
 
     def _mass(self, lists: _Lists, number: int, before: Any, event: Any, left: Any, last: bool) -> Any:
         """Return the mass of longer lists, but of those that are ``left`` out."""
@@ -212,9 +222,8 @@ class PlainSearch:
             for row in special.tolist():
                 found[row], first[row], last[row], le[row], latest[row] = self._one([int(of[row]) for of in places])
         kept = found > self._threshold
-        if kept.all():
-            return Matches(places, found, first, last, le, latest)
-        return Matches([of[kept] for of in places], *(each[kept] for each in (found, first, last, le, latest)))
+        told = Matches(np.stack(places), found, first, last, le, latest)
+        return told if kept.all() else told.at(kept)
 
     def _cut_off(self, places: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
         """Return what is told of signatures that the window may cut off."""

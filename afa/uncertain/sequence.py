@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as ListOf
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +18,13 @@ from afa.model.copies import as_diff
 from afa.model.renamed import warn_renamed
 from afa.operator.twins import Twins
 from afa.schema import as_ticks
+from afa.state.sound import wanted
 from afa.uncertain import sequence_snapshot, sequence_tables
 from afa.uncertain.collapsed_closures import place_of, subsets
 from afa.uncertain.event_instants import Instants, IntervalKind, check_width
 from afa.uncertain.instant_tables import check_room
 from afa.uncertain.interval import Between, interval_of
-from afa.uncertain.sequence_batches import Row, SequenceBatches
+from afa.uncertain.sequence_batches import SequenceBatches
 from afa.uncertain.sequence_columns import SequenceColumns
 from afa.uncertain.sequence_events import Entry, SequenceEvents
 from afa.uncertain.sequence_line import Line, Revised, name_of
@@ -37,6 +40,9 @@ from punctuation.time import BEGINNING, FOREVER
 from speculation.rows.row_keys import RowKeys
 
 LOGGER = logging.getLogger("afa")
+NUMBERS = ["_promised", "_settled", "_numbered", "_said_long", "_state", "_keys"]
+NUMBERS += ["_changes", "_ignored", "_pruned", "_outputs", "_retractions"]
+_numbers = attrgetter(*NUMBERS, "_late.count")
 WORTH = 8
 """To hold what is held as columns is worth it for a table of an eighth as many rows."""
 
@@ -272,7 +278,7 @@ class Sequence(Twins, Member):
         known, n = self._events.entries, len(table.column(self.columns.lower)) if self.columns.lower in table.names else 0
         if not self._batches.fit or self._touched or self._events.waiting or len(known) > WORTH * n:
             return None
-        rows = [Row(identity, entry) for identity, there in known.items() for entry, copies in there.items() if copies == 1]
+        rows = [(identity, entry) for identity, there in known.items() for entry, copies in there.items() if copies == 1]
         if len(rows) < len(known):
             return None
         self._keys = RowKeys()
@@ -294,7 +300,8 @@ class Sequence(Twins, Member):
             self._events.change(identity, entry, 1)
             standing = self._put(identity, entry)
             identities[serial] = identity, (entry.key, standing.place)
-        for serials, found in self._batches.matches(state):
+        numbers = zip(*(each.tolist() for each in state.told[1:]))
+        for serials, found in zip(state.told.places.T.tolist(), itertools.starmap(Found, numbers)):
             key, place = identities[serials[0]][1]
             line = self._lines[key]
             there = line.matches.get(place)
@@ -392,7 +399,11 @@ class Sequence(Twins, Member):
             check_room(sum(each.n for each in self._kinds), instants.kind.n)
         self._journal.put(self._kinds, instants.kind, copies + 1)
         standing = Standing((*places, self._numbered), identity, entry.payload, instants)
-        self._line(entry.key).add(entry.component, standing)
+        line = self._lines.get(entry.key)
+        if line is None:
+            line = Line(self.pattern, self._journal)
+            self._journal.put(self._lines, entry.key, line)
+        line.add(entry.component, standing)
         self._journal.put(self._standing, identity, (entry.key, entry.component, standing))
         return standing
 
@@ -409,13 +420,6 @@ class Sequence(Twins, Member):
     def _places(entry: Entry, identity: Hashable) -> tuple[tuple[Any, ...], Instants]:
         instants = Instants.of(entry.lower, entry.upper, entry.shape)
         return (instants.low, instants.high, entry.shape.name, entry.shape.parameters, repr(identity)), instants
-
-    def _line(self, key: Hashable) -> Line:
-        line = self._lines.get(key)
-        if line is None:
-            line = Line(self.pattern, self._journal)
-            self._journal.put(self._lines, key, line)
-        return line
 
     def _revised(self, key: Hashable, events: ListOf[tuple[int, Standing]]) -> list[Change]:
         """Return what events that come and go change of the matches of a key."""
@@ -547,7 +551,7 @@ class Sequence(Twins, Member):
             self._touched[identity] = None
         self._promised = numbers[0]
         self._end()
-        sequence_snapshot.check_held(self._events.entries, entries)
+        wanted("events that are not over", len(self._events.entries) == len(entries))
         self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions = numbers[1:]
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
@@ -557,10 +561,7 @@ class Sequence(Twins, Member):
     def call_begins(self) -> Any:
         """Return all numbers; the journal restores the rest."""
         self._touched = {}
-        return (
-            self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions,
-            self._numbered, self._said_long, self._settled, self._state, self._keys,
-        )  # fmt: skip
+        return _numbers(self)
 
     def call_ends(self) -> None:
         """Hand callbacks the late changes."""
@@ -570,10 +571,8 @@ class Sequence(Twins, Member):
     def call_failed(self, before: Any) -> None:
         """Restore the state from before the call."""
         self._journal.rollback()
-        (
-            self._promised, self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions,
-            self._numbered, self._said_long, self._settled, self._state, self._keys,
-        ) = before  # fmt: skip
+        *numbers, self._late.count = before
+        vars(self).update(zip(NUMBERS, numbers))
         self._late.waiting.clear()
 
     def call_worked(self) -> None:

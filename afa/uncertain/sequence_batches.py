@@ -20,7 +20,8 @@ from afa.state.states import Column
 from afa.uncertain.distributions import UNIFORM
 from afa.uncertain.event_instants import MOST
 from afa.uncertain.instant_tables import Kinds
-from afa.uncertain.sequence_columns import Block, SequenceColumns, Told
+from afa.uncertain.plain_signatures import Matches
+from afa.uncertain.sequence_columns import Block, SequenceColumns
 from afa.uncertain.sequence_events import Entry
 from afa.uncertain.sequence_pattern import SequencePattern
 from afa.uncertain.sequence_tables import Columns
@@ -30,6 +31,8 @@ from punctuation.time import FOREVER
 from speculation.rows.row_keys import RowKeys
 
 LARGEST = 1 << 60
+Held = tuple[Hashable, Entry]
+"""An event that was held as columns, by its identity."""
 
 
 class Coming(NamedTuple):
@@ -39,13 +42,6 @@ class Coming(NamedTuple):
     blocks: Sequence[Block]
     ignored: int
     long: tuple[int, int] | None
-
-
-class Row(NamedTuple):
-    """An event that was held as columns."""
-
-    identity: Hashable
-    entry: Entry
 
 
 class SequenceBatches:
@@ -158,7 +154,7 @@ class SequenceBatches:
 
     # -- out -------------------------------------------------------------------------------------------------------------------
 
-    def told(self, state: SequenceColumns, gone: Told, come: Told) -> dict[str, Any]:
+    def told(self, state: SequenceColumns, gone: Matches, come: Matches) -> dict[str, Any]:
         """Return what goes and comes as columns, for `afa.uncertain.sequence_tables.answer`."""
         told = _ordered(gone).with_more(_ordered(come))
         latest, window = told.latest, self._pattern.window  # times lie within 2^60, the window may be FOREVER
@@ -167,7 +163,7 @@ class SequenceBatches:
         diff[: len(gone.le)] = -1
         columns: dict[str, Any] = {}
         at_first: Any = None
-        for component, block, serials in zip(self._pattern.components, state.blocks, told.serials):
+        for component, block, serials in zip(self._pattern.components, state.blocks, told.places):
             at = _places(block.serial, serials)
             at_first = at if at_first is None else at_first
             columns[component.name] = block.fields[self._identity][at]
@@ -179,7 +175,7 @@ class SequenceBatches:
 
     # -- rows --------------------------------------------------------------------------------------------------------------------
 
-    def rows(self, keys: RowKeys, state: SequenceColumns) -> Iterator[tuple[int, Row]]:
+    def rows(self, keys: RowKeys, state: SequenceColumns) -> Iterator[tuple[int, Held]]:
         """Yield what is held row by row: the serial number, and the event."""
         take: Any = self._pattern.schema.take
         make: Any = self._pattern.schema.cls
@@ -189,24 +185,17 @@ class SequenceBatches:
             for values, (key, kind, lower, serial) in zip(fields, rest):
                 payload, of = take(make(*values)), state.kinds.instants[kind].kind
                 entry = Entry(keys.names[key], number, payload, lower, lower + of.n - 1, of.shape)
-                yield serial, Row(self._pattern.identity_of(payload), entry)
+                yield serial, (self._pattern.identity_of(payload), entry)
 
-    @staticmethod
-    def matches(state: SequenceColumns) -> Iterator[tuple[list[int], Found]]:
-        """Yield the matches that are held: serial numbers, and what is told."""
-        numbers = zip(*(each.tolist() for each in state.told[1:]))
-        for serials, told in zip(state.told.serials.T.tolist(), numbers):
-            yield serials, Found(*told)
-
-    def loaded(self, keys: RowKeys, rows: Sequence[Row], matches: Sequence[tuple[Sequence[Hashable], Found]]) -> SequenceColumns:
+    def loaded(self, keys: RowKeys, rows: Sequence[Held], matches: Sequence[tuple[Sequence[Hashable], Found]]) -> SequenceColumns:
         """Return the state that holds rows, and matches by identities."""
         pattern, fields = self._pattern, self._pattern.schema.fields
         blocks, serials, serial = [], dict[Hashable, int](), 0
-        known = [(row.entry.shape, row.entry.upper - row.entry.lower + 1) for row in rows]
+        known = [(entry.shape, entry.upper - entry.lower + 1) for _, entry in rows]
         kinds = Kinds().changed([], dict.fromkeys(known))
         for number in range(len(pattern.components)):
-            of = [row for row in rows if row.entry.component == number]
-            entries = [row.entry for row in of]
+            of = [identity for identity, entry in rows if entry.component == number]
+            entries = [entry for _, entry in rows if entry.component == number]
             kind = np.array([kinds.numbers[each.shape, each.upper - each.lower + 1] for each in entries], np.int64)
             lower = np.array([each.lower for each in entries], np.int64)
             low = lower + kinds.skips[kind]
@@ -217,14 +206,14 @@ class SequenceBatches:
             key = np.array([keys.number(each.key) for each in entries], np.int64)
             high = low + kinds.lengths[kind] - 1
             made = Block(key, low, high, kind, lower, everyone + serial, columns)
-            serials.update(zip([row.identity for row in of], range(serial, serial + len(of))))
+            serials.update(zip(of, range(serial, serial + len(of))))
             serial += len(of)
             blocks.append(made.with_more(made.at(everyone[:0]), kinds.ranks) if len(of) else made)
         if not matches:
-            return SequenceColumns(blocks, Told.empty(len(blocks)), serial, kinds)
+            return SequenceColumns(blocks, Matches.empty(len(blocks)), serial, kinds)
         names = np.array([[serials[each] for each in name] for name, _ in matches], np.int64).T
         confidence, *times = zip(*(found for _, found in matches))
-        told = Told(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
+        told = Matches(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
         return SequenceColumns(blocks, told, serial, kinds)
 
 
@@ -241,7 +230,7 @@ def _array(column: Column, field: Field, rows: Any) -> Any:
     return values
 
 
-def _ordered(told: Told) -> Told:
+def _ordered(told: Matches) -> Matches:
     """Return matches by LE and RE."""
     return told.at(np.lexsort((told.latest, told.le)))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from afa.uncertain.distributions import Shape
 from afa.uncertain.instant_tables import Events, Kinds
-from afa.uncertain.plain_signatures import PlainSearch
+from afa.uncertain.plain_signatures import Matches, PlainSearch
 from afa.uncertain.sequence_pattern import SequencePattern
 
 ROOM = 1 << 61
@@ -62,43 +62,13 @@ class Block(NamedTuple):
         return joined.at(order)
 
 
-class Told(NamedTuple):
-    """Matches, by columns.
-
-    Parameters
-    ----------
-    serials : array of int64, shape (components, n)
-    confidence, first, last, le, latest : arrays, shape (n,)
-    """
-
-    serials: Any
-    confidence: Any
-    first: Any
-    last: Any
-    le: Any
-    latest: Any
-
-    @classmethod
-    def empty(cls, components: int) -> Told:
-        none = np.zeros(0, np.int64)
-        return cls(np.zeros((components, 0), np.int64), np.zeros(0), none, none, none, none)
-
-    def at(self, places: Any) -> Told:
-        """Return those at some places, or under a mask."""
-        return Told(self.serials[:, places], *(each[places] for each in self[1:]))
-
-    def with_more(self, more: Told) -> Told:
-        """Return these and more."""
-        return Told(np.concatenate([self.serials, more.serials], axis=1), *map(np.concatenate, zip(self[1:], more[1:])))
-
-
 class SequenceColumns(NamedTuple):
     """All that is held.
 
     Parameters
     ----------
     blocks : sequence of Block
-    told : Told
+    told : Matches
     serial : int
         The next serial number.
     kinds : Kinds
@@ -106,7 +76,7 @@ class SequenceColumns(NamedTuple):
     """
 
     blocks: Sequence[Block]
-    told: Told
+    told: Matches
     serial: int
     kinds: Kinds
 
@@ -133,12 +103,12 @@ class SequenceColumns(NamedTuple):
 
     def taken(
         self, pattern: SequencePattern, come: Sequence[Block], promised: int
-    ) -> tuple[SequenceColumns, Told, Told, int] | None:
+    ) -> tuple[SequenceColumns, Matches, Matches, int] | None:
         """Take new events, of kinds that are there.
 
         Returns
         -------
-        (SequenceColumns, Told, Told, int) or None
+        (SequenceColumns, Matches, Matches, int) or None
             What is held now, what goes and what comes, and how many lists were ended early. None: times lie too far apart.
         """
         ranks = self.kinds.ranks
@@ -157,14 +127,14 @@ class SequenceColumns(NamedTuple):
         places = np.flatnonzero(concerned)
         held = self._replace(blocks=blocks, serial=self.serial + sum(len(more.key) for more in come))
         if not len(places):
-            return held, Told.empty(len(blocks)), Told.empty(len(blocks)), 0
+            return held, Matches.empty(len(blocks)), Matches.empty(len(blocks)), 0
         events = [Events(axis.moved(each.key, each.low), axis.moved(each.key, each.high), each.kind) for each in blocks]
         search = PlainSearch(self.kinds, events, pattern.window, pattern.next, pattern.threshold)
         found = search.matches(places)
         back = axis.offsets[anchors.key[found.places[0]]]
         serials = np.stack([block.serial[at] for block, at in zip(blocks, found.places)])
-        new = Told(serials, found.confidence, *(each - back for each in found[2:]))
-        known = np.isin(self.told.serials[0], anchors.serial[places])
+        new = Matches(serials, found.confidence, *(each - back for each in found[2:]))
+        known = np.isin(self.told.places[0], anchors.serial[places])
         gone, come_now = _difference(self.told.at(known), new)
         kept = self.told.at(~known) if known.any() else self.told
         return held._replace(told=kept.with_more(new)), gone, come_now, search.pruned
@@ -182,7 +152,7 @@ class SequenceColumns(NamedTuple):
             blocks.append(block if kept.all() else block.at(kept))
         if len(blocks[0].key) == len(anchors.key):
             return self._replace(blocks=blocks)
-        return self._replace(blocks=blocks, told=self.told.at(np.isin(self.told.serials[0], blocks[0].serial)))
+        return self._replace(blocks=blocks, told=self.told.at(np.isin(self.told.places[0], blocks[0].serial)))
 
 
 class _Axis(NamedTuple):
@@ -218,17 +188,17 @@ class _Axis(NamedTuple):
         return low[starts], reach[np.append(starts[1:], len(low)) - 1] if len(low) else reach
 
 
-def _difference(old: Told, new: Told) -> tuple[Told, Told]:
+def _difference(old: Matches, new: Matches) -> tuple[Matches, Matches]:
     """Return what of the old is not in the new, and what of the new is not in the old."""
     if not len(old.confidence):
         return old, new
-    anchors = np.unique(old.serials[0])
-    near = np.flatnonzero(np.isin(new.serials[0], anchors))
+    anchors = np.unique(old.places[0])
+    near = np.flatnonzero(np.isin(new.places[0], anchors))
     both = old.with_more(new.at(near))
     n = len(old.confidence)
     side = np.zeros(len(both.confidence), np.int64)
     side[n:] = 1
-    columns = [*both.serials, *both[1:]]
+    columns = [*both.places, *both[1:]]
     order = np.lexsort((side, *columns))
     same = np.ones(max(len(order) - 1, 0), np.bool_)
     for column in columns:

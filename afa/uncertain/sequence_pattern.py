@@ -76,7 +76,9 @@ class SequencePattern:
             raise AfaError(f"expected the name of a field but got of={of!r}")
         self._fields("of", of)
         self.components = tuple(
-            Component(name, self._kind(number, plus), value if of is not None else None, self._condition(of, name, value, tick))
+            Component(name, self._kind(number, plus), value, None)
+            if of is not None
+            else Component(name, self._kind(number, plus), None, Condition(value, self.schema, tick))
             for number, (name, plus, value) in enumerate(zip(bare, kleene, given))
         )
         self._numbers = {each.value: number for number, each in enumerate(self.components)} if of is not None else {}
@@ -99,9 +101,6 @@ class SequencePattern:
         if not kleene:
             return ONE
         return CHAIN if any(each.chain and each.later == number for each in self.constraints) else CLOSURE
-
-    def _condition(self, of: str | None, name: str, given: Any, tick: str | None) -> Condition | None:
-        return None if of is not None else Condition(given, self.schema, tick)
 
     def _fields(self, what: str, given: Any) -> tuple[str, ...]:
         """Return fields of the event by their names."""

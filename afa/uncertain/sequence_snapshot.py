@@ -72,8 +72,3 @@ def _event(pattern: SequencePattern, promised: int, data: Sequence[Any]) -> tupl
     wanted("an event that fits a component", component is not None, payload)
     assert component is not None
     return pattern.identity_of(payload), Entry(pattern.key_of(payload), component, payload, *when), copies
-
-
-def check_held(entries: Mapping[Hashable, Any], events: Events) -> None:
-    """Check that an operator holds all events of a snapshot: that none is over by its own promise."""
-    wanted("events that are not over", len(entries) == len(events))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -104,18 +103,8 @@ def _in_arrow(pattern: SequencePattern, column: Sequence[Any], several: bool, na
     kinds = [field.type for field in fields if field.type is not None]
     if len(kinds) < len(fields):
         raise ChangeError(f"expected an identity of int, float, bool and str for the column {name!r} but got other fields")
-    if pattern.single_identity:
-        kind, shown = arrow_type(kinds[0]), _same
-    else:
+    kind, values = arrow_type(kinds[0]), list(column)
+    if not pattern.single_identity:
         kind = pa.struct([(field.name, arrow_type(of)) for field, of in zip(fields, kinds)])
-        shown = functools.partial(_named, names)
-    values = [list(map(shown, each)) if several else shown(each) for each in column]
+        values = [[dict(zip(names, each)) for each in of] if several else dict(zip(names, of)) for of in column]
     return as_arrow(values, pa.list_(kind) if several else kind, name)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _named(names: Sequence[str], values: Any) -> dict[str, Any]:
-    return dict(zip(names, values))

@@ -115,21 +115,16 @@ class _Reads(ast.NodeVisitor):
         self._text, self._names, self._kleene = text, names, kleene
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        base = node.value
-        if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Name) and base.value.id in self._names:
-            number = self._names.index(base.value.id)
-            if not self._kleene[number]:
-                _refuse(self._text, f"{base.value.id} is one event, and has no {ast.unparse(base.slice)}-th")
-            place = ast.unparse(base.slice).replace(" ", "")
-            if place not in ("i", "i-1"):
-                _refuse(
-                    self._text, f"of a closure the events {base.value.id}[i] and {base.value.id}[i-1] can be read, not [{place}]"
-                )
-            self.found.append((number, place == "i-1"))
-        elif isinstance(base, ast.Name) and base.id in self._names:
-            self.found.append((self._names.index(base.id), False))
-        else:
+        name, place = _event_of(node.value)
+        if name not in self._names:
             self.generic_visit(node)
+            return
+        number = self._names.index(name)
+        if place and not self._kleene[number]:
+            _refuse(self._text, f"{name} is one event, and has no {place}-th")
+        if place not in ("", "i", "i-1"):
+            _refuse(self._text, f"of a closure the events {name}[i] and {name}[i-1] can be read, not [{place}]")
+        self.found.append((number, place == "i-1"))
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in self._names:
@@ -146,13 +141,17 @@ class _Sided(ast.NodeTransformer):
         self._sides, self._names = sides, names
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        base = node.value
-        name = base.value if isinstance(base, ast.Subscript) else base
-        if not (isinstance(name, ast.Name) and name.id in self._names):
+        name, place = _event_of(node.value)
+        if name not in self._names:
             return self.generic_visit(node)
-        before = isinstance(base, ast.Subscript) and ast.unparse(base.slice).replace(" ", "") == "i-1"
-        side = self._sides[self._names.index(name.id), before]
+        side = self._sides[self._names.index(name), place == "i-1"]
         return ast.Attribute(ast.Name(side, ast.Load()), node.attr, ast.Load())
+
+
+def _event_of(node: ast.expr) -> tuple[str, str]:
+    """Return the name whose field is read, "" if there is none, and of ``b[i-1]`` the place."""
+    base, place = (node.value, ast.unparse(node.slice).replace(" ", "")) if isinstance(node, ast.Subscript) else (node, "")
+    return (base.id, place) if isinstance(base, ast.Name) else ("", "")
 
 
 def _refuse(text: Any, why: str) -> NoReturn:
