@@ -22,7 +22,7 @@ from afa.operator.call import Core, Output
 from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
-from afa.operator.tables import Come, Found, answer, assemble, brought, found_of, items_of, opened, shape_of
+from afa.operator.tables import CallInput, CallOutput, answer, assemble, brought, found_of, items_of, opened, shape_of
 from afa.operator.twins import Twins
 from afa.state.sound import short
 from punctuation import sealed
@@ -129,7 +129,7 @@ class Chain(Twins):
             of = take_key(core.keys.of_change(change) if key is _MISSING else key)
         elif key is not _MISSING:
             raise ChangeError(f"expected a key for a Keyed only but got key={key!r}")
-        return self._through(Come(core.resolved([("event", change, of)])))
+        return self._through(CallInput(core.resolved([("event", change, of)])))
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le", **old: str) -> Any:
         """Take a batch of the first operator, as one call. As its ``push_many``; ``arcs`` are those of the first operator."""
@@ -139,7 +139,9 @@ class Chain(Twins):
         core, last = self.links[0]._core, self.links[-1]._core
         come = opened(core, batch, arcs, time)
         if come.like is None:
-            return self._through(come) if net else [item for each in items_of(core, come) for item in self._through(Come([each]))]
+            return (
+                self._through(come) if net else [item for each in items_of(core, come) for item in self._through(CallInput([each]))]
+            )
         if not net:
             found, like = self._one_by_one(come), self._empty(come.like)
         else:
@@ -149,7 +151,7 @@ class Chain(Twins):
         mixed = shape_of(core, come.like).mixed
         return assemble(found.rows, like, last, mixed, max((t for _, t in found.promises), default=None))
 
-    def _through(self, come: Come) -> Output:
+    def _through(self, come: CallInput) -> Output:
         """Carry out a net call of single items."""
         first = self.links[0]
         out: Output = first.run(come, True) if isinstance(first, Around) else first._core.run(come.parts, True)
@@ -158,7 +160,7 @@ class Chain(Twins):
     def _on(self, place: int, out: Output) -> Output:
         """Take what one operator gives through those behind it."""
         for before, link in itertools.pairwise(self.links[place:]):
-            come = Come(link._core.resolved([_event(link._core, item, before._core.keys) for item in out]))
+            come = CallInput(link._core.resolved([_event(link._core, item, before._core.keys) for item in out]))
             out = link.run(come, True) if isinstance(link, Around) else link._core.run(come.parts, True)
         return out
 
@@ -190,7 +192,7 @@ class Chain(Twins):
             core.calls = self._calls
         return self._on(place, out)
 
-    def _found(self, come: Come) -> tuple[Found, Table]:
+    def _found(self, come: CallInput) -> tuple[CallOutput, Table]:
         """Carry out a net call that brings tables. Returns its output, and the table that came to the last operator."""
         like = come.like
         assert like is not None
@@ -205,17 +207,17 @@ class Chain(Twins):
                 like = _timed(come.like, like)
         return found, like
 
-    def _one_by_one(self, come: Come) -> Found:
+    def _one_by_one(self, come: CallInput) -> CallOutput:
         """Carry out each item of a call that brings tables alone."""
         core = self.links[0]._core
-        out = [item for each in items_of(core, come) for item in self._through(Come([each]))]
-        return Found.of(out, self.links[-1]._core.shown)
+        out = [item for each in items_of(core, come) for item in self._through(CallInput([each]))]
+        return CallOutput.of(out, self.links[-1]._core.shown)
 
     def _empty(self, like: Table) -> Table:
         """Return an empty table like those that come to the last operator."""
         for one, other in itertools.pairwise(self.links):
             core = one._core
-            none = assemble(Found.of([], core.shown).rows, like, core)
+            none = assemble(CallOutput.of([], core.shown).rows, like, core)
             found = brought(other._core, [none]).like
             assert found is not None
             like = _timed(found, like)

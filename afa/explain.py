@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
-from afa.expression.arc_functions import Written, expression_of, functions_of
+from afa.expression.arc_functions import WrittenFunction, expression_of, functions_of
 from afa.expression.intervals import ranges
-from afa.expression.kinds import Kind, Unreadable
+from afa.expression.kinds import FunctionKind, Unreadable
 from afa.expression.nodes import Const, Expr
 from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr
@@ -102,7 +102,7 @@ def rung_of(arc: Arc, automaton: Automaton) -> Rung:
 Automaton._explained = staticmethod(explain)
 
 
-def _expression(function: Any, kind: Kind, automaton: Automaton) -> Expr:
+def _expression(function: Any, kind: FunctionKind, automaton: Automaton) -> Expr:
     return expression_of(function, kind, automaton.event_schema, automaton.register_schema)
 
 
@@ -115,7 +115,7 @@ def _explained(arc: Arc, automaton: Automaton) -> ArcExplanation:
         except Unreadable:
             texts[kind.role] = getattr(function, "__name__", type(function).__name__)
             continue
-        if expr != Const(True) or isinstance(function, Written) or kind.sees_event:
+        if expr != Const(True) or isinstance(function, WrittenFunction) or kind.sees_event:
             texts[kind.role] = text_of_expr(expr, automaton.register_schema)
         if kind.role == "fence" and automaton.event_schema is not None and kind.sees_event:
             parts = split(expr, automaton.event_schema, automaton.register_schema)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from afa.uncertain import signatures
-from afa.uncertain.chain_confidence import Growing
+from afa.uncertain.chain_confidence import GrowingClosure
 
 TIMED: tuple[tuple[Any, str], ...] = (
     *((signatures, name) for name in ("begin", "extend", "confidence")),
-    *((Growing, name) for name in ("of", "with_more", "mass")),
+    *((GrowingClosure, name) for name in ("of", "with_more", "mass")),
 )
 
 

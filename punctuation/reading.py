@@ -21,7 +21,7 @@ EVENT, ARC, PUNCTUATION = 0, 1, 2
 """The kinds of a table's rows, in its column ``kind``."""
 
 
-class Told(NamedTuple):
+class TableWatermark(NamedTuple):
     """A watermark that stands in a row of a table, and is passed on with the table."""
 
     t: int
@@ -68,7 +68,7 @@ def _time(value: Any, name: str, tick: str | None) -> int:
     return ticks_of_time(value, tick, name) if is_time(value) else as_time(value, name)
 
 
-def read(batch: Any, kinds: bool | None = None, tick: str | None = None) -> list[Part | Punctuation | Told]:
+def read(batch: Any, kinds: bool | None = None, tick: str | None = None) -> list[Part | Punctuation | TableWatermark]:
     """Return a batch as parts, cut at its watermarks. Checks all of it, so that later steps can't fail halfway.
 
     ``kinds``, ``tick``: as of `punctuation.source.Source`.
@@ -78,7 +78,7 @@ def read(batch: Any, kinds: bool | None = None, tick: str | None = None) -> list
         batch = [batch]
     if not isinstance(batch, (list, tuple)) or hasattr(batch, "_fields"):
         raise AfaError(f"expected an Arrow table, a pandas frame, a dict of columns or a list but got {type(batch)!r}")
-    parts: list[Part | Punctuation | Told] = []
+    parts: list[Part | Punctuation | TableWatermark] = []
     items: list[Any] = []
     found: list[Any] = []
     for item in batch:
@@ -109,7 +109,7 @@ def _cut(table: Table, kinds: bool | None, tick: str | None) -> list[Any]:
         raise AfaError(f"expected columns of one length but got {len(kind)} in 'kind', {len(le)} in 'le'")
     at = np.flatnonzero(kind == PUNCTUATION)
     events = [_before_the_end(le[a:b][kind[a:b] == EVENT]) for a, b in zip([0, *(at + 1)], [*at, len(le)])]
-    return [events[0], *zip(map(Told, le[at].tolist()), events[1:])]
+    return [events[0], *zip(map(TableWatermark, le[at].tolist()), events[1:])]
 
 
 def _les_of(table: Table, tick: str | None) -> Any:

@@ -18,7 +18,7 @@ from punctuation.calls import ENTRIES, Calls, Member, whole
 from punctuation.door import is_row, is_table
 from punctuation.durations import unit_of
 from punctuation.promise import Punctuation
-from punctuation.reading import Part, Told, le_of, read
+from punctuation.reading import Part, TableWatermark, le_of, read
 from punctuation.sealed import seal, unseal
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -154,11 +154,11 @@ class Source(Member, ABC):
         """
         return self.take(read(batch, self.kinds, self.tick))
 
-    def take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
+    def take(self, parts: Sequence[Part | Punctuation | TableWatermark]) -> list[Any]:
         """Do what `push_many` does, with a batch that has been read already."""
         return self._calls.call(self._take, parts)
 
-    def _take(self, parts: Sequence[Part | Punctuation | Told]) -> list[Any]:
+    def _take(self, parts: Sequence[Part | Punctuation | TableWatermark]) -> list[Any]:
         told = self._told_after(parts)
         out: list[Any] = []
         promised = self.promised
@@ -240,10 +240,10 @@ class Source(Member, ABC):
         self.promised, self.late, self.stale, self._told, self._largest, kept = before
         self._put_kept(kept)
 
-    def _told_after(self, parts: Sequence[Part | Punctuation | Told]) -> int:
+    def _told_after(self, parts: Sequence[Part | Punctuation | TableWatermark]) -> int:
         told = self._told
         for part in parts:
-            if isinstance(part, Told) or (isinstance(part, Punctuation) and part.where is None):
+            if isinstance(part, TableWatermark) or (isinstance(part, Punctuation) and part.where is None):
                 if part.t < told and self.backwards == "raise":
                     raise AfaError(f"expected a punctuation of at least {told} (told before) but got t={part.t}")
                 told = max(told, part.t)

@@ -13,7 +13,7 @@ from punctuation.base_errors import AfaError
 from punctuation.calls import Calls, Member, whole
 from punctuation.door import is_table
 from punctuation.promise import Punctuation
-from punctuation.reading import Part, Told, le_of, read
+from punctuation.reading import Part, TableWatermark, le_of, read
 from punctuation.source import Source, pack, unpack
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -145,7 +145,7 @@ class Union(Member):
         source, now = self._member(name), self._clock()
         self._calls.include(source)
         parts = read(batch, source.kinds, source.tick)
-        told = next((part for part in parts if isinstance(part, Told)), None)
+        told = next((part for part in parts if isinstance(part, TableWatermark)), None)
         if told is not None:
             raise AfaError(f"expected a table without punctuations in a union (put a Punctuation beside it) but got {told!r}")
         before, out = source.promised, source.take(parts)

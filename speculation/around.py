@@ -10,6 +10,7 @@ has its own (``stage.statistics``).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import starmap
 from typing import Any, ClassVar
 
 from afa.change import Change
@@ -24,19 +25,21 @@ from afa.operator.keyed import Keyed
 from afa.operator.match_lineage import lineage_in
 from afa.operator.matching import Matching
 from afa.operator.operator import Operator
-from afa.operator.tables import Come, Found, answer, carry_out, items_of, opened
+from afa.operator.tables import CallInput, CallOutput, answer, carry_out, items_of, opened
 from afa.operator.twins import Twins
 from afa.schema import Schema, taker
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from speculation import stage_state as saved
-from speculation.event_columns import Columns
+from speculation.event_columns import EventColumns
 from speculation.stage import STAGES, Output
 
 _MISSING: Any = object()
 AROUND: dict[tuple[str, str], type[Around]] = {}
 """What stands around an operator, by the name of the stage and its place; each registers itself."""
+MOST = 16
+"""So many stages may stand around an operator."""
 
 
 class Around(Twins, Matching):
@@ -46,13 +49,15 @@ class Around(Twins, Matching):
 
     stage: Any
     operator: Any
+    _inner: Around | None
+    """The operator, where it is one with a stage itself."""
     place: ClassVar[str]
     """Where the stage stands, as snapshots and messages have it."""
     stages: ClassVar[tuple[str, ...]]
     """The stages that may stand so, by their names in a snapshot."""
     by_itself = True
     """Whether a snapshot says all of the stage; else one with the same parameters is needed, as conditions are no data."""
-    _columns: Columns | None = None
+    _columns: EventColumns | None = None
 
     def __init_subclass__(cls) -> None:
         AROUND.update({(name, cls.place): cls for name in cls.__dict__.get("stages", ())})
@@ -65,16 +70,20 @@ class Around(Twins, Matching):
         """Stand at an operator; `_hold` says with which stage."""
         if not isinstance(operator, (Operator, Keyed, Around)):
             raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
+        if isinstance(operator, Around) and len(operator._stages()) >= MOST:
+            raise AfaError(f"expected at most {MOST} stages around an operator but got one more")
         self.operator = operator
+        self._inner = operator if isinstance(operator, Around) else None
         self._core: Core = operator._core
         self._key: Keys | None = self._core.keys
 
-    @property
-    def _inner(self) -> Around | None:
-        """The operator, where it is one with a stage itself."""
-        return self.operator if isinstance(self.operator, Around) else None
+    def _stages(self) -> list[Any]:
+        """Return the stages around the operator, from the outermost one on."""
+        return [self.stage, *([] if self._inner is None else self._inner._stages())]
 
     def _hold(self, stage: Any) -> None:
+        if self._inner is not None and any(each is stage for each in self._inner._stages()):
+            raise AfaError(f"expected a stage that stands nowhere at this operator but got {stage!r}, which does")
         if stage.needs_all and self._core.longest:
             raise AfaError(f"expected an operator of all matches for a {type(stage).__name__} behind it but got longest=True")
         self.stage = stage
@@ -119,14 +128,14 @@ class Around(Twins, Matching):
 
     def _push(self, change: Any, key: Hashable) -> Output:
         change = self._core.in_form(change)
-        return self.run(Come(self._core.resolved([("event", change, self._key_of(change, key))])), net=True)
+        return self.run(CallInput(self._core.resolved([("event", change, self._key_of(change, key))])), net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         """Return a call of one event that the engine takes alone; None where it must go another way."""
         return None
 
     def _arc_input(self, item: Any) -> Output:
-        return self._core.calls.call(self.run, Come([("arc", item, None)]), net=True)
+        return self._core.calls.call(self.run, CallInput([("arc", item, None)]), net=True)
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
         core = self._core
@@ -135,13 +144,22 @@ class Around(Twins, Matching):
             return self.run(come, net)
         return answer(self._found(come, net), come, core, net)
 
-    def run(self, come: Come, net: bool) -> Output:
+    def run(self, come: CallInput, net: bool) -> Output:
         """Carry out the steps of one call. Returns changes and punctuations, as `Core.run`."""
         raise NotImplementedError
 
-    def _found(self, come: Come, net: bool) -> Found:
+    def _found(self, come: CallInput, net: bool) -> CallOutput:
         """Carry out what a call with tables brings. Returns the output, as columns if no stage need look at it."""
-        return Found.of(self.run(come, net), self._core.shown)
+        return CallOutput.of(self.run(come, net), self._core.shown)
+
+    def redefine(self, name: str, condition: Any, *, le: Any = None, re: Any = None) -> Output:
+        """Put another condition of a definition in force, where the operator is one of situations: as of its own ``redefine``."""
+        return self._core.calls.call(self._redefine, name, condition, le, re)
+
+    def _redefine(self, name: str, condition: Any, le: Any, re: Any) -> Output:
+        if self._inner is None:
+            raise AfaError(f"expected an operator of situations, whose definitions may change, but got {self.operator!r}")
+        return self._inner._redefine(name, condition, le, re)
 
     def lineage(self, match: Change) -> Lineage:
         """Return which events stand behind a match in force. As `Operator.lineage`; behind a `Choose`, of those that are chosen."""
@@ -192,18 +210,23 @@ class Around(Twins, Matching):
         return saved.seal(type(stage).__name__, self.place, stage.numbers(), waiting.changes, rows, operator)
 
     @classmethod
-    def restore(cls, pattern: Any, blob: Any, **options: Any) -> Any:
+    def restore(cls, *given: Any, **options: Any) -> Any:
         """Make what `snapshot` saved, stages and operator: as `Operator.restore`, by which all are restored.
 
         With a blob and a function that restores the operator from its part of it, as it was before: that still works.
         """
-        if not isinstance(pattern, (bytes, bytearray, memoryview)):
-            return Operator.restore(pattern, blob, **options)
+        blob = given[0] if given else options.get("blob")
+        if "operator" not in options and not isinstance(blob, (bytes, bytearray, memoryview)):
+            return Operator.restore(*given, **options)
         warn_renamed(f"{cls.__name__}.restore(blob, function)", "Operator.restore(pattern, blob)")
-        part = saved.opened(bytes(pattern))
+        part = saved.opened(blob)  # type: ignore[arg-type]  # what is no bytes is refused there
+        make, like = given[1] if len(given) > 1 else options.get("operator"), options.get("like")
         if part.name not in cls.stages or part.place != cls.place:
             raise SnapshotError(f"expected a snapshot of {saved.in_words(cls.stages, cls.place)} but got one of {part.said}")
-        return cls.loaded(part, blob(part.operator), **options)
+        if cls.by_itself != (like is None):
+            what = "the pattern whose operator was saved, pattern.restore(blob), or like=" if like is None else "no like="
+            raise AfaError(f"expected {what} for a {part.name} but got like={like!r}")
+        return cls.loaded(part, make(part.operator), like)  # type: ignore[misc]
 
     @classmethod
     def joined(cls, stage: Any, operator: Any) -> Any:
@@ -272,25 +295,27 @@ class Front(Around):
             inner = inner._inner
         return inner is not None
 
-    def run(self, come: Come, net: bool) -> Output:
+    def run(self, come: CallInput, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
-        if not net:
-            return [found for item in items_of(self._core, come) for found in self.run(come._replace(parts=[item]), True)]
-        inner = self._inner
-        return self._core.run_parts([self.reaches(come)]) if inner is None else inner.run(self._passed(come), True)
+        core, inner = self._core, self._inner
+        if inner is None:
+            return core.run_parts([self.reaches(come)] if net else starmap(self._one_reaches, items_of(core, come)))
+        if net:
+            return inner.run(self._passed(come), True)
+        return [found for item in items_of(core, come) for found in self.run(come._replace(parts=[item]), True)]
 
-    def _found(self, come: Come, net: bool) -> Found:
+    def _found(self, come: CallInput, net: bool) -> CallOutput:
         if not net or self._core.by_rows(net):
             return super()._found(come, net)
         inner = self._inner
         return carry_out(self._core, self.reaches(come), net) if inner is None else inner._found(self._passed(come), net)
 
-    def _passed(self, come: Come) -> Come:
+    def _passed(self, come: CallInput) -> CallInput:
         """Return what of a call reaches the stage behind this one."""
         steps = (item for step in self.reaches(come) for item in (step if isinstance(step, list) else [step]))
         return come._replace(parts=steps)  # type: ignore[arg-type]  # taken one by one, as each depends on those before
 
-    def reaches(self, come: Come) -> Iterator[Any]:
+    def reaches(self, come: CallInput) -> Iterator[Any]:
         """Return what of a call reaches the operator, as `Core.take` takes it; in front of another stage items and tables."""
         for part in come.parts:
             if isinstance(part, Table):
@@ -299,11 +324,16 @@ class Front(Around):
                 yield from self._item_reaches(*part)
         yield from self._left()
 
-    def _rows_reach(self, table: Table, come: Come) -> Iterator[Any]:
+    def _one_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
+        """Yield what reaches the operator of one item that is a call of its own."""
+        yield from self._item_reaches(port, item, key)
+        yield from self._left()
+
+    def _rows_reach(self, table: Table, come: CallInput) -> Iterator[Any]:
         for item in items_of(self._core, come._replace(parts=[table])):
             yield from self._item_reaches(*item)
 
-    def _table_reaches(self, table: Table, come: Come) -> Iterator[Any]:
+    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         """Yield what of a table reaches the operator."""
         return self._rows_reach(table, come)
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 
 from afa.change import Change
 from afa.errors import AfaError
-from afa.operator.postponed_output import Having
+from afa.operator.postponed_output import AutomatonHaving
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
-from afa.operator.tables import Come, Found, carry_out, items_of, steps
+from afa.operator.tables import CallInput, CallOutput, carry_out, items_of, steps
 from afa.schema import as_ticks
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from speculation.around import Around, Front
-from speculation.event_columns import Columns
+from speculation.event_columns import EventColumns
 from speculation.stage import Output
 
 
@@ -60,7 +60,7 @@ class Before(Front):
     def _stand(self, operator: Any) -> None:
         super()._stand(operator)
         if not self._before_a_front:
-            self._columns = Columns(self._core)
+            self._columns = EventColumns(self._core)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core, stage = self._core, self.stage
@@ -77,17 +77,17 @@ class Before(Front):
         end_alone(core, stage, out)
         return out
 
-    def run(self, come: Come, net: bool) -> Output:
+    def run(self, come: CallInput, net: bool) -> Output:
         """Carry out what one call brings, and let the stage know what came of it."""
         out = super().run(come, net)
-        if net:
+        if net or self._inner is None:
             self.stage.answered(out)
         return out
 
-    def _found(self, come: Come, net: bool) -> Found:
-        return Found.of(self.run(come, net), self._core.shown) if self.stage.listens else super()._found(come, net)
+    def _found(self, come: CallInput, net: bool) -> CallOutput:
+        return CallOutput.of(self.run(come, net), self._core.shown) if self.stage.listens else super()._found(come, net)
 
-    def _table_reaches(self, table: Table, come: Come) -> Iterator[Any]:
+    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         rows, columns = self._rows_of(table), self._columns
         if rows is None or columns is None:
             yield from self._rows_reach(table, come)
@@ -130,8 +130,12 @@ class Before(Front):
         else:
             yield port, item, key  # an arc; what is none of these is refused
 
+    def _one_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
+        found = super()._one_reaches if not self.stage.takes_singles else self._item_reaches  # of which nothing is left at the end
+        return found(port, item, key)
+
     def _left(self) -> Iterator[Any]:
-        yield from (("event", change, change.key) for change in self.stage.left())
+        return iter([("event", change, change.key) for change in self.stage.left()])
 
 
 class After(Around):
@@ -165,7 +169,7 @@ class After(Around):
     def _hold(self, stage: Any) -> None:
         watched = self._core.watched
         told = self._core.told
-        if (told is not None and not isinstance(told, Having)) or (watched is not None and watched.tells):
+        if (told is not None and not isinstance(told, AutomatonHaving)) or (watched is not None and watched.tells):
             raise AfaError(
                 f"expected an operator without members=, tell=, collapse= and having= in front of a {type(stage).__name__} but got "
                 f"one with them: what waits there may be final when it leaves, and its events dropped; hold events back instead"
@@ -185,23 +189,27 @@ class After(Around):
         end_alone(core, self.stage, out)
         return left
 
-    def run(self, come: Come, net: bool) -> Output:
+    def run(self, come: CallInput, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
         if net or not self.stage.draws:
             return self._part(come, net)
         return [found for item in items_of(self._core, come) for found in self._part(come._replace(parts=[item]), True)]
 
-    def _part(self, come: Come, net: bool) -> Output:
+    def _redefine(self, *given: Any) -> Output:
+        found: Output = self.stage.push_fitting(super()._redefine(*given))
+        return found
+
+    def _part(self, come: CallInput, net: bool) -> Output:
         """Carry out a part of a call, which is one step for the stage."""
         core, inner = self._core, self._inner
         out = core.run(steps(core, come) if net else items_of(core, come), net) if inner is None else inner.run(come, net)
         found: Output = self.stage.push_fitting(out)
         return found
 
-    def _found(self, come: Come, net: bool) -> Found:
+    def _found(self, come: CallInput, net: bool) -> CallOutput:
         if not self.stage.columns or (self.stage.draws and not net):
             return super()._found(come, net)
         core, inner = self._core, self._inner
         out = carry_out(core, steps(core, come), net) if inner is None else inner._found(come, net)
-        found: Found = self.stage.pass_found(out)
+        found: CallOutput = self.stage.pass_found(out)
         return found

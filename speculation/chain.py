@@ -32,7 +32,7 @@ class Group(dict[Change, None]):
         self.born = born
 
 
-class Link(NamedTuple):
+class ChosenMatch(NamedTuple):
     """A chosen match.
 
     Attributes
@@ -46,19 +46,19 @@ class Link(NamedTuple):
     match: Change
 
 
-class Difference(NamedTuple):
+class ChainDifference(NamedTuple):
     """What a change does to a chain: links no longer chosen, links now chosen, and how many were drawn anew."""
 
-    withdrawn: list[Link]
-    announced: list[Link]
+    withdrawn: list[ChosenMatch]
+    announced: list[ChosenMatch]
     drawn: int
 
 
-Pick = Callable[[Group, "Point | None"], "Link | None"]
+Pick = Callable[[Group, "Point | None"], "ChosenMatch | None"]
 """Returns the preferred match of a group, of those that start at the resume point or behind it; None: there is none."""
 
 
-class Chain:
+class MatchChain:
     """The matches of one key, and the chosen ones among them.
 
     Parameters
@@ -73,8 +73,8 @@ class Chain:
     --------
     >>> def longest(group, resume):
     ...     match = max(group, key=lambda match: match.le)
-    ...     return Link((match.le + 1,), match)
-    >>> chain = Chain(Journal(), longest)
+    ...     return ChosenMatch((match.le + 1,), match)
+    >>> chain = MatchChain(Journal(), longest)
     >>> for start, end in ((1, 5), (3, 4), (6, 8), (1, 9)):
     ...     _ = chain.insert((start,), Change("x", end, start + 10, 1))
     >>> [link.match.le for link in chain.draw((1,), (6,)).announced]
@@ -90,7 +90,7 @@ class Chain:
     def __init__(self, journal: Journal, pick: Pick) -> None:
         self._journal, self._pick = journal, pick
         self.groups: SortedDict[Point, Group] = SortedDict()
-        self.chosen: SortedDict[Point, Link] = SortedDict()
+        self.chosen: SortedDict[Point, ChosenMatch] = SortedDict()
 
     def insert(self, group: Point, match: Change) -> bool:
         """Put a match in. False: it is there."""
@@ -123,12 +123,12 @@ class Chain:
             self._journal.drop(self.groups, group)
         return True
 
-    def draw(self, first: Point, last: Point) -> Difference:
+    def draw(self, first: Point, last: Point) -> ChainDifference:
         """Draw the chain anew from the first group that has changed on, until it meets a link behind the last one."""
         chosen = self.chosen
         at = chosen.bisect_left(first)
         resume = chosen.peekitem(at - 1)[1].resume if at else None
-        new: dict[Point, Link] = {}
+        new: dict[Point, ChosenMatch] = {}
         met = None
         while (found := self._next(resume)) is not None:
             group, link = found
@@ -146,9 +146,9 @@ class Chain:
                 self._journal.put(chosen, group, link)
         withdrawn = [link for group, link in old.items() if new.get(group) != link]
         announced = [link for group, link in new.items() if old.get(group) != link]
-        return Difference(withdrawn, announced, len(new))
+        return ChainDifference(withdrawn, announced, len(new))
 
-    def _next(self, resume: Point | None) -> tuple[Point, Link] | None:
+    def _next(self, resume: Point | None) -> tuple[Point, ChosenMatch] | None:
         """Return the link behind a resume point, and its group."""
         for group in self.groups.irange(resume):
             link = self._pick(self.groups[group], resume)
@@ -156,7 +156,7 @@ class Chain:
                 return group, link
         return None
 
-    def settle(self, group: Point, start: Point) -> list[Link]:
+    def settle(self, group: Point, start: Point) -> list[ChosenMatch]:
         """Forget what no change can touch any more: what comes lies in ``group`` or behind it, and starts at ``start`` or later.
 
         Returns the links that are forgotten. The last final one stays as long as its resume point passes over something.

@@ -16,7 +16,7 @@ from afa.change import Change
 from afa.errors import AfaError, BudgetError, ChangeError, SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.operator.contract import OperatorLike
-from afa.operator.tables import Found
+from afa.operator.tables import CallOutput
 from afa.schema import Schema, as_ticks, taker
 from afa.state.sound import wanted
 from punctuation.durations import Duration
@@ -207,9 +207,9 @@ class Choose(Stage):
         """Draw the chains anew; append the difference."""
         self._way.end(out)
 
-    def pass_found(self, found: Found) -> Found:
+    def pass_found(self, found: CallOutput) -> CallOutput:
         """Take an operator's output, within a call, and return what leaves, both as columns."""
-        passed: Found = self._way.pass_found(found)
+        passed: CallOutput = self._way.pass_found(found)
         return passed
 
     def settle(self, t: int) -> int | None:

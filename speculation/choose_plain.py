@@ -12,7 +12,7 @@ from afa.change import Change
 from afa.errors import ChangeError
 from punctuation.deadlines import Deadlines
 from punctuation.time import BEGINNING, FOREVER
-from speculation.chain import Chain, Group, Link, Point
+from speculation.chain import ChosenMatch, Group, MatchChain, Point
 from speculation.stage import Output
 from speculation.stage_state import columns_of
 
@@ -30,7 +30,7 @@ class PlainWay:
 
     def __init__(self, stage: Any) -> None:
         self._stage = stage
-        self.chains: dict[Hashable, Chain] = {}
+        self.chains: dict[Hashable, MatchChain] = {}
         self.leaving: dict[Any, int] = {}  # how many chosen matches stand for one that is shown
         self._coming: dict[Hashable, tuple[Point, Point]] = {}  # of each key, the first and the last group that has changed
         self._deadlines: Deadlines | None = None  # None: they are to be set anew
@@ -81,7 +81,7 @@ class PlainWay:
         group = start if stage.by == "start" else stage.close(item, values)
         chain = self.chains.get(key)
         if chain is None:
-            chain = Chain(stage._journal, self._pick)
+            chain = MatchChain(stage._journal, self._pick)
             stage._journal.put(self.chains, key, chain)
         try:
             fits = chain.insert(group, item) if diff > 0 else chain.retract(group, item)
@@ -131,21 +131,21 @@ class PlainWay:
         else:
             self._stage._journal.drop(self.leaving, match)
 
-    def _rest(self, key: Hashable, chain: Chain) -> None:
+    def _rest(self, key: Hashable, chain: MatchChain) -> None:
         """Set the punctuation that a key wants next; forget the key if it holds nothing."""
         if not chain.groups:
             self._stage._journal.drop(self.chains, key)
         if self._deadlines is not None and self._stage.window is not None:
             self._deadlines.set(key, self._deadline(chain))
 
-    def _deadline(self, chain: Chain) -> int | None:
+    def _deadline(self, chain: MatchChain) -> int | None:
         """Return the smallest punctuation that makes a chain smaller."""
         window: int = self._stage.window
         groups, wait = chain.groups, 1 if self._stage.by == "end" else window
         if not groups:
             return None
         first = groups.peekitem(0)[0]
-        link: Link | None = chain.chosen.get(first)
+        link: ChosenMatch | None = chain.chosen.get(first)
         at: int = first[0] + wait
         if link is None:
             return at
@@ -171,7 +171,7 @@ class PlainWay:
 
     # -- matches ---------------------------------------------------------------------------------------------------------------
 
-    def _pick(self, group: Group, resume: Point | None) -> Link | None:
+    def _pick(self, group: Group, resume: Point | None) -> ChosenMatch | None:
         """Return the preferred match of a group, of those that start at the resume point or behind it."""
         stage = self._stage
         matches: Iterable[Change] = group
@@ -179,7 +179,7 @@ class PlainWay:
             matches = [match for match in matches if stage.start(match, stage.values(match)) >= resume]
         try:
             match = next(iter(matches), None) if len(group) == 1 else min(matches, key=self._rank, default=None)
-            return None if match is None else Link(stage.resume(match), match)
+            return None if match is None else ChosenMatch(stage.resume(match), match)
         except TypeError as error:
             raise stage.not_comparable([match.payload for match in group], error) from None
 

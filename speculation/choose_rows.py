@@ -13,7 +13,7 @@ import numpy as np
 from afa.change import Change
 from afa.engine import Logged
 from afa.errors import ChangeError
-from afa.operator.tables import Found
+from afa.operator.tables import CallOutput
 from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
 from speculation.rows import row_names as k
@@ -123,7 +123,7 @@ class RowWay(RowHeld):
             self._take(_logged(coming))
             out += self._changes(*self._difference())
 
-    def pass_found(self, found: Found) -> Found:
+    def pass_found(self, found: CallOutput) -> CallOutput:
         """Take an operator's output, and return what leaves."""
         low, count, parts, promises = 0, 0, [], []
         for high, t in [*found.promises, (len(found.rows.le), None)]:
@@ -139,7 +139,7 @@ class RowWay(RowHeld):
         names = self.names
         keys = [names[number] for number in rows[:, k.R_KEY].tolist()] if self._keyed else []
         fields = self._words.columns(rows, self._shows)
-        return Found(Logged(fields, rows[:, k.R_LE], rows[:, k.R_RE], signs, keys), promises)
+        return CallOutput(Logged(fields, rows[:, k.R_LE], rows[:, k.R_RE], signs, keys), promises)
 
     def _take(self, came: Logged) -> None:
         n, memory, stage = len(came.le), self._memory, self._stage

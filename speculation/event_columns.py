@@ -20,7 +20,7 @@ from punctuation.time import BEGINNING, FOREVER
 _TIMES = (Field("le", int, False), Field("re", int, True), Field("diff", int, False))
 
 
-class Columns:
+class EventColumns:
     """The columns of an operator's events: the key's that are no fields, the fields, ``le``, ``re``, ``diff``.
 
     Parameters

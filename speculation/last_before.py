@@ -29,7 +29,7 @@ from speculation import stage_state as saved
 from speculation.last_rows import LastRows
 from speculation.look_back import LookBack
 from speculation.stage import Output, Stage, checked
-from speculation.timeline import Timeline, Touched, Version
+from speculation.timeline import EventVersion, Timeline, TouchedPlaces
 from speculation.waiting import HeldEvents
 
 L = TypeVar("L", bound="LastBefore")
@@ -133,7 +133,7 @@ class LastBefore(Stage):
         self._lines: dict[Hashable, Timeline] = {}
         self._due: SortedDict[int, dict[Hashable, None]] = SortedDict()  # by LE: keys to look at once it lies below the promise
         self._noted: dict[Hashable, int] = {}  # the first such LE of each key
-        self._coming: dict[Hashable, Touched] = {}
+        self._coming: dict[Hashable, TouchedPlaces] = {}
         self.rows: LastRows | None = None  # in the place of all of these, before the compiled operator
         self._revised = 0
         self._promised = BEGINNING
@@ -249,7 +249,7 @@ class LastBefore(Stage):
             self._journal.put(self._lines, key, line)
         touched = self._coming.get(key)
         if touched is None:
-            touched = self._coming[key] = Touched(len(self.conditions))
+            touched = self._coming[key] = TouchedPlaces(len(self.conditions))
         assert le is not None
         place = (le, getattr(payload, self.order) if self.order is not None else 0)
         line.change(place, payload, re, diff, tuple([condition.holds(payload) for condition in self.conditions.values()]), touched)
@@ -283,7 +283,7 @@ class LastBefore(Stage):
             if line.empty:
                 self._journal.drop(self._lines, key)
 
-    def _filled(self, version: Version) -> Any:
+    def _filled(self, version: EventVersion) -> Any:
         extra = [version.le if number is None else version.last[number] for number in self._extra]
         return self.filled(*version.payload, *extra)
 

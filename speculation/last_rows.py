@@ -31,7 +31,7 @@ MOST = 62
 """How many conditions there may be."""
 
 
-class Left(NamedTuple):
+class VersionRows(NamedTuple):
     """Versions of events that go and come, in order: rows, copies, for each condition the LE of the last one before, or FOREVER."""
 
     rows: Any
@@ -150,7 +150,7 @@ class LastRows(RowHeld):
 
     # -- what leaves -----------------------------------------------------------------------------------------------------------
 
-    def left(self) -> Left | None:
+    def left(self) -> VersionRows | None:
         """Return what has come since the last time leads to; None: nothing."""
         coming, self._coming = self._coming, []
         parts, changes = [], list[Change]()
@@ -172,11 +172,11 @@ class LastRows(RowHeld):
         self._stage._revised += self._drawn()
         return self._logged()
 
-    def _logged(self) -> Left | None:
+    def _logged(self) -> VersionRows | None:
         lines = self._memory.logged()
-        return Left(self._memory.r[lines[:, 0]], lines[:, 2], lines[:, 3:]) if len(lines) else None
+        return VersionRows(self._memory.r[lines[:, 0]], lines[:, 2], lines[:, 3:]) if len(lines) else None
 
-    def changes(self, left: Left) -> list[Change]:
+    def changes(self, left: VersionRows) -> list[Change]:
         """Return versions as changes."""
         stage, names = self._stage, self.names
         lasts = [[None if last == FOREVER else last for last in each] for each in left.lasts.tolist()]
@@ -187,7 +187,7 @@ class LastRows(RowHeld):
             found.append(Change(stage.filled(*payload, *extra), le, None if re == BEGINNING else re, diff, names[key]))
         return found
 
-    def fields(self, left: Left, keys: Keys | None) -> tuple[dict[str, Any], dict[str, Any], list[Any] | None]:
+    def fields(self, left: VersionRows, keys: Keys | None) -> tuple[dict[str, Any], dict[str, Any], list[Any] | None]:
         """Return versions as columns: the filled fields, their times, and those of the key."""
         import pyarrow as pa
 

@@ -11,12 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError, SnapshotError
-from speculation.around import AROUND, Around
-from speculation.stage import STAGES
+from speculation.around import AROUND, MOST, Around
+from speculation.stage import STAGES, Stage
 from speculation.stage_state import MAGIC, SavedStage, in_words, opened
-
-MOST = 16
-"""So many stages may stand around an operator in a snapshot."""
 
 
 class Layer(NamedTuple):
@@ -51,11 +48,18 @@ def join(operator: Any, layers: Iterable[Layer]) -> Any:
     return operator
 
 
-def parts_of(blob: bytes) -> tuple[list[SavedStage], bytes]:
-    """Return the stages that a snapshot holds, from the operator outwards, and the operator's own part."""
+def parts_of(blob: Any) -> tuple[list[SavedStage], Any]:
+    """Return the stages that a snapshot holds, from the operator outwards, and the operator's own part.
+
+    That is all where no stage is in it, be it a snapshot with the incremental ones that follow it.
+    """
     found: list[SavedStage] = []
-    while bytes(blob[: len(MAGIC)]) == MAGIC and len(found) < MOST:
-        part = opened(blob)
+    if isinstance(blob, (list, tuple)) and len(blob) == 1:
+        (blob,) = blob
+    while isinstance(blob, (bytes, bytearray, memoryview)) and bytes(blob[: len(MAGIC)]) == MAGIC:
+        if len(found) == MOST:
+            raise SnapshotError(f"expected a snapshot of at most {MOST} stages around an operator but got one of more")
+        part = opened(bytes(blob))
         if part.place is None:
             raise SnapshotError(f"expected a snapshot of an operator but got one of {part.said}")
         found.append(part)
@@ -64,7 +68,7 @@ def parts_of(blob: bytes) -> tuple[list[SavedStage], bytes]:
 
 
 def restore(
-    blob: bytes,
+    blob: Any,
     operator: Callable[[bytes], Any],
     layers: Sequence[Layer] = (),
     stages: Iterable[Any] = (),
@@ -74,7 +78,8 @@ def restore(
 
     Parameters
     ----------
-    blob : bytes
+    blob : bytes, or sequence of bytes
+        As of `Keyed.restore`.
     operator : callable
         Restores the operator from its own part.
     layers : sequence of Layer
@@ -88,9 +93,11 @@ def restore(
     ------
     SnapshotError
         The blob is damaged, or of an operator with other stages.
+    AfaError
+        ``stages`` are none, or come back by themselves.
     """
     parts, alone = parts_of(blob)
-    own, given, makers = list(layers), list(stages), list[Callable[[Any], Any]]()
+    own, given, makers = list(layers), _given(stages), list[Callable[[Any], Any]]()
     for part in parts:
         its_own = own and (own[0].name, own[0].around.place) == (part.name, part.place)
         makers.append(_of_pattern(part, own.pop(0)) if its_own else _of_user(part, given))
@@ -109,6 +116,17 @@ def restore(
             )
         held.sigma = sigma
     return found
+
+
+def _given(stages: Any) -> list[Any]:
+    """Return stages that a snapshot does not say all of."""
+    if not isinstance(stages, (list, tuple)):
+        raise AfaError(f"expected a list of stages but got stages={stages!r}")
+    alone = {name for (name, _), around in AROUND.items() if around.by_itself}
+    for stage in stages:
+        if not isinstance(stage, Stage) or type(stage).__name__ in alone:
+            raise AfaError(f"expected stages whose conditions are no data, LastBefore, but got {stage!r}")
+    return list(stages)
 
 
 def _of_pattern(part: SavedStage, layer: Layer) -> Callable[[Any], Any]:

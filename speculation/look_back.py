@@ -9,13 +9,14 @@ import numpy as np
 
 from afa.change import Change
 from afa.errors import AfaError
-from afa.operator.tables import Come, Found, items_of, shape_of
+from afa.operator.tables import CallInput, CallOutput, items_of, shape_of
 from afa.schema import Schema, as_ticks
 from afa.state.plain import Unfit, ints
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
 from punctuation.reading import EVENT, PUNCTUATION
+from punctuation.time import BEGINNING
 from speculation.around import Front
 from speculation.rows.row_names import R_LE
 from speculation.stage import STAGES, Stage
@@ -66,7 +67,7 @@ class LookBack(Front):
     def __init__(self, stage: Any, operator: Any) -> None:
         self._stand(operator)
         self._fit(stage)
-        if self._core.changes or super().promised != stage._promised or stage._lines:
+        if self._core.progress.now > BEGINNING or super().promised != stage._promised or stage._lines:
             raise AfaError("expected an operator and a LastBefore that have taken nothing yet but got one that has")
         self._hold(stage)
 
@@ -96,10 +97,10 @@ class LookBack(Front):
         found: int = self.stage._promised
         return found
 
-    def _found(self, come: Come, net: bool) -> Found:
-        return Found.of(self.run(come, net), self._core.shown) if self.stage.rows is None else super()._found(come, net)
+    def _found(self, come: CallInput, net: bool) -> CallOutput:
+        return CallOutput.of(self.run(come, net), self._core.shown) if self.stage.rows is None else super()._found(come, net)
 
-    def _table_reaches(self, table: Table, come: Come) -> Iterator[Any]:
+    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         pieces = None if self.stage.rows is None else self._pieces(table)
         for piece in items_of(self._core, come._replace(parts=[table])) if pieces is None else pieces:
             if isinstance(piece, tuple):

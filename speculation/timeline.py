@@ -24,17 +24,17 @@ Last = tuple[int | None, ...]
 """For each condition the LE of the last event before a place that satisfies it."""
 
 
-class Held(NamedTuple):
+class EventCopies(NamedTuple):
     """How many copies of an event are in force (below 0: retractions that wait for it), and how many have left."""
 
     copies: int
     shown: int
 
 
-NOTHING = Held(0, 0)
+NOTHING = EventCopies(0, 0)
 
 
-class Touched:
+class TouchedPlaces:
     """What the changes of a call concern: places whose events come or go; for each condition, where one that satisfies it does."""
 
     __slots__ = ("moved", "places")
@@ -44,7 +44,7 @@ class Touched:
         self.moved: list[set[Place]] = [set() for _ in range(conditions)]
 
 
-class Version(NamedTuple):
+class EventVersion(NamedTuple):
     """A version of an event that comes (``diff`` > 0) or goes."""
 
     payload: Any
@@ -68,12 +68,12 @@ class Timeline:
 
     Examples
     --------
-    >>> line, touched = Timeline(Journal(), 1, None), Touched(1)
+    >>> line, touched = Timeline(Journal(), 1, None), TouchedPlaces(1)
     >>> for le, payload in ((10, "a"), (12, "b"), (15, "b")):
     ...     line.change((le, 0), payload, None, 1, (payload == "a",), touched)
     >>> [(v.payload, v.diff, v.last) for v in line.revised(touched)]
     [('a', 1, (None,)), ('b', 1, (10,)), ('b', 1, (10,))]
-    >>> late = Touched(1)
+    >>> late = TouchedPlaces(1)
     >>> line.change((13, 0), "a", None, 1, (True,), late)
     >>> [(v.payload, v.le, v.diff, v.last) for v in line.revised(late)]
     [('a', 13, 1, (10,)), ('b', 15, -1, (10,)), ('b', 15, 1, (13,))]
@@ -83,12 +83,14 @@ class Timeline:
 
     def __init__(self, journal: Journal, conditions: int, window: int | None) -> None:
         self._journal, self._window = journal, window
-        self.events: SortedDict[Place, dict[tuple[Any, int | None], Held]] = SortedDict()
+        self.events: SortedDict[Place, dict[tuple[Any, int | None], EventCopies]] = SortedDict()
         self.lasts: dict[Place, Last] = {}  # with which the events of a place have left
         self.hits: list[SortedDict[Place, int]] = [SortedDict() for _ in range(conditions)]  # how many events satisfy it there
         self.floors: dict[int, int] = {}  # of a condition: the LE of the last event below the promise
 
-    def change(self, place: Place, payload: Any, re: int | None, diff: int, holds: tuple[bool, ...], touched: Touched) -> None:
+    def change(
+        self, place: Place, payload: Any, re: int | None, diff: int, holds: tuple[bool, ...], touched: TouchedPlaces
+    ) -> None:
         """Take a change of an event; ``holds``: which conditions it satisfies. O(log n)."""
         bucket = self.events.get(place)
         if bucket is None:
@@ -96,7 +98,7 @@ class Timeline:
             self._journal.put(self.events, place, bucket)
         held = bucket.get((payload, re), NOTHING)
         copies = added(held.copies, diff, payload, place[0])
-        self._journal.put(bucket, (payload, re), Held(copies, held.shown))
+        self._journal.put(bucket, (payload, re), EventCopies(copies, held.shown))
         touched.places.add(place)
         if (copies > 0) is not (held.copies > 0):
             for number, hits in enumerate(self.hits):
@@ -112,7 +114,7 @@ class Timeline:
         if not before or not before + by:
             moved.add(place)
 
-    def revised(self, touched: Touched) -> Iterator[Version]:
+    def revised(self, touched: TouchedPlaces) -> Iterator[EventVersion]:
         """Yield the versions of events that go and come: what has changed, and what looks back to another last event now.
 
         O(log n) for each event between a place that has changed and the next one that satisfies the condition.
@@ -122,12 +124,12 @@ class Timeline:
             for (payload, re), (copies, shown) in list(bucket.items()):
                 now = max(copies, 0)
                 if last != before and shown:
-                    yield Version(payload, place[0], re, -shown, before or ())
+                    yield EventVersion(payload, place[0], re, -shown, before or ())
                     shown = 0
                 if now != shown:
-                    yield Version(payload, place[0], re, now - shown, last)
+                    yield EventVersion(payload, place[0], re, now - shown, last)
                 if copies:
-                    self._journal.put(bucket, (payload, re), Held(copies, now))
+                    self._journal.put(bucket, (payload, re), EventCopies(copies, now))
                 else:
                     self._journal.drop(bucket, (payload, re))
             if not bucket:
@@ -153,7 +155,7 @@ class Timeline:
         le: int | None = self.floors.get(number) if found is None else found[0]
         return None if le is None or (self._window is not None and le <= place[0] - self._window) else le
 
-    def settle(self, t: int) -> Iterator[Version]:
+    def settle(self, t: int) -> Iterator[EventVersion]:
         """Forget what no change can touch behind a promise. Yields the retractions that have waited in vain.
 
         Of what satisfies a condition the last one is kept, for as long as an event at ``t`` or later may look back to it.
@@ -161,7 +163,7 @@ class Timeline:
         for place in list(self.events.irange(None, (t,), inclusive=(True, False))):
             for (payload, re), held in self.events[place].items():
                 if held.copies < 0:
-                    yield Version(payload, place[0], re, held.copies, ())
+                    yield EventVersion(payload, place[0], re, held.copies, ())
             self._forget(place)
         for number, hits in enumerate(self.hits):
             for place in list(hits.irange(None, (t,), inclusive=(True, False))):

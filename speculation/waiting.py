@@ -32,7 +32,7 @@ Match = tuple[Any, Any, Any, Any]
 Changes = Callable[[Any], Iterable[Change]]
 
 
-class Taken(NamedTuple):
+class Release(NamedTuple):
     """What has left the store.
 
     Parameters
@@ -51,7 +51,7 @@ class Taken(NamedTuple):
     met: int
 
 
-NONE = Taken([], None, 0, 0)
+NONE = Release([], None, 0, 0)
 
 
 class Waiting:
@@ -134,7 +134,7 @@ class Waiting:
         self.copies += copies_of(table)
         self.tables = tables
 
-    def take(self, bound: int | None) -> Taken:
+    def take(self, bound: int | None) -> Release:
         """Remove and return what lies below a bound (None: all). O(found)."""
         if self.tables:
             return self._take_rows(bound)
@@ -146,9 +146,9 @@ class Waiting:
             return NONE
         copies = sum(abs(change.diff) for change in found)
         self.copies -= copies
-        return Taken(found, found[-1].le, copies, 0)
+        return Release(found, found[-1].le, copies, 0)
 
-    def _take_rows(self, bound: int | None) -> Taken:
+    def _take_rows(self, bound: int | None) -> Release:
         ends = [len(table) if bound is None else int(np.searchsorted(ints(table, "le"), bound)) for table in self.tables]
         heads = [table.slice(0, end) for table, end in zip(self.tables, ends) if end]
         if not heads:
@@ -159,7 +159,7 @@ class Waiting:
         self.tables = tuple(table.slice(end) for table, end in zip(self.tables, ends) if end < len(table))
         if _signed(head):
             head, met = net(head)
-        return Taken(head, int(ints(head, "le")[-1]), copies - 2 * met, met) if len(head) else Taken([], None, 0, met)
+        return Release(head, int(ints(head, "le")[-1]), copies - 2 * met, met) if len(head) else Release([], None, 0, met)
 
     def settle(self) -> int:
         """Let the rows that wait meet. Returns how many pairs there were; changes have met already."""

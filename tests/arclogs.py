@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from afa import Arc, Automaton, Change, insert
 from afa.arclog.lines import read_lines
-from afa.arclog.versions import Line
+from afa.arclog.versions import LogLine
 from punctuation.time import BEGINNING, FOREVER
 from tests.strategies import Choices
 
@@ -64,7 +64,7 @@ def fold(out: Any, held: set[Any]) -> set[Any]:
     return held
 
 
-def read_line(raw: str) -> Line:
+def read_line(raw: str) -> LogLine:
     """The only line that a text says, or the last one."""
     return read_lines(raw)[-1]
 

@@ -9,7 +9,7 @@ import pytest
 
 from afa import AfaError, Change, ChangeError, Keyed, Operator, Punctuation, insert, retract
 from speculation import Choose, Cleanse
-from speculation.chain import Chain
+from speculation.chain import MatchChain
 from tests import oracle
 from tests.automata import counting
 from tests.text import R1, E
@@ -250,9 +250,9 @@ def test_a_promise_visits_the_keys_that_it_concerns() -> None:
     stage.push_many([Change(M("a", 1), key, key + 9, 1, key) for key in range(200)])
     stage.push(Punctuation(50))
     visited: list[Any] = []
-    settle = Chain.settle
+    settle = MatchChain.settle
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Chain, "settle", lambda chain, *args: (visited.append(chain), settle(chain, *args))[1])
+        patch.setattr(MatchChain, "settle", lambda chain, *args: (visited.append(chain), settle(chain, *args))[1])
         stage.push(Punctuation(53))
         assert 0 < len(visited) <= 6
         with pytest.raises(ChangeError):

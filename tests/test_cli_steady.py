@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from afa.io import file_bytes as stream
-from afa.io.file_bytes import Growing, Stdin
-from afa.io.file_columns import Column
+from afa.io.file_bytes import GrowingFile, Stdin
+from afa.io.file_columns import FileColumn
 from afa.io.files import FORMS, batches
 from tests.cli import call, fails
 from tests.cli import there as there  # the fixture of all tests here
@@ -72,7 +72,7 @@ def there_and_back(request: pytest.FixtureRequest, there: Path) -> Iterator[tupl
             yield lambda: Stdin(raw), out.write
     else:
         with open("grows", "wb", buffering=0) as out:
-            grows = Growing(Path("grows"))
+            grows = GrowingFile(Path("grows"))
             yield lambda: grows, out.write
             grows._raw.close()
 
@@ -83,7 +83,7 @@ def test_what_has_come_is_handed_on_when_it_is_old(form: str, every: float, size
     writer = Steady(write, form, every)
     try:
         source = FORMS[form](opened())
-        found, seen = batches(source, "-", [Column("le", "le", "float", False, "le")], 100_000, itertools.repeat(size)), []
+        found, seen = batches(source, "-", [FileColumn("le", "le", "float", False, "le")], 100_000, itertools.repeat(size)), []
         while len(seen) < 4:
             _, table = next(found)
             now = time.monotonic()
@@ -112,7 +112,7 @@ def test_a_look_waits_for_a_row_and_no_longer(form: str) -> None:
         assert source.names == ["le", "n"]
         thread.join()
         os.close(writer)
-        (table,) = [table for table in source.tables([Column("n", "n", "int", False, "n")], 10) if table is not None]
+        (table,) = [table for table in source.tables([FileColumn("n", "n", "int", False, "n")], 10) if table is not None]
         assert table.to_pylist() == [{"n": 2}]
 
 

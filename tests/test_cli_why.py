@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from afa.cli.kept_rows import KeptRows, hashes
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from tests.cli import call, write
 from tests.test_cli_no_match import PATTERN
 
@@ -174,7 +174,7 @@ def test_help_names_it() -> None:
 
 def test_shares_are_of_keys_and_the_same_in_any_order() -> None:
     table = pa.table({"card": [f"c{i % 50}" for i in range(1_000)], "n": [i % 7 for i in range(1_000)], "le": list(range(1_000))})
-    job = Job("p", "f", keys=("card",))
+    job = CommandRequest("p", "f", keys=("card",))
     forward = KeptRows(job, 300).take([table.slice(i, 100) for i in range(0, 1_000, 100)])
     backward = KeptRows(job, 300).take([table.slice(i, 100) for i in range(900, -1, -100)])
     kept = [sorted({card for part in found.tables for card in part["card"].to_pylist()}) for found in (forward, backward)]

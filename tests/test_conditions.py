@@ -28,7 +28,7 @@ from afa.conditions.implied import fact, implied, replaced
 from afa.conditions.promised import Paths, Promises
 from afa.errors import AfaError
 from afa.expression import FENCE, evaluate, parse, text_of_expr
-from afa.expression.nodes import Const, Expr, Field, Not, conjunction, disjunction, sides
+from afa.expression.nodes import Const, Expr, FieldRead, Not, conjunction, disjunction, sides
 from afa.schema import NAN, Schema
 from tests.automata import arc, small
 from tests.expression import worlds
@@ -306,7 +306,7 @@ def test_what_is_known_is_put_in() -> None:
     rng = random.Random(8)
     for _ in range(400):
         expr, event = worlds.expression(rng, rng.choice(worlds.ANY), optional=0.3), _event(rng)
-        known = {Field("e", name): Const(value) for name, value in zip(event._fields, event)}
+        known = {FieldRead("e", name): Const(value) for name, value in zip(event._fields, event)}
         r = worlds.R()
         assert worlds.outcome(evaluate, replaced(expr, known), None, r) == worlds.outcome(evaluate, expr, event, r)
 

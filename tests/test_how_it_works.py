@@ -66,14 +66,14 @@ def test_a_picture(heading: str, stream: list[Any]) -> None:
 
 def test_the_picture_of_the_arrays() -> None:
     """Rows of numbers as the page has them: the order of steps, what each points to, nodes and matches."""
-    from afa.compiled.block import Block
+    from afa.compiled.block import KeyBlock
     from afa.compiled.kernel import names
 
     operator = Operator(REBOUND, window=60, engine="compiled")
     for change in LATE:
         operator.push(change)
     engine: Any = operator._core.engine
-    block = Block(engine.store, 0)
+    block = KeyBlock(engine.store, 0)
     section = PAGE[PAGE.index("\n## The same over arrays") :]
     told = [re.findall(r"-?\d+(?:\.\d+)?|alone|-(?= |$)", line) for line in section.splitlines() if line.startswith("    ")]
     order, steps, nodes, matches = told[0][:3], told[2:5], told[6:10], told[11:12]

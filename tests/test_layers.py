@@ -144,6 +144,11 @@ def test_one_name_one_room() -> None:
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
+def test_one_class_one_name() -> None:
+    names = [name for path in MODULES.values() for name in re.findall(r"^ *class (\w+)", path.read_text(encoding="utf-8"), re.M)]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
 @pytest.mark.parametrize("package", sorted(FACES))
 def test_each_tour_names_every_file_beside_it(package: str) -> None:
     face = MODULES[package]

@@ -213,7 +213,7 @@ def test_an_empty_batch_is_nothing_sent() -> None:
 
 def test_a_punctuation_in_a_row_is_refused_by_a_union_which_would_pass_it_on() -> None:
     members = Union({"a": BoundedDisorder(0, kinds=True), "b": BoundedDisorder(0)})
-    with pytest.raises(AfaError, match=r"expected a table without punctuations in a union .* but got Told\(t=9\)"):
+    with pytest.raises(AfaError, match=r"expected a table without punctuations in a union .* but got TableWatermark\(t=9\)"):
         members.push_many("a", {"kind": [0, 2], "le": [5, 9]})
     assert members.sources["a"].promised == BEGINNING
 

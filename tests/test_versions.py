@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from afa.arclog.lines import read_lines
-from afa.arclog.versions import INSERT, Line, Version, Versions
+from afa.arclog.versions import INSERT, LineVersion, LogLine, Versions
 from punctuation.time import BEGINNING, FOREVER
 from tests.arclogs import apart, in_force, is_late, random_log, read_line
 from tests.strategies import Seeded
 
 ARCS = [{"name": name, "src": "a", "dst": "b", "fence": fence} for name in "xyz" for fence in ("True", "False")]
-OWN = Line(BEGINNING, BEGINNING, INSERT, b"own", b"own", "x", FOREVER, None, json.dumps({"arc": "own"}))
+OWN = LogLine(BEGINNING, BEGINNING, INSERT, b"own", b"own", "x", FOREVER, None, json.dumps({"arc": "own"}))
 
 
-def shown(versions: list[Version], since: int = BEGINNING) -> Counter[Any]:
+def shown(versions: list[LineVersion], since: int = BEGINNING) -> Counter[Any]:
     return Counter(
         (v.line.name, json.dumps(json.loads(v.line.source)["arc"], sort_keys=True), v.le, v.re) for v in versions if v.re > since
     )
@@ -35,11 +35,11 @@ def ended_nothing(lines: list[str]) -> list[tuple[str, int]]:
     return sorted((arc["name"], at) for _, arc, at, *_ in said)
 
 
-def all_of(lines: list[str]) -> list[Line]:
+def all_of(lines: list[str]) -> list[LogLine]:
     return [line for raw in lines for line in read_lines(raw)]
 
 
-def less(some: list[Version], others: list[Version]) -> Counter[Version]:
+def less(some: list[LineVersion], others: list[LineVersion]) -> Counter[LineVersion]:
     return Counter(some) - Counter(others)
 
 
@@ -51,8 +51,8 @@ def test_the_outcome_is_a_function_of_the_set_of_lines(number: int) -> None:
     for _ in range(3):
         rest, versions, there = (
             sorted(lines, key=lambda line: choose.number(0, 10**6)),
-            Versions([Version(OWN, BEGINNING, FOREVER)]),
-            Counter({Version(OWN, BEGINNING, FOREVER): 1}),
+            Versions([LineVersion(OWN, BEGINNING, FOREVER)]),
+            Counter({LineVersion(OWN, BEGINNING, FOREVER): 1}),
         )
         while rest:
             n = choose.number(1, len(rest))
@@ -73,7 +73,7 @@ def test_a_promise_changes_nothing_but_what_is_late(number: int) -> None:
     lines = random_log(choose, ARCS, choose.number(5, 40), choose.one([10, 40]))
     lines += [choose.one(lines) for _ in range(5)]
     lines.sort(key=lambda line: json.loads(line)["at"] + choose.number(0, 8))
-    versions, promised, taken, idle, late = Versions([Version(OWN, BEGINNING, FOREVER)]), BEGINNING, [], [], 0
+    versions, promised, taken, idle, late = Versions([LineVersion(OWN, BEGINNING, FOREVER)]), BEGINNING, [], [], 0
     while lines:
         n = choose.number(1, 6)
         here, lines = lines[:n], lines[n:]
@@ -107,7 +107,7 @@ def test_a_version_that_lasts_is_noted_once() -> None:
     assert versions._due[0][0] == 9_999
 
 
-def line(op: str, at: int, name: str = "x", **more: Any) -> Line:
+def line(op: str, at: int, name: str = "x", **more: Any) -> LogLine:
     arc = {"name": name, "src": "a", "dst": "b", "fence": "True"} if op == "insert" else {"name": name}
     return read_line(json.dumps({"op": op, "arc": arc, "at": at, **more}))
 

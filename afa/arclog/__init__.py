@@ -13,6 +13,6 @@ The buckets of a Spark job follow a log by `afa.spark.ledger`. What a log means 
 """
 
 from afa.arclog.arc_log import ArcLog
-from afa.arclog.log_state import Told
+from afa.arclog.log_state import LineNote
 
-__all__ = ["ArcLog", "Told"]
+__all__ = ["ArcLog", "LineNote"]

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, ref
 
 from afa.arclog.answers import AnswerFile, LineAnswer, before_restart
 from afa.arclog.log_folder import LogFolder, Raw
-from afa.arclog.log_state import Told
+from afa.arclog.log_state import LineNote
 from afa.arclog.log_writer import LogWriter
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
@@ -47,7 +47,7 @@ class Poll:
 
     def __init__(self, arcs: ArcLog) -> None:
         self.log = arcs
-        self.told: list[Told] = []
+        self.told: list[LineNote] = []
         self.reading: Any = None
         self.reached: list[Visit] = []
 
@@ -114,7 +114,7 @@ class ArcLog(LogWriter):
         super().__init__(path, automaton)
         self.folder = LogFolder(self.path)
         self.on_fault = on_fault
-        self.told: list[Told] = []
+        self.told: list[LineNote] = []
         self.job = os.path.basename(sys.argv[0]) or "python" if job is None else job
         self._mute = False  # whether answers can't be written
         self._begin_to_answer()
@@ -168,7 +168,7 @@ class ArcLog(LogWriter):
         except OSError as error:
             self._mute = True
             why = f"since when each line holds can't be written into {self.path}: {error.strerror}"
-            poll.told.append(Told("note", f"{why}; `afa arcs {self.path.name} list` does not tell it"))
+            poll.told.append(LineNote("note", f"{why}; `afa arcs {self.path.name} list` does not tell it"))
 
     def _write_back(self, reached: Visit, poll: Poll) -> None:
         arcs = reached.arcs()
@@ -179,7 +179,7 @@ class ArcLog(LogWriter):
             found.file.put(reached.answers)
         elif not self._full:
             self._full = True
-            poll.told.append(Told("note", f"{TOO_MANY}; `afa arcs {self.path.name} list` does not tell it"))
+            poll.told.append(LineNote("note", f"{TOO_MANY}; `afa arcs {self.path.name} list` does not tell it"))
 
     def _file_of(self, arcs: Any, reached: Visit) -> NumberedFile | None:
         """Return the file of an operator, which keeps its name as long as it lives; None: there were too many when it came."""

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.arclog.versions import INSERT, RETRACT, Line
+from afa.arclog.versions import INSERT, RETRACT, LogLine
 from afa.errors import AfaError, AutomatonError
 from afa.expression.wire import LONGEST_JSON
 from afa.model.arc import Arc
@@ -48,7 +48,7 @@ LONGEST = 2 * LONGEST_JSON
 """The most characters of a line."""
 
 
-def read_lines(raw: str | bytes | None, tick: str | None = "us", now: int | None = None) -> tuple[Line, ...]:
+def read_lines(raw: str | bytes | None, tick: str | None = "us", now: int | None = None) -> tuple[LogLine, ...]:
     """Read a line: two of a swap, its retraction first; else one.
 
     Parameters
@@ -83,7 +83,7 @@ def read_lines(raw: str | bytes | None, tick: str | None = "us", now: int | None
     return _lines(data, text, tick, now)
 
 
-def _lines(data: Mapping[str, Any], text: str, tick: str | None, now: int | None) -> tuple[Line, ...]:
+def _lines(data: Mapping[str, Any], text: str, tick: str | None, now: int | None) -> tuple[LogLine, ...]:
     op, given, gone = data["op"], data["arc"], data.get("name")
     if op == "swap" and not isinstance(gone, str):
         raise AutomatonError(f'expected a swap with the "name" of the arc that goes but got {text[:200]}')
@@ -106,12 +106,12 @@ def _lines(data: Mapping[str, Any], text: str, tick: str | None, now: int | None
     said = NOW if data["at"] == NOW else at
     content = digest(["retract" if arc is None else "insert", name, said, until, sequence, arc and given])
     identity = content if data.get("id") is None else digest(_id(data["id"]))
-    last = Line(at, sequence, RETRACT if arc is None else INSERT, identity, content, name, until, arc, text)
+    last = LogLine(at, sequence, RETRACT if arc is None else INSERT, identity, content, name, until, arc, text)
     if op != "swap":
         return (last,)
     assert isinstance(gone, str)
     content = digest(["swap", gone, content.hex()])  # of both, so that of two swaps of one id both parts of one count
-    first = Line(at, sequence, RETRACT, digest(["swap", identity.hex()]), content, gone, FOREVER, None, text)
+    first = LogLine(at, sequence, RETRACT, digest(["swap", identity.hex()]), content, gone, FOREVER, None, text)
     return first, last if data.get("id") is None else last._replace(content=content)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from afa.arclog.answers import JobAnswers
 from afa.arclog.lines import ISO, NOW, as_iso, digest, instant, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
-from afa.arclog.versions import INSERT, Line, Version, Versions
+from afa.arclog.versions import INSERT, LineVersion, LogLine, Versions
 from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -63,7 +63,7 @@ class Listing(NamedTuple):
         jobs : sequence of JobAnswers
             Whose answers count.
         """
-        faults, lines, present, unread = list[tuple[Raw, str]](), list[Line](), BEGINNING, set[bytes]()
+        faults, lines, present, unread = list[tuple[Raw, str]](), list[LogLine](), BEGINNING, set[bytes]()
         reading = LogFolder(path).read({})
         for raw in sorted(reading.lines, key=_sequence):
             answers = [(job, answer) for job in jobs if (answer := job.of(raw.text)) is not None]
@@ -86,7 +86,7 @@ class Listing(NamedTuple):
             present = max(present, found[-1].at)
         faults += [(Raw(b"", name, 0), reason) for name, reason in reading.faults]
         faults += [(raw, "expected a whole line but got one that no newline ends yet") for raw in reading.open]
-        versions = Versions(Version(line, BEGINNING, FOREVER) for line in ([] if automaton is None else _own(automaton)))
+        versions = Versions(LineVersion(line, BEGINNING, FOREVER) for line in ([] if automaton is None else _own(automaton)))
         versions.take(lines)
         return cls(versions, faults, tick, frozenset(unread), bool(jobs))
 
@@ -105,7 +105,7 @@ class Listing(NamedTuple):
         found = [self._listed(version, unread.get(version.line.identity)) for version in begun]
         return [each for each in found if not (each.now and each.ends_now)]
 
-    def _listed(self, version: Version, end: tuple[Version, Line] | None) -> Listed:
+    def _listed(self, version: LineVersion, end: tuple[LineVersion, LogLine] | None) -> Listed:
         """Return a version as it is listed; ``end``: as it was before a line ended it that no job has read, and this line."""
         unread = version.line.identity in self.unread
         found = Listed(version.line.arc, version.le, version.re, unread and _is_now(version.line), unread)
@@ -158,11 +158,11 @@ def _said(t: int, tick: str | None) -> str:
     return {BEGINNING: "the beginning", FOREVER: "forever"}.get(t) or (as_iso(t, tick) if tick in ISO else str(t))
 
 
-def _own(automaton: Automaton) -> Iterable[Line]:
+def _own(automaton: Automaton) -> Iterable[LogLine]:
     for place, arc in enumerate(automaton.arcs):
         if arc.name is not None:
             identity = digest(["own", place])
-            yield Line(BEGINNING, BEGINNING, INSERT, identity, identity, arc.name, FOREVER, arc)
+            yield LogLine(BEGINNING, BEGINNING, INSERT, identity, identity, arc.name, FOREVER, arc)
 
 
 def _sequence(raw: Raw) -> int:
@@ -173,5 +173,5 @@ def _sequence(raw: Raw) -> int:
     return found if type(found) is int else 0
 
 
-def _is_now(line: Line) -> bool:
+def _is_now(line: LogLine) -> bool:
     return line.source is not None and json.loads(line.source)["at"] == NOW

@@ -32,7 +32,7 @@ class Raw(NamedTuple):
     number: int  # from 1
 
 
-class Reading(NamedTuple):
+class FolderReading(NamedTuple):
     """What a folder has brought."""
 
     lines: list[Raw]
@@ -49,9 +49,9 @@ class LogFolder:
         self.open: list[Raw] = []  # last lines that were not whole yet when it was read
         self._known: dict[str, tuple[tuple[int, ...], bytes | None]] = {}  # how a file looked, and its digest; None: not readable
 
-    def read(self, marks: Mapping[str, Mark]) -> Reading:
+    def read(self, marks: Mapping[str, Mark]) -> FolderReading:
         """Return what stands behind the marks; a file that does not begin any more as it did is read from its beginning."""
-        found = Reading([], {}, [], [])
+        found = FolderReading([], {}, [], [])
         for name in sorted(os.listdir(self.path)):
             if not name.startswith((".", "_")):
                 self._look(name, marks.get(name), found)
@@ -63,7 +63,7 @@ class LogFolder:
         """Let the next `read` tell again which files can't be read."""
         self._known = {name: known for name, known in self._known.items() if known[1] is not None}
 
-    def _look(self, name: str, mark: Mark | None, found: Reading) -> None:
+    def _look(self, name: str, mark: Mark | None, found: FolderReading) -> None:
         look: tuple[int, ...] = ()  # of a file of which not even this can be asked: a link that leads to itself, say
         try:
             there = os.stat(f"{self.path}{os.sep}{name}")  # a join of paths would take longer than all else
@@ -92,7 +92,7 @@ class LogFolder:
         if size == len(data):
             self._known[name] = look, found.marks[name].digest
 
-    def _lines(self, data: bytes, name: str, size: int, found: Reading) -> int:
+    def _lines(self, data: bytes, name: str, size: int, found: FolderReading) -> int:
         """Read the lines from a place on; return the place behind the last whole one."""
         number, rest = data.count(b"\n", 0, size) + 1, data[size:]
         for n, text in enumerate(rest.split(b"\n"), number):

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from afa.arclog.answers import LineAnswer
 from afa.arclog.lines import NOW, digest, in_words, read_lines
-from afa.arclog.log_folder import Mark, Raw, Reading
-from afa.arclog.outcome import ONE_ID, Step, event_of, not_in_force, step_of
-from afa.arclog.versions import INSERT, Line, Version, Versions
+from afa.arclog.log_folder import FolderReading, Mark, Raw
+from afa.arclog.outcome import ONE_ID, LogStep, event_of, not_in_force, step_of
+from afa.arclog.versions import INSERT, LineVersion, LogLine, Versions
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
@@ -23,7 +23,7 @@ from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 
-class Said(NamedTuple):
+class KeptLine(NamedTuple):
     """What is kept of a line."""
 
     text: str
@@ -32,7 +32,7 @@ class Said(NamedTuple):
     number: int
 
 
-class Told(NamedTuple):
+class LineNote(NamedTuple):
     """What a poll tells of a line.
 
     Parameters
@@ -63,9 +63,9 @@ class LogState(NamedTuple):
     """See the head of this file."""
 
     promised: int = BEGINNING
-    begun: tuple[Version, ...] = ()  # what the promise has left
-    lines: tuple[Line, ...] = ()  # that are not final
-    over: tuple[Line, ...] = ()  # the lines of other arcs that are still in the operator's table
+    begun: tuple[LineVersion, ...] = ()  # what the promise has left
+    lines: tuple[LogLine, ...] = ()  # that are not final
+    over: tuple[LogLine, ...] = ()  # the lines of other arcs that are still in the operator's table
     files: Mapping[str, Mark] = {}
     waits: int = FOREVER  # the earliest instant of a retraction that has ended nothing yet
 
@@ -75,7 +75,7 @@ class LogState(NamedTuple):
         return {version.line.name for version in self.begun}.union(line.name for line in self.lines)
 
     @property
-    def insertions(self) -> list[Line]:
+    def insertions(self) -> list[LogLine]:
         """The lines that have brought arcs, those that arcs of the operator stand for among them."""
         return [*(v.line for v in self.begun), *(line for line in self.lines if line.op == INSERT), *self.over]
 
@@ -110,13 +110,13 @@ class Followed(NamedTuple):
     table: ArcTable
     gone: list[ArcEvent]
     come: list[ArcEvent]
-    told: list[Told]
+    told: list[LineNote]
     answers: list[tuple[Raw, LineAnswer]]  # what became of each line
 
 
-def followed(state: LogState, reading: Reading, here: Here) -> Followed:
+def followed(state: LogState, reading: FolderReading, here: Here) -> Followed:
     """Take what a folder has brought."""
-    told: list[Told] = [Told("fault", reason, name) for name, reason in reading.faults]
+    told: list[LineNote] = [LineNote("fault", reason, name) for name, reason in reading.faults]
     marks, answers = dict(reading.marks), list[tuple[Raw, LineAnswer]]()
     lines = _read(reading.lines, marks, here, told, answers)
     versions = state.versions()
@@ -133,9 +133,9 @@ def followed(state: LogState, reading: Reading, here: Here) -> Followed:
     table = _changed(here.table, step, here.final)
     answers += [(_raw(line), LineAnswer(line.at)) for line in lines]
     for kind, reason, line in _refused(step, here.tick):
-        told.append(Told(kind, reason, line.source.file, line.source.number, line.at))
+        told.append(LineNote(kind, reason, line.source.file, line.source.number, line.at))
         answers.append((_raw(line), LineAnswer(None, reason)))
-    told = list(dict.fromkeys([*told, *(Told("note", text) for text in step.notes)]))  # of a swap both lines tell the same
+    told = list(dict.fromkeys([*told, *(LineNote("note", text) for text in step.notes)]))  # of a swap both lines tell the same
     waits = versions.waits
     begun, left = tuple(versions.begun()), tuple(versions.lines())
     kept, there = {id(line.arc) for line in (*(v.line for v in begun), *left)}, {id(event.arc) for event in table.events}
@@ -145,16 +145,16 @@ def followed(state: LogState, reading: Reading, here: Here) -> Followed:
 
 
 def _read(
-    raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[Told], answers: list[tuple[Raw, LineAnswer]]
-) -> list[Line]:
+    raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[LineNote], answers: list[tuple[Raw, LineAnswer]]
+) -> list[LogLine]:
     """Return lines that can be taken; one that holds from when it is read, and was read before, is left out."""
-    found: list[Line] = []
+    found: list[LogLine] = []
     known = {identity for mark in marks.values() for identity in mark.nows}
     for raw in raws:
         try:
             lines = fitting_lines(raw.text, here.tick, here.now, here.fitting)
         except AfaError as error:
-            told.append(Told("fault", str(error)[:2000], raw.file, raw.number))
+            told.append(LineNote("fault", str(error)[:2000], raw.file, raw.number))
             answers.append((raw, LineAnswer(None, str(error))))
             continue
         if json.loads(raw.text)["at"] == NOW:
@@ -164,12 +164,12 @@ def _read(
             if identity in known:
                 continue
             known.add(identity)
-        said = Said(raw.text.decode(), here.now, raw.file, raw.number)
+        said = KeptLine(raw.text.decode(), here.now, raw.file, raw.number)
         found += [line._replace(source=said) for line in lines]
     return found
 
 
-def fitting_lines(text: str | bytes, tick: str | None, now: int, fitting: Callable[[Arc], Arc]) -> list[Line]:
+def fitting_lines(text: str | bytes, tick: str | None, now: int, fitting: Callable[[Arc], Arc]) -> list[LogLine]:
     """Read a line whose arc can be in force."""
     lines = read_lines(text, tick, now)
     return [line if line.arc is None else line._replace(arc=fitting(line.arc)) for line in lines]
@@ -184,7 +184,7 @@ def _with_arcs_in_force(versions: Versions, names: Iterable[str], table: ArcTabl
         for n, event in enumerate(there):
             line = own_line(event, n)
             if event.le < promised:
-                begun.append(Version(line, event.le, event.re))
+                begun.append(LineVersion(line, event.le, event.re))
             else:
                 lines.append(line)
     found = Versions(sorted(begun, key=lambda version: version.line[:5]), promised)  # the order in which they began
@@ -192,13 +192,13 @@ def _with_arcs_in_force(versions: Versions, names: Iterable[str], table: ArcTabl
     return found
 
 
-def own_line(event: ArcEvent, n: int) -> Line:
+def own_line(event: ArcEvent, n: int) -> LogLine:
     """Return the line that an arc of the operator stands for, the n-th of its name: those that begin together by their ends."""
     identity = digest(["own", event.arc.name, n, event.le, event.re])
-    return Line(event.le, BEGINNING + n, INSERT, identity, identity, event.arc.name or "", event.re, event.arc)
+    return LogLine(event.le, BEGINNING + n, INSERT, identity, identity, event.arc.name or "", event.re, event.arc)
 
 
-def _changed(table: ArcTable, step: Step, final: int) -> ArcTable:
+def _changed(table: ArcTable, step: LogStep, final: int) -> ArcTable:
     for event in step.gone:
         if event.re > final:  # else it was dropped when the promise came; a line at that very instant may bring it back
             table = table.removed(event)
@@ -207,7 +207,7 @@ def _changed(table: ArcTable, step: Step, final: int) -> ArcTable:
     return table.cleaned(final)
 
 
-def _refused(step: Step, tick: str | None) -> list[tuple[str, str, Line]]:
+def _refused(step: LogStep, tick: str | None) -> list[tuple[str, str, LogLine]]:
     """Return the lines that are not carried out, each with the kind of its fault and the reason."""
     idle = [("fault", not_in_force(line, step.names), line) for line in step.idle]
     clashes = [("fault", ONE_ID, line) for line in step.clashes]
@@ -221,8 +221,8 @@ def _refused(step: Step, tick: str | None) -> list[tuple[str, str, Line]]:
 LATE = "expected at >= the promise"
 
 
-def _raw(line: Line) -> Raw:
-    said: Said = line.source
+def _raw(line: LogLine) -> Raw:
+    said: KeptLine = line.source
     return Raw(said.text.encode(), said.file, said.number)
 
 
@@ -232,7 +232,7 @@ def _raw(line: Line) -> Raw:
 def saved(state: LogState, refs: Mapping[int, Any], automaton: Automaton) -> list[Any]:
     """Return a state as plain data; ``refs``: how the operator's own arcs are written, those that have ended as JSON."""
 
-    def source(line: Line) -> list[Any]:
+    def source(line: LogLine) -> list[Any]:
         if line.source is not None:
             return list(line.source)
         ref = refs.get(id(line.arc))
@@ -257,25 +257,25 @@ def _json_of(arc: Arc, automaton: Automaton) -> str | None:
 def loaded(data: Any, tick: str | None, fitting: Callable[[Arc], Arc], arc_at: Callable[[Any], Arc]) -> LogState:
     """Return the state that `saved` gave, checked; ``arc_at``: the arc of a ref. Raises whatever fits what is wrong."""
 
-    def lines_of(source: Any) -> list[Line]:
+    def lines_of(source: Any) -> list[LogLine]:
         if len(source) == 6:
             identity, name, at, sequence, until, ref = source
             wanted("the identity and the name of an arc", type(identity) is bytes and type(name) is str, source)
             arc = None if ref is None else fitting(Arc.from_json(ref)) if type(ref) is str else arc_at(ref)
             wanted("an arc of that name", arc is None or arc.name == name, source)
             order = as_time(at, "at"), as_time(sequence, "sequence")
-            return [Line(*order, INSERT, identity, identity, name, as_time(until, "until"), arc)]
+            return [LogLine(*order, INSERT, identity, identity, name, as_time(until, "until"), arc)]
         text, now, file, number = source
         wanted("a line's place", type(text) is type(file) is str and type(number) is int, source)
         lines = fitting_lines(text, tick, as_time(now, "now"), fitting)
-        return [line._replace(source=Said(text, now, file, number)) for line in lines]
+        return [line._replace(source=KeptLine(text, now, file, number)) for line in lines]
 
     promised, begun, left, over, files = data
     versions = []
     for source, re in begun:
         line = lines_of(source)[-1]
         wanted("the version of an arc", line.op == INSERT and line.at < as_time(re, "re") <= line.until, source)
-        versions.append(Version(line, line.at, re))
+        versions.append(LineVersion(line, line.at, re))
     wanted(
         "a digest, and lines known by one", all(type(each) is bytes for _, _, one, more in files for each in (one, *more)), files
     )

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from afa.arclog.versions import Line, Version, Versions
+from afa.arclog.versions import LineVersion, LogLine, Versions
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent
 from afa.model.automaton import Automaton
 from afa.model.reach import loose_ends
 
 
-class Step(NamedTuple):
+class LogStep(NamedTuple):
     """The effect of a promise and of lines."""
 
-    idle: list[Line]  # retractions that end nothing and never will
-    late: list[Line]  # behind the promise
-    clashes: list[Line]  # whose id another one has
-    kept: list[Line]  # that were taken
+    idle: list[LogLine]  # retractions that end nothing and never will
+    late: list[LogLine]  # behind the promise
+    clashes: list[LogLine]  # whose id another one has
+    kept: list[LogLine]  # that were taken
     gone: list[ArcEvent]
     come: list[ArcEvent]
     names: list[str]  # of the arcs in force, if there are idle retractions
@@ -27,8 +27,8 @@ class Step(NamedTuple):
 
 
 def step_of(
-    versions: Versions, idle: list[Line], lines: Iterable[Line], automaton: Automaton, others: Sequence[ArcEvent] = ()
-) -> Step:
+    versions: Versions, idle: list[LogLine], lines: Iterable[LogLine], automaton: Automaton, others: Sequence[ArcEvent] = ()
+) -> LogStep:
     """Take lines behind a promise, which has given ``idle``; ``others`` are in force beside the versions."""
     beside = {event.arc.name for event in others if event.arc.name is not None}
     names = sorted(beside.union(version.line.name for version in versions.all())) if idle else []
@@ -36,10 +36,10 @@ def step_of(
     there = [version for before in taken.before.values() for version in before]
     now = [version for name in taken.before for version in versions.of(name)]
     notes = _notes(versions, there, now, automaton, [event.arc for event in others])
-    return Step(idle, taken.late, taken.clashes, taken.kept, _less(there, now), _less(now, there), names, notes)
+    return LogStep(idle, taken.late, taken.clashes, taken.kept, _less(there, now), _less(now, there), names, notes)
 
 
-def not_in_force(line: Line, names: Sequence[str]) -> str:
+def not_in_force(line: LogLine, names: Sequence[str]) -> str:
     """Return what is told of a retraction that has ended nothing."""
     return f"expected an arc in force but got {line.name!r}; in force: {', '.join(names) or 'none'}"
 
@@ -48,7 +48,7 @@ ONE_ID = "expected one line of an id but got two that differ; the earlier one co
 
 
 def _notes(
-    versions: Versions, there: Sequence[Version], now: Sequence[Version], automaton: Automaton, others: list[Arc]
+    versions: Versions, there: Sequence[LineVersion], now: Sequence[LineVersion], automaton: Automaton, others: list[Arc]
 ) -> list[str]:
     """Return what is to be told of arcs that are new: that they lead nowhere yet, or that nothing leads to them."""
     old = {version.line.identity for version in there}
@@ -57,13 +57,13 @@ def _notes(
     return loose_ends(automaton, come, [*others, *there_now]) if come else []
 
 
-def _less(versions: Sequence[Version], others: Sequence[Version]) -> list[ArcEvent]:
+def _less(versions: Sequence[LineVersion], others: Sequence[LineVersion]) -> list[ArcEvent]:
     known = {
         (version.line[:5], version.re) for version in others
     }  # not by identity alone: of two lines of one id another may count
     return [event_of(version) for version in versions if (version.line[:5], version.re) not in known]
 
 
-def event_of(version: Version) -> ArcEvent:
+def event_of(version: LineVersion) -> ArcEvent:
     """Return a version as an arc in force."""
     return ArcEvent(version.line.arc, version.le, version.re)

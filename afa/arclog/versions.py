@@ -20,7 +20,7 @@ END, RETRACT, INSERT = range(3)
 """The operations of a line. END retracts the very arc that the code had."""
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """A line of an arc log; lines of a name are gone through in the order of their first five fields."""
 
     at: int
@@ -34,10 +34,10 @@ class Line(NamedTuple):
     source: Any = None  # what is kept of a line; not looked at here
 
 
-class Version(NamedTuple):
+class LineVersion(NamedTuple):
     """An insertion, and the lifetime that the other lines have left of it."""
 
-    line: Line
+    line: LogLine
     le: int
     re: int
 
@@ -45,16 +45,16 @@ class Version(NamedTuple):
 class Replay:
     """Lines of one name gone through in their order, from the versions that earlier lines have begun. O(1) a line, but for END."""
 
-    def __init__(self, begun: Sequence[Version] = ()) -> None:
+    def __init__(self, begun: Sequence[LineVersion] = ()) -> None:
         self._versions = list(begun)
         self._open = list(range(len(begun)))  # places of those that may still be in force
-        self.idle: list[Line] = []
+        self.idle: list[LogLine] = []
 
-    def feed(self, line: Line) -> Version | None:
+    def feed(self, line: LogLine) -> LineVersion | None:
         """Take the next line; return the version that it ends, as it was before, if it ends one."""
         if line.op == INSERT:
             self._open.append(len(self._versions))
-            self._versions.append(Version(line, line.at, line.until))
+            self._versions.append(LineVersion(line, line.at, line.until))
             return None
         place = self._last(line)
         if place is not None:
@@ -65,7 +65,7 @@ class Replay:
             self.idle.append(line)
         return None
 
-    def _last(self, line: Line) -> int | None:
+    def _last(self, line: LogLine) -> int | None:
         """Return the place of the version that a retraction ends; it is open no more."""
         versions, places = self._versions, self._open
         while places and versions[places[-1]].re <= line.at:
@@ -78,18 +78,18 @@ class Replay:
                 return places.pop(i)
         return None
 
-    def versions(self, since: int) -> list[Version]:
+    def versions(self, since: int) -> list[LineVersion]:
         """Return the versions whose lifetime goes beyond an instant, in the order in which they began."""
         return [version for version in self._versions if version.re > since and version.re > version.le]
 
 
-class Taken(NamedTuple):
+class LineOutcome(NamedTuple):
     """What became of lines: the versions before of each name that they concern; who came; who is late; who has another's id."""
 
-    before: dict[str, list[Version]]
-    kept: list[Line]
-    late: list[Line]
-    clashes: list[Line]
+    before: dict[str, list[LineVersion]]
+    kept: list[LogLine]
+    late: list[LogLine]
+    clashes: list[LogLine]
 
 
 class Versions:
@@ -97,30 +97,30 @@ class Versions:
 
     Examples
     --------
-    >>> x = Line(0, 0, INSERT, b"1", b"", "x")
+    >>> x = LogLine(0, 0, INSERT, b"1", b"", "x")
     >>> versions = Versions()
-    >>> list(versions.take([x._replace(at=100, identity=b"2"), x, Line(50, 0, RETRACT, b"3", b"", "x")]).before)
+    >>> list(versions.take([x._replace(at=100, identity=b"2"), x, LogLine(50, 0, RETRACT, b"3", b"", "x")]).before)
     ['x']
     >>> [(version.le, version.re) for version in versions.of("x")]
     [(0, 50), (100, 9223372036854775807)]
     """
 
-    def __init__(self, begun: Iterable[Version] = (), promised: int = BEGINNING, keep: int = 0) -> None:
+    def __init__(self, begun: Iterable[LineVersion] = (), promised: int = BEGINNING, keep: int = 0) -> None:
         self.promised = promised
         self._for = keep  # for so long a version is left that has ended, as the promise before tells time: lineages need it
-        self._begun: dict[str, list[Version]] = {}  # what the promise has left
-        self._lines: dict[str, list[Line]] = {}  # that are not final, in their order
+        self._begun: dict[str, list[LineVersion]] = {}  # what the promise has left
+        self._lines: dict[str, list[LogLine]] = {}  # that are not final, in their order
         self._replays: dict[str, Replay] = {}  # of these lines; made when asked for
-        self._known: dict[bytes, Line] = {}  # by identity: lines that are not final, and those of versions in force
+        self._known: dict[bytes, LogLine] = {}  # by identity: lines that are not final, and those of versions in force
         self._due: list[tuple[int, str]] = []  # when a promise changes what is kept of a name: a heap
         self._noted: set[tuple[int, str]] = set()  # what is in it
         for version in begun:
             self._begun.setdefault(version.line.name, []).append(version)
             self._keep(version)
 
-    def take(self, lines: Iterable[Line]) -> Taken:
+    def take(self, lines: Iterable[LogLine]) -> LineOutcome:
         """Put lines, which come in any order, into the order of their names; what became of each."""
-        taken = Taken({}, [], [], [])
+        taken = LineOutcome({}, [], [], [])
         for line in lines:
             known = self._known.get(line.identity)
             if known is not None and known[:5] == line[:5]:
@@ -140,9 +140,9 @@ class Versions:
             self._put(line)
         return taken
 
-    def promise(self, t: int) -> list[Line]:
+    def promise(self, t: int) -> list[LogLine]:
         """Take no line before an instant from now on; the retractions before it that have ended nothing, and never will."""
-        idle: list[Line] = []
+        idle: list[LogLine] = []
         since = max(self.promised - self._for, BEGINNING) if self._for else t
         self.promised = t
         names = dict[str, None]()
@@ -166,17 +166,17 @@ class Versions:
                     self._keep(version)
         return sorted(idle, key=_order)
 
-    def of(self, name: str) -> list[Version]:
+    def of(self, name: str) -> list[LineVersion]:
         """Return the versions of a name, but those that an earlier promise has passed, in the order in which they began."""
         return self._replay(name).versions(BEGINNING)
 
-    def ended(self, name: str) -> list[tuple[Version, Line]]:
+    def ended(self, name: str) -> list[tuple[LineVersion, LogLine]]:
         """Return the versions of a name that lines which are not final end, each as it was before, with its line. O(lines)."""
         replay = Replay(self._begun.get(name, ()))
         found = [(replay.feed(line), line) for line in self._lines.get(name, ())]
         return [(version, line) for version, line in found if version is not None]
 
-    def all(self) -> list[Version]:
+    def all(self) -> list[LineVersion]:
         return [version for name in sorted(self.names) for version in self.of(name)]
 
     @property
@@ -184,11 +184,11 @@ class Versions:
         """The names of which anything is kept."""
         return {*self._begun, *self._lines}
 
-    def begun(self) -> list[Version]:
+    def begun(self) -> list[LineVersion]:
         """Return what the promise has left; with `lines` all that there is to be kept."""
         return [version for _, versions in sorted(self._begun.items()) for version in versions]
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[LogLine]:
         """Return the lines that are not final."""
         return [line for _, lines in sorted(self._lines.items()) for line in lines]
 
@@ -202,7 +202,7 @@ class Versions:
             self._replays[name] = _replay(self._begun.get(name, ()), self._lines.get(name, ()))
         return self._replays[name]
 
-    def _put(self, line: Line) -> None:
+    def _put(self, line: LogLine) -> None:
         lines, replay = self._lines.setdefault(line.name, []), self._replays.get(line.name)
         if replay is not None and (not lines or _order(lines[-1]) < _order(line)):
             replay.feed(line)
@@ -212,13 +212,13 @@ class Versions:
         self._known[line.identity] = line
         self._note(line.at, line.name)
 
-    def _drop(self, line: Line) -> None:
+    def _drop(self, line: LogLine) -> None:
         """Take out a line that is not final; its `at` stays due, which does no harm."""
         lines = self._lines[line.name]
         lines.remove(line)
         self._replays.pop(line.name, None)
 
-    def _keep(self, version: Version) -> None:
+    def _keep(self, version: LineVersion) -> None:
         self._known[version.line.identity] = version.line
         if version.re < FOREVER:
             self._note(min(version.re - 1 + self._for, FOREVER), version.line.name)  # at a promise of re it is gone
@@ -229,12 +229,12 @@ class Versions:
             heapq.heappush(self._due, (at, name))
 
 
-def _replay(begun: Sequence[Version], lines: Iterable[Line]) -> Replay:
+def _replay(begun: Sequence[LineVersion], lines: Iterable[LogLine]) -> Replay:
     replay = Replay(begun)
     for line in lines:
         replay.feed(line)
     return replay
 
 
-def _order(line: Line) -> tuple[Any, ...]:
+def _order(line: LogLine) -> tuple[Any, ...]:
     return line[:5]

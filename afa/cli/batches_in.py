@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from afa import BEGINNING, FOREVER
 from afa.cli.advice import Advice
 from afa.cli.fault import CommandError
-from afa.cli.request import FIRST, Job
+from afa.cli.request import FIRST, CommandRequest
 from afa.cli.signs import signed, with_signs
 from afa.errors import did_you_mean
-from afa.io.file_columns import ANY, KEY, TIME, Column, Place, convert, kind_of_times
-from afa.io.files import Source, batches
+from afa.io.file_columns import ANY, KEY, TIME, FileColumn, Place, convert, kind_of_times
+from afa.io.files import FileSource, batches
 from afa.io.table_times import TimeType
 from afa.schema import Schema
 
@@ -40,7 +40,7 @@ class Input:
         The input has no column that is needed, or has it twice.
     """
 
-    def __init__(self, job: Job, source: Source, events: Schema, advice: Advice | None = None) -> None:
+    def __init__(self, job: CommandRequest, source: FileSource, events: Schema, advice: Advice | None = None) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
         self.first: Any = None  # the first batch
         self.times: TimeType | None = None  # the type of its times, in which those of the output leave; None: they are ints
@@ -82,7 +82,7 @@ class Input:
         return FOREVER if self._job.end == "forever" else self.latest
 
 
-def _chosen(job: Job, source: Source, events: Schema) -> list[Column]:
+def _chosen(job: CommandRequest, source: FileSource, events: Schema) -> list[FileColumn]:
     """Return the columns to read: the event's fields, the key, ``le``, and ``re`` and ``diff`` where named or there."""
     names, named = source.names or (), {"le": job.time, "re": job.until, "diff": job.diff}
     fields = [field for field in events.fields if field.name != events.instant]
@@ -92,11 +92,11 @@ def _chosen(job: Job, source: Source, events: Schema) -> list[Column]:
     roles = {
         field.name: "the key" if field.name in job.keys else f"field {field.name} of {events.cls.__name__}" for field in fields
     }
-    chosen = [Column(each.name, each.name, kinds[each.name], each.optional, roles[each.name]) for each in fields]
-    chosen += [Column(key, key, KEY, True, "--key") for key in job.keys if key not in kinds]
+    chosen = [FileColumn(each.name, each.name, kinds[each.name], each.optional, roles[each.name]) for each in fields]
+    chosen += [FileColumn(key, key, KEY, True, "--key") for key in job.keys if key not in kinds]
     for target, kind in (("le", TIME), ("re", TIME), ("diff", "int")):
         if target == "le" or named[target] or (target in names and target not in kinds):
-            chosen.append(Column(named[target] or target, target, kind, target == "re", FLAGS[target]))
+            chosen.append(FileColumn(named[target] or target, target, kind, target == "re", FLAGS[target]))
     for column in chosen if source.names is not None else ():
         if not (source.sparse and column.target in kinds and column.optional):
             _check_there(job.file, names, column)
@@ -107,7 +107,7 @@ def _chosen(job: Job, source: Source, events: Schema) -> list[Column]:
     return chosen
 
 
-def _check_there(file: str, names: Sequence[str], column: Column) -> None:
+def _check_there(file: str, names: Sequence[str], column: FileColumn) -> None:
     count = names.count(column.source)
     if count > 1:
         raise CommandError(f"{file}: expected one column {column.source!r} ({column.role}) but got {count}")

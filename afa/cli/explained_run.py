@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from afa.cli.fault import CommandError
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.cli.write import check_output, reads
 from afa.io.table_times import TimeType
 from afa.io.whole_file import write_text
@@ -16,7 +16,7 @@ from afa.reasons import Reasons
 from afa.tracing.recorder import Trace
 
 
-def explaining(operator: Any, job: Job) -> Any:
+def explaining(operator: Any, job: CommandRequest) -> Any:
     """Return the operator, with the stage around it where reasons are asked.
 
     Raises
@@ -35,12 +35,12 @@ def explaining(operator: Any, job: Job) -> Any:
     return Trace(operator)
 
 
-def how_pushed(job: Job) -> dict[str, bool]:
+def how_pushed(job: CommandRequest) -> dict[str, bool]:
     """Return how batches are pushed: reasons are told of each row as it came, unless the user says how many come at once."""
     return {"net": False} if (job.reasons or job.report is not None) and job.batch is None else {}
 
 
-def write_report(operator: Any, job: Job, why: str = "") -> None:
+def write_report(operator: Any, job: CommandRequest, why: str = "") -> None:
     """Write the page of a run; ``why``: why nothing has matched."""
     if job.report is None:
         return

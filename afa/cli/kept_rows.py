@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa import BEGINNING, Punctuation
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.operator.contract import OperatorLike
 from afa.state.plain import distinct
 from punctuation.sources import BoundedDisorder
@@ -36,7 +36,7 @@ class KeptRows:
         The largest timestamp.
     """
 
-    def __init__(self, job: Job, most: int) -> None:
+    def __init__(self, job: CommandRequest, most: int) -> None:
         self._keys, self._most = job.keys, most
         self._promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
         self._promised = BEGINNING

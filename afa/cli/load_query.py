@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from afa.cli.fault import CommandError, one_line
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.errors import AfaError
 from afa.io.event_class import BESIDE, TIMES, event_class, is_field, times_among
 from afa.io.file_columns import TICKS
-from afa.io.files import Source
+from afa.io.files import FileSource
 from afa.language.bare_numbers import check_units
 from afa.language.query import TYPE, Query, query, sql
 from afa.operator.contract import Pattern
@@ -34,7 +34,7 @@ def is_query(pattern: str) -> bool:
     return Path(pattern).suffix.lower() in SUFFIXES
 
 
-def load_query(job: Job, source: Source, given: Pattern | None = None) -> tuple[Query, Job]:
+def load_query(job: CommandRequest, source: FileSource, given: Pattern | None = None) -> tuple[Query, CommandRequest]:
     """Read a query over the columns of an input; return it with the job that it asks for.
 
     Parameters
@@ -77,7 +77,7 @@ def load_query(job: Job, source: Source, given: Pattern | None = None) -> tuple[
 
 
 def _of_some(
-    job: Job, written: str | Pattern, guesses: list[dict[str, Any]], needed: set[str | None]
+    job: CommandRequest, written: str | Pattern, guesses: list[dict[str, Any]], needed: set[str | None]
 ) -> tuple[Query, dict[str, Any]]:
     """Return the query over columns of the first types that it can be read with, and these types."""
     kinds = guesses[0]
@@ -102,7 +102,7 @@ def _text(file: str) -> str:
         raise CommandError(f"{file}: {error}") from error
 
 
-def _read(job: Job, written: str | Pattern, kinds: dict[str, Any], needed: set[str | None]) -> Query:
+def _read(job: CommandRequest, written: str | Pattern, kinds: dict[str, Any], needed: set[str | None]) -> Query:
     told: dict[str, Any] = {"tick": job.tick, "order_by": job.order_by}
     if not isinstance(written, str):
         found: Any = written.over(lambda: _event("Event", job, kinds, needed), type=job.type, **told)
@@ -130,7 +130,7 @@ def _time(kinds: dict[str, Any], statement: Any) -> str | None:
     return times[0] if len(times) == 1 and "le" not in kinds else None
 
 
-def _event(name: str, job: Job, kinds: dict[str, Any], needed: set[str | None]) -> Any:
+def _event(name: str, job: CommandRequest, kinds: dict[str, Any], needed: set[str | None]) -> Any:
     """Return an event class with a field for each column that a query can read, and one for the times, whatever they are called."""
     beside = {*BESIDE, job.until, job.diff}
     time = job.time

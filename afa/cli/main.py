@@ -84,12 +84,12 @@ def run(pattern: Pattern, file: o.Input, **said: Any) -> None:
     [bold]afa run theft.sase readings.csv --time at[/]
     [bold]afa run vees.py:make ticks.csv --key symbol --window 10m --vary drop=0.5:1.5:0.1[/]
     """
-    from afa.cli.request import Job
+    from afa.cli.request import CommandRequest
     from afa.cli.run import run as run_job  # pyarrow is loaded only where a table is
     from afa.cli.vary import sweep
 
     with plain_exit():
-        (sweep if said["vary"] else run_job)(Job.of(pattern, file, said))
+        (sweep if said["vary"] else run_job)(CommandRequest.of(pattern, file, said))
 
 
 @app.command(cls=Command)
@@ -112,12 +112,12 @@ def serve(
     [bold]afa serve vees.py:two_vees ticks.csv --time time --key symbol --window 7000 --speed 60x[/]
     [bold]tail -f readings.jsonl | afa serve theft.sase - --format jsonl --lateness 30s[/]
     """
-    from afa.cli.request import Job
-    from afa.cli.serve_run import Serving
+    from afa.cli.request import CommandRequest
+    from afa.cli.serve_run import PageOptions
     from afa.cli.serve_run import serve as serve_job
 
     with plain_exit():
-        serve_job(Job.of(pattern, file, said), Serving(host, port, speed, follow, browse))
+        serve_job(CommandRequest.of(pattern, file, said), PageOptions(host, port, speed, follow, browse))
 
 
 @app.command()
@@ -196,13 +196,13 @@ def why(
     [bold]afa why pay.py pay.csv --time at --key card --window 10m[/]
     """
     from afa.cli.console import Terminal
-    from afa.cli.request import Job
+    from afa.cli.request import CommandRequest
     from afa.cli.why import show_funnel
     from afa.cli.why import why as why_job
     from afa.funnel.funnel import as_json as json_of
 
     with plain_exit():
-        funnel = why_job(Job.of(pattern, file, {**said, "lateness": lateness, "batch": batch}), most)
+        funnel = why_job(CommandRequest.of(pattern, file, {**said, "lateness": lateness, "batch": batch}), most)
         if as_json:
             typer.echo(json_of(funnel))
             return
@@ -228,10 +228,10 @@ def replay(
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s --explain[/]
     """
     from afa.cli.replay_run import Replaying, replay_job
-    from afa.cli.request import Job
+    from afa.cli.request import CommandRequest
 
     with plain_exit():
-        replay_job(Job.of(pattern, source[0], said), Replaying(tuple(source), explain, require))
+        replay_job(CommandRequest.of(pattern, source[0], said), Replaying(tuple(source), explain, require))
 
 
 @app.command()

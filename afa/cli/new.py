@@ -24,9 +24,9 @@ import typer
 from afa.cli.fault import CommandError
 from afa.errors import AfaError, did_you_mean
 from afa.io.event_class import BESIDE, is_field, times_among
-from afa.io.file_columns import ANY, Column
+from afa.io.file_columns import ANY, FileColumn
 from afa.io.file_writing import writable
-from afa.io.files import Source, open_source
+from afa.io.files import FileSource, open_source
 from afa.io.text_files import JsonLines
 from punctuation.door import scalar_of
 from punctuation.timestamps import is_time_type
@@ -62,7 +62,7 @@ class {event}(NamedTuple):
 '''
 
 
-class Field(NamedTuple):
+class ColumnField(NamedTuple):
     """A column that becomes a field: its type, whether it is empty in some row, and some of its values."""
 
     name: str
@@ -103,7 +103,7 @@ def write_where_nothing_is(file: Path, text: str) -> None:
         raise
 
 
-def new_pattern(pattern: str, file: str, source: Source, le: str | None, key: Sequence[str], form: str) -> str:
+def new_pattern(pattern: str, file: str, source: FileSource, le: str | None, key: Sequence[str], form: str) -> str:
     """Return the text of the file; ``form``: the option that says how the input is written."""
     names = source.names or []
     for name in [*key, *([] if le is None else [le])]:
@@ -156,7 +156,7 @@ def _event_name(pattern: str) -> str:
     return name if name.isidentifier() and not keyword.iskeyword(name) and name != "NamedTuple" else "Event"
 
 
-def _fields(file: str, source: Source) -> tuple[list[Field], dict[str, str]]:
+def _fields(file: str, source: FileSource) -> tuple[list[ColumnField], dict[str, str]]:
     """Return the columns that can be fields, in order, and why the others can't be."""
     seen, left = {name: Seen() for name in source.names or []}, {}
     if isinstance(source, JsonLines):
@@ -165,7 +165,7 @@ def _fields(file: str, source: Source) -> tuple[list[Field], dict[str, str]]:
                 seen.setdefault(name, Seen(number)).take(row.get(name))
     else:
         kinds = source.kinds()
-        columns = [Column(name, name, ANY, True, "afa new") for name in seen]
+        columns = [FileColumn(name, name, ANY, True, "afa new") for name in seen]
         for name, each in seen.items():
             each.kind = scalar_of(kinds[name]) or (str if is_time_type(kinds[name]) else None)
         for table in source.tables(columns, ROWS):
@@ -181,7 +181,7 @@ def _fields(file: str, source: Source) -> tuple[list[Field], dict[str, str]]:
         elif each.kind is None:
             left[name] = each.why
         else:
-            fields.append(Field(name, each.kind, each.optional, tuple(each.values)))
+            fields.append(ColumnField(name, each.kind, each.optional, tuple(each.values)))
     if not fields:
         raise CommandError(f"{file}: expected columns of scalars but got {', '.join(seen) or 'no column'}")
     return fields, left
@@ -225,7 +225,7 @@ class Seen:
             self.values += column.slice(0, ROWS - len(self.values)).to_pylist()
 
 
-def _time(kinds: dict[str, Any], fields: Sequence[Field]) -> str | None:
+def _time(kinds: dict[str, Any], fields: Sequence[ColumnField]) -> str | None:
     """Return the column of times: the only one of timestamps, else one that is called so and holds ints or text."""
     times = times_among(kinds)
     if len(times) == 1:
@@ -235,7 +235,7 @@ def _time(kinds: dict[str, Any], fields: Sequence[Field]) -> str | None:
     return next(iter(named + times), None)
 
 
-def _key(fields: Sequence[Field]) -> list[str]:
+def _key(fields: Sequence[ColumnField]) -> list[str]:
     """Return the column that tells streams apart: one that is called so, else the text whose values come back, the most of them."""
     several = {field.name: len(set(field.values)) for field in fields if field.type in (int, str) and not field.optional}
     back = {name: n for name, n in several.items() if 1 < n <= len(fields[0].values) / 2}
@@ -244,7 +244,7 @@ def _key(fields: Sequence[Field]) -> list[str]:
     return sorted(named or texts, key=lambda name: -back[name])[:1]
 
 
-def _condition(fields: Sequence[Field], keys: Sequence[str]) -> tuple[str, str]:
+def _condition(fields: Sequence[ColumnField], keys: Sequence[str]) -> tuple[str, str]:
     """Return the condition on the second event as Python, and in words."""
     numbers = [f for f in fields if f.type in (int, float) and f.name not in keys]
     numbers.sort(key=lambda field: (field.optional, field.type is int, field.name.lower().endswith("id")))

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from afa.cli.fault import CommandError
 from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.io.file_columns import TICKS
-from afa.io.files import Source
+from afa.io.files import FileSource
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.option_values import names_of
@@ -21,12 +21,12 @@ from afa.schema import Schema
 class PatternRun(NamedTuple):
     """A pattern over an input; ``job`` has its durations in ticks, and what the pattern itself says of key, order and tick."""
 
-    job: Job
+    job: CommandRequest
     pattern: Pattern
-    source: Source
+    source: FileSource
 
     @classmethod
-    def of(cls, job: Job, given: Pattern | None, source: Source, command: str = "run") -> PatternRun:
+    def of(cls, job: CommandRequest, given: Pattern | None, source: FileSource, command: str = "run") -> PatternRun:
         """Return what a job asks for; ``given``: what `given_pattern` has found.
 
         Raises
@@ -78,7 +78,7 @@ def given_pattern(pattern: str, takes_none: str | None = None) -> Pattern | None
     return found
 
 
-def job_of(job: Job, pattern: Pattern, kinds: Mapping[str, Any]) -> Job:
+def job_of(job: CommandRequest, pattern: Pattern, kinds: Mapping[str, Any]) -> CommandRequest:
     """Return the job that an automaton or a temporal pattern asks for over columns of these types."""
     job.check(*pattern.traits)
     if None not in (pattern.window, job.window):

@@ -12,7 +12,7 @@ from afa.cli.console import Bar, Terminal
 from afa.cli.fault import CommandError
 from afa.cli.load_query import load_query
 from afa.cli.pattern_run import given_pattern, job_of
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.cli.write import check_output, writing
 from afa.io.column_texts import in_text
 from afa.io.event_class import times_among
@@ -21,19 +21,19 @@ from afa.io.files import open_source
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.operator.contract import Pattern
 from afa.replay.replaying import explain, replay
-from afa.replay.scan_plan import Plan
+from afa.replay.scan_plan import ReplayPlan
 from afa.replay.stored import Stored
 
 
 class Replaying(NamedTuple):
-    """What is asked beside the pattern, its columns and its window: `Job`."""
+    """What is asked beside the pattern, its columns and its window: `CommandRequest`."""
 
     source: tuple[str, ...]
     explain: bool = False
     require: bool = False
 
 
-def replay_job(job: Job, asked: Replaying) -> None:
+def replay_job(job: CommandRequest, asked: Replaying) -> None:
     """Replay stored history, and show what was found, and how.
 
     Raises
@@ -82,7 +82,7 @@ def replay_job(job: Job, asked: Replaying) -> None:
         console.print(str(found.plan), style="dim", markup=False, soft_wrap=True)
 
 
-def _pattern(job: Job, stored: Stored) -> tuple[Pattern, Job]:
+def _pattern(job: CommandRequest, stored: Stored) -> tuple[Pattern, CommandRequest]:
     """Return the pattern, and the job that it asks for."""
     found = given_pattern(job.pattern)
     if found is not None and QUERY not in found.traits:
@@ -97,20 +97,20 @@ def _kinds(stored: Stored) -> dict[str, Any]:
     return dict(zip(stored.schema.names, stored.schema.types))
 
 
-def _in_ticks(job: Job, stored: Stored) -> Job:
+def _in_ticks(job: CommandRequest, stored: Stored) -> CommandRequest:
     """Return a job whose tick is said: ms where times are timestamps, as of `afa run`."""
     times = times_among(_kinds(stored))
     name = job.time or ("le" if "le" in stored.schema.names else times[0] if len(times) == 1 else None)
     return job._replace(tick=job.tick or ("ms" if name in times else None))
 
 
-def _explained(plan: Plan, console: Terminal) -> None:
+def _explained(plan: ReplayPlan, console: Terminal) -> None:
     for n, text in enumerate(plan.witnesses, 1):
         typer.echo(f"{n}. {text}")
     typer.echo(str(plan))
 
 
-def _shown(matches: pa.Table, job: Job) -> None:
+def _shown(matches: pa.Table, job: CommandRequest) -> None:
     """Print matches, as many as are wanted."""
     part = matches if job.matches < 0 else matches.slice(0, job.matches)
     for row in in_text(part).to_pylist():

@@ -20,7 +20,7 @@ FIRST, ROWS = 10_000, 131_072
 """Rows of the first batch, so that the first matches are soon there, and of the others."""
 
 
-class Job(NamedTuple):
+class CommandRequest(NamedTuple):
     """The request of the user: what the options of the commands are called there."""
 
     pattern: str
@@ -59,7 +59,7 @@ class Job(NamedTuple):
     force: bool = False
 
     @classmethod
-    def of(cls, pattern: str, file: str, said: Mapping[str, Any]) -> Job:
+    def of(cls, pattern: str, file: str, said: Mapping[str, Any]) -> CommandRequest:
         """Return what the options of a command say."""
         found = {IN_JOB.get(name, name): value for name, value in said.items()}
         found = {name: _plain(value) for name, value in found.items() if value is not None}
@@ -91,7 +91,7 @@ class Job(NamedTuple):
         """Return those options of an operator, as it takes them, and what bounds it."""
         return {name: getattr(self, name) for name in names} | self.bounds
 
-    def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> Job:
+    def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> CommandRequest:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.
 
         Parameters

@@ -15,12 +15,12 @@ from afa.cli.fault import CommandError, one_line
 from afa.cli.follow import Follow, make_log
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.cli.screen import Screen, Summary
 from afa.cli.why import why_none
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
-from afa.io.files import Source, comes_once, open_source
+from afa.io.files import FileSource, comes_once, open_source
 from afa.model.arc import TIMEOUT
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
@@ -33,7 +33,7 @@ OPTIONS = ("key", "window", "order_by", "tick", "id", "longest", "members", "col
 WAITS = "what waits for a promise would wait for ever without one"
 
 
-def run(job: Job) -> None:
+def run(job: CommandRequest) -> None:
     """Carry out ``afa run``. A `CommandError` is the one line that says what is wrong."""
     job.check()
     if job.speculation is not None and job.lateness is None:
@@ -83,7 +83,7 @@ def _run(made: PatternRun, operator: Any) -> None:
         typer.echo(f"afa: no match: {why}", err=True)
 
 
-def _drive(operator: Any, shown: Schema, job: Job, batches_in: Input, source: Source, screen: Screen) -> Summary:
+def _drive(operator: Any, shown: Schema, job: CommandRequest, batches_in: Input, source: FileSource, screen: Screen) -> Summary:
     """Push all batches, each with the promise that it earns; at the end what `--end` promises."""
     tables = iter(batches_in)
     table = next(tables)

@@ -14,10 +14,10 @@ from rich.text import Text
 
 from afa.cli.console import Bar, Terminal
 from afa.cli.fault import close_pipes
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.io.column_texts import in_text, json_texts
 from afa.io.file_bytes import STREAM
-from afa.io.files import Source
+from afa.io.files import FileSource
 from afa.operator.member_columns import MEMBERS
 from afa.operator.statistics import statistics_of
 from afa.reasons.because_column import BECAUSE
@@ -104,7 +104,7 @@ class Summary:
 class Screen:
     """Standard output for changes, standard error for the rest; one console where both are the same terminal."""
 
-    def __init__(self, job: Job, source: Source) -> None:
+    def __init__(self, job: CommandRequest, source: FileSource) -> None:
         self._job = job
         self._err = Terminal(stderr=True)
         both = sys.stdout.isatty() and self._err.is_terminal

@@ -26,7 +26,7 @@ from afa.cli.load_query import is_query
 from afa.cli.output_table import OutputTable
 from afa.cli.pace import Pace
 from afa.cli.pattern_run import PatternRun, given_pattern
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.cli.run import OPTIONS, WAITS
 from afa.errors import AfaError
 from afa.io.column_texts import in_text, iso_texts
@@ -49,7 +49,7 @@ PAUSE = 0.03
 NO_SIGMA = f"there is one with --lateness: {WAITS}"
 
 
-class Serving(NamedTuple):
+class PageOptions(NamedTuple):
     """How the page is served, and how fast the input plays."""
 
     host: str = "127.0.0.1"
@@ -59,7 +59,7 @@ class Serving(NamedTuple):
     browse: bool = False
 
 
-def serve(job: Job, how: Serving) -> None:
+def serve(job: CommandRequest, how: PageOptions) -> None:
     """Carry out ``afa serve``, until it is interrupted. A `CommandError` is the one line that says what is wrong."""
     job.check()
     with _folder(job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
@@ -87,7 +87,7 @@ def serve(job: Job, how: Serving) -> None:
 
 
 @contextlib.contextmanager
-def _shown(page: WaitingJob, job: Job, how: Serving) -> Iterator[None]:
+def _shown(page: WaitingJob, job: CommandRequest, how: PageOptions) -> Iterator[None]:
     """Serve the page, and say where."""
     with Site(page, host=how.host, port=how.port) as site:
         typer.echo(f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)")
@@ -97,7 +97,7 @@ def _shown(page: WaitingJob, job: Job, how: Serving) -> Iterator[None]:
 
 
 def _serve(
-    made: PatternRun, operator: Any, pace: Pace, folder: str, how: Serving, page: WaitingJob, stack: contextlib.ExitStack | None
+    made: PatternRun, operator: Any, pace: Pace, folder: str, how: PageOptions, page: WaitingJob, stack: contextlib.ExitStack | None
 ) -> bool:
     """Play the input; ``stack``: where the page is to be served from then on, if it is not yet."""
     job, done = made.job, threading.Event()
@@ -122,7 +122,7 @@ def _serve(
         return False
 
 
-def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: Job) -> bool:
+def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: CommandRequest) -> bool:
     """Push the input at its speed, then wait; return, once it is interrupted, whether something is wrong."""
     promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
     live.board.status, failed = "playing", False

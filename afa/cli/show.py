@@ -9,7 +9,7 @@ from typing import Any
 from afa.cli.fault import CommandError
 from afa.cli.load_query import is_query
 from afa.cli.pattern_run import PatternRun, given_pattern
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.cli.write import check_output
 from afa.io.files import open_source
 from afa.io.whole_file import write_text
@@ -32,7 +32,7 @@ def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -
     if found is not None and QUERY not in found.traits:
         return found
     if file is not None:
-        return PatternRun.of(Job(pattern, file, type=type, tick=tick), found, open_source(file, None)).pattern
+        return PatternRun.of(CommandRequest(pattern, file, type=type, tick=tick), found, open_source(file, None)).pattern
     if found is None or found.event is None:
         raise CommandError(f"expected an input whose columns the query reads but got none; say afa show {pattern} INPUT")
     return found.with_tick(None)

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.cli.fault import CommandError
-from afa.cli.request import Job
-from afa.io.file_columns import ANY, TIME, Column, Place
+from afa.cli.request import CommandRequest
+from afa.io.file_columns import ANY, TIME, FileColumn, Place
 from punctuation.door import one_array
 
 
-def with_signs(columns: Sequence[Column], job: Job) -> list[Column]:
+def with_signs(columns: Sequence[FileColumn], job: CommandRequest) -> list[FileColumn]:
     """Return the columns to read: ``--diff`` as it is, where its values have a meaning; what ``--id`` lets miss as optional.
 
     Raises
@@ -35,7 +35,7 @@ def with_signs(columns: Sequence[Column], job: Job) -> list[Column]:
     return [column if column.target in ("diff", job.id) else column._replace(optional=True) for column in found]
 
 
-def signed(table: pa.Table, columns: Sequence[Column], job: Job, place: Place, latest: int) -> pa.Table:
+def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, place: Place, latest: int) -> pa.Table:
     """Return a batch in which ``diff`` is 1 or -1, and where nothing misses but in retractions by an id.
 
     Parameters
@@ -69,7 +69,7 @@ def signed(table: pa.Table, columns: Sequence[Column], job: Job, place: Place, l
     return table
 
 
-def _signs(values: Any, job: Job, column: Column, place: Place) -> Any:
+def _signs(values: Any, job: CommandRequest, column: FileColumn, place: Place) -> Any:
     """Return 1 and -1 for a column's values."""
     values = one_array(values)
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

@@ -16,12 +16,12 @@ from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, one_line
 from afa.cli.load import PATTERNS, load_factory
 from afa.cli.pattern_run import PatternRun
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
-from afa.frames.frame_reading import Reading
+from afa.frames.frame_reading import FrameReading
 from afa.io.file_bytes import STREAM
-from afa.io.files import Source, open_source
+from afa.io.files import FileSource, open_source
 from afa.io.frame import Frame
 from afa.io.table_times import as_times
 from afa.model.conflicts import QUERY, TEMPORAL
@@ -34,7 +34,7 @@ MOST = 10_000
 """How many variants there may be."""
 
 
-def sweep(job: Job) -> None:
+def sweep(job: CommandRequest) -> None:
     """Find the matches of all variants; print how many each has. A `CommandError` is the one line that says what is wrong."""
     job.check()
     began = time.perf_counter()
@@ -50,7 +50,7 @@ def sweep(job: Job) -> None:
     rows = Input(job, source, made[0].events)
     table = pa.concat_tables(list(rows)).unify_dictionaries()
     there = table.column_names
-    reading = Reading("le", "re" if "re" in there else None, "diff" if "diff" in there else None, job.end)  # type: ignore[arg-type]
+    reading = FrameReading("le", "re" if "re" in there else None, "diff" if "diff" in there else None, job.end)  # type: ignore[arg-type]
     try:
         found = swept(labels, [each.pattern for each in made], Frame(table), reading, options, job.batch)
     except AfaError:
@@ -167,7 +167,7 @@ def _made(make: Callable[..., Any], point: dict[str, Any]) -> Pattern:
     return pattern_of(found)
 
 
-def _bound(patterns: list[Pattern], source: Source, job: Job) -> list[PatternRun]:
+def _bound(patterns: list[Pattern], source: FileSource, job: CommandRequest) -> list[PatternRun]:
     """Return the patterns as they run."""
     kinds = {tuple({QUERY, TEMPORAL} & set(pattern.traits)) for pattern in patterns}
     if len(kinds) > 1:
@@ -182,7 +182,7 @@ def _bound(patterns: list[Pattern], source: Source, job: Job) -> list[PatternRun
 # -- out -----------------------------------------------------------------------------------------------------------------------
 
 
-def _show(found: Backtest, job: Job, rows: int, seconds: float) -> None:
+def _show(found: Backtest, job: CommandRequest, rows: int, seconds: float) -> None:
     """Print the table, and how much work it was."""
     if job.output != STREAM:
         right = [field.name for field in found.table.schema if not pa.types.is_string(field.type)]

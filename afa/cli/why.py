@@ -20,9 +20,9 @@ from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, one_line
 from afa.cli.kept_rows import KeptRows, held_by
 from afa.cli.pattern_run import PatternRun, given_pattern
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.errors import AfaError
-from afa.funnel.counted import Source, funnel_of
+from afa.funnel.counted import FunnelSource, funnel_of
 from afa.funnel.funnel import ARC_COLUMNS, STATE_COLUMNS, Funnel
 from afa.io.files import open_source
 from afa.model.arctable import ArcTable
@@ -35,7 +35,7 @@ ROWS = 20_000
 NUMBERS = {"asked", "true", "last true", "times", "entered", "went on", "matched", "by window", "by no arc", "open"}
 
 
-def why(job: Job, most: int) -> Funnel:
+def why(job: CommandRequest, most: int) -> Funnel:
     """Return the funnel of a pattern over an input. A `CommandError` is the one line that says what is wrong."""
     job.check()
     given = given_pattern(job.pattern, WHY)
@@ -45,20 +45,20 @@ def why(job: Job, most: int) -> Funnel:
     return funnel_over(job, operator, automaton, KeptRows(job, most).take(Input(job, made.source, made.events)))
 
 
-def holding(automaton: Automaton, job: Job) -> Any:
+def holding(automaton: Automaton, job: CommandRequest) -> Any:
     """Return an operator that holds the events of an automaton, and asks none of its arcs."""
     assert automaton.event_schema is not None
     none = Automaton(start=automaton.start, final={automaton.start}, arcs=[], event=automaton.event_schema.cls)
     return Operator(none, key=job.key, window=job.window, order_by=job.order_by, tick=job.tick, id=job.id)
 
 
-def funnel_over(job: Job, operator: Any, automaton: Automaton, kept: KeptRows) -> Funnel:
+def funnel_over(job: CommandRequest, operator: Any, automaton: Automaton, kept: KeptRows) -> Funnel:
     """Return the funnel of the rows that are kept: of this automaton, over what the operator holds."""
     core = operator._core
     try:
         held_by(operator, kept)
         automaton = automaton.bound(core.tick)
-        source = Source(
+        source = FunnelSource(
             engine=core.engine,
             automaton=automaton,
             table=ArcTable.of(automaton.arcs),
@@ -79,7 +79,7 @@ def funnel_over(job: Job, operator: Any, automaton: Automaton, kept: KeptRows) -
         raise CommandError(one_line(error)) from error
 
 
-def why_none(operator: Any, tables: Iterable[pa.Table], job: Job) -> str:
+def why_none(operator: Any, tables: Iterable[pa.Table], job: CommandRequest) -> str:
     """Return why a run without matches has none; empty where that can't be found out."""
     core: Any = getattr(operator, "_core", None)
     if core is None or core.taken is None or core.taken.cls is not core.automaton.event:  # a stage fills fields in
@@ -90,7 +90,7 @@ def why_none(operator: Any, tables: Iterable[pa.Table], job: Job) -> str:
         return ""
 
 
-def diagnose(core: Any, tables: Iterable[pa.Table], job: Job) -> str:
+def diagnose(core: Any, tables: Iterable[pa.Table], job: CommandRequest) -> str:
     """Return why there is no match, in one sentence."""
     automaton = core.automaton
     job = job._replace(window=core.window, tick=core.tick)

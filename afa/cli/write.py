@@ -11,14 +11,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from afa.cli.fault import CommandError
-from afa.cli.request import Job
+from afa.cli.request import CommandRequest
 from afa.io.column_texts import json_lines
 from afa.io.file_bytes import STREAM
 from afa.io.file_writing import WRITTEN, Write, writable, writing_file
 from afa.io.whole_file import check_kind
 
 
-def reads(job: Job) -> list[str]:
+def reads(job: CommandRequest) -> list[str]:
     """Return the files that a job reads: its pattern, its input, and those of its arc log."""
     log = [] if job.arcs is None or not os.path.isdir(job.arcs) else [entry.path for entry in os.scandir(job.arcs)]
     return [job.file, job.pattern, *log]

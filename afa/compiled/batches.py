@@ -11,7 +11,7 @@ from afa.compiled.arc_swaps import changed, follow
 from afa.compiled.compiled_states import check_ties
 from afa.compiled.encode import Encoded, only
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import CHUNK, Batch
+from afa.compiled.memory import CHUNK, WordArray
 from afa.compiled.mixed_rows import mixed_rows
 from afa.compiled.program import Program
 from afa.compiled.store import Store
@@ -49,8 +49,8 @@ class Batches:
         self._told: int | None = None  # what it has been told, where that is less
         self._program: Program | None = None  # whose numbers of arcs the columns at work have
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
-        self._grouping = Batch(np.empty((2, 1), np.int64))  # columns, and the rows that `forward_keys` leaves
-        self._buffer = Batch(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
+        self._grouping = WordArray(np.empty((2, 1), np.int64))  # columns, and the rows that `forward_keys` leaves
+        self._buffer = WordArray(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, host: Host) -> None:
         """Carry out a batch of records in order of arrival; `Operator.push_many` for columns.
@@ -170,7 +170,7 @@ class Batches:
         least = np.minimum.reduceat(batch.le, begins[begins < n])
         return np.minimum(np.minimum.accumulate(least[::-1])[::-1], then)
 
-    def _straight(self, batch: Encoded) -> Batch | None:
+    def _straight(self, batch: Encoded) -> WordArray | None:
         """Return the columns as they stand, if they and the program are such that rows can go through the automaton's loops."""
         program = self._program = self._store.arcs.program
         found = batch.straight(program.codes) if program.loops else None
@@ -208,11 +208,11 @@ class Batches:
         words = max(1, memory.row * int(memory.m[k.C_RATE + 1]) >> 6)
         return min(chunks * CHUNK, max(ROOM // words, LEAST), most)
 
-    def _words(self, n: int) -> Batch:
+    def _words(self, n: int) -> WordArray:
         """Return an array for ``n`` records; kept: memory that is new costs more than what is written to it."""
         rows = k.I_WORDS + self._store.payloads.layout.width
         if self._buffer.n != n:
-            self._buffer = Batch(np.empty((rows, n), np.int64))
+            self._buffer = WordArray(np.empty((rows, n), np.int64))
         return self._buffer
 
     def _forward(self, straight: Any, low: int, high: int, host: Host) -> int:
@@ -278,7 +278,7 @@ class Batches:
         """Take rows of many keys until one that is no event, or late; where it stopped."""
         store, progress = self._store, self._store.progress
         if self._grouping.n < max(high - low, straight.n):
-            self._grouping = Batch(np.empty((2, max(high - low, straight.n)), np.int64))
+            self._grouping = WordArray(np.empty((2, max(high - low, straight.n)), np.int64))
         columns, m = self._grouping, store.memory.m
         columns.words[0, : straight.n] = straight.words[0]
         m[k.C_THEN] = self._then
@@ -304,7 +304,7 @@ class Batches:
         self._run(words, 0, len(rows))
         self._see_again(words, 0, len(rows), seen, host)
 
-    def _run_part(self, words: Batch, batch: Encoded, start: int, host: Host) -> None:
+    def _run_part(self, words: WordArray, batch: Encoded, start: int, host: Host) -> None:
         low, n = 0, words.n
         while low < n:
             seen = self._store.progress.now
@@ -319,7 +319,7 @@ class Batches:
                 host.take_record(batch.item(start + low))
                 low += 1
 
-    def _run(self, words: Batch, low: int, high: int, how: int = k.RUN) -> None:
+    def _run(self, words: WordArray, low: int, high: int, how: int = k.RUN) -> None:
         try:
             if self._store.call(how, low, high, words, max(self._final, self._store.progress.floor)) == k.TIED:
                 check_ties(self._store)
@@ -329,7 +329,7 @@ class Batches:
                 blame(error, f"of key {self._store.key_of(code)!r}")
             raise
 
-    def _see_again(self, words: Batch, low: int, high: int, seen: int, host: Host) -> None:
+    def _see_again(self, words: WordArray, low: int, high: int, seen: int, host: Host) -> None:
         """Where numbers are gapless: what is repeated was not seen; ``seen``: the present before the records."""
         if not self._store.gaps:
             return
@@ -340,7 +340,7 @@ class Batches:
             kept = (events & (diff != 0)) | (kind == k.PUNCTUATION)
             self._store.progress.now = max(seen, int(le[kept].max(initial=k.BEGINNING)) + 1) if kept.any() else seen
 
-    def _scan(self, words: Batch, low: int, high: int, host: Host) -> int:
+    def _scan(self, words: WordArray, low: int, high: int, host: Host) -> int:
         """Look at records in order of arrival until one that needs the others carried out; where it stopped."""
         m, progress = self._store.memory.m, self._store.progress
         m[k.C_NOW], m[k.C_REFUSE] = progress.now, int(host.refuses_late)
@@ -357,7 +357,7 @@ class Batches:
                 host.take_late(self._change(words, place), int(m[k.C_EVENTS]))
         return stop
 
-    def _change(self, words: Batch, place: int) -> Change:
+    def _change(self, words: WordArray, place: int) -> Change:
         le, re, diff, key, _, _, _, *payload = words.words[:, place].tolist()
         return Change(self._store.payloads.record(payload), le, re, diff, self._store.key_of(key))
 

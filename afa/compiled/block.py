@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 
 STEPS = -1
@@ -21,7 +21,7 @@ def head_words(store: Store, codes: Any, name: int) -> Any:
     """Return a word of the header of each of some keys of which something is held."""
     batch: Any = np.zeros((2, max(1, len(codes))), np.int64)
     batch[0, : len(codes)] = codes
-    store.call(k.HEADS_OF, name, len(codes), Batch(batch))
+    store.call(k.HEADS_OF, name, len(codes), WordArray(batch))
     return batch[1, : len(codes)]
 
 
@@ -29,10 +29,10 @@ def set_head_words(store: Store, codes: Any, name: int, values: Any) -> None:
     """Set a word of the header of some keys. *Requires* that they changed in this call, or that no call need take it back."""
     if len(codes):
         store.memory.m[k.C_NEXT] = 0
-        store.call(k.SET_HEADS, name, len(codes), Batch(np.array(np.broadcast_arrays(codes, values), np.int64)))
+        store.call(k.SET_HEADS, name, len(codes), WordArray(np.array(np.broadcast_arrays(codes, values), np.int64)))
 
 
-class Block:
+class KeyBlock:
     """The state of one key, by its number, as it stands in memory; of a key at rest a copy."""
 
     def __init__(self, store: Store, code: int) -> None:

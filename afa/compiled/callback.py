@@ -6,10 +6,10 @@ import ctypes
 from typing import Any
 
 from afa.compiled.directory import Directory
-from afa.compiled.inforce import InForce
+from afa.compiled.inforce import RunningProgram
 from afa.compiled.kernel import names as k
 from afa.compiled.memory import Memory
-from afa.compiled.record_words import Records
+from afa.compiled.record_words import RecordForms
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -26,13 +26,13 @@ class Callback:
     ``faults`` takes what the functions raise; None: it is a fault of the call.
     """
 
-    arcs: InForce  # set once it is made, which needs the address of this
+    arcs: RunningProgram  # set once it is made, which needs the address of this
 
     def __init__(
         self,
         automaton: Automaton,
-        payloads: Records,
-        registers: Records,
+        payloads: RecordForms,
+        registers: RecordForms,
         memory: Memory,
         directory: Directory,
         faults: Faults | None,

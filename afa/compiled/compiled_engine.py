@@ -20,12 +20,12 @@ from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
 from afa.compiled.match_totals import match_totals
 from afa.compiled.match_ways import match_picks, match_ways
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Budget, Ends, Host, Living, Logged, Picks, Setup, Sizes, Sought, Step, Totals, Ways
+from afa.engine import Budget, Ends, Host, Living, Logged, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -52,7 +52,7 @@ class CompiledEngine:
         self._batches = Batches(store)
         self._sequence = setup.sequence
         self._looked = 0  # changes taken when it was looked last for keys to prune
-        self._one = Batch(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
+        self._one = WordArray(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
         self._put_one = struct.Struct(f"={len(self._one.words)}q").pack_into  # numpy takes 1 us longer
 
     @property
@@ -127,7 +127,7 @@ class CompiledEngine:
         store.ready(n)
         if store.gaps:
             store.memory.m[k.C_LOOKED] = k.ONCE  # by the operator
-        store.call(k.SERVE, code, n, Batch(batch))
+        store.call(k.SERVE, code, n, WordArray(batch))
 
     def encode(
         self,
@@ -282,11 +282,11 @@ class CompiledEngine:
         code = self.store.directory.find(key)
         return [] if code is None or not self._holds(code) else held_steps(self.store, code, low, high, starts)
 
-    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+    def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         code = self.store.directory.find(key)
         return None if code is None or not self._holds(code) else match_ways(self.store, code, sought)
 
-    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+    def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
         code = self.store.directory.find(key)
         return None if code is None or not self._holds(code) else match_totals(self.store, code, sought, field, component)
 
@@ -294,7 +294,7 @@ class CompiledEngine:
         code = self.store.directory.find(key)
         return [] if code is None or not self._holds(code) else held_matches(self.store, code, low)
 
-    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+    def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
         code = self.store.directory.find(key)
         if code is None or not self._holds(code):
             return Picks([None for _ in soughts], [])

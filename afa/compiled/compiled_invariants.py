@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.block import Block, head_words
+from afa.compiled.block import KeyBlock, head_words
 from afa.compiled.compiled_states import sizes
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import names as k
@@ -25,7 +25,7 @@ def check(store: Store) -> None:
     totals: Counter[str] = Counter()
     transitions = Transitions(store.automaton, store.arcs.table, store.faults and Faults())
     for code in store.directory.held().tolist():
-        block = Block(store, code)
+        block = KeyBlock(store, code)
         if block.at:
             _check_key(store, transitions, block, totals)
     held = sizes(store)
@@ -47,7 +47,7 @@ def _check_heap(store: Store) -> None:
         raise AssertionError(f"heap: {error}") from error
 
 
-def _check_key(store: Store, transitions: Transitions, block: Block, totals: Counter[str]) -> None:
+def _check_key(store: Store, transitions: Transitions, block: KeyBlock, totals: Counter[str]) -> None:
     event, register = store.payloads.record, store.registers.record
     times = [block.word(k.LE, step) for step in block.steps]
     assert times == sorted(times), f"order: {times}"
@@ -119,7 +119,7 @@ def _check_deadlines(store: Store) -> None:
     assert waiting == m[k.C_WAITING], f"retractions that wait: {m[k.C_WAITING]}, found {waiting}"
 
 
-def _check_numbers(store: Store, block: Block, times: list[int]) -> None:
+def _check_numbers(store: Store, block: KeyBlock, times: list[int]) -> None:
     if not store.gaps:
         return
     numbers = [block.word(k.SEQ, step) for step in block.steps]

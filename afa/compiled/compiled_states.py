@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.block import STEPS, Block, head_words, set_head_words
-from afa.compiled.code.layout import Slot
+from afa.compiled.block import STEPS, KeyBlock, head_words, set_head_words
+from afa.compiled.code.layout import FieldSlot
 from afa.compiled.code.strings import Strings
 from afa.compiled.encode import sequence_words
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
-from afa.compiled.record_words import Records
+from afa.compiled.memory import WordArray
+from afa.compiled.record_words import RecordForms
 from afa.compiled.store import Store
 from afa.engine import Ends, Living, Sizes
 from afa.model.copies import refuse_ties
@@ -50,7 +50,7 @@ def pending(store: Store, code: int) -> list[Change]:
     if not store.directory.entries[code, k.D_BLOCK]:
         return []
     record, key = store.payloads.record, store.directory.name(code)
-    return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in Block(store, code).pending()]
+    return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in KeyBlock(store, code).pending()]
 
 
 def overdue(store: Store, t: int) -> list[Change]:
@@ -85,7 +85,7 @@ def living(store: Store, t: int) -> Living:
 def by_state(store: Store) -> dict[str, int]:
     states = store.arcs.states
     counts = np.zeros((1, len(states)), np.int64)
-    store.call(k.BY_STATE, 0, 0, Batch(counts))
+    store.call(k.BY_STATE, 0, 0, WordArray(counts))
     return {state: n for state, n in zip(states, counts[0].tolist()) if n}
 
 
@@ -94,7 +94,7 @@ def ends(store: Store) -> Ends:
     steps = int(head_words(store, np.flatnonzero(store.directory.entries[:, k.D_BLOCK]), STEPS).max(initial=0))
     places = 1 << (2 * steps + 30).bit_length()
     while True:
-        store.call(k.ENDS, places, 0, Batch(np.zeros((k.T_WORDS, places), np.int64)))
+        store.call(k.ENDS, places, 0, WordArray(np.zeros((k.T_WORDS, places), np.int64)))
         at = int(store.memory.w[k.W_TEMP])
         by_window, by_no_arc, past, full = store.memory.w[at : at + 4].tolist()
         if not full:
@@ -117,7 +117,7 @@ def check_ties(store: Store) -> None:
         here &= entries[:, k.D_CHANGED] >= m[k.C_SERIAL]
     for code in np.flatnonzero(here).tolist():
         store.memory.w[k.W_KEY] = code  # the key at work, if it is refused
-        block = Block(store, code)
+        block = KeyBlock(store, code)
         for step in block.steps:
             if block.word(k.EV, step) & k.COUNT > 1:
                 record = store.payloads.record
@@ -156,7 +156,7 @@ def _written(store: Store, codes: Any, what: int, words: int, n: int) -> Any:
         return np.zeros((words, 0), np.int64)
     batch = np.empty((1 + words, max(n, len(codes))), np.int64)
     batch[0, : len(codes)] = codes
-    store.call(k.SAVE, what, len(codes), Batch(batch))
+    store.call(k.SAVE, what, len(codes), WordArray(batch))
     return batch[1:, :n]
 
 
@@ -175,7 +175,7 @@ def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
 def _given(store: Store, code: int, last: int) -> list[Any]:
     """Return the steps of a key whose lists others do not give, to the first one that is as the list before it says."""
     event, register, states = store.payloads.record, store.registers.record, store.arcs.states
-    block = Block(store, code)
+    block = KeyBlock(store, code)
 
     def plain(node: list[int]) -> list[Any]:
         start, m, state, _, *words = node
@@ -191,11 +191,11 @@ def _given(store: Store, code: int, last: int) -> list[Any]:
     return given_steps(steps(), plain)
 
 
-def _columns(records: Records, words: Any) -> list[Column]:
+def _columns(records: RecordForms, words: Any) -> list[Column]:
     return [_column(slot, records.strings, words) for slot in records.layout.slots]
 
 
-def _column(slot: Slot, strings: Strings, words: Any) -> Column:
+def _column(slot: FieldSlot, strings: Strings, words: Any) -> Column:
     values = words[slot.value]
     present = words[slot.offset] != 0 if slot.width == 2 else None
     if slot.field.type is str:
@@ -245,7 +245,7 @@ def _load_changes(store: Store, states: States, codes: Any) -> None:
             batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
         store.ready(batch.shape[1])
         store.memory.m[k.C_NEXT] = 0
-        store.call(k.RESTORE_CHANGES, 0, batch.shape[1], Batch(batch))
+        store.call(k.RESTORE_CHANGES, 0, batch.shape[1], WordArray(batch))
 
 
 def _set_cleaned(store: Store, codes: Any, states: States) -> None:
@@ -269,7 +269,7 @@ def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered
     behind[heads] = False
     batch[: len(words), behind] = words
     store.memory.m[k.C_NEXT] = 0
-    store.call(k.RESTORE, 0, batch.shape[1], Batch(batch))
+    store.call(k.RESTORE, 0, batch.shape[1], WordArray(batch))
 
 
 class _Given(NamedTuple):
@@ -313,7 +313,7 @@ def _load_given(store: Store, parts: list[tuple[int, Pruned]]) -> None:
         for i, column in enumerate(columns):
             batch[: len(column), i] = column
         store.memory.m[k.C_NEXT] = 0
-        store.call(k.RESTORE_STEPS, 0, len(columns), Batch(batch))
+        store.call(k.RESTORE_STEPS, 0, len(columns), WordArray(batch))
 
 
 def _numbered(column: Column, strings: Strings) -> Column:
@@ -323,7 +323,7 @@ def _numbered(column: Column, strings: Strings) -> Column:
     return Column(np.array([strings.number(text) for text in column.texts], np.int64)[column.values], column.present)
 
 
-def _fill(records: Records, columns: Sequence[Column], words: Any) -> None:
+def _fill(records: RecordForms, columns: Sequence[Column], words: Any) -> None:
     """Write columns, texts as numbers, as words: an array of shape (width, n)."""
     for slot, column in zip(records.layout.slots, columns):
         words[slot.value] = column.values.view(np.int64)

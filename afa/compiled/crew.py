@@ -26,7 +26,7 @@ PAUSE, PATIENCE = 0.0002, 0.05
 """Seconds between two looks of one who waits for forks, or for jobs before a fork; of one who waits for a job, if no bell rings."""
 
 
-class Job:
+class CrewTask:
     """A piece of work: it runs in the one thread that takes it, and keeps what it returns or raises."""
 
     __slots__ = ("_bell", "_by", "_home", "_work", "error", "found", "over")
@@ -78,12 +78,12 @@ class Crew:
     """The jobs of one caller at a time."""
 
     def __init__(self) -> None:
-        self._jobs: Sequence[Job] = ()
+        self._jobs: Sequence[CrewTask] = ()
         self._caller = 0
 
-    def carry_out(self, works: Sequence[Callable[[], Any]], together: bool) -> list[Job]:
+    def carry_out(self, works: Sequence[Callable[[], Any]], together: bool) -> list[CrewTask]:
         """Carry out works, side by side or one after the other, and return them as jobs that are over."""
-        jobs = [Job(work) for work in works]
+        jobs = [CrewTask(work) for work in works]
         if not together:
             for job in jobs:
                 job.carry_out(CALLER)
@@ -111,10 +111,10 @@ class Crew:
             self._jobs = ()
 
 
-def _serve(queue: SimpleQueue[Job]) -> None:
+def _serve(queue: SimpleQueue[CrewTask]) -> None:
     me = threading.get_ident()
     while True:
-        job: Job | None = queue.get()
+        job: CrewTask | None = queue.get()
         _enter(me)
         assert job is not None
         job.carry_out(THREAD)
@@ -134,7 +134,7 @@ def _need(threads: int) -> None:
             return
 
 
-_queue: SimpleQueue[Job] = SimpleQueue()
+_queue: SimpleQueue[CrewTask] = SimpleQueue()
 _threads: list[threading.Thread] = []
 
 # -- forks -----------------------------------------------------------------------------------------------------------------------

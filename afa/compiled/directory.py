@@ -24,7 +24,7 @@ NONE = np.zeros(0, np.bool_)
 UNKNOWN = -1
 
 
-class Saved(NamedTuple):
+class SavedKeys(NamedTuple):
     """The last snapshot: which numbers' keys it has (an array of bools, never written to; None: there was none), and its call."""
 
     keys: Any
@@ -41,7 +41,7 @@ class Directory:
         self.memories = [memory]
         self._keyed = keyed
         self._known = 0  # numbers below have entries
-        self._saved = Saved(None, k.BEGINNING)
+        self._saved = SavedKeys(None, k.BEGINNING)
         self._away = NONE  # by number: the snapshot has the key, and nothing is held of it
         self._aways = 0  # how many of these; UNKNOWN: to be counted
         self._asking = False  # whether kernels may have told which keys are gone, and nobody has heard it
@@ -277,13 +277,13 @@ class Directory:
         """The last snapshot is one of what there is now. The keys that it says are gone are forgotten at the end of the call."""
         if self._aways:
             self.touched.append(np.flatnonzero(self._away))
-        self.put_saved(Saved(self._all(k.D_BLOCK) != 0, self._serial()))
+        self.put_saved(SavedKeys(self._all(k.D_BLOCK) != 0, self._serial()))
 
-    def as_of(self) -> Saved:
+    def as_of(self) -> SavedKeys:
         """Return what is known of the last snapshot, for `put_saved`."""
         return self._saved
 
-    def put_saved(self, saved: Saved) -> None:
+    def put_saved(self, saved: SavedKeys) -> None:
         self._saved = saved
 
     def loaded(self, codes: Any) -> None:
@@ -292,7 +292,7 @@ class Directory:
         if self._saved.keys is not None:
             keys[: len(self._saved.keys)] = self._saved.keys
         keys[codes] = True
-        self.put_saved(Saved(keys, self._serial()))
+        self.put_saved(SavedKeys(keys, self._serial()))
         self._mark(codes, k.BEGINNING)
 
     @property
@@ -309,7 +309,7 @@ class Directory:
         known = np.zeros(self.keys.top, np.bool_)
         known[self.keys.live()] = True
         self._known = int(self.memories[0].m[k.C_KEYS])
-        self.put_saved(Saved(known, since))
+        self.put_saved(SavedKeys(known, since))
 
     def follow(self, other: Directory) -> None:
         """Take over the relation of another directory, of an engine with the same state, to its last snapshot."""
@@ -319,7 +319,7 @@ class Directory:
             codes = self.numbers(other.names_of(np.flatnonzero(saved)))
             self.loaded(codes)
             self.end()
-        self.put_saved(Saved(self._saved.keys, serial if saved is not None else k.BEGINNING))
+        self.put_saved(SavedKeys(self._saved.keys, serial if saved is not None else k.BEGINNING))
         self._mark(np.arange(self.keys.top), k.BEGINNING)
         changed, _ = other.changed()
         if len(changed):

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.code.layout import Slot
+from afa.compiled.code.layout import FieldSlot
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.mixed_rows import MixedRows, mixed_rows
 from afa.compiled.store import Store
 from afa.model.arc import Arc
@@ -31,10 +31,10 @@ HEAVY = 2.0**62
 """How many copies of one batch the kernels count; a batch that moves more goes row by row."""
 
 
-class Source(NamedTuple):
+class EncodedColumn(NamedTuple):
     """A field's column: where its words stand, its values, and which of them are there (None: all)."""
 
-    slot: Slot
+    slot: FieldSlot
     values: Any
     present: Any
 
@@ -66,10 +66,10 @@ class Encoded(NamedTuple):
     kind: Any  # None: an event
     arc: Any  # None: no arc
     key: Any  # None: the one key
-    fields: list[Source]
+    fields: list[EncodedColumn]
     arcs: Sequence[Arc]
     window: int | None
-    sequence: Slot | None
+    sequence: FieldSlot | None
     single: bool  # whether all events are insertions of one copy
     kept: list[Any]  # what must not be freed before the batch is done
     name: Callable[[int], Any]  # the key that has a number
@@ -151,7 +151,7 @@ class Encoded(NamedTuple):
             mixed=None,
         )
 
-    def straight(self, codes: Mapping[int, int]) -> Batch | None:
+    def straight(self, codes: Mapping[int, int]) -> WordArray | None:
         """Return where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
 
         Addresses: the batch must outlive them. ``codes``: the program's number of each arc, by its id.
@@ -168,7 +168,7 @@ class Encoded(NamedTuple):
         row = [le, re, self.window or 0, *others, *[0] * 5]
         row += (item for word, (_, kind) in zip(words, fields) for item in (word, kind))
         self.kept[:] = [numbers, fields]  # for as long as their addresses are in use
-        return Batch(np.array([row], np.int64))
+        return WordArray(np.array([row], np.int64))
 
 
 def _plain(column: Any, kind: int) -> bool:
@@ -177,11 +177,11 @@ def _plain(column: Any, kind: int) -> bool:
     return bool(column.flags.c_contiguous and column.itemsize == size and column.dtype.kind in kinds)
 
 
-def only(columns: Batch, rows: Any) -> Batch:
+def only(columns: WordArray, rows: Any) -> WordArray:
     """Return what `Encoded.straight` returns, for some rows, all of them events. ``rows`` must outlive it."""
     words: Any = columns.words.copy()
     words[0, [k.F_KIND, k.F_ARC, k.F_COUNT]], words[0, k.F_INDEX] = 0, rows.ctypes.data
-    return Batch(words)
+    return WordArray(words)
 
 
 def encode(
@@ -215,7 +215,7 @@ def encode(
     if re is None and _beyond(le, kind, window):
         raise Unfit
     found = field_columns([columns[slot.field.name] for slot in slots], [slot.field for slot in slots], n)
-    fields = [Source(slot, _numbered(column, store.strings), column.present) for slot, column in zip(slots, found)]
+    fields = [EncodedColumn(slot, _numbered(column, store.strings), column.present) for slot, column in zip(slots, found)]
     for slot, values, _ in fields:
         if slot is store.sequence_slot and slot.field.type is float and np.isnan(values).any():
             raise Unfit
@@ -270,7 +270,7 @@ def _numbered(column: Column, strings: Strings) -> Any:
     return strings.numbers_of(column.texts)[column.values]
 
 
-def sequence_words(slot: Slot, words: Any) -> Any:
+def sequence_words(slot: FieldSlot, words: Any) -> Any:
     """Return the words that order events of one LE; see `sortable` of `afa.compiled.record_words`."""
     column = words[k.I_WORDS + slot.value]
     return column if slot.field.type is not float else np.where(column >= 0, column, column ^ 0x7FFFFFFFFFFFFFFF)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.block import Block
+from afa.compiled.block import KeyBlock
 from afa.compiled.kernel import names as k
 from afa.compiled.store import Store
 from afa.engine import Step
@@ -20,7 +20,7 @@ NO_NODES = np.empty((0, 0), np.int64)
 
 def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[Any] | None) -> list[Step]:
     """See `afa.engine.Engine.steps`. O(log steps + rows of the span, and of steps before it that reach into it)."""
-    block = Block(store, code)
+    block = KeyBlock(store, code)
     order = block.order
     if not len(order):
         return []
@@ -50,7 +50,7 @@ def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[
 
 def held_matches(store: Store, code: int, low: int) -> list[tuple[Any, int, int]]:
     """See `afa.engine.Engine.matches`. What time-outs have brought stands at the step before."""
-    block = Block(store, code)
+    block = KeyBlock(store, code)
     if not block.at:
         return []
     first, last, cap = (block.head(name) for name in (k.H_FIRST, k.H_LAST, k.H_CAP))

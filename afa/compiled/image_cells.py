@@ -10,7 +10,7 @@ import numpy as np
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel.desk import desk_rooms
 from afa.compiled.mapped_heap import FileHeap
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 from afa.state.sound import wanted
 
@@ -35,7 +35,7 @@ def check_records(store: Store, words: Any, file: FileHeap, keys: int) -> None:
     memory = copy.copy(store.memory)
     memory._use(m=words, file=file)
     strings = len(store.strings) if store.ordered == 2 else k.FOREVER
-    batch = Batch(np.stack([np.arange(keys), np.full(keys, strings)])) if keys else None
+    batch = WordArray(np.stack([np.arange(keys), np.full(keys, strings)])) if keys else None
     if batch is not None:
         store._main(memory, store.arcs.program, batch, k.SOUND, len(store.arcs.states), keys)
         wanted("records that can be read", not batch.words[1].any())

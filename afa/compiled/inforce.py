@@ -12,7 +12,7 @@ from afa.compiled.kernel import names as k
 from afa.compiled.machine.native import native
 from afa.compiled.memory import CHUNK, Memory
 from afa.compiled.program import Program
-from afa.compiled.record_words import Records
+from afa.compiled.record_words import RecordForms
 from afa.compiled.slots import Class, Slots, TooLong, at_once, class_of, slots
 from afa.errors import ClosureError
 from afa.model.arc import Arc
@@ -34,7 +34,7 @@ LOOKS = 64
 """So many partial matches that were looked at count as a row: without the loops, either takes about 1 us."""
 
 
-class Form(NamedTuple):
+class ProgramForm(NamedTuple):
     """All that a program depends on beside its table, but for what `Program.twin` puts in."""
 
     states: tuple[str, ...]
@@ -44,7 +44,7 @@ class Form(NamedTuple):
     initial: tuple[int, ...]
 
 
-class Known(NamedTuple):
+class KnownProgram(NamedTuple):
     """A program that no kernel has touched, and the classes of its arcs."""
 
     program: Program
@@ -58,24 +58,24 @@ class Shared:
         self.key, self.known = key, known
         self.ignorable = any(arc.arc.may_stay for arc in known.values())
         self.slots: dict[Any, Slots] = {}
-        self._programs: list[tuple[Form, Known]] = []
+        self._programs: list[tuple[ProgramForm, KnownProgram]] = []
 
-    def program(self, form: Form) -> Known | None:
+    def program(self, form: ProgramForm) -> KnownProgram | None:
         return next((known for other, known in self._programs if other == form), None)
 
-    def keep(self, form: Form, program: Program, wanted: Counter[Class]) -> None:
-        self._programs = [(form, Known(program.copy(), wanted)), *self._programs[: FORMS - 1]]
+    def keep(self, form: ProgramForm, program: Program, wanted: Counter[Class]) -> None:
+        self._programs = [(form, KnownProgram(program.copy(), wanted)), *self._programs[: FORMS - 1]]
 
 
-class InForce:
+class RunningProgram:
     """The program that the kernels work by. ``callback``: address of what asks Python; ``strict``: refuse arcs that would."""
 
     def __init__(
         self,
         automaton: Automaton,
         table: ArcTable,
-        payloads: Records,
-        registers: Records,
+        payloads: RecordForms,
+        registers: RecordForms,
         memory: Memory,
         progress: Progress,
         callback: int,
@@ -255,7 +255,7 @@ class InForce:
     def _make_program(self) -> None:
         self._made = None
         initial = self._registers.words(self._automaton.register)
-        form = Form(tuple(self.states), self._with_runs, self._counted, self._slots, tuple(initial))
+        form = ProgramForm(tuple(self.states), self._with_runs, self._counted, self._slots, tuple(initial))
         known = None if self._shared is None else self._shared.program(form)
         wanted = self._wanted() if known is None else known.wanted
         made = self._slots

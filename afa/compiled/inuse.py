@@ -8,7 +8,7 @@ import numpy as np
 
 from afa.compiled.code.layout import Layout
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 
 
@@ -24,7 +24,7 @@ def forget_strings(store: Store) -> None:
     words[0, _string_words(store.payloads.layout)] = 1
     words[1, _string_words(store.registers.layout)] = 1
     for each in store.sharing():
-        each.call(k.STRINGS, 0, n, Batch(words))
+        each.call(k.STRINGS, 0, n, WordArray(words))
     initial = store.registers.words(store.automaton.register)
     words[2, [initial[word] for word in _string_words(store.registers.layout)]] = 1
     words[2, constants] = 1

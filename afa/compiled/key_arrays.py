@@ -12,7 +12,7 @@ import numpy as np
 
 from afa.compiled import reserve
 from afa.compiled.kernel import key_names as t
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 
 SECRET = [secrets.randbits(64) - (1 << 63) for _ in range(4)]
 """Nobody outside of this process knows which keys share a place."""
@@ -154,7 +154,7 @@ class KeyArrays:
         new, w = _words(t.ARENA + held + held // 4 + WORDS + spare, AHEAD), _words(len(self.w), 1)
         w[:groups] = self.w[:groups]
         new[t.A_TOP], new[t.A_ROOM] = t.ARENA, len(new) - spare
-        call(t.COMPACT, 0, top, Batch(w.reshape(1, -1)), _other(new, self.w, p))
+        call(t.COMPACT, 0, top, WordArray(w.reshape(1, -1)), _other(new, self.w, p))
         self._use(w=w, p=new)
 
 

@@ -20,7 +20,7 @@ LOWEST, BEYOND = -(2**63), 2**63
 _NAN = struct.unpack("=q", struct.pack("=d", NAN))[0]
 
 
-class Form(NamedTuple):
+class RecordForm(NamedTuple):
     """A kind, the value of a word or the length of a record, and the record's words as bytes."""
 
     kind: int
@@ -28,7 +28,7 @@ class Form(NamedTuple):
     record: bytes | None = None
 
 
-def form_of(key: Hashable) -> Form | None:
+def form_of(key: Hashable) -> RecordForm | None:
     """Return the form of a key; None: only Python tells it from others."""
     if isinstance(key, tuple):
         return _tuple(key)
@@ -36,52 +36,52 @@ def form_of(key: Hashable) -> Form | None:
     return None if found is None or found.kind & t.CLASS == t.NONE else found
 
 
-def _form(value: Any) -> Form | None:
+def _form(value: Any) -> RecordForm | None:
     kind = type(value)
     if kind is int:
         return _int(value)
     if kind is str:
         return _text(value)
     if kind is bool:
-        return Form(t.INT | t.AS_BOOL, int(value))
+        return RecordForm(t.INT | t.AS_BOOL, int(value))
     if kind is float:
         return _float(value)
     if value is None:
-        return Form(t.NONE, 0)
+        return RecordForm(t.NONE, 0)
     plain = _plain(value)
     found = None if plain is None else _form(plain)
     return None if found is None else found._replace(kind=found.kind & t.CLASS | t.ODD)
 
 
-def _int(value: int) -> Form | None:
+def _int(value: int) -> RecordForm | None:
     if LOWEST <= value < BEYOND:
-        return Form(t.INT, value)
+        return RecordForm(t.INT, value)
     try:
         same = float(value)
     except OverflowError:
         return None
-    return Form(t.REAL | t.AS_INT, _bits(same)) if same == value else None
+    return RecordForm(t.REAL | t.AS_INT, _bits(same)) if same == value else None
 
 
-def _float(value: float) -> Form:
+def _float(value: float) -> RecordForm:
     if value.is_integer() and LOWEST <= value < BEYOND:
-        return Form(t.INT | t.AS_FLOAT, int(value))
-    return Form(t.REAL, _NAN if value != value else _bits(value))
+        return RecordForm(t.INT | t.AS_FLOAT, int(value))
+    return RecordForm(t.REAL, _NAN if value != value else _bits(value))
 
 
-def _text(value: str) -> Form | None:
+def _text(value: str) -> RecordForm | None:
     try:
         found = value.encode()
     except UnicodeEncodeError:  # a lone surrogate
         return None
-    return Form(t.TEXT, len(found), _filled(found)) if len(found) <= t.LONGEST else None
+    return RecordForm(t.TEXT, len(found), _filled(found)) if len(found) <= t.LONGEST else None
 
 
-def _tuple(key: tuple[Any, ...]) -> Form | None:
+def _tuple(key: tuple[Any, ...]) -> RecordForm | None:
     kind = type(key)
     if len(key) > t.PARTS or kind.__eq__ is not tuple.__eq__ or kind.__hash__ is not tuple.__hash__:
         return None
-    forms: list[Form] = []
+    forms: list[RecordForm] = []
     for value in key:
         form = None if isinstance(value, tuple) else _form(value)
         if form is None:
@@ -90,10 +90,10 @@ def _tuple(key: tuple[Any, ...]) -> Form | None:
     odd = kind is not tuple or any(form.kind & ~t.CLASS == t.ODD for form in forms)
     heads = _filled(bytes([len(forms), *(form.kind for form in forms)]))
     record = heads + b"".join(map(_part, forms))
-    return Form(t.TUPLE | (t.ODD if odd else 0), len(record) // 8, record) if len(record) <= t.LONGEST else None
+    return RecordForm(t.TUPLE | (t.ODD if odd else 0), len(record) // 8, record) if len(record) <= t.LONGEST else None
 
 
-def _part(form: Form) -> bytes:
+def _part(form: RecordForm) -> bytes:
     if form.kind & t.CLASS == t.NONE:
         return b""
     return struct.pack("=q", form.value) + (form.record or b"")

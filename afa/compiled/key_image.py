@@ -12,7 +12,7 @@ import numpy as np
 
 from afa.compiled.kernel import key_names as t
 from afa.compiled.key_numbers import KeyNumbers
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.state.key_columns import KeyColumns
 from afa.state.sound import wanted
 
@@ -41,7 +41,7 @@ def take_image(numbers: KeyNumbers, found: list[Any]) -> None:
     wanted("an arena without free places", len(p) >= t.ARENA and p[t.A_TOP] == len(p) and not p[t.A_FREED : t.ARENA].any())
     arrays = numbers.arrays
     arrays.take(w, p, top)
-    wanted("keys that are in the arena, each once", numbers.run(t.REBUILD, 0, top, Batch(np.zeros((1, 64), np.int64))) == 0)
+    wanted("keys that are in the arena, each once", numbers.run(t.REBUILD, 0, top, WordArray(np.zeros((1, 64), np.int64))) == 0)
     wanted("keys with a place each in the arena", _are_apart(arrays.w[: words_of(top)], len(p)))
     numbers.top = top
     numbers.given()

@@ -22,10 +22,10 @@ import numpy as np
 from afa.compiled import key_arrays
 from afa.compiled.kernel import key_names as t
 from afa.compiled.key_arrays import KeyArrays
-from afa.compiled.key_form import Form, form_of
-from afa.compiled.key_parts import Part, column_of, part_of
+from afa.compiled.key_form import RecordForm, form_of
+from afa.compiled.key_parts import KeyPart, column_of, part_of
 from afa.compiled.machine.kernels import load
-from afa.compiled.memory import EMPTY, Batch
+from afa.compiled.memory import EMPTY, WordArray
 from afa.schema import NAN, ODD
 from afa.state.key_columns import KeyColumn, KeyColumns, texts_between
 from afa.state.plain import Unfit, arrow, keys_in, used
@@ -71,7 +71,7 @@ class KeyNumbers:
         self._fresh = 0  # numbers from here on were given since `given`
         self._again: list[Any] = []  # and these, or arrays of these, which were other keys' before
         self._torn = False  # whether it is not known which
-        self._call = Batch(np.zeros((3, WORD + 1), np.int64))  # for one key
+        self._call = WordArray(np.zeros((3, WORD + 1), np.int64))  # for one key
         self._out = ctypes.c_int64.from_address(self._call.at + 8 * t.OUT * self._call.n)
         self._word_at = self._call.at + 8 * WORD
 
@@ -83,7 +83,7 @@ class KeyNumbers:
     def __len__(self) -> int:
         return int(self.arrays.m[t.K_COUNT])
 
-    def run(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, arrays: KeyArrays | None = None) -> int:
+    def run(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY, arrays: KeyArrays | None = None) -> int:
         arrays = arrays or self.arrays
         return int(self._main(arrays, arrays, batch, what, low, high))
 
@@ -114,7 +114,7 @@ class KeyNumbers:
         self._recent[key] = found
         return found
 
-    def _put(self, form: Form) -> None:
+    def _put(self, form: RecordForm) -> None:
         """Let the call for one key be about this one."""
         kind, value, record = form
         if record is None:
@@ -125,11 +125,11 @@ class KeyNumbers:
         ctypes.memmove(self.arrays.sought, record, len(record))
         _one(self._call.words, 0, 0, 0, 1, 0, kind, value, 0, 0, 0, 0, 0)
 
-    def _given_to(self, key: Hashable, form: Form | None) -> int:
+    def _given_to(self, key: Hashable, form: RecordForm | None) -> int:
         """Return the number of a key, a new one if the table has none; what this loses if it ends half-way is told by `given`."""
         torn, before = self._torn, self.news
         self.news = self._torn = True
-        self._put(form or Form(t.OBJECT | t.ODD, hash(key)))
+        self._put(form or RecordForm(t.OBJECT | t.ODD, hash(key)))
         while (new := self.run(t.GIVE, 0, 1, self._call)) < 0:
             self.arrays.provide(new, self.run)
         found = self._out.value
@@ -144,7 +144,7 @@ class KeyNumbers:
         self._torn, self.news = torn, bool(new) or before
         return found
 
-    def _insert(self, call: Batch, n: int) -> None:
+    def _insert(self, call: WordArray, n: int) -> None:
         """Give numbers to the rows of a call for which `find` found none."""
         arrays, torn = self.arrays, self._torn
         self.news = self._torn = True
@@ -191,21 +191,21 @@ class KeyNumbers:
         indices, dictionary = used(indices, dictionary)
         return self.numbers_of([dictionary], True, len(dictionary))[indices]
 
-    def _numbers(self, parts: list[Part], single: bool, n: int) -> Any:
+    def _numbers(self, parts: list[KeyPart], single: bool, n: int) -> Any:
         call, missing = self._sought(parts, single, n)
         if missing:
             _check(parts)
             self._insert(call, n)
         return call.words[t.OUT, :n]
 
-    def _sought(self, parts: list[Part], single: bool, n: int) -> tuple[Batch, int]:
+    def _sought(self, parts: list[KeyPart], single: bool, n: int) -> tuple[WordArray, int]:
         """Look for the keys of ``n`` rows. Returns the call, and how many rows have keys without a number."""
         if len(parts) > t.PARTS:
             raise Unfit
         rows, width = self._spread(n), sum(part.longest for part in parts) + 2 + len(parts) // 8
         lows = range(0, n, rows)
         self.arrays.spare(len(lows) * width)
-        call = Batch(np.empty((3, max(n, t.D_COLUMNS + t.V_SIZE * len(parts))), np.int64))
+        call = WordArray(np.empty((3, max(n, t.D_COLUMNS + t.V_SIZE * len(parts))), np.int64))
         words = [not single, len(parts), rows, width, 0, 0, *(word for part in parts for word in part.words())]
         call.words[0, : len(words)] = words
         if self.together is None or len(lows) == 1:
@@ -217,7 +217,7 @@ class KeyNumbers:
         finally:
             self.arrays.alone = False
 
-    def _look(self, low: int, high: int, call: Batch, parts: list[Part]) -> int:
+    def _look(self, low: int, high: int, call: WordArray, parts: list[KeyPart]) -> int:
         """Look for the keys of some rows. ``parts``: what the call points to; it lives as long as a thread is at work."""
         return self.run(t.FIND, low, high, call)
 
@@ -267,7 +267,7 @@ class KeyNumbers:
         n = len(codes)
         if not n:
             return KeyColumns.of([])
-        call = Batch(np.empty((4, n), np.int64))
+        call = WordArray(np.empty((4, n), np.int64))
         call.words[t.OUT] = codes
         self.run(t.CELLS, t.NONE_OF, n, call)
         kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
@@ -279,13 +279,13 @@ class KeyNumbers:
         column = self._cells(call, kinds, n)
         return KeyColumns(0, [column or KeyColumn(None, list(map(self.name, codes.tolist())))])
 
-    def _column(self, call: Batch, part: int, n: int) -> KeyColumn:
+    def _column(self, call: WordArray, part: int, n: int) -> KeyColumn:
         self.run(t.CELLS, part, n, call)
         kinds = set(np.flatnonzero(np.bincount(call.words[2], minlength=128)).tolist())
         found = self._cells(call, kinds, n)
         return found or KeyColumn(None, list(map(self._value, call.words[2].tolist(), call.words[3].tolist())))
 
-    def _cells(self, call: Batch, kinds: set[int], n: int) -> KeyColumn | None:
+    def _cells(self, call: WordArray, kinds: set[int], n: int) -> KeyColumn | None:
         """Return the values that CELLS has written as a column; None: they have several types."""
         present, values = None, call.words[3]
         if t.NONE in kinds and len(kinds) > 1:
@@ -299,7 +299,7 @@ class KeyNumbers:
             return KeyColumn(float, np.where(call.words[2] == t.REAL, values.view(np.float64), values), present)
         return KeyColumn(str, self._texts(call, n), present) if kinds == {t.TEXT} else None
 
-    def _texts(self, call: Batch, n: int) -> Any:
+    def _texts(self, call: WordArray, n: int) -> Any:
         lengths = np.where(call.words[2] == t.TEXT, call.words[3] & t.LONGEST, 0)
         offsets = np.zeros(n + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -341,7 +341,7 @@ class KeyNumbers:
         for code in odd:
             if self._objects.get(self._odd[code]) == code:
                 del self._objects[self._odd[code]]
-        call = Batch(np.empty((3, max(len(codes), 1)), np.int64))
+        call = WordArray(np.empty((3, max(len(codes), 1)), np.int64))
         call.words[t.OUT, : len(codes)] = codes
         self.run(t.REMOVE, 0, len(codes), call)
         for code in odd:
@@ -390,7 +390,7 @@ def _coded(column: Any, n: int) -> tuple[Any, Any] | None:
     return used(indices, dictionary) if len(dictionary) > n else (indices, dictionary)
 
 
-def _parts(columns: Sequence[KeyColumn], n: int) -> list[Part] | None:
+def _parts(columns: Sequence[KeyColumn], n: int) -> list[KeyPart] | None:
     """Return columns of ``n`` rows as the kernels take them; None: one holds what Python alone can tell from others."""
     if any(len(column) != n for column in columns if column.kind is not None):
         raise Unfit
@@ -400,7 +400,7 @@ def _parts(columns: Sequence[KeyColumn], n: int) -> list[Part] | None:
     return None if None in parts else [part for part in parts if part is not None]
 
 
-def _check(parts: list[Part]) -> None:
+def _check(parts: list[KeyPart]) -> None:
     """Refuse texts that are no UTF-8 before they become keys. Raises `Unfit`."""
     for part in parts:
         if part.texts is not None:

@@ -14,7 +14,7 @@ from afa.state.plain import Unfit, arrow
 OF_NUMBERS = {"i": int, "u": int, "f": float, "b": bool}
 
 
-class Part(NamedTuple):
+class KeyPart(NamedTuple):
     """One column; its words as V_* have them.
 
     kind, kinds   the kind of all values, or (uint8) of each
@@ -71,7 +71,7 @@ def _numbers(column: Any) -> KeyColumn:
     return KeyColumn(kind, np.ascontiguousarray(column, {int: np.int64, float: np.float64, bool: np.bool_}[kind]))
 
 
-def part_of(column: KeyColumn) -> Part | None:
+def part_of(column: KeyColumn) -> KeyPart | None:
     """Return a column as the kernels take it; None: Python alone can tell what it holds from others."""
     if column.kind is None:
         return _nothing(column)
@@ -84,34 +84,34 @@ def part_of(column: KeyColumn) -> Part | None:
         found = _floats(column.values)
     else:
         kind = t.INT if column.kind is int else t.INT | t.AS_BOOL
-        found = Part(kind, None, np.ascontiguousarray(column.values, np.int64))
+        found = KeyPart(kind, None, np.ascontiguousarray(column.values, np.int64))
     if column.present is None:
         return found
     kinds = np.where(column.present, found.kind if found.kinds is None else found.kinds, t.NONE).astype(np.uint8)
     return found._replace(kinds=kinds)
 
 
-def _nothing(column: KeyColumn) -> Part | None:
+def _nothing(column: KeyColumn) -> KeyPart | None:
     """A column in which every value is missing."""
     if any(value is not None for value in column.values):
         return None
-    return Part(t.NONE, None, np.zeros(len(column), np.int64))
+    return KeyPart(t.NONE, None, np.zeros(len(column), np.int64))
 
 
-def _floats(values: Any) -> Part:
+def _floats(values: Any) -> KeyPart:
     """Whole floats are ints: of words, and of kinds."""
     values = np.ascontiguousarray(values, np.float64)
     with np.errstate(invalid="ignore"):
         whole = (values >= -(2.0**63)) & (values < 2.0**63) & (np.trunc(values) == values)
     if whole.all():
-        return Part(t.INT | t.AS_FLOAT, None, values.astype(np.int64))
+        return KeyPart(t.INT | t.AS_FLOAT, None, values.astype(np.int64))
     wrong = np.isnan(values)
     words = np.where(wrong, np.nan, values).view(np.int64)
     words[whole] = values[whole].astype(np.int64)
-    return Part(t.REAL, np.where(whole, t.INT | t.AS_FLOAT, t.REAL).astype(np.uint8), words)
+    return KeyPart(t.REAL, np.where(whole, t.INT | t.AS_FLOAT, t.REAL).astype(np.uint8), words)
 
 
-def _texts(texts: Any) -> Part | None:
+def _texts(texts: Any) -> KeyPart | None:
     offsets, data = spans(texts)
     lengths = np.diff(offsets)
     longest = int(lengths.max(initial=0))
@@ -119,4 +119,4 @@ def _texts(texts: Any) -> Part | None:
         raise Unfit
     if longest > t.LONGEST:
         return None
-    return Part(t.TEXT, None, np.ascontiguousarray(offsets, np.int64), data, texts, 2 + longest // 8)
+    return KeyPart(t.TEXT, None, np.ascontiguousarray(offsets, np.int64), data, texts, 2 + longest // 8)

@@ -6,18 +6,18 @@ import math
 import struct
 from typing import Any
 
-from afa.compiled.code.layout import Slot
+from afa.compiled.code.layout import FieldSlot
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel import way_names as y
 from afa.compiled.kernel.way_sums import BITS, MAGNITUDE
 from afa.compiled.match_ways import find_ways, known_arcs
 from afa.compiled.store import Store
-from afa.engine import Sought, Totals
+from afa.engine import PathTotals, SoughtMatch
 
 _TO_BITS, _FROM_BITS = struct.Struct("<q"), struct.Struct("<d")
 
 
-def match_totals(store: Store, code: int, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+def match_totals(store: Store, code: int, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
     """Return aggregates over all paths of a match of a key that holds something; see `afa.engine.Engine.totals`."""
     slot = None if field is None else store.payloads.layout.slot(field)
     components, table = known_arcs(store).components, store.way_table
@@ -41,15 +41,15 @@ def match_totals(store: Store, code: int, sought: Sought, field: str | None, com
         return None
     words, told, _ = found
     if told[y.Q_TOLD] != y.FOUND:
-        return Totals(0, 0, 0, None, None, None) if told[y.Q_TOLD] == y.NO_MATCH else None
+        return PathTotals(0, 0, 0, None, None, None) if told[y.Q_TOLD] == y.NO_MATCH else None
     n = table.limbs = told[y.Q_LIMBS]
     limbs: list[int] = words[y.Y_LIMBS, : 3 * n].tolist()
     paths, count, total = (sum(limb << BITS * i for i, limb in enumerate(limbs[at : at + n])) for at in (0, n, 2 * n))
     if slot is None or not count:
-        return Totals(told[y.Q_RE], paths, count, None, None, None)
+        return PathTotals(told[y.Q_RE], paths, count, None, None, None)
     ranks = words[y.Y_LEAST, y.BEGUN_ANEW], words[y.Y_MOST, y.BEGUN_ANEW]
     least, most = (_value(int(rank), slot) for rank in ranks)
-    return Totals(told[y.Q_RE], paths, count, total if kind == y.WORDS else _scaled(total, told[y.Q_SCALE]), least, most)
+    return PathTotals(told[y.Q_RE], paths, count, total if kind == y.WORDS else _scaled(total, told[y.Q_SCALE]), least, most)
 
 
 def _scaled(total: int, scale: int) -> float:
@@ -66,7 +66,7 @@ def _scaled(total: int, scale: int) -> float:
         return math.inf if total > 0 else -math.inf
 
 
-def _value(rank: int, slot: Slot) -> Any:
+def _value(rank: int, slot: FieldSlot) -> Any:
     """Return the value of a field that the kernels order by a number."""
     if slot.field.type is float:
         return _FROM_BITS.unpack(_TO_BITS.pack(rank if rank >= 0 else -rank - MAGNITUDE - 1))[0]

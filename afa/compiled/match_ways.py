@@ -10,18 +10,18 @@ import numpy as np
 from afa.compiled.code.arc_code import ArcCode
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel import way_names as y
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.record_words import bits
 from afa.compiled.store import Store
 from afa.compiled.way_table import KnownArcs, WayTable
-from afa.engine import Picks, Sought, Ways
+from afa.engine import Picks, SoughtMatch, Ways
 from afa.lineage.components import Pick, component_of, in_order
 
 KEPT, MOST = 1 << 15, 1 << 22
 """The columns that a table keeps from one question to the next; and those that it has at most."""
 
 
-class Found(NamedTuple):
+class WrittenWays(NamedTuple):
     """What the kernel has written: the table, the words of Y_ASKED, the names of components."""
 
     words: Any
@@ -29,13 +29,13 @@ class Found(NamedTuple):
     components: list[str]
 
 
-def match_ways(store: Store, code: int, sought: Sought) -> Ways | None:
+def match_ways(store: Store, code: int, sought: SoughtMatch) -> Ways | None:
     """Return all that leads to a match of a key that holds something; see `afa.engine.Engine.ways`."""
     found = find_ways(store, code, sought)
     return None if found is None or found.told[y.Q_TOLD] != y.FOUND else _read(store, *found)
 
 
-def match_picks(store: Store, code: int, soughts: Sequence[Sought]) -> Picks:
+def match_picks(store: Store, code: int, soughts: Sequence[SoughtMatch]) -> Picks:
     """Return the events behind matches of a key that holds something; see `afa.engine.Engine.picks`."""
     places: dict[int, int] = {}  # where events stand, and their numbers
     times: list[int] = []  # by number, the event's LE
@@ -60,7 +60,7 @@ def match_picks(store: Store, code: int, soughts: Sequence[Sought]) -> Picks:
     return Picks(of, events)
 
 
-def _picked(found: Found, places: dict[int, int], times: list[int]) -> tuple[list[tuple[str, int]], list[int]]:
+def _picked(found: WrittenWays, places: dict[int, int], times: list[int]) -> tuple[list[tuple[str, int]], list[int]]:
     """Return the components and numbers of a match's events, in order of steps, and the steps.
 
     Events that are new get a number.
@@ -76,7 +76,7 @@ def _picked(found: Found, places: dict[int, int], times: list[int]) -> tuple[lis
     return [(components[component], places[event]) for event, component in picked], list(picked.values())
 
 
-def find_ways(store: Store, code: int, sought: Sought, summed: Mapping[int, int] | None = None) -> Found | None:
+def find_ways(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int, int] | None = None) -> WrittenWays | None:
     """Let the kernel find what leads to a match; Q_TOLD says what came of it. None: no match has the payload, or a function raised.
 
     ``summed``: what is summed up over all paths, words by names Q_*; then ``Q_LIMBS`` and those behind it tell of the sums.
@@ -115,10 +115,10 @@ def find_ways(store: Store, code: int, sought: Sought, summed: Mapping[int, int]
         table.grow()
     if table.batch.n > KEPT:
         store.way_table = None
-    return Found(words, told, arcs.components)
+    return WrittenWays(words, told, arcs.components)
 
 
-def _carried_out(store: Store, code: int, batch: Batch) -> bool:
+def _carried_out(store: Store, code: int, batch: WordArray) -> bool:
     """Call the kernel. Returns whether no function of the user's raised: else `steps` is to tell, which says where."""
     faults, asked = store.callback.faults, int(store.memory.m[k.C_ASKED])
     store.callback.faults = None

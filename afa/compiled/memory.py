@@ -54,7 +54,7 @@ def _larger(n: int) -> int:
     return n + n // 16 + 4096
 
 
-class Batch:
+class WordArray:
     """An array of shape (rows, n) with its address, which numpy takes long to tell."""
 
     __slots__ = ("at", "n", "rows", "words")
@@ -67,7 +67,7 @@ class Batch:
 
 CHUNK = 8192
 """How many records are carried out at once: enough to put most disorder in order, few enough for the cache."""
-EMPTY = Batch(np.zeros((k.I_WORDS, 1), np.int64))
+EMPTY = WordArray(np.zeros((k.I_WORDS, 1), np.int64))
 
 
 class Memory:

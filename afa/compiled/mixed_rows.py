@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 
 STEP = 64
@@ -34,14 +34,14 @@ class MixedRows(NamedTuple):
         least: Any = np.minimum.accumulate(self.least[::-1])[::-1]
         return least[rows // STEP]
 
-    def tell(self, columns: Batch) -> None:
+    def tell(self, columns: WordArray) -> None:
         """Let the kernels read these rows; they must outlive ``columns``."""
         columns.words[0, k.F_OTHERS], columns.words[0, k.F_COUNT] = self.others.ctypes.data, len(self.others)
 
 
 def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int) -> MixedRows | None:
     """Look at columns of int64, ``kind`` of int8; None if a row is of no kind, or names none of so many arcs. O(n)."""
-    n, columns = len(le), Batch(np.zeros((1, k.F_WORDS), np.int64))
+    n, columns = len(le), WordArray(np.zeros((1, k.F_WORDS), np.int64))
     others = np.empty((np.count_nonzero(kind) + 1, k.O_SIZE), np.int64)  # with room for one more, see `find_others`
     least = np.full(n // STEP + 1, k.FOREVER)
     given = ((k.F_LE, le), (k.F_KIND, kind), (k.F_ARC, arc), (k.F_DIFF, diff), (k.F_OTHERS, others), (k.F_LEAST, least))

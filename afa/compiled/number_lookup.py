@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.block import Block, head_words
+from afa.compiled.block import KeyBlock, head_words
 from afa.compiled.compiled_states import pending
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 from afa.engine import Host
 from afa.errors import AfaError
 
 
 class NumberLookup:
-    """What `afa.engine.Numbered` asks for, over a store."""
+    """What `afa.engine.NumberedEngine` asks for, over a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def look(self, host: Host, batch: Batch) -> None:
+    def look(self, host: Host, batch: WordArray) -> None:
         """Let the operator decide about the numbers of the records at W_INDEX; what takes no effect is left with a diff of 0.
 
         What it refuses names its key; W_KEY names none then.
@@ -35,7 +35,7 @@ class NumberLookup:
             self._store.memory.w[k.W_KEY] = k.NOWHERE
             raise
 
-    def _decide(self, host: Host, batch: Batch) -> None:
+    def _decide(self, host: Host, batch: WordArray) -> None:
         host.numbers_applied()
         store, w = self._store, self._store.memory.w
         index = w[k.W_INDEX]
@@ -65,7 +65,7 @@ class NumberLookup:
         place = bisect_left(block.steps, (le, number), key=at)
         return [at(step) for step in block.steps[max(place - 1, 0) : place + 2]]
 
-    def _block(self, key: Hashable) -> Block | None:
+    def _block(self, key: Hashable) -> KeyBlock | None:
         """Return the block of a key as it is once what is final is dropped; None: there is none."""
         store = self._store
         m, code = store.memory.m, store.directory.find(key)
@@ -74,7 +74,7 @@ class NumberLookup:
             return None
         if head_words(store, [code], k.H_CLEANED)[0] < store.progress.floor:
             store.call(k.SERVE, code, 0)
-        block = Block(store, code)
+        block = KeyBlock(store, code)
         return block if block.at else None
 
     def waiting(self, key: Hashable, payload: Any, le: int, re: int) -> int:
@@ -94,7 +94,7 @@ class NumberLookup:
         codes = np.flatnonzero(self._store.directory.entries[:, k.D_BLOCK])
         count = 0
         for code in codes[head_words(self._store, codes, k.H_GAP) < k.FOREVER].tolist():
-            block = Block(self._store, code)
+            block = KeyBlock(self._store, code)
             le, numbers = (np.array([block.word(column, step) for step in block.steps]) for column in (k.LE, k.SEQ))
             count += int(((numbers[1:] - numbers[:-1] != 1) & (le[1:] >= self._store.progress.events)).sum())
         return count

@@ -20,7 +20,7 @@ def bits(value: float) -> int:
     return number
 
 
-class Records:
+class RecordForms:
     """The two forms of the records of one schema.
 
     Examples
@@ -30,7 +30,7 @@ class Records:
     >>> class Tick(NamedTuple):
     ...     symbol: str
     ...     size: int | None
-    >>> records = Records(Layout.of(Schema.of(Tick, "event")), Strings())
+    >>> records = RecordForms(Layout.of(Schema.of(Tick, "event")), Strings())
     >>> records.words(Tick("YHOO", None)), records.record([1, 1, 7])
     ([1, 0, 0], Tick(symbol='YHOO', size=7))
     """

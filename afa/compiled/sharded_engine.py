@@ -14,10 +14,10 @@ from afa.compiled.compiled_engine import CompiledEngine
 from afa.compiled.encode import Encoded
 from afa.compiled.kernel import names as k
 from afa.compiled.sharded_states import joined
-from afa.compiled.shards import Front
+from afa.compiled.shards import ShardFront
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.cuts import Cuts
-from afa.engine import Budget, Ends, Host, Living, Picks, Setup, Sizes, Sought, Step, Totals, Ways
+from afa.engine import Budget, Ends, Host, Living, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 
@@ -31,10 +31,10 @@ class ShardedEngine(CompiledEngine):
     Output, snapshots and faults are those of a `CompiledEngine`, to the byte. Requires keys, and that numbers may have gaps.
     """
 
-    store: Front
+    store: ShardFront
 
     def __init__(self, setup: Setup, strict: bool, threads: int) -> None:
-        front = Front(setup, strict, threads)
+        front = ShardFront(setup, strict, threads)
         super().__init__(setup, strict, front)
         self._engines = [CompiledEngine(setup, strict, shard) for shard in front.shards]
 
@@ -47,7 +47,7 @@ class ShardedEngine(CompiledEngine):
         return self._engines[self.store.directory.code(key) % len(self._engines)]
 
     def _all(self, work: Callable[[CompiledEngine], Any], size: int | None = None) -> list[Any]:
-        """Do something with each engine of one memory; see `Front.all`."""
+        """Do something with each engine of one memory; see `ShardFront.all`."""
         engines = self._engines
         return self.store.all(lambda shard: work(engines[shard.number]), len(self.store.directory) if size is None else size)
 
@@ -165,11 +165,11 @@ class ShardedEngine(CompiledEngine):
         code = self.store.directory.find(key)
         return [] if code is None else self._engines[code % len(self._engines)].steps(key, low, high, starts)
 
-    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+    def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         code = self.store.directory.find(key)
         return None if code is None else self._engines[code % len(self._engines)].ways(key, sought)
 
-    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+    def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
         code = self.store.directory.find(key)
         return None if code is None else self._engines[code % len(self._engines)].totals(key, sought, field, component)
 
@@ -182,7 +182,7 @@ class ShardedEngine(CompiledEngine):
         begun, rows, keys = zip(*found)
         return Living(min(begun), sum(rows), sum(keys))
 
-    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+    def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
         code = self.store.directory.find(key)
         return Picks([None for _ in soughts], []) if code is None else self._engines[code % len(self._engines)].picks(key, soughts)
 

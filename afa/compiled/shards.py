@@ -1,6 +1,6 @@
 """The stores of an engine that spreads its keys over several memories, so that threads can work on them side by side.
 
-    rows     a b a c b a       `Front`: the rows of a call, looked at in order; it shares strings and numbers of keys with
+    rows     a b a c b a       `ShardFront`: the rows of a call, looked at in order; it shares strings and numbers of keys with
              | | | | | |        the shards, and holds no key
     shard 0  a   a c   a       `Shard`: a memory, a program, a way back to Python each. Its kernels run through the same rows,
     shard 1    b     b          and take those of its keys (`own` of `afa.compiled.kernel.many`)
@@ -20,9 +20,9 @@ import numpy as np
 
 from afa.compiled.code.strings import Strings
 from afa.compiled.compiled_states import check_ties
-from afa.compiled.crew import Crew, Job
+from afa.compiled.crew import Crew, CrewTask
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import EMPTY, Batch
+from afa.compiled.memory import EMPTY, WordArray
 from afa.compiled.own_directory import OwnDirectory
 from afa.compiled.store import Store
 from afa.cuts import Cuts
@@ -37,7 +37,7 @@ GIVEN = (k.C_NOW, k.C_CHANGES, k.C_NEXT, k.C_FROM, k.C_LEFT, k.C_SHORT, k.C_LOOK
 class Shard(Store):
     """One of the stores."""
 
-    def __init__(self, setup: Setup, strict: bool, front: Front, number: int, shards: int) -> None:
+    def __init__(self, setup: Setup, strict: bool, front: ShardFront, number: int, shards: int) -> None:
         self._front = weakref.ref(front)  # no circle: the memory is free at once when nobody holds the front
         self.number = number
         self._known, self._shards = (front.strings, front.directory), shards
@@ -61,13 +61,13 @@ class Shard(Store):
         return int(self.memory.w[k.W_KEY] * m[k.C_SHARDS] + m[k.C_SHARD])
 
 
-class Front(Store):
+class ShardFront(Store):
     """What stands before the shards, and has their strings and their directory. Parameters: of `Store`, and how many there are."""
 
     def __init__(self, setup: Setup, strict: bool, shards: int) -> None:
         super().__init__(setup, strict)
         self.crew = Crew()
-        self._batches: list[Batch] = []
+        self._batches: list[WordArray] = []
         self.shards = [Shard(setup, strict, self, i, shards) for i in range(shards)]
         self.directory.memories = [shard.memory for shard in self.shards]
         self.directory.keys.threads, self.directory.keys.together = shards, functools.partial(_together, self.crew)
@@ -82,7 +82,7 @@ class Front(Store):
 
     # -- side by side --------------------------------------------------------------------------------------------------------
 
-    def each(self, work: Callable[[Shard], Any], size: int) -> list[Job]:
+    def each(self, work: Callable[[Shard], Any], size: int) -> list[CrewTask]:
         """Do something with each shard; ``size``: of how many rows, or keys. With many, and native arcs, in threads."""
         together = size >= FEW and self.arcs.native
         for shard in self.shards:
@@ -110,7 +110,7 @@ class Front(Store):
 
     # -- the kernels ---------------------------------------------------------------------------------------------------------
 
-    def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, final: int | None = None) -> int:
+    def call(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY, final: int | None = None) -> int:
         if what == k.GROUPS:
             return self._grouped(low, high, batch, final)
         if what == k.RUN:
@@ -123,7 +123,7 @@ class Front(Store):
             self.memory.m[k.C_WAITING] = sum(int(shard.memory.m[k.C_WAITING]) for shard in self.shards)
         return super().call(what, low, high, batch, final)
 
-    def _grouped(self, low: int, high: int, batch: Batch, final: int | None) -> int:
+    def _grouped(self, low: int, high: int, batch: WordArray, final: int | None) -> int:
         """Take rows in order of their keys; where it stopped: at the same row in each shard. What they leave is put together."""
         batches, given = [batch, *self._beside(batch.n)], k.F_WORDS + 2 * self.memory.payload
         for other in batches[1:]:
@@ -141,10 +141,10 @@ class Front(Store):
         m[k.C_LEFT] = n
         return int(stopped)
 
-    def _beside(self, n: int) -> list[Batch]:
+    def _beside(self, n: int) -> list[WordArray]:
         """Return what the other shards have in place of a batch of ``n`` words; kept, as memory that is new costs more."""
         if not self._batches or self._batches[0].n < n:
-            self._batches = [Batch(np.empty((2, n), np.int64)) for _ in self.shards[1:]]
+            self._batches = [WordArray(np.empty((2, n), np.int64)) for _ in self.shards[1:]]
         return self._batches
 
     def _run(self, what: int, low: int, high: int, batch: Any, final: int | None) -> list[Any]:
@@ -170,7 +170,7 @@ class Front(Store):
             for word in GIVEN:
                 shard.memory.m[word] = self.memory.m[word]
 
-    def _run_each(self, low: int, high: int, batch: Batch, final: int | None) -> None:
+    def _run_each(self, low: int, high: int, batch: WordArray, final: int | None) -> None:
         """Carry out rows as if each came alone. Their output goes to the log of the front in order; I_ARC says where it ends."""
         self.drain()
         self._run(k.EACH, low, high, batch, final)

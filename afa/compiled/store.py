@@ -22,11 +22,11 @@ from afa.compiled.callback import Callback, as_function
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.directory import Directory
-from afa.compiled.inforce import InForce
+from afa.compiled.inforce import RunningProgram
 from afa.compiled.kernel import names as k
 from afa.compiled.machine.kernels import load
-from afa.compiled.memory import EMPTY, Batch, Memory
-from afa.compiled.record_words import Records, sortable
+from afa.compiled.memory import EMPTY, Memory, WordArray
+from afa.compiled.record_words import RecordForms, sortable
 from afa.compiled.way_table import WayTable
 from afa.cuts import Cuts
 from afa.engine import Setup
@@ -55,9 +55,9 @@ class Store:
         self.automaton, self.progress, self.journal = automaton, progress, journal
         self.keyed, self.strict, self.faults = keyed, strict, faults
         self.strings = self._strings()
-        self.payloads = Records(Layout.of(automaton.event_schema), self.strings)
-        self.registers = Records(Layout.of(automaton.register_schema), self.strings)
-        self.matches = Records(Layout.of(automaton.match_schema), self.strings)  # their first words
+        self.payloads = RecordForms(Layout.of(automaton.event_schema), self.strings)
+        self.registers = RecordForms(Layout.of(automaton.register_schema), self.strings)
+        self.matches = RecordForms(Layout.of(automaton.match_schema), self.strings)  # their first words
         self.idle = 0  # records taken since all keys were cleaned
         self.swept = k.BEGINNING  # what was final then
         self.ahead = False  # whether the kernels have arcs in force that the table does not have
@@ -74,13 +74,15 @@ class Store:
         self.longest = longest
         self.memory.m[k.C_LONGEST], self.memory.m[k.C_TOLD] = longest, self.matches.layout.width
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
-        self.look: Callable[[Batch], None] | None = None  # looks at the numbers of a batch's records, when the kernels ask for it
+        self.look: Callable[[WordArray], None] | None = (
+            None  # looks at the numbers of a batch's records, when the kernels ask for it
+        )
         self.directory: Directory = self._directory()
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
         self.way_table: WayTable | None = None  # made when a lineage is asked for
         self._function, address = as_function(self.callback)
         self._main = kernel(strict)
-        self.arcs = InForce(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)
+        self.arcs = RunningProgram(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)
         self.callback.arcs = self.arcs
 
     # What memories that share the keys of one operator see to otherwise: `afa.compiled.shards`.
@@ -117,7 +119,7 @@ class Store:
 
     # -- the kernels -------------------------------------------------------------------------------------------------------
 
-    def call(self, what: int, low: int = 0, high: int = 0, batch: Batch = EMPTY, final: int | None = None) -> int:
+    def call(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY, final: int | None = None) -> int:
         """Call the kernels until they need nothing more; ``final``: what is final, where that is not the effective punctuation.
 
         Raises what a user's function raised, and ClosureError.
@@ -185,7 +187,7 @@ class Store:
         if n > 1 and taken:
             by_time = _ordered(changes, times, keys)
             of = np.zeros(n, np.int64) if changes is None else changes[by_time]
-            self.call(k.NET, n, self.registers.layout.width, Batch(np.stack([by_time, of])))
+            self.call(k.NET, n, self.registers.layout.width, WordArray(np.stack([by_time, of])))
             if changes is None:
                 found = signs[by_time]
                 order = np.concatenate([by_time[found < 0], by_time[found > 0]])
@@ -211,7 +213,7 @@ class Store:
                 places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
                 words[1 + slot.value] = places[of]
 
-    def _crowded(self, batch: Batch) -> ChangeError:
+    def _crowded(self, batch: WordArray) -> ChangeError:
         le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
         return crowded(self.payloads.record(payload), le, diff)
 

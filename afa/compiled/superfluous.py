@@ -8,7 +8,7 @@ import numpy as np
 
 from afa.compiled.block import STEPS, head_words, set_head_words
 from afa.compiled.kernel import names as k
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 from afa.conditions.promised import Promises, PromisesByKey, room
 
@@ -19,7 +19,7 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
         return  # as the interpreted engine
     if store.arcs.table.timeouts:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
-    told: dict[int, tuple[Promises, Batch]] = {}
+    told: dict[int, tuple[Promises, WordArray]] = {}
     for code in _grown(store):
         said = promises.of(store.directory.name(code))
         t = max(min(said.of_all(), arcs), store.progress.floor)
@@ -50,7 +50,7 @@ def _cleaned(store: Store, code: int) -> int:
     return int(head_words(store, [code], k.H_CLEANED)[0])
 
 
-def _told(store: Store, said: Promises, arcs: int) -> Batch:
+def _told(store: Store, said: Promises, arcs: int) -> WordArray:
     """Return what the kernels are told of it, as G_* have it."""
     states, uses = store.arcs.states, said.uses()
     words: Any = np.zeros((5, max(4, len(states), len(uses))), np.int64)
@@ -61,4 +61,4 @@ def _told(store: Store, said: Promises, arcs: int) -> Batch:
     for i, (arc, t) in enumerate(uses):
         words[k.G_USE, i] = t
         words[k.G_TEST, i], words[k.G_CONSTANTS, i] = store.arcs.test(arc)
-    return Batch(words)
+    return WordArray(words)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from afa.compiled.kernel import way_names as y
-from afa.compiled.memory import Batch
+from afa.compiled.memory import WordArray
 from afa.compiled.program import Program
 
 COLUMNS, LIMBS = 1 << 10, 3
@@ -43,7 +43,7 @@ class WayTable:
     """A table that the kernel fills, and what it must know of the arcs; one an engine."""
 
     def __init__(self) -> None:
-        self.batch = Batch(np.zeros((y.Y_SIZE, COLUMNS), np.int64))
+        self.batch = WordArray(np.zeros((y.Y_SIZE, COLUMNS), np.int64))
         self.arcs: KnownArcs | None = None
         self.told: KnownArcs | None = None  # those that the table tells of
         self.limbs = LIMBS  # of sums, as many as were enough the last time
@@ -53,4 +53,4 @@ class WayTable:
         n = 2 * self.batch.n
         while n < least:
             n *= 2
-        self.batch, self.told = Batch(np.empty((y.Y_SIZE, n), np.int64)), None
+        self.batch, self.told = WordArray(np.empty((y.Y_SIZE, n), np.int64)), None

@@ -13,7 +13,7 @@ from typing import Any
 
 from afa.errors import AutomatonError
 from afa.expression import CONDITION, Unreadable, callable_of, parse, read, text_of_expr
-from afa.expression.nodes import Expr, Field, walk
+from afa.expression.nodes import Expr, FieldRead, walk
 from afa.expression.spans import in_ticks
 from afa.model.automaton import NoRegister
 from afa.schema import Schema
@@ -77,7 +77,7 @@ class Condition:
         self.expr: Expr = in_ticks(expr, tick, f"the condition {text!r}")
         self.text: str = text_of_expr(self.expr)
         self._function = callable_of(self.expr, CONDITION, NO_REGISTER)
-        self.fields = frozenset(node.name for node in walk(self.expr) if isinstance(node, Field))
+        self.fields = frozenset(node.name for node in walk(self.expr) if isinstance(node, FieldRead))
         self._hash = hash((self.expr, self.event_schema))  # of trees, which take long
 
     def holds(self, payload: Any) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.conditions.condition import NO_REGISTER, Condition
-from afa.expression import Range, evaluate, may_raise, ranges, types_of
+from afa.expression import ValueRange, evaluate, may_raise, ranges, types_of
 from afa.expression.intervals import EVERYTHING, Ranges
-from afa.expression.nodes import Compare, Const, Expr, Field, IsNone, Not, children, conjunction
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Not, children, conjunction
 from afa.expression.splitting import clauses
 from afa.schema import NAN, Schema
 from afa.schema import Field as SchemaField
@@ -33,7 +33,7 @@ def fact(name: str, value: Any) -> Expr:
     >>> [text_of_expr(fact("feed", value)) for value in (3, None, math.nan)]
     ['e.feed == 3', 'e.feed is None', 'e.feed != e.feed']
     """
-    field = Field("e", name)
+    field = FieldRead("e", name)
     if value is None:
         return IsNone(field)
     return Compare("==", field, Const(value)) if value == value else Compare("!=", field, field)
@@ -134,7 +134,7 @@ def _cases(base: Expr, used: Collection[str], schema: Schema) -> list[dict[Expr,
     for name, options in sorted(finite, key=lambda pair: len(pair[1])):
         if len(cases) * len(options) > FEW:
             break
-        cases = [{**case, Field("e", name): Const(option)} for case in cases for option in options]
+        cases = [{**case, FieldRead("e", name): Const(option)} for case in cases for option in options]
     return cases
 
 
@@ -226,7 +226,7 @@ def replaced(expr: Expr, known: Known) -> Expr:
     Examples
     --------
     >>> from afa.expression.nodes import And
-    >>> a, b = Field("e", "a"), Field("e", "b")
+    >>> a, b = FieldRead("e", "a"), FieldRead("e", "b")
     >>> replaced(And((Compare("<", a, Const(3)), Compare("<", b, Const(3)))), {a: Const(5)}).items[0]
     Const(value=False)
     """
@@ -234,7 +234,7 @@ def replaced(expr: Expr, known: Known) -> Expr:
         return expr
     if expr in known:
         return known[expr]
-    if isinstance(expr, Field):
+    if isinstance(expr, FieldRead):
         return expr
     names: Iterable[str] = type(expr).__slots__
     made: Expr = type(expr)(*[_inner(getattr(expr, name), known) for name in names])
@@ -249,14 +249,16 @@ def _inner(value: Any, known: Known) -> Any:
     return replaced(value, known) if isinstance(value, Expr) else value
 
 
-def few(found: Range, field: SchemaField) -> list[Any] | None:
+def few(found: ValueRange, field: SchemaField) -> list[Any] | None:
     """Return the values of a field that a range holds, in the field's type. None: more than `FEW`, or not known to be few.
 
     Examples
     --------
-    >>> few(Range(low=1, low_open=True, high=4.5), SchemaField("n", int, False)), few(Range(), SchemaField("b", bool, True))
-    ([2, 3, 4], [False, True, None])
-    >>> few(Range(values=(1, 2.5, "a")), SchemaField("n", int, False)), few(Range(), SchemaField("x", float, False))
+    >>> few(ValueRange(low=1, low_open=True, high=4.5), SchemaField("n", int, False))
+    [2, 3, 4]
+    >>> few(ValueRange(), SchemaField("b", bool, True))
+    [False, True, None]
+    >>> few(ValueRange(values=(1, 2.5, "a")), SchemaField("n", int, False)), few(ValueRange(), SchemaField("x", float, False))
     ([1], None)
     """
     options = _options(found, field.type)
@@ -268,7 +270,7 @@ def few(found: Range, field: SchemaField) -> list[Any] | None:
     return values if len(values) <= FEW else None
 
 
-def _options(found: Range, kind: type | None) -> Sequence[Any] | None:
+def _options(found: ValueRange, kind: type | None) -> Sequence[Any] | None:
     """Return values that include all of a range but NaN and None. None: there are many."""
     if found.values is not None:
         return found.values

@@ -45,7 +45,7 @@ class Drawn(NamedTuple):
     tick: str | None = None
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Text of one style within a line."""
 
     style: str
@@ -59,7 +59,7 @@ class Piece(NamedTuple):
 class ArcLabel(NamedTuple):
     """The lines of a label, each of pieces that stand one space apart, and the text to hover over."""
 
-    lines: tuple[tuple[Piece, ...], ...]
+    lines: tuple[tuple[TextPiece, ...], ...]
     title: str
 
     @property
@@ -75,7 +75,7 @@ GAP = 5.0
 """Between two pieces of a line, in pixels."""
 
 
-def line_width(line: Sequence[Piece]) -> float:
+def line_width(line: Sequence[TextPiece]) -> float:
     """Return the width of a line, in pixels."""
     return sum(piece.width for piece in line) + GAP * (len(line) - 1)
 
@@ -94,18 +94,18 @@ def label_of(drawn: Drawn, labels: str, register: type | None = None) -> ArcLabe
     arc = drawn.arc
     fence, transfer = fence_of(arc), "" if arc.transfer is None else function_text(arc.transfer)
     sign = SIGNS[kind_of(arc)]
-    head = [Piece("kind", sign)] if sign else []
-    lines: list[tuple[Piece, ...]] = []
+    head = [TextPiece("kind", sign)] if sign else []
+    lines: list[tuple[TextPiece, ...]] = []
     if labels == "names":
         lines += _headed(head, _wrapped("words", named(arc)))
     else:
         known = name_of(arc)
-        name = [Piece("name", fitting(known, *FONTS["name"], WIDEST - 60))] if known else []
+        name = [TextPiece("name", fitting(known, *FONTS["name"], WIDEST - 60))] if known else []
         fences = _wrapped("fence", fence)
         lines += [tuple(head + name), *fences] if name else _headed(head, fences)
         lines += _wrapped("transfer", f"/ {transfer_of(arc, register)}") if transfer else []
     life = lifetimes(drawn)
-    lines += [(Piece("life", fitting(life, *FONTS["life"], WIDEST)),)] if life else []
+    lines += [(TextPiece("life", fitting(life, *FONTS["life"], WIDEST)),)] if life else []
     title = [f"{arc.src} → {arc.dst} ({kind_of(arc)})", *([arc.name] if arc.name else [])]
     title += [f"fence: {fence}"] * (arc.kind != "timeout" and bool(fence)) + [fence] * (arc.kind == "timeout")
     title += [f"transfer: {transfer}"] * bool(transfer) + [f"in force {life}"] * bool(life)
@@ -162,12 +162,12 @@ def instant_text(value: int, tick: str | None) -> str:
     return text.removesuffix(" 00:00:00").removesuffix(":00")
 
 
-def _headed(head: list[Piece], lines: list[tuple[Piece, ...]]) -> list[tuple[Piece, ...]]:
+def _headed(head: list[TextPiece], lines: list[tuple[TextPiece, ...]]) -> list[tuple[TextPiece, ...]]:
     """Put the word for the arc's kind in front of the first line."""
     return [(*head, *lines[0]), *lines[1:]] if lines else [tuple(head)] if head else []
 
 
-def _wrapped(style: str, text: str) -> list[tuple[Piece, ...]]:
+def _wrapped(style: str, text: str) -> list[tuple[TextPiece, ...]]:
     """Break text into lines that are no wider than `WIDEST`; what is beyond `MOST_LINES` is cut."""
     if not text:
         return []
@@ -176,4 +176,4 @@ def _wrapped(style: str, text: str) -> list[tuple[Piece, ...]]:
     lines = broken(re.sub(r"\s+", " ", text), room)
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], " ".join(lines[MOST_LINES - 1 :])]
-    return [(Piece(style, fitting(line, font, size, WIDEST)),) for line in lines]
+    return [(TextPiece(style, fitting(line, font, size, WIDEST)),) for line in lines]

@@ -38,7 +38,7 @@ OPTIONS: dict[str, Any] = {
 Point = tuple[float, float]
 
 
-class Box(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle: its left upper corner, width and height, in pixels."""
 
     x: float
@@ -50,7 +50,7 @@ class Box(NamedTuple):
 class StatePlace(NamedTuple):
     """The box of a state, and its name as far as it is shown."""
 
-    box: Box
+    box: Rectangle
     shown: str
 
 
@@ -58,11 +58,11 @@ class ArcPlace(NamedTuple):
     """The polyline of an arc from border to border (of a self-loop: the four points of a cubic curve), and the box of its label."""
 
     points: tuple[Point, ...]
-    label: Box
+    label: Rectangle
     loop: bool
 
 
-class Way(NamedTuple):
+class ParallelArcs(NamedTuple):
     """Arcs in the graph that run side by side: their numbers, the node of their labels, the edge into it, the edge out of it."""
 
     arcs: tuple[int, ...]
@@ -98,7 +98,7 @@ class Layered:
         height = max(STATE_HEIGHT, loops.height + 12)
         return int(self._graph.node(width=width, height=height, margin={"cross_pos": reach}))
 
-    def _way(self, group: tuple[int, ...], back: bool) -> Way:
+    def _way(self, group: tuple[int, ...], back: bool) -> ParallelArcs:
         """Add a way: a line of the labels' height, with room for them at its right, and the edges into it and out of it."""
         arc, stack = self._arcs[group[0]].arc, stacked([self._labels[i] for i in group])
         margin = {"cross_pos": BESIDE + stack.width + CLEAR}
@@ -106,7 +106,7 @@ class Layered:
         enter, leave = ("bottom", "top") if back else ("top", "bottom")
         src, dst = self._states[arc.src], self._states[arc.dst]
         into = self._graph.edge(src, node, target_port={"side": enter}, reverse_for_ranking=back)
-        return Way(group, node, into, self._graph.edge(node, dst, source_port={"side": leave}, reverse_for_ranking=back))
+        return ParallelArcs(group, node, into, self._graph.edge(node, dst, source_port={"side": leave}, reverse_for_ranking=back))
 
     def laid(self, options: dict[str, Any]) -> tuple[dict[str, StatePlace], list[ArcPlace], Point, tuple[Point, ...]]:
         """Lay out under some options, which stand before `OPTIONS`: states, arcs, the dot, and the way from it to the start."""
@@ -120,14 +120,14 @@ class Layered:
         center = laid.nodes[self._dot]["center"]
         return states, [arcs[i] for i in sorted(arcs)], (center["x"], center["y"]), _points(laid.edges[self._begin])
 
-    def _placed(self, laid: Any, boxes: dict[str, Box], way: Way) -> list[ArcPlace]:
+    def _placed(self, laid: Any, boxes: dict[str, Rectangle], way: ParallelArcs) -> list[ArcPlace]:
         """Place the arcs of a way: one line, and their labels one below the other."""
         arc, box = self._arcs[way.arcs[0]].arc, _box(laid.nodes[way.node])
         first, *bends, last = _straight([*_points(laid.edges[way.into]), *_points(laid.edges[way.out])])
         points = on_outline(boxes[arc.src], first), *bends, on_outline(boxes[arc.dst], last)
         labels = [self._labels[i] for i in way.arcs]
         return [
-            ArcPlace(points, Box(box.x + BESIDE + x, box.y + y, label.width, label.height), loop=False)
+            ArcPlace(points, Rectangle(box.x + BESIDE + x, box.y + y, label.width, label.height), loop=False)
             for label, (x, y) in zip(labels, stacked(labels).places)
         ]
 
@@ -152,7 +152,7 @@ def _straight(points: list[Point]) -> list[Point]:
     return found
 
 
-def _looped(box: Box, labels: Sequence[ArcLabel]) -> list[ArcPlace]:
+def _looped(box: Rectangle, labels: Sequence[ArcLabel]) -> list[ArcPlace]:
     """Place the self-loops of a state at its right border; those whose labels stand in one row share a line."""
     found, stack, right = [], stacked(labels), box.x + box.width
     top = box.y + (box.height - stack.height) / 2
@@ -161,12 +161,12 @@ def _looped(box: Box, labels: Sequence[ArcLabel]) -> list[ArcPlace]:
         middle, half = top + y + height / 2, min(height, 20.0) / 2
         a, b, c, d = ((right + dx, middle + dy * half) for dx, dy in ((0, -1), (LOOP_REACH, -1.6), (LOOP_REACH, 1.6), (0, 1)))
         points = on_outline(box, a, sideways=True), b, c, on_outline(box, d, sideways=True)
-        where = Box(right + LOOP_REACH + BESIDE - 4 + x, top + y, label.width, label.height)
+        where = Rectangle(right + LOOP_REACH + BESIDE - 4 + x, top + y, label.width, label.height)
         found.append(ArcPlace(points, where, loop=True))
     return found
 
 
-def on_outline(box: Box, point: Point, sideways: bool = False) -> Point:
+def on_outline(box: Rectangle, point: Point, sideways: bool = False) -> Point:
     """Return where a line that comes to a point of a box's border, up or down (else sideways), meets the rounded outline."""
     x, y, width, height = box
     corner = min(CORNER, height / 2, width / 2)
@@ -177,9 +177,9 @@ def on_outline(box: Box, point: Point, sideways: bool = False) -> Point:
     return (at, along) if sideways else (along, at)
 
 
-def _box(node: Any) -> Box:
+def _box(node: Any) -> Rectangle:
     center, size = node["center"], node["size"]
-    return Box(center["x"] - size["width"] / 2, center["y"] - size["height"] / 2, size["width"], size["height"])
+    return Rectangle(center["x"] - size["width"] / 2, center["y"] - size["height"] / 2, size["width"], size["height"])
 
 
 def _points(edge: Any) -> tuple[Point, ...]:

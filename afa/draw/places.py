@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.draw.arc_labels import ArcLabel, Drawn
-from afa.draw.layered import ArcPlace, Box, Layered, Point, StatePlace
+from afa.draw.layered import ArcPlace, Layered, Point, Rectangle, StatePlace
 
 MARGIN = 12.0
 """Around the picture, in pixels."""
@@ -29,7 +29,7 @@ LARGE = 80
 HASTE: dict[str, Any] = {"effort": "fast"}
 
 
-class Places(NamedTuple):
+class PictureLayout(NamedTuple):
     """A layout: the picture's size, each state, each arc in the order given, and the way from the dot to the start state."""
 
     width: float
@@ -40,7 +40,7 @@ class Places(NamedTuple):
     begin: tuple[Point, ...]
 
 
-def places(states: Sequence[str], start: str, arcs: Sequence[Drawn], labels: Sequence[ArcLabel]) -> Places:
+def places(states: Sequence[str], start: str, arcs: Sequence[Drawn], labels: Sequence[ArcLabel]) -> PictureLayout:
     """Lay out states and arcs, and their labels. The same picture for the same input, on every machine."""
     graph = Layered(states, start, arcs, labels)
     best, least = None, 0
@@ -55,7 +55,7 @@ def places(states: Sequence[str], start: str, arcs: Sequence[Drawn], labels: Seq
     return best
 
 
-def run_over(found: Places, arcs: Sequence[Drawn]) -> int:
+def run_over(found: PictureLayout, arcs: Sequence[Drawn]) -> int:
     """Return how often a piece of an arc runs over a label, or over a state that is not its own. O(pieces * boxes), as arrays."""
     numbers = {state: i for i, state in enumerate(found.states)}
     boxes = np.array([place.box for place in found.states.values()] + [place.label for place in found.arcs if place.label.height])
@@ -74,7 +74,7 @@ def run_over(found: Places, arcs: Sequence[Drawn]) -> int:
     return int(met.sum())
 
 
-def _framed(graph: Layered, attempt: dict[str, Any]) -> Places:
+def _framed(graph: Layered, attempt: dict[str, Any]) -> PictureLayout:
     """Lay out, and move all of it to where it stands within the margins."""
     states, arcs, dot, begin = graph.laid(attempt)
     boxes = [state.box for state in states.values()] + [arc.label for arc in arcs]
@@ -85,10 +85,10 @@ def _framed(graph: Layered, attempt: dict[str, Any]) -> Places:
     def moved(points: Sequence[Point]) -> tuple[Point, ...]:
         return tuple((x + dx, y + dy) for x, y in points)
 
-    def box(old: Box) -> Box:
+    def box(old: Rectangle) -> Rectangle:
         return old._replace(x=old.x + dx, y=old.y + dy)
 
-    return Places(
+    return PictureLayout(
         max(x for x, _ in corners) + dx + MARGIN,
         max(y for _, y in corners) + dy + MARGIN,
         {state: place._replace(box=box(place.box)) for state, place in states.items()},

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 
-from afa.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, Piece, label_of, lifetimes
+from afa.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, TextPiece, label_of, lifetimes
 from afa.draw.layered import CORNER, ArcPlace, Point
 from afa.draw.places import places
 from afa.draw.svg_style import STYLE
@@ -88,7 +88,7 @@ def _arc(drawn: Drawn, label: ArcLabel, place: ArcPlace) -> str:
     return f'<g class="{classes}" {data}><title>{escaped(label.title)}</title>{line}<g class="label">{rows}</g></g>'
 
 
-def _row(line: Sequence[Piece], x: float, y: float) -> str:
+def _row(line: Sequence[TextPiece], x: float, y: float) -> str:
     found = []
     for piece in line:
         found.append(_text(piece.style, piece.text, x, y, ""))
@@ -98,7 +98,7 @@ def _row(line: Sequence[Piece], x: float, y: float) -> str:
 
 def _text(style: str, text: str, x: float, y: float, more: str) -> str:
     """Draw one piece of text; it is as wide as it was measured, whatever font shows it, if all its characters are in the tables."""
-    width = Piece(style, text).width
+    width = TextPiece(style, text).width
     known = all(" " <= sign <= "~" or sign == "…" for sign in text)
     length = f' textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs"' if known else f' data-width="{_n(width)}"'
     return f'<text class="{style}-text" x="{_n(x)}" y="{_n(y)}"{more}{length if width else ""}>{escaped(text)}</text>'

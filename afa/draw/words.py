@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from afa.expression.arc_functions import Known, Written
+from afa.expression.arc_functions import GivenExpression, WrittenFunction
 from afa.expression.function_source import Function, nodes_of
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc, always
 from afa.model.automaton import Automaton
@@ -122,7 +122,7 @@ def text_of(function: Any) -> str | None:
     >>> text_of(len) is None
     True
     """
-    if isinstance(function, Written | Known) and function.text is not None:
+    if isinstance(function, WrittenFunction | GivenExpression) and function.text is not None:
         return " ".join(function.text.split())
     texts = {_text(node) for node in nodes_of(function)}
     return texts.pop() if len(texts) == 1 else None

@@ -23,10 +23,10 @@ by_rows         what follows for engines that take events one by one
 
 from afa.engine.budget import Budget
 from afa.engine.by_rows import ByRows
-from afa.engine.engine_values import Ends, Living, Picks, Setup, Sizes, Sought, Step, Totals, Ways
+from afa.engine.engine_values import Ends, Living, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
-from afa.engine.protocol import Engine, Numbered
+from afa.engine.protocol import Engine, NumberedEngine
 
 __all__ = [
     "Batch",
@@ -37,12 +37,12 @@ __all__ = [
     "Host",
     "Living",
     "Logged",
-    "Numbered",
+    "NumberedEngine",
+    "PathTotals",
     "Picks",
     "Setup",
     "Sizes",
-    "Sought",
+    "SoughtMatch",
     "Step",
-    "Totals",
     "Ways",
 ]

@@ -10,10 +10,10 @@ import numpy as np
 from afa.change import Change, put_in_order
 from afa.cuts import Cuts
 from afa.engine.budget import Budget
-from afa.engine.engine_values import Ends, Living, Picks, Sought, Step, Totals, Ways
+from afa.engine.engine_values import Ends, Living, PathTotals, Picks, SoughtMatch, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
-from afa.engine.protocol import Numbered
+from afa.engine.protocol import NumberedEngine
 from afa.errors import AfaError
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -32,7 +32,7 @@ class ByRows:
     _log: list[Change] | None = None  # None: no output was cut so far
 
     @property
-    def numbers(self) -> Numbered | None:
+    def numbers(self) -> NumberedEngine | None:
         return None
 
     @property
@@ -91,11 +91,11 @@ class ByRows:
         """Refuse: an engine that keeps no lists of partial matches knows of no ways that lead to them."""
         raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
 
-    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+    def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         """Return None: `steps` tells."""
         return None
 
-    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+    def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
         """Return None: `steps` tells."""
         return None
 
@@ -107,7 +107,7 @@ class ByRows:
         """Refuse, as `steps` does."""
         raise AfaError("expected an engine that holds partial matches, for their lineage, but got one without")
 
-    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+    def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
         """Return nothing: `steps` tells."""
         return Picks([None for _ in soughts], [])
 

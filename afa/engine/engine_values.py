@@ -113,7 +113,7 @@ class Step(NamedTuple):
     partial: list[PMatch]
 
 
-class Sought(NamedTuple):
+class SoughtMatch(NamedTuple):
     """A match whose ways are asked for; see `Engine.ways`.
 
     Parameters
@@ -154,7 +154,7 @@ class Picks(NamedTuple):
     events: list[tuple[Any, int, int]]
 
 
-class Totals(NamedTuple):
+class PathTotals(NamedTuple):
     """Aggregates of a field over all pairs of a path and an event in it, as `afa.lineage.Aggregates`; and of what.
 
     Parameters

@@ -9,7 +9,7 @@ from afa.change import Change
 from afa.conditions.promised import PromisesByKey
 from afa.cuts import Cuts
 from afa.engine.budget import Budget
-from afa.engine.engine_values import Ends, Living, Picks, Sizes, Sought, Step, Totals, Ways
+from afa.engine.engine_values import Ends, Living, PathTotals, Picks, Sizes, SoughtMatch, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged
 from afa.model.arc import Arc
@@ -18,7 +18,7 @@ from afa.model.automaton import Automaton
 from afa.state.states import States
 
 
-class Numbered(Protocol):
+class NumberedEngine(Protocol):
     """The further methods of an engine for gapless numbers; see `afa.operator.gapless`."""
 
     @property
@@ -66,7 +66,7 @@ class Engine(Protocol):
     def bits(self) -> list[int | None] | None: ...
 
     @property
-    def numbers(self) -> Numbered | None:
+    def numbers(self) -> NumberedEngine | None:
         """What it tells where numbers are gapless. None: they are not."""
 
     @property
@@ -87,7 +87,7 @@ class Engine(Protocol):
     def push(self, change: Change) -> list[Change] | None:
         """Take one event change, as `apply` does, as a call of its own, and return its output, in any order.
 
-        None: nothing was done, as the operator has to look at its number first (`Numbered`).
+        None: nothing was done, as the operator has to look at its number first (`NumberedEngine`).
 
         The operator ends the call. An engine may end a call without output itself: it first sets ``began`` to its `serial`, and
         changes the serial in the very step that ends the call, so that after an interrupt the operator knows whether it had ended.
@@ -235,7 +235,7 @@ class Engine(Protocol):
         O(steps + what stands there). What is final may be held still, or not: nothing may depend on it.
         """
 
-    def ways(self, key: Hashable, sought: Sought) -> Ways | None:
+    def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         """Return all that leads to a match, as of now. None: there is nothing, or `steps` is to tell.
 
         Notes
@@ -243,7 +243,7 @@ class Engine(Protocol):
         O(steps from where it began, and the partial matches that began there).
         """
 
-    def totals(self, key: Hashable, sought: Sought, field: str | None, component: str | None) -> Totals | None:
+    def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
         """Return the aggregates of a field over all paths of a match, of any field or of the events of a component alone.
 
         None: `ways` is to tell. O(as `ways`).
@@ -258,7 +258,7 @@ class Engine(Protocol):
     def living(self, t: int) -> Living:
         """Return where the first partial match began that may go on at an instant. O(keys + the lists there)."""
 
-    def picks(self, key: Hashable, soughts: Sequence[Sought]) -> Picks:
+    def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
         """Return the events behind some matches of a key, as of now; of those that `ways` tells of."""
 
     def sizes(self) -> Sizes:

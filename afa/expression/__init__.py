@@ -21,9 +21,9 @@ arc_functions    the expressions of an arc, also of one given as text; wire: as 
 from afa.expression.evaluation import callable_of, evaluate
 from afa.expression.from_functions import read
 from afa.expression.from_text import parse
-from afa.expression.intervals import Range, ranges
-from afa.expression.kinds import AT, CONDITION, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind, Unreadable
-from afa.expression.shapes import Shape, shape
+from afa.expression.intervals import ValueRange, ranges
+from afa.expression.kinds import AT, CONDITION, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, FunctionKind, Unreadable
+from afa.expression.shapes import ExpressionShape, shape
 from afa.expression.splitting import Split, split
 from afa.expression.text import text_of_expr
 from afa.expression.types import may_raise, types_of
@@ -35,11 +35,11 @@ __all__ = [
     "EPSILON_TRANSFER",
     "FENCE",
     "TRANSFER",
-    "Kind",
-    "Range",
-    "Shape",
+    "ExpressionShape",
+    "FunctionKind",
     "Split",
     "Unreadable",
+    "ValueRange",
     "callable_of",
     "evaluate",
     "may_raise",

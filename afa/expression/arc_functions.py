@@ -9,13 +9,13 @@ from afa.errors import AutomatonError
 from afa.expression.evaluation import callable_of
 from afa.expression.from_functions import read
 from afa.expression.from_text import LONGEST, parse
-from afa.expression.kinds import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind
+from afa.expression.kinds import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, FunctionKind
 from afa.expression.nodes import Binary, Expr, walk
 from afa.expression.text import text_of_expr
 from afa.expression.types import types_of
 from afa.schema import Schema
 
-KINDS: dict[str, tuple[Kind, ...]] = {
+KINDS: dict[str, tuple[FunctionKind, ...]] = {
     "consume": (FENCE, TRANSFER),
     "skip": (FENCE, TRANSFER),
     "epsilon": (EPSILON_FENCE, EPSILON_TRANSFER),
@@ -47,12 +47,12 @@ class Schemas(Protocol):
         """The register's schema."""
 
 
-def functions_of(arc: ArcLike) -> list[tuple[Kind, Any]]:
+def functions_of(arc: ArcLike) -> list[tuple[FunctionKind, Any]]:
     """Return the functions that an arc has, each with its kind."""
     return [(kind, getattr(arc, kind.role)) for kind in KINDS[arc.kind] if getattr(arc, kind.role) is not None]
 
 
-def expression_of(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
+def expression_of(function: Any, kind: FunctionKind, event_schema: Schema | None, register_schema: Schema) -> Expr:
     """Return the expression of a function, of text, or of a callable that knows its own expression.
 
     `Unreadable`: the function can't be taken apart. `ExpressionError`: the text means nothing under these schemas.
@@ -85,7 +85,7 @@ class SkipText(Derived):
 
 def by_hand(function: Any) -> bool:
     """Return whether somebody has written a function where it stands: as Python or as text."""
-    if isinstance(function, Written | Known):
+    if isinstance(function, WrittenFunction | GivenExpression):
         return function.text is not None and not isinstance(function.text, Derived)
     return not isinstance(function, Readable)
 
@@ -100,12 +100,12 @@ class Readable:
         raise NotImplementedError
 
 
-class Known(Readable):
+class GivenExpression(Readable):
     """A function that is given as its expression, under one register schema; ``text``: how it was said, if in other words."""
 
     __slots__ = ("_expr", "_function", "_kind", "_schema", "text")
 
-    def __init__(self, expr: Expr, kind: Kind, register_schema: Schema, text: str | None = None) -> None:
+    def __init__(self, expr: Expr, kind: FunctionKind, register_schema: Schema, text: str | None = None) -> None:
         self._expr, self._kind, self._schema, self.text = expr, kind, register_schema, text
         self._function = callable_of(expr, kind, register_schema)
 
@@ -116,19 +116,23 @@ class Known(Readable):
         return self._function(*values)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Known) and (self._expr, self._kind, self._schema) == (other._expr, other._kind, other._schema)
+        return isinstance(other, GivenExpression) and (self._expr, self._kind, self._schema) == (
+            other._expr,
+            other._kind,
+            other._schema,
+        )
 
     def __hash__(self) -> int:
         return hash((self._expr, self._kind))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Known, (self._expr, self._kind, self._schema, self.text)
+        return GivenExpression, (self._expr, self._kind, self._schema, self.text)
 
     def __repr__(self) -> str:
         return repr(self.text or text_of_expr(self._expr, self._schema))
 
 
-class Written(Readable):
+class WrittenFunction(Readable):
     """A fence, transfer or ``at`` that an arc was given as text.
 
     The text is not read before the schemas are known: an arc belongs to no automaton, and the automaton decides what a name means.
@@ -143,14 +147,14 @@ class Written(Readable):
     ...     change: float
     >>> class R(NamedTuple):
     ...     n: int = 0
-    >>> fence = Written("change < 0 and r.n < 3", FENCE)
+    >>> fence = WrittenFunction("change < 0 and r.n < 3", FENCE)
     >>> fence(Tick(-0.5), R(2)), fence(Tick(-0.5), R(3))
     (True, False)
     """
 
     __slots__ = ("_functions", "kind", "text")
 
-    def __init__(self, text: str, kind: Kind) -> None:
+    def __init__(self, text: str, kind: FunctionKind) -> None:
         self.text = text
         self.kind = kind
         self._functions: dict[tuple[type, type], Callable[..., Any]] = {}
@@ -172,7 +176,7 @@ class Written(Readable):
         return function(*values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Written, (self.text, self.kind)
+        return WrittenFunction, (self.text, self.kind)
 
     def __repr__(self) -> str:
         return repr(self.text)

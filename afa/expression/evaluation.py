@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afa.expression import nodes
-from afa.expression.kinds import Kind
+from afa.expression.kinds import FunctionKind
 from afa.expression.nodes import (
     And,
     Binary,
@@ -15,7 +15,7 @@ from afa.expression.nodes import (
     Compare,
     Const,
     Expr,
-    Field,
+    FieldRead,
     If,
     In,
     IsNone,
@@ -52,7 +52,7 @@ def evaluate(expr: Expr, event: Any, register: Any) -> Any:
     >>> from typing import NamedTuple
     >>> class R(NamedTuple):
     ...     n: int = 0
-    >>> evaluate(Make((Binary("//", Field("r", "n"), Const(2)),)), None, R(-7))
+    >>> evaluate(Make((Binary("//", FieldRead("r", "n"), Const(2)),)), None, R(-7))
     R(n=-4)
     """
 
@@ -64,7 +64,7 @@ def evaluate(expr: Expr, event: Any, register: Any) -> Any:
             return const
         case Span():
             return expr._unbound()
-        case Field(side, name):
+        case FieldRead(side, name):
             return getattr(event if side == "e" else register, name)
         case Unary(op, x):
             return UNARY[op](value(x))
@@ -102,7 +102,7 @@ Step = Callable[[Any, Any], Any]
 """``step(event, register)``."""
 
 
-def callable_of(expr: Expr, kind: Kind, register_schema: Schema) -> Callable[..., Any]:
+def callable_of(expr: Expr, kind: FunctionKind, register_schema: Schema) -> Callable[..., Any]:
     """Return a function of ``(e, r)`` or ``(r)`` that means ``expr``.
 
     Parameters
@@ -135,9 +135,9 @@ def _step(expr: Expr, cls: type) -> Step:
             return lambda e, r: const
         case Span():
             return lambda e, r: expr._unbound()
-        case Field("e", name):
+        case FieldRead("e", name):
             return lambda e, r: getattr(e, name)
-        case Field(_, name):
+        case FieldRead(_, name):
             return lambda e, r: getattr(r, name)
         case Unary(op):
             return _all(UNARY[op], below)

@@ -15,11 +15,11 @@ from typing import Any
 
 from afa.expression import live
 from afa.expression.function_source import Function, node_of
-from afa.expression.kinds import HINT, Kind, Unreadable
+from afa.expression.kinds import HINT, FunctionKind, Unreadable
 from afa.expression.live import Live, constant, lookup
-from afa.expression.nodes import Const, Expr, Field, Make
+from afa.expression.nodes import Const, Expr, FieldRead, Make
 from afa.expression.translate import BINARY, Translator
-from afa.expression.values import SIZE, Event, Names, Row, Value, check_size, returned
+from afa.expression.values import SIZE, Event, Names, TupleValue, Value, check_size, returned
 from afa.schema import Schema
 
 NESTED = 20
@@ -28,7 +28,7 @@ _ODD = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
+def read(function: Any, kind: FunctionKind, event_schema: Schema | None, register_schema: Schema) -> Expr:
     """Take a fence, a transfer (a Make), an ``at`` or a condition apart: a lambda, a def, or a ``functools.partial`` of one.
 
     The expression means what the function means: same value, and where the function raises, it raises. O(nodes), about 50 us for a
@@ -50,14 +50,14 @@ def read(function: Any, kind: Kind, event_schema: Schema | None, register_schema
     >>> schemas = Schema.of(Tick, "event"), Schema.of(R, "register")
     >>> limit = 3
     >>> read(lambda e, r: r.n < limit, FENCE, *schemas)
-    Compare(op='<', left=Field(side='r', name='n'), right=Const(value=3))
+    Compare(op='<', left=FieldRead(side='r', name='n'), right=Const(value=3))
     >>> read(lambda e, r: print(e), FENCE, *schemas)
     Traceback (most recent call last):
     afa.expression.kinds.Unreadable: print(...) is called; call only min, max, abs, round, int, float, bool, len, str and...
     """
     arguments: list[Value] = [Event()] if kind.sees_event else []
     if kind.sees_register:
-        arguments.append(Make(tuple(Field("r", field.name) for field in register_schema.fields)))
+        arguments.append(Make(tuple(FieldRead("r", field.name) for field in register_schema.fields)))
     task = Task(kind, event_schema, register_schema)
     try:
         return returned(apply(function, arguments, task), kind, register_schema)
@@ -74,10 +74,10 @@ def apply(function: Any, arguments: list[Value], task: Task) -> Value:
 class Task:
     """The work on one expression, shared by all functions that are read for it. Counts the paths through them against a limit."""
 
-    kind: Kind
+    kind: FunctionKind
     event_schema: Schema | None
     register_schema: Schema
-    reader: type[Reader] | None = None
+    reader: type[FunctionReader] | None = None
     ways: int = 0
 
     def step(self) -> None:
@@ -107,7 +107,7 @@ def _apply(function: Any, arguments: list[Value], keywords: dict[str, Value], ta
         raise Unreadable("no source that compiles to this function", "put it in a file; of an edited file, import it anew")
     names = _bind(function, arguments, keywords)
     task.step()
-    reader = (task.reader or Reader)(function, task, (*outer, function.__code__))
+    reader = (task.reader or FunctionReader)(function, task, (*outer, function.__code__))
     result = reader.body(node, names)
     for value in reversed([value for value in names.values() if value is not None]):
         result = reader.keep(value, result, node)
@@ -132,7 +132,7 @@ def _bind(function: types.FunctionType, arguments: list[Value], keywords: dict[s
     return names
 
 
-class Reader(Translator):
+class FunctionReader(Translator):
     """Translate one function in Python. A task may bring a reader of its own, for arguments that are neither event nor register."""
 
     def __init__(self, function: types.FunctionType, task: Task, outer: tuple[Any, ...]) -> None:
@@ -215,8 +215,13 @@ class Reader(Translator):
         if isinstance(target, ast.Name):
             names[target.id] = value
             return [value]
-        plain = isinstance(value, Row) or live.is_plain(self.register_schema.cls, "__iter__")
-        if isinstance(target, ast.Tuple) and isinstance(value, Make | Row) and len(value.items) == len(target.elts) and plain:
+        plain = isinstance(value, TupleValue) or live.is_plain(self.register_schema.cls, "__iter__")
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, Make | TupleValue)
+            and len(value.items) == len(target.elts)
+            and plain
+        ):
             return [v for inner, item in zip(target.elts, value.items) for v in self.assign(inner, item, names)]
         raise Unreadable("an assignment to something that is no local name", "assign to a name", target)
 

@@ -22,9 +22,9 @@ import warnings
 from typing import NoReturn
 
 from afa.errors import ExpressionError
-from afa.expression.kinds import HINT, Kind, Unreadable
+from afa.expression.kinds import HINT, FunctionKind, Unreadable
 from afa.expression.live import Live
-from afa.expression.nodes import Binary, Call, Const, Expr, Field, Make, walk
+from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, Make, walk
 from afa.expression.translate import BUILTINS, Translator
 from afa.expression.types import NONE, TEXTS, WHOLE, bits, types_of
 from afa.expression.values import DEPTH, Event, Names, Value, returned
@@ -48,7 +48,7 @@ _NODES = (
 
 
 @functools.lru_cache(maxsize=KEPT)
-def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Expr:
+def parse(text: str, kind: FunctionKind, event_schema: Schema | None, register_schema: Schema) -> Expr:
     """Read a fence, a transfer (a Make), an ``at`` or a condition from text. Nothing is evaluated.
 
     Raises
@@ -93,9 +93,9 @@ def parse(text: str, kind: Kind, event_schema: Schema | None, register_schema: S
 class _TextTranslator(Translator):
     """Translate text, where only fields and a few names mean anything."""
 
-    def __init__(self, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> None:
+    def __init__(self, kind: FunctionKind, event_schema: Schema | None, register_schema: Schema) -> None:
         super().__init__(event_schema, register_schema)
-        self.register = Make(tuple(Field("r", field.name) for field in register_schema.fields))
+        self.register = Make(tuple(FieldRead("r", field.name) for field in register_schema.fields))
         self.kind = kind
 
     def name(self, node: ast.Name, names: Names) -> Value:
@@ -182,7 +182,7 @@ def _characters(text: str, line: int, column: int) -> int:
     return len(lines[line - 1].encode("utf-8", "replace")[:column].decode("utf-8", "ignore")) if 0 < line <= len(lines) else 0
 
 
-def _refuse(text: str, kind: Kind, why: str, line: int, column: int) -> NoReturn:
+def _refuse(text: str, kind: FunctionKind, why: str, line: int, column: int) -> NoReturn:
     """Raise an error that shows the place below the message."""
     lines = _LINE.split(text)
     shown = lines[line - 1] if 0 < line <= len(lines) else lines[0]

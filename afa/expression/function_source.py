@@ -63,7 +63,7 @@ def node_of(function: types.FunctionType) -> Function | None:
     return node
 
 
-class _File(NamedTuple):
+class _SourceFile(NamedTuple):
     """A parsed file: its functions, by the line that their code object names (a def's first decorator), and its imports."""
 
     functions: dict[int, list[Function]]
@@ -71,17 +71,17 @@ class _File(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def _file(source: str) -> _File:
+def _file(source: str) -> _SourceFile:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):  # no Python file, or edited while we run
-        return _File({}, frozenset())
+        return _SourceFile({}, frozenset())
     found: dict[int, list[Function]] = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Lambda, ast.FunctionDef)):
             line = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             found.setdefault(line, []).append(node)
-    return _File(found, frozenset(_imports(tree)))
+    return _SourceFile(found, frozenset(_imports(tree)))
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:

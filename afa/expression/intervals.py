@@ -7,7 +7,23 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from afa.expression.nodes import And, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, conjunction, renamed, walk
+from afa.expression.nodes import (
+    And,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    FieldRead,
+    If,
+    In,
+    IsNone,
+    Not,
+    Or,
+    Text,
+    conjunction,
+    renamed,
+    walk,
+)
 from afa.schema import Schema
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -15,7 +31,7 @@ NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 ORDER = ("<", "<=", ">", ">=")
 
 
-class Range(NamedTuple):
+class ValueRange(NamedTuple):
     """A set of values of one field.
 
     None is in it if ``none`` is set, NaN if ``nan`` is set. Any other value is in it if it lies within the bounds (numbers only)
@@ -23,7 +39,8 @@ class Range(NamedTuple):
 
     Examples
     --------
-    >>> Range(low=0, low_open=True, nan=False).contains(0), Range().contains(None), Range(values=(1, 2)).contains(2.0)
+    >>> above = ValueRange(low=0, low_open=True, nan=False)
+    >>> above.contains(0), ValueRange().contains(None), ValueRange(values=(1, 2)).contains(2.0)
     (False, True, True)
     """
 
@@ -72,33 +89,33 @@ class Range(NamedTuple):
             return " and ".join(f"not {name}" for name, held in others if not held) or "anything"
         return " or ".join([*words, *(name for name, held in others if held)])
 
-    def meet(self, other: Range) -> Range:
+    def meet(self, other: ValueRange) -> ValueRange:
         """Return the intersection of two ranges."""
         low, low_open = max((self.low, self.low_open), (other.low, other.low_open))
         high, closed = min((self.high, not self.high_open), (other.high, not other.high_open))
-        both = Range(low, high, low_open, not closed, None, self.nan and other.nan, self.none and other.none)
+        both = ValueRange(low, high, low_open, not closed, None, self.nan and other.nan, self.none and other.none)
         given = self.values if self.values is not None else other.values
         if given is None:
             return both
         kept = tuple(v for v in given if both._within(v) and (other.values is None or v in other.values))
         return both._replace(values=kept)
 
-    def join(self, other: Range) -> Range:
+    def join(self, other: ValueRange) -> ValueRange:
         """Return a range that holds the union of two ranges, and perhaps more."""
         if self.empty or other.empty:
             return other if self.empty else self
         low, low_open = min((self.low, self.low_open), (other.low, other.low_open))
         high, closed = max((self.high, not self.high_open), (other.high, not other.high_open))
-        either = Range(low, high, low_open, not closed, None, self.nan or other.nan, self.none or other.none)
+        either = ValueRange(low, high, low_open, not closed, None, self.nan or other.nan, self.none or other.none)
         if self.values is None or other.values is None:
             return either
         return either._replace(values=tuple(dict.fromkeys([*self.values, *other.values])))
 
 
-EVERYTHING, NOTHING = Range(), Range(values=(), nan=False, none=False)
-VALUE = Range(none=False)
+EVERYTHING, NOTHING = ValueRange(), ValueRange(values=(), nan=False, none=False)
+VALUE = ValueRange(none=False)
 """All values but None."""
-Ranges = dict[str, Range]
+Ranges = dict[str, ValueRange]
 """The range of each field. A field that is missing here can have any value."""
 
 
@@ -119,7 +136,7 @@ def ranges(fence: Expr, event_schema: Schema) -> Ranges:
     >>> schemas = Schema.of(E, "event"), Schema.of(R, "register")
     >>> found = ranges(parse("0 < x <= 5 and kind in ('a', 'b') and r.n < x", FENCE, *schemas), schemas[0])
     >>> found["x"]
-    Range(low=0, high=5, low_open=True, high_open=False, values=None, nan=False, none=False)
+    ValueRange(low=0, high=5, low_open=True, high_open=False, values=None, nan=False, none=False)
     >>> found["kind"].values
     ('a', 'b')
     """
@@ -139,19 +156,19 @@ def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Ex
     >>> from typing import NamedTuple
     >>> class E(NamedTuple):
     ...     n: int
-    >>> n = Field("e", "n")
+    >>> n = FieldRead("e", "n")
     >>> fence = And((Compare(">", n, Const(3)), Compare("<", n, Const(4))))
     >>> contradiction(fence, Schema.of(E, "event"), "e") == ("n", fence.items)
     True
     """
-    read = Counter(node.name for node in walk(fence) if isinstance(node, Field) and node.side == side)
+    read = Counter(node.name for node in walk(fence) if isinstance(node, FieldRead) and node.side == side)
     twice = [field for field in schema.fields if read[field.name] > 1]  # what is said once excludes nothing
     if not schema.scalar or not twice:
         return None
-    mine = renamed(fence, lambda field: Field("r" if field.side == "e" else "e", field.name)) if side == "r" else fence
+    mine = renamed(fence, lambda field: FieldRead("r" if field.side == "e" else "e", field.name)) if side == "r" else fence
     pairs = list(zip(_conjuncts(fence), _conjuncts(mine)))
     for field in twice:
-        here = [(said, meant) for said, meant in pairs if Field("e", field.name) in walk(meant)]
+        here = [(said, meant) for said, meant in pairs if FieldRead("e", field.name) in walk(meant)]
         allowed = _Allowed(frozenset({field.name}) if field.type in (int, bool) else frozenset())
         if here and allowed.where(conjunction([meant for _, meant in here]), True) is None:
             return field.name, tuple(said for said, _ in here)
@@ -162,7 +179,7 @@ def _conjuncts(fence: Expr) -> tuple[Expr, ...]:
     return fence.items if isinstance(fence, And) else (fence,)
 
 
-def _whole(found: Range) -> Range:
+def _whole(found: ValueRange) -> ValueRange:
     """Return the range of an int field, between ints."""
     low, high = found.low, found.high
     if math.isfinite(low):
@@ -212,13 +229,13 @@ class _Allowed:
 def _of_field(expr: Expr, truth: bool) -> Ranges | None:
     """Return the ranges in which a test of one field has this truth value."""
     match expr:
-        case Field("e", name):
-            return _nonempty(name, VALUE if truth else Range(values=(0, ""), nan=False))
-        case IsNone(Field("e", name)):
-            return _nonempty(name, Range(values=(), nan=False) if truth else VALUE)
-        case In(Field("e", name), items) if truth:
+        case FieldRead("e", name):
+            return _nonempty(name, VALUE if truth else ValueRange(values=(0, ""), nan=False))
+        case IsNone(FieldRead("e", name)):
+            return _nonempty(name, ValueRange(values=(), nan=False) if truth else VALUE)
+        case In(FieldRead("e", name), items) if truth:
             return _nonempty(name, _one_of([item.value for item in items]))
-        case Text(_, Field("e", name), _):
+        case Text(_, FieldRead("e", name), _):
             return _nonempty(name, VALUE)  # of None there is no method
         case Compare(op, left, right):
             return _compared(op if truth else NEGATED[op], left, right, truth)
@@ -230,43 +247,43 @@ def _compared(op: str, left: Expr, right: Expr, truth: bool) -> Ranges | None:
     if isinstance(left, Const) and not isinstance(right, Const):
         left, right, op = right, left, FLIPPED[op]
     match left:
-        case Field("e", name):
+        case FieldRead("e", name):
             return _nonempty(name, _side(op, right, truth))
-        case Call("abs", (Field("e", name),)):
+        case Call("abs", (FieldRead("e", name),)):
             one = _side(op, right, truth)
             if one.values is None and op in ("<", "<="):
                 return _nonempty(name, one._replace(low=-one.high, low_open=one.high_open))
             return _nonempty(name, VALUE)
-    if isinstance(right, Field) and right.side == "e" and op in ORDER:
-        return _nonempty(right.name, Range(none=False, nan=not truth))
+    if isinstance(right, FieldRead) and right.side == "e" and op in ORDER:
+        return _nonempty(right.name, ValueRange(none=False, nan=not truth))
     return {}
 
 
-def _side(op: str, right: Expr, truth: bool) -> Range:
+def _side(op: str, right: Expr, truth: bool) -> ValueRange:
     """Return the values of the left side for which ``left op right`` holds."""
     ordered = op in ORDER
     if not isinstance(right, Const):
-        return Range(none=False, nan=not truth) if ordered else EVERYTHING
+        return ValueRange(none=False, nan=not truth) if ordered else EVERYTHING
     const = right.value
     if not ordered:
         return _one_of([const]) if op == "==" else EVERYTHING
     if isinstance(const, str) or const is None:
-        return Range(none=False, nan=False)
+        return ValueRange(none=False, nan=False)
     if const != const:
-        return VALUE if not truth else Range(values=(), nan=False, none=False)
+        return VALUE if not truth else ValueRange(values=(), nan=False, none=False)
     if op in ("<", "<="):
-        return Range(high=const, high_open=op == "<", nan=not truth, none=False)
-    return Range(low=const, low_open=op == ">", nan=not truth, none=False)
+        return ValueRange(high=const, high_open=op == "<", nan=not truth, none=False)
+    return ValueRange(low=const, low_open=op == ">", nan=not truth, none=False)
 
 
-def _one_of(values: list[Any]) -> Range:
+def _one_of(values: list[Any]) -> ValueRange:
     kept = tuple(dict.fromkeys(value for value in values if value is not None and value == value))
     numbers = [value for value in kept if not isinstance(value, str)]
     low, high = (min(numbers), max(numbers)) if numbers and len(numbers) == len(kept) else (-math.inf, math.inf)
-    return Range(low, high, values=kept, nan=False, none=None in values)
+    return ValueRange(low, high, values=kept, nan=False, none=None in values)
 
 
-def _nonempty(name: str, found: Range) -> Ranges | None:
+def _nonempty(name: str, found: ValueRange) -> Ranges | None:
     return None if found.empty else {name: found}
 
 

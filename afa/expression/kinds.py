@@ -9,7 +9,7 @@ import ast
 from typing import NamedTuple
 
 
-class Kind(NamedTuple):
+class FunctionKind(NamedTuple):
     """The kind of a function: a fence or a condition returns a truth value, a transfer a register, an ``at`` an instant.
 
     A function of an arc sees ``(e, r)`` or ``(r)``, a condition ``(e)``.
@@ -30,10 +30,10 @@ class Kind(NamedTuple):
         return self.role in ("fence", "condition")
 
 
-FENCE, TRANSFER = Kind("fence", True), Kind("transfer", True)
-EPSILON_FENCE, EPSILON_TRANSFER = Kind("fence", False), Kind("transfer", False)
-AT = Kind("at", False)
-CONDITION = Kind("condition", True, False)
+FENCE, TRANSFER = FunctionKind("fence", True), FunctionKind("transfer", True)
+EPSILON_FENCE, EPSILON_TRANSFER = FunctionKind("fence", False), FunctionKind("transfer", False)
+AT = FunctionKind("at", False)
+CONDITION = FunctionKind("condition", True, False)
 
 HINT = "write it as one expression of the fields, constants, and/or/not, if/else, arithmetic, min, max, abs, round, in, is None"
 

@@ -106,7 +106,7 @@ class Span(Expr):
 
 
 @dataclass(frozen=True, slots=True)
-class Field(Expr):
+class FieldRead(Expr):
     side: str
     name: str
 
@@ -210,15 +210,15 @@ def walk(expr: Expr) -> Iterator[Expr]:
         todo.extend(reversed(list(children(node))))
 
 
-def renamed(expr: Expr, name: Callable[[Field], Field]) -> Expr:
+def renamed(expr: Expr, name: Callable[[FieldRead], FieldRead]) -> Expr:
     """Return an expression with other fields in the place of its own."""
-    if isinstance(expr, Field):
+    if isinstance(expr, FieldRead):
         return name(expr)
     slots: tuple[str, ...] = type(expr).__slots__
     return type(expr)(*(_renamed(getattr(expr, slot), name) for slot in slots))
 
 
-def _renamed(part: Any, name: Callable[[Field], Field]) -> Any:
+def _renamed(part: Any, name: Callable[[FieldRead], FieldRead]) -> Any:
     if isinstance(part, tuple):
         return tuple(_renamed(item, name) for item in part)
     return renamed(part, name) if isinstance(part, Expr) else part
@@ -226,7 +226,7 @@ def _renamed(part: Any, name: Callable[[Field], Field]) -> Any:
 
 def sides(expr: Expr) -> frozenset[str]:
     """Return which of event (``e``) and register (``r``) an expression reads."""
-    return frozenset(node.side for node in walk(expr) if isinstance(node, Field))
+    return frozenset(node.side for node in walk(expr) if isinstance(node, FieldRead))
 
 
 def conjunction(items: list[Expr]) -> Expr:

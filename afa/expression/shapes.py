@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, In, Make, Or, Span, Text, Unary, children
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, In, Make, Or, Span, Text, Unary, children
 from afa.expression.text import text_of_expr
 
 
-class Shape(NamedTuple):
+class ExpressionShape(NamedTuple):
     """The shape of an expression: its text with parameters in place of its constants, and the constants' values.
 
     Parameters are numbered as `walk` meets the constants: a node before those below it, its fields in order (of an If: test, then,
@@ -31,26 +31,26 @@ class _Param(Expr):
         return self.text
 
 
-def shape(expr: Expr) -> Shape:
+def shape(expr: Expr) -> ExpressionShape:
     """Take the constants out of an expression. O(nodes).
 
     Examples
     --------
-    >>> n = Field("r", "n")
+    >>> n = FieldRead("r", "n")
     >>> shape(Or((Compare("<", n, Const(3)), In(n, (Const(7), Const(8.0))))))
-    Shape(text='r.n < $0:int or r.n in ($1:int, $2:float)', params=(3, 7, 8.0))
-    >>> shape(Text("startswith", Field("e", "name"), (Const("a"), Const("b"))))
-    Shape(text='e.name.startswith($0:table:startswith)', params=(('a', 'b'),))
+    ExpressionShape(text='r.n < $0:int or r.n in ($1:int, $2:float)', params=(3, 7, 8.0))
+    >>> shape(Text("startswith", FieldRead("e", "name"), (Const("a"), Const("b"))))
+    ExpressionShape(text='e.name.startswith($0:table:startswith)', params=(('a', 'b'),))
     """
     params: list[Any] = []
-    return Shape(text_of_expr(_bare(expr, params)), tuple(params))
+    return ExpressionShape(text_of_expr(_bare(expr, params)), tuple(params))
 
 
 def _bare(expr: Expr, params: list[Any]) -> Expr:
     """Return the expression with parameters in place of its constants; append the constants to a list."""
     if isinstance(expr, Const):
         return expr if expr.value is None else _param(type(expr.value).__name__, expr.value, params)
-    if isinstance(expr, (Field, Span)):
+    if isinstance(expr, (FieldRead, Span)):
         return expr
     if isinstance(expr, Text):
         x = _bare(expr.x, params)

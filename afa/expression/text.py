@@ -6,7 +6,24 @@ Fields are written ``e.name`` and ``r.name``. Floats by repr, so that they come 
 
 from __future__ import annotations
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Span, Text, Unary
+from afa.expression.nodes import (
+    And,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    FieldRead,
+    If,
+    In,
+    IsNone,
+    Make,
+    Not,
+    Or,
+    Span,
+    Text,
+    Unary,
+)
 from afa.schema import Schema
 
 IF, OR, AND, NOT, COMPARISON, UNARY, POWER, ATOM = 1, 2, 3, 4, 5, 11, 12, 13
@@ -19,7 +36,7 @@ def text_of_expr(expr: Expr, register_schema: Schema | None = None) -> str:
 
     Examples
     --------
-    >>> n = Field("r", "n")
+    >>> n = FieldRead("r", "n")
     >>> text_of_expr(Binary("*", Binary("+", n, Const(1)), Const(-2.0)))
     '(r.n + 1) * -2.0'
     >>> text_of_expr(Make((n,)))
@@ -27,7 +44,7 @@ def text_of_expr(expr: Expr, register_schema: Schema | None = None) -> str:
     """
     if isinstance(expr, Make) and register_schema is not None:
         names = [field.name for field in register_schema.fields]
-        new = [f"{name}={_text(x, IF)}" for name, x in zip(names, expr.items) if x != Field("r", name)]
+        new = [f"{name}={_text(x, IF)}" for name, x in zip(names, expr.items) if x != FieldRead("r", name)]
         if len(new) < len(names):
             return f"r._replace({', '.join(new)})" if new else "r"
     return _text(expr, IF)
@@ -47,7 +64,7 @@ def _form(expr: Expr) -> tuple[str, int]:
             return text, UNARY if text[0] == "-" else ATOM
         case Span():
             return str(expr), ATOM
-        case Field(side, name):
+        case FieldRead(side, name):
             return f"{side}.{name}", ATOM
         case Unary(op, x):
             return f"{op}{_text(x, UNARY)}", UNARY

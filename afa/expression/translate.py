@@ -16,7 +16,7 @@ from afa.expression.live import Live, constant, plain
 from afa.expression.nodes import Const, Expr, If, In, IsNone, Make, Not, Span
 from afa.expression.spans import span
 from afa.expression.types import FLOAT_BITS, NONE, NUMBERS, TEXTS, bits
-from afa.expression.values import Event, Names, Records, Row, Value, as_scalar, check_size, forget
+from afa.expression.values import Event, Names, RecordTranslator, TupleValue, Value, as_scalar, check_size, forget
 from punctuation.base_errors import AfaError
 from punctuation.time import BEGINNING, FOREVER
 
@@ -49,7 +49,7 @@ REFUSED: dict[type, tuple[str, str]] = {
 """What is refused, in words, and what to write instead."""
 
 
-class Translator(Records):
+class Translator(RecordTranslator):
     """Translate the nodes of one function or text."""
 
     # -- what functions and text do differently ------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class Translator(Records):
             case ast.Call():
                 return self.call(node, names)
             case ast.Tuple(items):
-                return Row(tuple(self.value(item, names) for item in items))
+                return TupleValue(tuple(self.value(item, names) for item in items))
             case ast.NamedExpr(ast.Name(id=name), inner):
                 found = names[name] = self.value(inner, names)
                 check_size(found)
@@ -151,16 +151,16 @@ class Translator(Records):
 
     def join(self, test: Expr, then: Value, other: Value, node: ast.AST | None) -> Value:
         """Return a choice between two values; between registers, field by field."""
-        if isinstance(then, Make | Row) and isinstance(other, Make | Row) and len(then.items) == len(other.items):
+        if isinstance(then, Make | TupleValue) and isinstance(other, Make | TupleValue) and len(then.items) == len(other.items):
             pairs = zip(then.items, other.items)
             items = tuple(a if a == b else self.join(test, a, b, node) for a, b in pairs)
             both = isinstance(then, Make) and isinstance(other, Make)
-            made = Make(tuple(as_scalar(item, node) for item in items)) if both else Row(items)
+            made = Make(tuple(as_scalar(item, node) for item in items)) if both else TupleValue(items)
             check_size(made)  # the test stands in each field
             return self.keep(test, made, node)
         if isinstance(then, Event) and isinstance(other, Event):
             return self.keep(test, then, node)
-        if type(then) is not type(other) and isinstance(then, Make | Row) | isinstance(other, Make | Row):
+        if type(then) is not type(other) and isinstance(then, Make | TupleValue) | isinstance(other, Make | TupleValue):
             raise Unreadable("a register on one way and something else on the other", "return a register on all ways", node)
         return If(test, as_scalar(then, node), as_scalar(other, node))
 
@@ -184,7 +184,7 @@ class Translator(Records):
             left = right
         forget(names, inner)
         if len(found) > 1:
-            check_size(Row(tuple(found)))  # what stands in the middle stands twice
+            check_size(TupleValue(tuple(found)))  # what stands in the middle stands twice
         return nodes.conjunction(found)
 
     def operand(self, node: ast.expr, names: Names, truth: bool) -> Value:
@@ -211,7 +211,7 @@ class Translator(Records):
             items = tuple(self.value(item, names) for item in node.elts)
         else:
             found = self.value(node, names)
-            if isinstance(found, Row):
+            if isinstance(found, TupleValue):
                 items = found.items
             elif isinstance(found, Live) and type(found.value) in (tuple, frozenset):
                 items = tuple(constant(item, found.name) for item in found.value)
@@ -223,10 +223,10 @@ class Translator(Records):
         if any(item.value != item.value for item in flat if isinstance(item, Const)):
             raise Unreadable("in, over a NaN", "use math.isnan(x), or x != x", node)  # Python asks for identity first
         ordered = isinstance(node, ast.List | ast.Tuple) or not (isinstance(node, ast.Set) or _is_set(found))
-        return Row(tuple(flat) if ordered else tuple(sorted(dict.fromkeys(flat), key=repr)))
+        return TupleValue(tuple(flat) if ordered else tuple(sorted(dict.fromkeys(flat), key=repr)))
 
     def contains(self, x: Value, members: Value, node: ast.AST) -> Expr:
-        if isinstance(members, Row):
+        if isinstance(members, TupleValue):
             return In(as_scalar(x, node), tuple(item for item in members.items if isinstance(item, Const)))
         if isinstance(x, Const) and type(x.value) is str:
             return nodes.Text("contains", as_scalar(members, node), (x,))
@@ -297,8 +297,8 @@ class Translator(Records):
             raise Unreadable(f".{name}(...) of a value", allowed, node)
         found = self.value(node.args[0], names)
         if isinstance(found, Live) and type(found.value) is tuple:
-            found = Row(tuple(constant(item, found.name) for item in found.value))
-        consts = found.items if isinstance(found, Row) else (found,)
+            found = TupleValue(tuple(constant(item, found.name) for item in found.value))
+        consts = found.items if isinstance(found, TupleValue) else (found,)
         if not all(isinstance(item, Const) and type(item.value) is str for item in consts):
             raise Unreadable(f"{name} of something that is no constant str", "use a constant str or a tuple of them", node)
         return nodes.Text(name, base, tuple(item for item in consts if isinstance(item, Const)))
@@ -310,7 +310,7 @@ class Translator(Records):
                 f"math.{name} of something that need not be a number", "test it for None first, by an arc of its own", node
             )
         nan, infinite = nodes.Compare("!=", x, x), In(x, (Const(math.inf), Const(-math.inf)))
-        check_size(Row((nan, infinite)))
+        check_size(TupleValue((nan, infinite)))
         if name == "isfinite":
             return Not(nodes.Or((nan, infinite)))
         return nan if name == "isnan" else infinite

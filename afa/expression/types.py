@@ -5,7 +5,24 @@ from __future__ import annotations
 import math
 
 from afa.expression import nodes
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Span, Text, Unary
+from afa.expression.nodes import (
+    And,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    FieldRead,
+    If,
+    In,
+    IsNone,
+    Make,
+    Not,
+    Or,
+    Span,
+    Text,
+    Unary,
+)
 from afa.schema import Schema
 
 Types = frozenset[type]
@@ -29,7 +46,7 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
     >>> from typing import NamedTuple
     >>> class R(NamedTuple):
     ...     n: int | None = 0
-    >>> found = types_of(Binary("/", Field("r", "n"), Const(2)), None, Schema.of(R, "register"))
+    >>> found = types_of(Binary("/", FieldRead("r", "n"), Const(2)), None, Schema.of(R, "register"))
     >>> sorted(t.__name__ for t in found)
     ['float']
     """
@@ -38,7 +55,7 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
             return frozenset({type(value)})
         case Span():
             return frozenset({int})
-        case Field(side, name):
+        case FieldRead(side, name):
             return _field_types(event_schema if side == "e" else register_schema, name)
         case Not() | Compare() | In() | IsNone() | Text() | Call("contains", _):
             return frozenset({bool})
@@ -79,7 +96,7 @@ def may_raise(expr: Expr, event_schema: Schema | None, register_schema: Schema) 
     ...     n: int = 0
     ...     m: int | None = None
     >>> schema = Schema.of(R, "register")
-    >>> [may_raise(Compare("<", Field("r", name), Const(1)), None, schema) for name in "nm"]
+    >>> [may_raise(Compare("<", FieldRead("r", name), Const(1)), None, schema) for name in "nm"]
     [False, True]
     """
     return any(not _total(node, event_schema, register_schema) for node in nodes.walk(expr))
@@ -141,7 +158,7 @@ def _arithmetic(op: str, left: Types, right: Types) -> Types:
 
 def _total(node: Expr, event_schema: Schema | None, register_schema: Schema) -> bool:
     """Return whether the operation of ``node`` itself never raises, whatever its operands can be."""
-    if isinstance(node, (Const, Span, Field, IsNone, Make)):
+    if isinstance(node, (Const, Span, FieldRead, IsNone, Make)):
         return True
     operands = [types_of(x, event_schema, register_schema) for x in nodes.children(node)]
     used = frozenset[type]().union(*operands)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from afa.expression import live
 from afa.expression.function_source import node_of
-from afa.expression.kinds import Kind, Unreadable
+from afa.expression.kinds import FunctionKind, Unreadable
 from afa.schema import Schema
 
 LOOKING = frozenset(("hasattr", "getattr", "isinstance", "issubclass", "type", "vars", "dir", "suppress"))
@@ -50,7 +50,7 @@ class Given(NamedTuple):
     schema: Schema
 
 
-def unknown_field(function: Any, kind: Kind, event_schema: Schema | None, register_schema: Schema) -> Unknown | None:
+def unknown_field(function: Any, kind: FunctionKind, event_schema: Schema | None, register_schema: Schema) -> Unknown | None:
     """Return a field that a function of an arc reads and its schema does not have; None: there is none, or nobody can tell.
 
     Examples
@@ -87,7 +87,7 @@ def _of_call(function: Any, arguments: list[Given | None], depth: int) -> Unknow
         if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
             known.pop(each.id, None)
     body = [node.body] if isinstance(node, ast.Lambda) else node.body
-    return next(_Reads(function, known, depth).of_block(body), None)
+    return next(_UnknownReads(function, known, depth).of_block(body), None)
 
 
 def _is_plain(cls: type) -> bool:
@@ -97,7 +97,7 @@ def _is_plain(cls: type) -> bool:
     )
 
 
-class _Reads:
+class _UnknownReads:
     """The reads of unknown fields in one function, but for those that are guarded."""
 
     def __init__(self, function: types.FunctionType, known: dict[str, Given], depth: int) -> None:

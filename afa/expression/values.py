@@ -13,7 +13,7 @@ import ast
 from typing import NamedTuple
 
 from afa.expression import nodes
-from afa.expression.kinds import HINT, Kind, Unreadable
+from afa.expression.kinds import HINT, FunctionKind, Unreadable
 from afa.expression.live import Live, constant, is_field, is_own, is_plain, not_scalar
 from afa.expression.nodes import Const, Expr, If, IsNone, Make
 from afa.expression.types import may_raise, types_of
@@ -27,13 +27,13 @@ class Event(NamedTuple):
     """The event as a whole."""
 
 
-class Row(NamedTuple):
+class TupleValue(NamedTuple):
     """A plain tuple of values."""
 
     items: tuple[Value, ...]
 
 
-Value = Expr | Event | Row | Live
+Value = Expr | Event | TupleValue | Live
 Names = dict[str, "Value | None"]
 """The local names and their values. None: bound on some paths only."""
 
@@ -42,18 +42,18 @@ def as_scalar(value: Value, node: ast.AST | None) -> Expr:
     """Return the value if it is a scalar, else refuse it."""
     if isinstance(value, Live):
         raise not_scalar(value, node)
-    if isinstance(value, Make | Event | Row):
-        what = {Make: "the register", Event: "the event", Row: "a tuple"}[type(value)]
+    if isinstance(value, Make | Event | TupleValue):
+        what = {Make: "the register", Event: "the event", TupleValue: "a tuple"}[type(value)]
         raise Unreadable(f"{what} as a whole stands where a value is meant", "name the field", node)
     return value
 
 
-def returned(value: Value, kind: Kind, register_schema: Schema) -> Expr:
+def returned(value: Value, kind: FunctionKind, register_schema: Schema) -> Expr:
     """Return a returned value in the form that the kind asks for: a register for a transfer, else a scalar."""
     check_size(value)
     if kind.role != "transfer":
         return as_scalar(value, None)
-    if isinstance(value, Make | Row) and len(value.items) == len(register_schema.fields):
+    if isinstance(value, Make | TupleValue) and len(value.items) == len(register_schema.fields):
         return Make(tuple(as_scalar(item, None) for item in value.items))
     if isinstance(value, Live):
         raise not_scalar(value, None)
@@ -70,7 +70,7 @@ def forget(names: Names, inner: Names) -> None:
 
 def check_size(value: Value) -> None:
     """Refuse an expression that has grown too large: substitution can double it at every step."""
-    todo = [(item, 1) for item in (value.items if isinstance(value, Make | Row) else (value,))]
+    todo = [(item, 1) for item in (value.items if isinstance(value, Make | TupleValue) else (value,))]
     count = 0
     while todo:
         node, depth = todo.pop()
@@ -86,14 +86,14 @@ def kept(x: Value, result: Value, schemas: tuple[Schema | None, Schema], node: a
 
     Otherwise a division whose value is not used would raise in Python and nowhere else.
     """
-    if isinstance(x, Make | Row):
+    if isinstance(x, Make | TupleValue):
         for item in reversed(x.items):
             result = kept(item, result, schemas, node)
         return result
-    if not isinstance(x, Expr) or isinstance(x, Const | nodes.Field) or not may_raise(x, *schemas):
+    if not isinstance(x, Expr) or isinstance(x, Const | nodes.FieldRead) or not may_raise(x, *schemas):
         return result
     check_size(result)  # before it is searched: it may hold what was kept once more
-    if isinstance(result, Make | Row):
+    if isinstance(result, Make | TupleValue):
         items = result.items
         if any(isinstance(item, Expr) and evaluates(item, x) for item in items):
             return result
@@ -123,7 +123,7 @@ def evaluates(expr: Expr, x: Expr) -> bool:
     return any(evaluates(child, x) for child in nodes.children(expr))
 
 
-class Records:
+class RecordTranslator:
     """The part of a translator that knows events, registers and tuples."""
 
     def __init__(self, event_schema: Schema | None, register_schema: Schema) -> None:
@@ -164,7 +164,7 @@ class Records:
         """Return the i-th field. The other fields that a new register was made of are still evaluated."""
         if isinstance(base, Event):
             assert self.event_schema is not None
-            return nodes.Field("e", self.event_schema.fields[i].name)
+            return nodes.FieldRead("e", self.event_schema.fields[i].name)
         found: Value = base.items[i]
         for other in reversed(base.items):
             found = self.keep(other, found, None)
@@ -175,15 +175,15 @@ class Records:
         if not isinstance(index, Const) or type(index.value) is not int:
             raise Unreadable("an index that is no constant int", "name the field", node)
         if isinstance(base, Live) and type(base.value) is tuple:
-            base = Row(tuple(constant(item, base.name) for item in base.value))
+            base = TupleValue(tuple(constant(item, base.name) for item in base.value))
         if isinstance(base, Event | Make):
             schema = self.schema_of(base, node)
             length, own = len(schema.fields), is_plain(schema.cls, "__getitem__")
         else:
-            length, own = (len(base.items), True) if isinstance(base, Row) else (0, False)
+            length, own = (len(base.items), True) if isinstance(base, TupleValue) else (0, False)
         if not own or not -length <= index.value < length:
             raise Unreadable(f"[{index.value}] of something that has no such item", "name the field", node)
-        if isinstance(base, Row):
+        if isinstance(base, TupleValue):
             found = base.items[index.value]
             for other in reversed(base.items):
                 found = self.keep(other, found, node)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.frames.asked import Asked
+from afa.frames.asked import OperatorPlan
 from afa.frames.slicing import numbered, sortable
 from afa.operator.table_rows import rows_of
 from punctuation.door import table_of
@@ -17,7 +17,7 @@ ROWS = 1 << 16
 """How many rows a call takes where each counts as if it came alone."""
 
 
-def withdrawing(plan: Asked, columns: dict[str, Any], batch: int | None) -> Callable[[bool], int]:
+def withdrawing(plan: OperatorPlan, columns: dict[str, Any], batch: int | None) -> Callable[[bool], int]:
     """Return what counts the matches that are announced and taken back, told whether other threads are to run meanwhile.
 
     ``columns``: of `afa.frames.slicing.columns_of`, in the order of arrival; ``batch``: how many rows come at once, None: one.
@@ -51,7 +51,7 @@ def _one_by_one(op: Any, columns: dict[str, Any]) -> int:
     return sum(found.diff < 0 for output in outputs for found in output)
 
 
-def never(plan: Asked, columns: dict[str, Any]) -> bool:
+def never(plan: OperatorPlan, columns: dict[str, Any]) -> bool:
     """Return whether nothing is ever withdrawn, as the events of each key stand in order, and none is retracted."""
     if not plan.steady or ("diff" in columns and (columns["diff"] < 0).any()):
         return False

@@ -28,7 +28,7 @@ BACKTESTS = tuple(name for name in TAKES if name != "members")
 SWEEPS = tuple(name for name in BACKTESTS if name not in ("collapse", "having"))
 
 
-class Asked(NamedTuple):
+class OperatorPlan(NamedTuple):
     """A pattern that is bound to a tick.
 
     Attributes
@@ -110,7 +110,7 @@ def instant_of(pattern: Any) -> str | None:
     return None if event is None else Schema.of(event, "event").instant if isinstance(event, type) else event.instant
 
 
-def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
+def asked(pattern: Any, options: Options, by: str | None = None) -> OperatorPlan:
     """Make operators of a pattern: an automaton with these options; any other says some of them itself.
 
     ``by``: the column within whose values it is matched, in place of the key that is said; one that no event has.
@@ -133,7 +133,7 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> Asked:
     return _of(lambda: maker.operator_by(by, **said))
 
 
-def _of(make: Callable[[], Any]) -> Asked:
+def _of(make: Callable[[], Any]) -> OperatorPlan:
     first = make()
     if not isinstance(first, Matching):
         raise AfaError(f"expected a pattern of certain times but got {first!r}: push_many of its operator takes a frame")
@@ -149,7 +149,7 @@ def _of(make: Callable[[], Any]) -> Asked:
         except IndexError:
             return make()
 
-    return Asked(
+    return OperatorPlan(
         again,
         core.taken,
         core.shown,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from afa.frames.asked import Asked
-from afa.frames.frame_reading import Reading
+from afa.frames.asked import OperatorPlan
+from afa.frames.frame_reading import FrameReading
 from afa.io.answer import Answer
 from afa.io.frame import Frame
 from afa.io.listed_columns import listed, picked
@@ -21,7 +21,7 @@ Columns = dict[str, Any]
 """Arrays, each with the name of its column."""
 
 
-def joined(tables: Sequence[Columns], asked: Asked) -> Columns:
+def joined(tables: Sequence[Columns], asked: OperatorPlan) -> Columns:
     """Return what operators gave as the matches in force at the end, by LE and RE; ``diff`` is gone."""
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     rows = _in_force(columns, {"diff"} if asked.members is None else {"diff", MEMBERS})
@@ -55,7 +55,7 @@ def rows_at(columns: Columns, names: Sequence[str], places: Any) -> list[tuple[A
     return list(zip(*(["NaN" if item != item else item for item in listed(picked(columns[name], places))] for name in names)))
 
 
-def written(columns: Columns, frame: Frame, asked: Asked, reading: Reading) -> Any:
+def written(columns: Columns, frame: Frame, asked: OperatorPlan, reading: FrameReading) -> Any:
     """Return matches as a frame of the kind that came in: the key, what matches show, ``le``, ``re``.
 
     Columns of other names stay as they are.

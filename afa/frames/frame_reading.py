@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from afa.errors import AfaError, ChangeError
-from afa.frames.asked import Asked, asked, instant_of
+from afa.frames.asked import OperatorPlan, asked, instant_of
 from afa.io.frame import Frame, unit_of_times
 from afa.language.bare_numbers import check_units
 from afa.language.query import check_order
@@ -15,7 +15,7 @@ from afa.operator.options import Options
 End = Literal["latest", "forever"]
 
 
-class Reading(NamedTuple):
+class FrameReading(NamedTuple):
     """The columns of LE, of RE and of diff, and the promise at the end."""
 
     time: str
@@ -24,7 +24,7 @@ class Reading(NamedTuple):
     end: End = "latest"
 
     @classmethod
-    def of(cls, frame: Frame, pattern: Any, time: str | None, until: str | None, diff: str | None, end: Any) -> Reading:
+    def of(cls, frame: Frame, pattern: Any, time: str | None, until: str | None, diff: str | None, end: Any) -> FrameReading:
         """Check what was said, and choose the column of times if none was named."""
         if end not in ("latest", "forever"):
             raise AfaError(f'expected "latest" or "forever" but got end={end!r}')
@@ -33,7 +33,7 @@ class Reading(NamedTuple):
                 raise ChangeError(f"expected the name of a column but got {name}={column!r}")
         return cls(time or _time_of(frame, pattern), until, diff, end)
 
-    def asked(self, pattern: Any, frame: Frame, options: Options) -> Asked:
+    def asked(self, pattern: Any, frame: Frame, options: Options) -> OperatorPlan:
         """Bind a pattern to the tick of the times. Raises `QueryError` where it orders rows by another column."""
         check_order(pattern, self.time, frame.names)
         said, unit = options.tick or getattr(pattern, "tick", None), unit_of_times(frame.times(self.time), self.time)

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.frames.asked import Asked
-from afa.frames.frame_reading import Reading
+from afa.frames.asked import OperatorPlan
+from afa.frames.frame_reading import FrameReading
 from afa.io.frame import Frame, check_whole
 from afa.io.listed_columns import picked
 from punctuation.time import BEGINNING
@@ -31,7 +31,7 @@ SAMPLE = 1 << 16
 """How many rows are looked at first to see whether there are many keys."""
 
 
-class Rows(NamedTuple):
+class SortedRows(NamedTuple):
     """A frame's rows by time, in the columns that `push_many` takes.
 
     Attributes
@@ -56,7 +56,7 @@ class Rows(NamedTuple):
         return {name: column[low:high] for name, column in self.columns.items()}
 
 
-def columns_of(frame: Frame, asked: Asked, reading: Reading) -> dict[str, Any]:
+def columns_of(frame: Frame, asked: OperatorPlan, reading: FrameReading) -> dict[str, Any]:
     """Return the columns that the operators of a pattern take, in the order of the frame."""
     found = {field.name: frame.field(field, asked.events, asked.tick) for field in asked.fields}
     if len(asked.keys) == 1 and asked.keys[0] != asked.events.instant:
@@ -72,7 +72,7 @@ def columns_of(frame: Frame, asked: Asked, reading: Reading) -> dict[str, Any]:
     return found
 
 
-def by_time(columns: dict[str, Any], asked: Asked, grouped: bool = True) -> Rows:
+def by_time(columns: dict[str, Any], asked: OperatorPlan, grouped: bool = True) -> SortedRows:
     """Bring rows into the order of time; ``grouped``: with many keys in several groups."""
     le = columns["le"]
     order = order_of([le, *([columns[asked.order_by]] if asked.order_by in columns else [])])
@@ -90,7 +90,7 @@ def by_time(columns: dict[str, Any], asked: Asked, grouped: bool = True) -> Rows
         le = columns["le"]
     size = min(max(SLICE, ROWS_OF_KEY * keys), MOST)
     groups = [(low, high) for low, high in pairwise(starts) if low < high]
-    return Rows(columns, groups or [(0, 0)], int(le.max()) if len(le) else BEGINNING, size)
+    return SortedRows(columns, groups or [(0, 0)], int(le.max()) if len(le) else BEGINNING, size)
 
 
 def order_of(columns: Sequence[Any]) -> Any:

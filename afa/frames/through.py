@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from afa.frames.asked import Asked
+from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns
 from afa.frames.frame_reading import End
-from afa.frames.slicing import Rows
+from afa.frames.slicing import SortedRows
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 
 
-def finding(plan: Asked, rows: Rows, group: tuple[int, int], end: End) -> Callable[[bool], list[Columns]]:
+def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: End) -> Callable[[bool], list[Columns]]:
     """Return what finds the matches of a group of keys, told whether other threads are to run meanwhile."""
 
     def carry_out(threads: bool) -> list[Columns]:
@@ -24,7 +24,7 @@ def finding(plan: Asked, rows: Rows, group: tuple[int, int], end: End) -> Callab
     return carry_out
 
 
-def through(op: Any, rows: Rows, group: tuple[int, int], last: int | None, whole: bool = False) -> Iterator[Columns]:
+def through(op: Any, rows: SortedRows, group: tuple[int, int], last: int | None, whole: bool = False) -> Iterator[Columns]:
     """Take a group through an operator; yield what it gives.
 
     ``last``: the promise behind the last row, for time-outs, for retractions that wait for their insertion, or before rows to come.

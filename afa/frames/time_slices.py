@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from afa.frames.asked import Asked
+from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns
 from afa.frames.frame_reading import End
-from afa.frames.slicing import Rows
+from afa.frames.slicing import SortedRows
 from afa.frames.threads import cores
 from afa.frames.through import through
 from afa.operator.contract import Spanned
@@ -26,7 +26,7 @@ ROWS = 1 << 20
 """How many rows a slice has at least: an operator costs some 0.1 s once."""
 
 
-def slices(plan: Asked, rows: Rows, threads: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:
+def slices(plan: OperatorPlan, rows: SortedRows, threads: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:
     """Return what finds the matches of slices of a frame; None: it is taken as a whole."""
     spanned, le = plan.spanned, rows.columns["le"]
     count = min(cores() if threads is None else threads, len(le) // ROWS)
@@ -37,7 +37,9 @@ def slices(plan: Asked, rows: Rows, threads: int | None, end: End) -> list[Calla
     return [_finding(plan, spanned, rows, low, high, end) for low, high in pairwise(edges)]
 
 
-def _finding(plan: Asked, spanned: Spanned, rows: Rows, low: int, high: int, end: End) -> Callable[[bool], list[Columns]]:
+def _finding(
+    plan: OperatorPlan, spanned: Spanned, rows: SortedRows, low: int, high: int, end: End
+) -> Callable[[bool], list[Columns]]:
     """Return what finds the matches that begin in ``[low, high)``."""
     le = rows.columns["le"]
     until = FOREVER if high > FOREVER - spanned.within else high + spanned.within

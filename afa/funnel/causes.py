@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 from afa.errors import did_you_mean
 from afa.expression.intervals import FLIPPED
-from afa.expression.nodes import Compare, Const, Expr, Field, In, IsNone, Not, walk
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, In, IsNone, Not, walk
 from afa.funnel.counting import Counting
-from afa.funnel.fence_parts import Asked
+from afa.funnel.fence_parts import CountedFence
 from afa.funnel.labels import label_of
 from afa.funnel.negations import cut_in_words
 from afa.funnel.spans_in_words import in_words, ticks_in_words, unit_hint
@@ -131,7 +131,7 @@ class _Frontier:
         found = self.raised() or self.never() or self.single() or self.gap() or self.waits() or self.order() or self.window()
         return found or self.between() or self.stopped()
 
-    def said(self, asked: Asked) -> str:
+    def said(self, asked: CountedFence) -> str:
         """Say how often an arc was asked."""
         if not asked.asked:
             return f"`{label_of(asked.arc)}` was never asked"
@@ -163,26 +163,26 @@ class _Frontier:
         kind, why = self._told(asked, i)
         return Cause(kind, f"{self.said(asked)}: {why}")
 
-    def _told(self, asked: Asked, i: int) -> tuple[str, str]:
+    def _told(self, asked: CountedFence, i: int) -> tuple[str, str]:
         """Say what the events have in place of what a conjunct asks for."""
         part = asked.parts[i]
         match part.expr:
-            case Compare("==", Field("e", name), Const(value)) | Compare("==", Const(value), Field("e", name)):
+            case Compare("==", FieldRead("e", name), Const(value)) | Compare("==", Const(value), FieldRead("e", name)):
                 found = self._values(name, [value])
-            case In(Field("e", name), items):
+            case In(FieldRead("e", name), items):
                 found = self._values(name, [item.value for item in items])
-            case Compare(op, Const(value), Field("e", name)) if op in FLIPPED:
+            case Compare(op, Const(value), FieldRead("e", name)) if op in FLIPPED:
                 found = self._beyond(FLIPPED[op], name, value)
-            case Compare(op, Field("e", name), Const(value)):
+            case Compare(op, FieldRead("e", name), Const(value)):
                 found = self._beyond(op, name, value)
-            case Not(IsNone(Field("e", name))):
+            case Not(IsNone(FieldRead("e", name))):
                 found = self._none(name)
             case _:
                 found = None
         return found or self._nones(part.expr) or ("never", f"`{part.text}` is true of no event")
 
     def _nones(self, expr: Expr | None) -> tuple[str, str] | None:
-        names = dict.fromkeys(node.name for node in walk(expr) if isinstance(node, Field)) if expr is not None else ()
+        names = dict.fromkeys(node.name for node in walk(expr) if isinstance(node, FieldRead)) if expr is not None else ()
         return next((found for found in map(self._none, names) if found), None)
 
     def _none(self, name: str) -> tuple[str, str] | None:
@@ -350,7 +350,7 @@ class _Frontier:
         return Cause("register" if of_register else "stopped", f"{self.said(asked)}: {most}{near}")
 
 
-def _near(asked: Asked, miss: Any) -> str:
+def _near(asked: CountedFence, miss: Any) -> str:
     """Say how near the nearest miss was: both sides of the comparison."""
     expr = asked.parts[miss.part].expr
     if not isinstance(expr, Compare) or miss.rank[1] == float("inf"):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from afa.engine import Engine, Step
 from afa.funnel.causes import Facts, cause_of
 from afa.funnel.counting import Counting
-from afa.funnel.fence_parts import Asked
+from afa.funnel.fence_parts import CountedFence
 from afa.funnel.funnel import ArcCount, Funnel, Miss, PartCount, StateCount
 from afa.funnel.labels import label_of
 from afa.funnel.near_misses import KEPT, events_behind
@@ -24,7 +24,7 @@ MOST = 20_000_000
 """So many functions are asked at most: some ten seconds."""
 
 
-class Source(NamedTuple):
+class FunnelSource(NamedTuple):
     """What a funnel is counted of.
 
     Parameters
@@ -72,7 +72,7 @@ class Source(NamedTuple):
     promise: str = ""
 
 
-def funnel_of(source: Source, most: int | None = MOST) -> Funnel:
+def funnel_of(source: FunnelSource, most: int | None = MOST) -> Funnel:
     """Return the funnel of what is held.
 
     Parameters
@@ -151,7 +151,7 @@ def _began(p: PMatch) -> PMatch:
     return p._replace(start=(p.start[0] if isinstance(p.start, tuple) else p.start, -1))
 
 
-def _arc(asked: Asked) -> ArcCount:
+def _arc(asked: CountedFence) -> ArcCount:
     arc = asked.arc
     parts = [PartCount(part.text, stopped) for part, stopped in zip(asked.parts, asked.stopped)]
     return ArcCount(
@@ -160,12 +160,12 @@ def _arc(asked: Asked) -> ArcCount:
     )  # fmt: skip
 
 
-def _misses(source: Source, counting: Counting) -> list[Miss]:
+def _misses(source: FunnelSource, counting: Counting) -> list[Miss]:
     """Return the nearest misses of the arcs that lead on from the furthest state that was reached."""
     reached = [state for state, c in counting.ended.items() if c.entered + c.before and state in counting.far]
     least = min((counting.far[state] for state in reached), default=None)
     front = [counting.automaton.start] if least is None else [state for state in reached if counting.far[state] == least]
-    found: list[tuple[Any, Asked]] = []
+    found: list[tuple[Any, CountedFence]] = []
     for asked in counting.asked.values():
         if asked.arc.src in front and not asked.true:
             found += [(missed, asked) for missed in asked.misses]

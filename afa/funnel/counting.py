@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from afa.engine import Step
-from afa.funnel.fence_parts import RAISED, TRUE, Asked
-from afa.funnel.standing import ACCEPTED, LED, Standing
+from afa.funnel.fence_parts import RAISED, TRUE, CountedFence
+from afa.funnel.standing import ACCEPTED, LED, StandingMatches
 from afa.funnel.tally import Tally
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT
 from afa.model.arctable import ByState
@@ -38,7 +38,7 @@ class Counting(Tally):
         self._told: dict[int, set[Any]] = {}
         self._tied: list[Any] = []  # the events of a step with several, while it is derived
         self._anew: set[PMatch] = set()  # what waits for time-outs in the list of the step and has not rested before it
-        standing, before = Standing(), None
+        standing, before = StandingMatches(), None
         for y in steps:
             if self.enough:
                 self.until = y.le if self.until is None else self.until
@@ -49,7 +49,7 @@ class Counting(Tally):
                 self._fire(standing, before, horizon)
             if before is None or not y.follows:
                 self.leave(standing, at_gap=True)
-                standing = Standing()
+                standing = StandingMatches()
             for gone in standing.expired(y.le):
                 self.over(gone, y.le, False, True)
             (self._derive if y.events else self._given)(standing, y)
@@ -61,7 +61,7 @@ class Counting(Tally):
         if before is not None:
             self._end(standing, before)
 
-    def _end(self, standing: Standing, before: int) -> None:
+    def _end(self, standing: StandingMatches, before: int) -> None:
         """Behind the last step: time-outs up to the clock; what still stands is open, unless its lifetime is over by then."""
         clock = max(before, self.clock)
         if not self.enough:
@@ -71,7 +71,7 @@ class Counting(Tally):
         self.leave(standing)
         self._forget(None)
 
-    def _stand(self, standing: Standing, p: PMatch, le: int) -> None:
+    def _stand(self, standing: StandingMatches, p: PMatch, le: int) -> None:
         """Let a partial match stand, and count it where it did not."""
         if standing.add(p):
             self.ended[p.state].entered += 1
@@ -80,14 +80,14 @@ class Counting(Tally):
                 at = self.transitions.instant(asked.arc, p.register, le)
                 asked.past += p.re <= max(at, le) < FOREVER
 
-    def _bar(self, asked: Asked, outcome: int, events: Sequence[Any], state: str, register: Any) -> None:
+    def _bar(self, asked: CountedFence, outcome: int, events: Sequence[Any], state: str, register: Any) -> None:
         """Note the event that a negation does not let pass; ``register`` None: whatever it is."""
         if outcome in asked.bars:
             ask = asked.leading if outcome < asked.lead else lambda payload: asked.outcome(payload, register)
             found = next((payload for payload, _ in events if ask(payload) == outcome), events[0][0])
             self._barred[state, register if outcome >= asked.lead else None] = asked.bars[outcome], found
 
-    def _given(self, standing: Standing, y: Step) -> None:
+    def _given(self, standing: StandingMatches, y: Step) -> None:
         """Take the list of a step that has no events any more as it is."""
         first = not standing.groups
         self._anew = set()
@@ -108,7 +108,7 @@ class Counting(Tally):
 
     # -- one step --------------------------------------------------------------------------------------------------------------
 
-    def _derive(self, standing: Standing, y: Step) -> None:
+    def _derive(self, standing: StandingMatches, y: Step) -> None:
         """Carry what stands past a step, and begin what begins there."""
         come: dict[tuple[str, Any], dict[tuple[Any, int], None]] = {}
         gone: list[tuple[str, Any, bool]] = []
@@ -124,17 +124,17 @@ class Counting(Tally):
         for state in self.epsilon:
             self._ask_epsilon(state, standing.groups.get(state, {}), y.le)
 
-    def _lead(self, asked: Asked, events: Sequence[Any]) -> list[int]:
+    def _lead(self, asked: CountedFence, events: Sequence[Any]) -> list[int]:
         found = self._leads.get(id(asked))
         if found is None:
             found = self._leads[id(asked)] = [asked.leading(payload) for payload, _ in events]
             self.cost += len(events)
         return found
 
-    def _carry(self, standing: Standing, state: str, y: Step, events: list[Any], come: Any, gone: list[Any]) -> None:
+    def _carry(self, standing: StandingMatches, state: str, y: Step, events: list[Any], come: Any, gone: list[Any]) -> None:
         """Ask the arcs out of one state: at once, as far as the event decides alone; what is left, of each register."""
         n, le, stays, takes = standing.count[state], y.le, False, False
-        left: list[tuple[Asked, list[Any]]] = []
+        left: list[tuple[CountedFence, list[Any]]] = []
         for asked in self.in_force(CONSUME, state, le):
             some = []
             for event, lead in zip(events, self._lead(asked, events)):
@@ -180,7 +180,7 @@ class Counting(Tally):
             gone += [(state, register, False) for register in standing.groups[state]]
 
     @staticmethod
-    def _led(standing: Standing, state: str, register: Any, found: Sequence[tuple[str, Any, int | None]]) -> None:
+    def _led(standing: StandingMatches, state: str, register: Any, found: Sequence[tuple[str, Any, int | None]]) -> None:
         """Mark those of a register that stay of which something else has come."""
         others = any(target[:2] != (state, register) for target in found)
         caps = [cap for *place, cap in found if tuple(place) == (state, register) and cap is not None]
@@ -214,7 +214,7 @@ class Counting(Tally):
                 (found if same else anew).extend((q.state, q.register, None) for q in closed)
         return anew, found
 
-    def _taken(self, asked: Asked, payload: Any, register: Any) -> tuple[int, Any]:
+    def _taken(self, asked: CountedFence, payload: Any, register: Any) -> tuple[int, Any]:
         self.cost += 1
         outcome = asked.outcome(payload, register)
         if outcome != TRUE:
@@ -222,7 +222,7 @@ class Counting(Tally):
         after = asked.after(payload, register)
         return (TRUE, after) if after is not None else (RAISED, None)
 
-    def _passed(self, asked: Asked, y: Step, register: Any) -> tuple[int, Any]:
+    def _passed(self, asked: CountedFence, y: Step, register: Any) -> tuple[int, Any]:
         """Return how a skip answers for all events of a step, and the register behind it."""
         self.cost += len(y.events)
         first = _first_of([asked.outcome(payload, register) for payload, _ in y.events])
@@ -261,7 +261,7 @@ class Counting(Tally):
         if self.table.timeouts:
             self._anew |= begun.keys()
 
-    def _settle(self, standing: Standing, le: int, come: dict[Any, Any], gone: list[Any]) -> None:
+    def _settle(self, standing: StandingMatches, le: int, come: dict[Any, Any], gone: list[Any]) -> None:
         """Let what has come stand, and count what does not any more."""
         if self.longest:
             self._keep_longest(standing, come, gone)
@@ -279,7 +279,7 @@ class Counting(Tally):
             for start, m in members:
                 self._stand(standing, PMatch(start, m, state, register), le)
 
-    def _keep_longest(self, standing: Standing, come: dict[Any, Any], gone: list[Any]) -> None:
+    def _keep_longest(self, standing: StandingMatches, come: dict[Any, Any], gone: list[Any]) -> None:
         """Keep of each state and register the one with the largest ``m``; what it outlives goes on in it."""
         left = {(state, register) for state, register, _ in gone}
         for state, register in self._wide - left:
@@ -314,7 +314,7 @@ class Counting(Tally):
 
     # -- time-outs and matches ---------------------------------------------------------------------------------------------
 
-    def _fire(self, standing: Standing, since: int, horizon: int) -> None:
+    def _fire(self, standing: StandingMatches, since: int, horizon: int) -> None:
         """Let the time-outs of all that stands fire up to an instant; a promise has let those below ``since`` fire before."""
         if not self.table.timeouts:
             return
@@ -353,7 +353,7 @@ class Counting(Tally):
                 asked.last = t
         return led
 
-    def _match(self, standing: Standing, le: int) -> None:
+    def _match(self, standing: StandingMatches, le: int) -> None:
         """Count the matches at a step."""
         for state, n in standing.count.items():
             if n and self.transitions.final(state, le):
@@ -361,7 +361,7 @@ class Counting(Tally):
                     for start, m in members:
                         self._accept(standing, PMatch(start, m, state, register), le)
 
-    def _accept(self, standing: Standing, p: PMatch, t: int) -> None:
+    def _accept(self, standing: StandingMatches, p: PMatch, t: int) -> None:
         self.ended[p.state].matched += standing.mark(p, ACCEPTED)
         shown: Any = tuple(self.automaton.match(p.register))
         self._told.setdefault(t, set()).add(shown if self.longest else (shown, p.re))

@@ -26,7 +26,7 @@ TRUE, RAISED = -1, -2
 """What is answered in place of the number of the conjunct that is false."""
 
 
-class Part(NamedTuple):
+class FenceConjunct(NamedTuple):
     """One conjunct of a fence; ``expr`` None: the whole of a function that can't be taken apart."""
 
     text: str
@@ -35,7 +35,7 @@ class Part(NamedTuple):
     of_event: bool
 
 
-def parts_of(arc: Arc, automaton: Automaton) -> list[Part]:
+def parts_of(arc: Arc, automaton: Automaton) -> list[FenceConjunct]:
     """Return the conjuncts of a fence, in order; none for a time-out, or where the fence is always true."""
     if arc.kind == TIMEOUT or arc.fence is None:
         return []
@@ -46,13 +46,15 @@ def parts_of(arc: Arc, automaton: Automaton) -> list[Part]:
     except (Unreadable, AfaError):
         from afa.draw.words import fence_of  # not at the top: `import afa` loads no picture
 
-        return [Part(fence_of(arc), fence if arc.reads_event else lambda e, r: fence(r), None, False)]
+        return [FenceConjunct(fence_of(arc), fence if arc.reads_event else lambda e, r: fence(r), None, False)]
     found = [clause for clause in found if not (isinstance(clause, Const) and clause.value)]
     schema = automaton.register_schema
-    return [Part(text_of_expr(clause), callable_of(clause, FENCE, schema), clause, sides(clause) <= {"e"}) for clause in found]
+    return [
+        FenceConjunct(text_of_expr(clause), callable_of(clause, FENCE, schema), clause, sides(clause) <= {"e"}) for clause in found
+    ]
 
 
-class Asked:
+class CountedFence:
     """One arc, and what was counted of it."""
 
     __slots__ = (

@@ -14,8 +14,8 @@ from afa.engine import Step
 from afa.expression.evaluation import callable_of
 from afa.expression.kinds import FENCE
 from afa.expression.nodes import Compare
-from afa.funnel.fence_parts import Asked
-from afa.funnel.standing import Standing
+from afa.funnel.fence_parts import CountedFence
+from afa.funnel.standing import StandingMatches
 from afa.lineage.steps_taken import begun, derived
 from afa.model.automaton import Automaton
 from afa.model.pmatch import PMatch
@@ -51,7 +51,7 @@ class Misses:
         self.number = 0
         self._sides: dict[tuple[int, int], tuple[Callable[..., Any], Callable[..., Any]] | None] = {}
 
-    def look(self, asked: Asked, part: int, payload: Any, y: Step, standing: Standing, state: str) -> None:
+    def look(self, asked: CountedFence, part: int, payload: Any, y: Step, standing: StandingMatches, state: str) -> None:
         """Look at an event that stopped at a conjunct for all that stands in a state."""
         if asked.far and not asked.true and self._may_count(asked, rank := self._rank(asked, part, payload, None)):
             groups = standing.groups[state]
@@ -59,7 +59,7 @@ class Misses:
             register = min((register for register, members in groups.items() if (start, m) in members), key=repr)
             self._put(asked, rank, part, payload, y, PMatch(start, m, state, register), register)
 
-    def look_at(self, asked: Asked, part: int, payload: Any, y: Step, of: tuple[Any, Any] | None) -> None:
+    def look_at(self, asked: CountedFence, part: int, payload: Any, y: Step, of: tuple[Any, Any] | None) -> None:
         """The same of one register; ``of``: it, with the partial matches that have it. None: none had begun."""
         if not asked.far or asked.true:
             return
@@ -70,7 +70,7 @@ class Misses:
             p = PMatch(start, m, asked.arc.src, register) if members else None
             self._put(asked, rank, part, payload, y, p, register)
 
-    def _rank(self, asked: Asked, part: int, payload: Any, register: Any) -> tuple[int, float]:
+    def _rank(self, asked: CountedFence, part: int, payload: Any, register: Any) -> tuple[int, float]:
         worst = asked.misses[-1].rank[0] if len(asked.misses) == KEPT else None
         if worst is not None and -part > worst:
             return -part, math.inf
@@ -82,11 +82,11 @@ class Misses:
             self._sides[place] = tuple(callable_of(side, FENCE, schema) for side in (expr.left, expr.right)) if compared else None  # type: ignore[assignment,union-attr]
         return -part, _apart(self._sides[place], payload, register)
 
-    def _may_count(self, asked: Asked, rank: tuple[int, float]) -> bool:
+    def _may_count(self, asked: CountedFence, rank: tuple[int, float]) -> bool:
         return len(asked.misses) < KEPT or rank <= asked.misses[-1].rank
 
     def _put(
-        self, asked: Asked, rank: tuple[int, float], part: int, payload: Any, y: Step, p: PMatch | None, register: Any
+        self, asked: CountedFence, rank: tuple[int, float], part: int, payload: Any, y: Step, p: PMatch | None, register: Any
     ) -> None:
         order = (() if p is None else (p.start, p.re), repr((payload, register)))
         missed = Missed(rank, y.le, self.number, order, self.key, payload, register, asked.arc.src, p, part)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 
 from afa.expression.arc_functions import SkipText
 from afa.funnel.counting import Counting
-from afa.funnel.fence_parts import Asked
+from afa.funnel.fence_parts import CountedFence
 from afa.funnel.labels import event_in_words
 from afa.funnel.tally import NegationCount
 from afa.model.arc import SKIP, TIMEOUT, Arc
@@ -62,7 +62,7 @@ def _without(counting: Counting, negations: Collection[str]) -> ArcTable:
     return ArcTable(ArcEvent(_passing(asked[id(arc)], negations), le, re) for arc, le, re in counting.table.events)
 
 
-def _passing(asked: Asked, negations: Collection[str]) -> Arc:
+def _passing(asked: CountedFence, negations: Collection[str]) -> Arc:
     if asked.arc.kind != SKIP or not any(words in negations for words in asked.bars.values()):
         return asked.arc
     left = [(part.text, asked.bars.get(i)) for i, part in enumerate(asked.parts) if asked.bars.get(i) not in negations]

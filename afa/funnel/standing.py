@@ -20,7 +20,7 @@ Members = dict[tuple[Any, int], int]
 Groups = dict[str, dict[Any, Members]]
 
 
-class Ended:
+class StateEnds:
     """What has become of the partial matches that stood in one state: see `afa.funnel.funnel.StateCount`."""
 
     __slots__ = (
@@ -54,7 +54,7 @@ class Gone(NamedTuple):
     marks: int
 
 
-class Standing:
+class StandingMatches:
     """The partial matches of one key that stand."""
 
     def __init__(self) -> None:

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from afa.engine import Step
-from afa.expression.nodes import Field, walk
-from afa.funnel.fence_parts import Asked
+from afa.expression.nodes import FieldRead, walk
+from afa.funnel.fence_parts import CountedFence
 from afa.funnel.near_misses import Misses
-from afa.funnel.standing import ACCEPTED, LED, Ended, Gone, Standing
-from afa.funnel.values_seen import Values
+from afa.funnel.standing import ACCEPTED, LED, Gone, StandingMatches, StateEnds
+from afa.funnel.values_seen import FieldValues
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -81,11 +81,11 @@ class Tally:
         self.since = since
         self.far = distances(automaton, table)
         self.transitions = Transitions(automaton, table, Faults())
-        self.asked: dict[int, Asked] = {}
+        self.asked: dict[int, CountedFence] = {}
         for arc, le, re in table.events:
-            known = self.asked.setdefault(id(arc), Asked(arc, automaton, self._nearer(arc)))
+            known = self.asked.setdefault(id(arc), CountedFence(arc, automaton, self._nearer(arc)))
             known.lifetimes.append((le, re))
-        self.ended: dict[str, Ended] = defaultdict(Ended)  # also of states that arcs led to which are gone
+        self.ended: dict[str, StateEnds] = defaultdict(StateEnds)  # also of states that arcs led to which are gone
         for state in (*automaton.states, *table.states):
             self.ended[state]
         self.events = self.steps = self.keys = self.single = self.cost = self.began = self.matches = 0
@@ -96,14 +96,14 @@ class Tally:
         self.low, self.high = FOREVER, BEGINNING
         self.gaps: list[int] = []
         self.misses = Misses(automaton)
-        self._by_state: dict[tuple[str, str], list[Asked]] = {}
+        self._by_state: dict[tuple[str, str], list[CountedFence]] = {}
         for asked in self.asked.values():
             self._by_state.setdefault((asked.arc.kind, asked.arc.src), []).append(asked)
         self._static = all((le, re) == (BEGINNING, FOREVER) for _, le, re in table.events)
         self.epsilon = sorted({asked.arc.src for asked in self.asked.values() if asked.arc.kind == EPSILON})
         readers = [asked for asked in self.asked.values() if asked.far and asked.arc.reads_event]
         self.could = {id(asked): 0 for asked in readers}  # by arc: how many events satisfy all that it asks of them alone
-        self.values = {name: Values() for asked in readers for name in _fields(asked)}
+        self.values = {name: FieldValues() for asked in readers for name in _fields(asked)}
         self._wide: set[tuple[str, Any]] = set()
         self._ahead = {
             state: [asked for asked in self.asked.values() if asked.arc.src == state and asked.far and asked.arc.reads_event]
@@ -118,7 +118,7 @@ class Tally:
         """Whether as many functions were asked as may be."""
         return self.most is not None and self.cost >= self.most
 
-    def in_force(self, kind: str, state: str, le: int) -> Sequence[Asked]:
+    def in_force(self, kind: str, state: str, le: int) -> Sequence[CountedFence]:
         """Return the arcs of a kind that leave a state and are in force at an instant."""
         found = self._by_state.get((kind, state), ())
         return found if self._static or not found else [asked for asked in found if asked.serves(le)]
@@ -159,7 +159,7 @@ class Tally:
 
     # -- what ends -----------------------------------------------------------------------------------------------
 
-    def leave(self, standing: Standing, at_gap: bool = False) -> None:
+    def leave(self, standing: StandingMatches, at_gap: bool = False) -> None:
         """Count what still stands as open; ``at_gap``: the next number is missing."""
         for gone in standing.gone():
             ended = self.ended[gone.state]
@@ -220,13 +220,13 @@ def _le(start: Any) -> int:
     return le
 
 
-def _fields(asked: Asked) -> list[str]:
+def _fields(asked: CountedFence) -> list[str]:
     """Return the fields of the event that a fence reads."""
     found = [
         node.name
         for part in asked.parts
         if part.expr is not None
         for node in walk(part.expr)
-        if isinstance(node, Field) and node.side == "e"
+        if isinstance(node, FieldRead) and node.side == "e"
     ]
     return list(dict.fromkeys(found))

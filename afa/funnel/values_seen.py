@@ -9,12 +9,12 @@ MOST = 1000
 """How many values of a field are kept."""
 
 
-class Values:
+class FieldValues:
     """The values of one field.
 
     Examples
     --------
-    >>> seen = Values()
+    >>> seen = FieldValues()
     >>> for value in (3, None, 1, 3):
     ...     seen.look(value)
     >>> seen.low, seen.high, seen.none, seen.common(2)

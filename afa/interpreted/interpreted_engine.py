@@ -10,7 +10,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.conditions.promised import PACE, PromisesByKey, room
-from afa.engine import Budget, ByRows, Ends, Living, Numbered, Setup, Sizes, Step
+from afa.engine import Budget, ByRows, Ends, Living, NumberedEngine, Setup, Sizes, Step
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import LOOK, Algorithm
@@ -148,10 +148,10 @@ class InterpretedEngine(ByRows):
         else:
             self._journal.drop(s.pending, event)
 
-    # -- numbers without gaps: see `afa.engine.Numbered` ---------------------------------------------------------------------
+    # -- numbers without gaps: see `afa.engine.NumberedEngine` ---------------------------------------------------------------------
 
     @property
-    def numbers(self) -> Numbered | None:
+    def numbers(self) -> NumberedEngine | None:
         return None if self._gaps is None else self
 
     def numbered(self, key: Hashable, number: int) -> tuple[int, Any] | None:

@@ -23,7 +23,7 @@ from afa.model.pmatch import PMatch
 from punctuation.time import FOREVER
 
 
-class Run(Interval):  # type: ignore[misc]  # intervaltree has no types
+class IgnorableRun(Interval):  # type: ignore[misc]  # intervaltree has no types
     """An interval that hashes with its partial match: many runs share both ends, and must not collide in the tree's sets."""
 
     __slots__ = ()
@@ -81,16 +81,16 @@ class Runs:
         for span in [s for s in self._spans.get(p, ()) if s.begin <= end and begin <= s.end]:
             begin, end = min(begin, span.begin), max(end, span.end)
             self._remove(span)
-        self._add(Run(begin, end, p))
+        self._add(IgnorableRun(begin, end, p))
 
     def uncover(self, p: PMatch, begin: Any, end: Any) -> None:
         """Make ``p`` stand at no step in ``[begin, end)`` by ignorable arcs. Cuts its runs."""
         for span in [s for s in self._spans.get(p, ()) if s.begin < end and begin < s.end]:
             self._remove(span)
             if span.begin < begin:
-                self._add(Run(span.begin, begin, p))
+                self._add(IgnorableRun(span.begin, begin, p))
             if end < span.end:
-                self._add(Run(end, span.end, p))
+                self._add(IgnorableRun(end, span.end, p))
 
     def trim(self, before: Any, t: int) -> None:
         """Forget all that lies before a place, and all partial matches that end by ``t`` ([AFA10] App. D, cleanup)."""

@@ -146,7 +146,7 @@ class Stdin:
         return pa.BufferReader(b"".join(part for part in self.chunks() if part))
 
 
-class Growing(Stdin):
+class GrowingFile(Stdin):
     """A file that others append to: read as it comes, and waited for at its end."""
 
     def __init__(self, path: Path) -> None:

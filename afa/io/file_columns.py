@@ -21,7 +21,7 @@ TIME, KEY, ANY = "int or timestamp", "key", "any"
 TYPES = {kind.__name__: arrow_type(kind) for kind in (int, float, bool, str)}
 
 
-class Column(NamedTuple):
+class FileColumn(NamedTuple):
     """One column that is read: its name in the input and in the operator's table, what it may hold, what it is for."""
 
     source: str
@@ -37,16 +37,16 @@ class Place(NamedTuple):
     file: str
     row: int
 
-    def whole(self, column: Column, text: str) -> ChangeError:
+    def whole(self, column: FileColumn, text: str) -> ChangeError:
         """Return a fault of the column as such."""
         return ChangeError(f"{self.file}: column {column.source!r}: {text}")
 
-    def fault(self, column: Column, i: int, text: str) -> ChangeError:
+    def fault(self, column: FileColumn, i: int, text: str) -> ChangeError:
         """Return a fault in row ``i`` of the batch."""
         return ChangeError(f"{self.file}: row {self.row + i}, column {column.source!r}: {text}")
 
 
-def convert(table: pa.Table, columns: Iterable[Column], tick: str | None, place: Place) -> pa.Table:
+def convert(table: pa.Table, columns: Iterable[FileColumn], tick: str | None, place: Place) -> pa.Table:
     """Return a batch as the operator takes it: its columns under the operator's names, times in ticks.
 
     Raises
@@ -75,7 +75,7 @@ def convert(table: pa.Table, columns: Iterable[Column], tick: str | None, place:
     return pa.table(arrays)
 
 
-def kind_of_times(table: pa.Table, columns: Iterable[Column], tick: str) -> pa.DataType:
+def kind_of_times(table: pa.Table, columns: Iterable[FileColumn], tick: str) -> pa.DataType:
     """Return the type of a batch's LEs; where they are text, that of timestamps of the tick."""
     array = without_views(next(table.column(column.source) for column in columns if column.target == "le"))
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
@@ -83,7 +83,7 @@ def kind_of_times(table: pa.Table, columns: Iterable[Column], tick: str) -> pa.D
     return kind if found is None else pa.timestamp(tick, found.type.tz)
 
 
-def _typed(array: pa.Array, column: Column, place: Place) -> pa.Array:
+def _typed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
     if pa.types.is_null(array.type):
         return array.cast(TYPES.get(column.kind, pa.string()))
     if column.kind == ANY:
@@ -99,7 +99,7 @@ def _typed(array: pa.Array, column: Column, place: Place) -> pa.Array:
     return _cast(array, wanted, column, place, f"expected {found or 'time'} that fits {wanted}")
 
 
-def _ticks(array: pa.Array, column: Column, tick: str, place: Place) -> pa.Array:
+def _ticks(array: pa.Array, column: FileColumn, tick: str, place: Place) -> pa.Array:
     """Integers as they are; timestamps and dates as ticks since 1970 (without a zone: as if UTC)."""
     if pa.types.is_integer(array.type) or pa.types.is_null(array.type):
         return _cast(array, pa.int64(), column, place, "expected an int64 (ticks)")
@@ -116,7 +116,7 @@ def _ticks(array: pa.Array, column: Column, tick: str, place: Place) -> pa.Array
     return pa.array(ticks, mask=missing if array.null_count else None)
 
 
-def _parsed(array: pa.Array, column: Column, place: Place) -> pa.Array:
+def _parsed(array: pa.Array, column: FileColumn, place: Place) -> pa.Array:
     """Text as timestamps, all of them with a zone or none."""
     parsed = _timestamps(array)
     if parsed is not None:
@@ -144,7 +144,7 @@ def _timestamps(array: pa.Array) -> pa.Array | None:
     return None
 
 
-def _cast(array: pa.Array, kind: pa.DataType, column: Column, place: Place, wrong: str) -> pa.Array:
+def _cast(array: pa.Array, kind: pa.DataType, column: FileColumn, place: Place, wrong: str) -> pa.Array:
     """Cast, or name the first row that can't be."""
     try:
         return array.cast(kind)

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from afa.errors import AfaError
-from afa.io.file_bytes import CODECS, STREAM, File, Growing, Stdin
-from afa.io.file_columns import KEY, Column
+from afa.io.file_bytes import CODECS, STREAM, File, GrowingFile, Stdin
+from afa.io.file_columns import KEY, FileColumn
 from afa.io.text_files import Csv, JsonLines, plain
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
 
 
-class Source(Protocol):
+class FileSource(Protocol):
     """A file that is read: its columns, how much of it there is and how much is done (bytes or rows), and its rows."""
 
     names: list[str] | None
@@ -48,7 +48,7 @@ class Source(Protocol):
     def done(self) -> int:
         """Return how much has been read, in the unit of ``total``."""
 
-    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table | None]:
+    def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         """Yield the rows in order, as tables of some of them; columns as in the file. None: there are no more just now."""
 
 
@@ -73,7 +73,7 @@ class Parquet:
     def done(self) -> int:
         return self._done
 
-    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table]:
+    def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table]:
         wanted = list(dict.fromkeys(column.source for column in columns))
         schema = self._file.schema_arrow
         keys = [c.source for c in columns if c.kind == KEY and pa.types.is_string(schema.field(c.source).type)]
@@ -95,10 +95,10 @@ def _full(told: Any) -> frozenset[str]:
     )
 
 
-FORMS: dict[str, Callable[[File | Stdin], Source]] = {"csv": Csv, "jsonl": JsonLines, "parquet": Parquet}
+FORMS: dict[str, Callable[[File | Stdin], FileSource]] = {"csv": Csv, "jsonl": JsonLines, "parquet": Parquet}
 
 
-def open_source(file: str, form: str | None, grows: bool = False) -> Source:
+def open_source(file: str, form: str | None, grows: bool = False) -> FileSource:
     """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more.
 
     Raises
@@ -111,7 +111,7 @@ def open_source(file: str, form: str | None, grows: bool = False) -> Source:
         once = comes_once(file)
         if once and path.suffix.lower() in CODECS:
             raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
-        return FORMS[form](Growing(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
+        return FORMS[form](GrowingFile(path) if grows and file != STREAM else Stdin(name=file) if once else File(path))
 
 
 def form_of(file: str, form: str | None, grows: bool = False) -> str:
@@ -148,7 +148,7 @@ def readable(file: str) -> Iterator[None]:
 
 
 def batches(
-    source: Source, file: str, columns: Sequence[Column], rows: int, sizes: Iterator[int]
+    source: FileSource, file: str, columns: Sequence[FileColumn], rows: int, sizes: Iterator[int]
 ) -> Iterator[tuple[int, pa.Table]]:
     """Yield the rows of a source in tables of ``sizes`` (the last has fewer), each with the number of its first row.
 

@@ -16,7 +16,7 @@ import pyarrow.json
 
 from afa.errors import AfaError, ChangeError
 from afa.io.file_bytes import File, Stdin, blocks_of
-from afa.io.file_columns import ANY, KEY, TIME, TYPES, Column
+from afa.io.file_columns import ANY, KEY, TIME, TYPES, FileColumn
 
 NULLS = ["", "NA", "N/A", "null", "NULL"]
 """What says in CSV that a value is missing; text may be all of these."""
@@ -58,7 +58,7 @@ class Csv(TextFile):
     def kinds(self) -> dict[str, Any]:
         return {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in self._guessed.items()}
 
-    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table | None]:
+    def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         types = {column.source: self._type(column) for column in reversed(columns)}  # the first, an event's field, decides
         header, self._passed = b"", 0
         for block in blocks_of(self._file):
@@ -73,7 +73,7 @@ class Csv(TextFile):
                 self._passed += len(found)
                 yield found
 
-    def _parsed(self, header: bytes, rows: bytes, types: dict[str, Any] | None, columns: Sequence[Column]) -> pa.Table:
+    def _parsed(self, header: bytes, rows: bytes, types: dict[str, Any] | None, columns: Sequence[FileColumn]) -> pa.Table:
         text = header + rows
         read = pyarrow.csv.ReadOptions(use_threads=False, block_size=len(text) + 1)  # with threads, errors name no row
         convert = pyarrow.csv.ConvertOptions(column_types=types, include_columns=types and list(types), null_values=NULLS)
@@ -82,7 +82,7 @@ class Csv(TextFile):
         except pa.ArrowInvalid as error:
             raise self._said(str(error), columns) from None
 
-    def _type(self, column: Column) -> Any:
+    def _type(self, column: FileColumn) -> Any:
         guessed = self._guessed[column.source]
         if column.kind == KEY:
             return pa.string()  # "007" and "7" are two keys
@@ -94,7 +94,7 @@ class Csv(TextFile):
             return pa.int64()
         return pa.timestamp("ns", getattr(guessed, "tz", None)) if pa.types.is_temporal(guessed) else guessed
 
-    def _said(self, text: str, columns: Sequence[Column]) -> AfaError:
+    def _said(self, text: str, columns: Sequence[FileColumn]) -> AfaError:
         """Return what pyarrow says about a row or a value, with the column's name."""
         text = re.sub(r"^(CSV parse error: |In CSV column )", "", text).split("\n")[0]
         text = re.sub(r"Row #(\d+): (E)?", lambda m: f"row {int(m[1]) + self._passed}{': e' if m[2] else ', '}", text)
@@ -126,7 +126,7 @@ class JsonLines(TextFile):
     def kinds(self) -> dict[str, Any]:
         return {name: TYPES.get(type(value).__name__, pa.string()) for name, value in self._seen.items()}
 
-    def tables(self, columns: Sequence[Column], rows: int) -> Iterator[pa.Table | None]:
+    def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
         schema = pa.schema({column.source: self._type(column) for column in reversed(columns)})
         row = self.first_row
         for block in blocks_of(self._file):
@@ -156,7 +156,7 @@ class JsonLines(TextFile):
             raise ChangeError(f"{self._file.name}: row {row}: expected a JSON object a line but got {_cut(line)}")
         return found
 
-    def _type(self, column: Column) -> Any:
+    def _type(self, column: FileColumn) -> Any:
         if column.kind in TYPES:
             return TYPES[column.kind]
         value = self._seen.get(column.source)
@@ -166,7 +166,7 @@ class JsonLines(TextFile):
             raise ChangeError(f"{self._file.name}: column {column.source!r}: expected a scalar ({column.role}) but got {value!r}")
         return TYPES[type(value).__name__]
 
-    def _said(self, error: Exception, block: bytes, row: int, schema: Any, columns: Sequence[Column]) -> AfaError:
+    def _said(self, error: Exception, block: bytes, row: int, schema: Any, columns: Sequence[FileColumn]) -> AfaError:
         """Read the block once more, line by line, for the row that is wrong; pyarrow does not always tell."""
         for number, line in enumerate(_lines(block), row):
             value = self._object(line, number)

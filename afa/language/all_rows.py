@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError, blame
-from afa.language.chosen_events import ChosenEvents, MatchRows, Taken, TellsEvents, Told
+from afa.language.chosen_events import ChosenEvents, MatchEvent, MatchRows, ShownMatch, TellsEvents
 from afa.language.row_values import RowValues
 from afa.lineage import Lineage
 from afa.model.raised import Raised, in_words
@@ -50,7 +50,7 @@ class Shown(NamedTuple):
     said: str
 
 
-class Rows(ChosenEvents):
+class ChosenRows(ChosenEvents):
     """The rows of chosen matches that are not final.
 
     Parameters
@@ -94,7 +94,7 @@ class Rows(ChosenEvents):
         self._counted = {}
         return super().call_begins()
 
-    def of_match(self, match: Change, taken: Sequence[Taken]) -> tuple[Row, ...]:
+    def of_match(self, match: Change, taken: Sequence[MatchEvent]) -> tuple[Row, ...]:
         """Return the rows of a match. O(rows * values)."""
         shown, components = self._shown, self._spec.components
         try:
@@ -111,7 +111,7 @@ class Rows(ChosenEvents):
         re: Any = match.re
         return tuple((row, each.le, re, match.key) for each, row in zip(taken, rows) if each.component not in shown.hidden)
 
-    def count(self, told: Told, sign: int) -> None:
+    def count(self, told: ShownMatch, sign: int) -> None:
         """Take note of rows that are told no more (-1), or now (1)."""
         counted = self._counted
         for row in told.what:
@@ -130,7 +130,7 @@ class Rows(ChosenEvents):
                     found.append(Change(payload, le, re, 1 if diff > 0 else -1, key))
         return found
 
-    def forget(self, told: Told) -> None:
+    def forget(self, told: ShownMatch) -> None:
         """Forget rows that are final."""
         for row in told.what:
             self._leave(row, self._leaving[row] - 1)

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Binary, Call, Compare, Const, Expr, Field, If, In, Ticks, Unary, walk
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, In, Ticks, Unary, walk
 from afa.expression.text import text_of_expr
 from afa.language.pattern import Component, Tree
 from afa.language.terms import Aggregate, Final, Ref, changed
@@ -100,7 +100,7 @@ def _kind_of(expr: Expr, times: frozenset[str]) -> str | None:
             return LENGTH
         case Const(value):
             return OTHER if isinstance(value, str | bool | None) or not value else NUMBER
-        case Field(_, name) | Ref(_, _, name):
+        case FieldRead(_, name) | Ref(_, _, name):
             return TIME if name in times else OTHER
         case Aggregate(_, function, name):
             return TIME if name in times and function in ("min", "max", "first", "last", "avg") else OTHER
@@ -135,12 +135,12 @@ def _written(node: Expr, name: str) -> str:
 
     def term(part: Expr) -> Expr | None:
         match part:
-            case Field(_, field):
-                return Field(name, field)
+            case FieldRead(_, field):
+                return FieldRead(name, field)
             case Ref(component, "one", field) | Ref("" as component, _, field):
-                return Field(component or "prev", field)
+                return FieldRead(component or "prev", field)
             case Ref(component, function, field) | Aggregate(component, function, field):
-                return Field(f"{function}({component}", f"{field})")
+                return FieldRead(f"{function}({component}", f"{field})")
         return None
 
     return text_of_expr(changed(node, term))

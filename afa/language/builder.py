@@ -16,7 +16,7 @@ from typing import Any
 
 from afa.errors import QueryError
 from afa.expression.nodes import Expr
-from afa.language.building import UNSAID, Said, Unread, read_tree
+from afa.language.building import UNSAID, BuilderWords, Unread, read_tree
 from afa.language.changes import QueryChanges
 from afa.language.conjuncts import components
 from afa.language.explain_query import QueryExplanation
@@ -34,7 +34,7 @@ from speculation.around import Around
 
 
 @dataclass(frozen=True, eq=False)
-class Builder(Said, contract.Pattern):
+class Builder(BuilderWords, contract.Pattern):
     """A query in the making. Each method returns a new one.
 
     Made by `one`, `many`, `optional`, `times`, `either` and `absent`. As soon as it is known of which events it speaks, it is the

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from afa.errors import QueryError
-from afa.expression.nodes import Const, Expr, Field, Text, Unary, walk
+from afa.expression.nodes import Const, Expr, FieldRead, Text, Unary, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
@@ -38,14 +38,14 @@ def builder_text(tree: Tree) -> str:
         .next(one("b", lambda e: e.price < 3))
         .within(60)
     """
-    return _Printer(tree).text()
+    return _BuilderPrinter(tree).text()
 
 
 def _unsaid(what: str) -> QueryError:
     return QueryError(f"expected a query that the builder can say but got {what}")
 
 
-class _Printer:
+class _BuilderPrinter:
     """One printing of one tree."""
 
     def __init__(self, tree: Tree) -> None:
@@ -180,18 +180,18 @@ def _as_field(node: Expr) -> Expr | None:
         case Ref("", "first") | Aggregate(""):
             raise _unsaid("a term over all events of a match, which is SQL's")
         case Ref("", _, field, back):
-            return Field(f"m.prev({back + 1})" if back else "m.prev", field)
+            return FieldRead(f"m.prev({back + 1})" if back else "m.prev", field)
         case Ref(component, "one", field):
-            return Field(f"m.{component}", field)
+            return FieldRead(f"m.{component}", field)
         case Ref(component, which, field, back):
-            return Field(f"m.{component}.{which}" + (f"({back})" if back else ""), field)
+            return FieldRead(f"m.{component}.{which}" + (f"({back})" if back else ""), field)
         case Aggregate(component, function, field, now):
             base = f"m.{component}.now" if now else f"m.{component}"
-            return Field(base, function) if field is None else Field(f"{base}.{function}", field)
+            return FieldRead(base, function) if field is None else FieldRead(f"{base}.{function}", field)
         case Const(float() as value) if math.isinf(value):
-            return Field("math", "inf") if value > 0 else Unary("-", Field("math", "inf"))
+            return FieldRead("math", "inf") if value > 0 else Unary("-", FieldRead("math", "inf"))
         case Const(float() as value) if math.isnan(value):
-            return Field("math", "nan")
+            return FieldRead("math", "nan")
         case Text(method, x, consts) if method == "contains":
             return replace(node, x=changed(x, _as_field), consts=consts)
     return None

@@ -13,9 +13,9 @@ from typing import Any
 from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, Or, walk
 from afa.expression.spans import in_ticks
-from afa.language.conjuncts import Place, places
+from afa.language.conjuncts import PatternPlace, places
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
-from afa.language.later import Unordered, bound, names_later
+from afa.language.later import UnorderedError, bound, names_later
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
 from afa.language.previous import with_known_previous
 from afa.language.return_names import named
@@ -35,7 +35,7 @@ class Unread(Expr):
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class BuilderWords:
     """What the words of the builder have said so far."""
 
     pattern: Pattern | None = None
@@ -50,7 +50,7 @@ class Said:
     shows: tuple[tuple[str | None, Callable[..., Any]], ...] = ()
 
 
-def read_tree(said: Said) -> Tree:
+def read_tree(said: BuilderWords) -> Tree:
     """Return the tree of a query that was built in Python.
 
     Raises
@@ -63,7 +63,7 @@ def read_tree(said: Said) -> Tree:
         hint = 'give .of(Tick), one("a", Tick) or afa.query(.., event=Tick)'
         raise QueryError(f"expected the event class, a NamedTuple, but got none; {hint}")
     fields = _fields(said)
-    maker = _Maker(said, Schema.of(said.event, "event"), _type_column(said, fields))
+    maker = _TreeMaker(said, Schema.of(said.event, "event"), _type_column(said, fields))
     pattern = with_known_previous(maker.pattern(said.pattern))
     shown = maker.returns()
     return Tree(
@@ -82,10 +82,10 @@ def read_tree(said: Said) -> Tree:
     )
 
 
-class _Maker:
+class _TreeMaker:
     """One tree in the making."""
 
-    def __init__(self, said: Said, event: Schema, type_column: str | None) -> None:
+    def __init__(self, said: BuilderWords, event: Schema, type_column: str | None) -> None:
         assert said.pattern is not None
         self.said, self.event, self.type_column = said, event, type_column
         self.places = _places(said)
@@ -136,7 +136,7 @@ class _Maker:
             try:
                 if named:
                     bound(expr, name, later)
-            except Unordered as error:
+            except UnorderedError as error:
                 of = getattr(named[0], "component", "")
                 raise QueryError(
                     f"expected conditions of the absent {name} on {of}, which comes after it, by order (<, <=, >, >=) "
@@ -198,7 +198,7 @@ class _Maker:
         return "Match", tuple(named((name, self.ticks(values.items[0][1], f"returns {name}=")) for name, values in found))
 
 
-def _places(said: Said) -> Mapping[str, Place]:
+def _places(said: BuilderWords) -> Mapping[str, PatternPlace]:
     """Return where each component stands; no two have one name."""
     names = [component.name for component in named_in((*said.before, said.pattern, *said.pending))]
     for name in names:
@@ -210,7 +210,7 @@ def _places(said: Said) -> Mapping[str, Place]:
     return places(said.pattern, said.before, said.pending)
 
 
-def _fields(said: Said) -> list[str]:
+def _fields(said: BuilderWords) -> list[str]:
     """Return the names of the event's fields; refuse others that the query names."""
     names: list[str] = list(getattr(said.event, "_fields", ()))
     for word, fields in (("by", said.fields), ("order", (said.order_field,)), ("type", (said.type_column,))):
@@ -222,6 +222,6 @@ def _fields(said: Said) -> list[str]:
     return names
 
 
-def _type_column(said: Said, fields: list[str]) -> str | None:
+def _type_column(said: BuilderWords, fields: list[str]) -> str | None:
     """Return the field that holds the type of an event."""
     return said.type_column or ("type" if "type" in fields else None)

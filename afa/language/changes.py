@@ -14,7 +14,7 @@ from afa.change import Change, insert, retract
 from afa.errors import AfaError
 from afa.language.items import Item
 from afa.language.lowering import Lowered
-from afa.language.match_states import State
+from afa.language.match_states import MatchState
 
 
 class QueryChanges(NamedTuple):
@@ -82,7 +82,7 @@ def digests(lowered: Lowered) -> dict[str, str]:
     return found
 
 
-def _held(lowered: Lowered, state: State) -> set[tuple[str, Item]]:
+def _held(lowered: Lowered, state: MatchState) -> set[tuple[str, Item]]:
     """Return what a state holds, each with its field."""
     registers = lowered.registers
     return {(registers.fields[item].name, item) for item in registers.live[state]}

@@ -18,8 +18,8 @@ from sortedcontainers import SortedDict
 
 from afa.change import Change
 from afa.errors import ChangeError
-from afa.operator.tables import Come
-from afa.operator.touched import Touched
+from afa.operator.tables import CallInput
+from afa.operator.touched import TouchedEvents
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
@@ -47,7 +47,7 @@ class MatchRows(NamedTuple):
     window: int | None
 
 
-class Taken(NamedTuple):
+class MatchEvent(NamedTuple):
     """An event of a match: the place of the component that took it, and the event."""
 
     component: int
@@ -56,7 +56,7 @@ class Taken(NamedTuple):
     re: int
 
 
-class Told(NamedTuple):
+class ShownMatch(NamedTuple):
     """A chosen match, where its last event stands, and what a stage tells of it."""
 
     match: Change
@@ -85,17 +85,17 @@ class ChosenEvents(Stage):
     def __init__(self, spec: MatchRows, choose: Choose, core: Any) -> None:
         super().__init__()
         self._spec, self._choose, self._core = spec, choose, core
-        self._told: dict[Hashable, SortedDict[Point, Told]] = {}
+        self._told: dict[Hashable, SortedDict[Point, ShownMatch]] = {}
         self._gone: list[Change] = []
         self._come: list[Change] = []
         self._deadlines: Deadlines | None = None  # None: they are to be set anew
-        self.touched = Touched()
+        self.touched = TouchedEvents()
 
-    def of_match(self, match: Change, taken: Sequence[Taken]) -> Any:
+    def of_match(self, match: Change, taken: Sequence[MatchEvent]) -> Any:
         """Return what is told of a match and its events."""
         raise NotImplementedError
 
-    def count(self, told: Told, sign: int) -> None:
+    def count(self, told: ShownMatch, sign: int) -> None:
         """Take note of what is told no more (-1), or now (1)."""
         raise NotImplementedError
 
@@ -156,7 +156,7 @@ class ChosenEvents(Stage):
             for told in self._told.values():
                 yield from (each.match for each in told.values() if each.close[0] >= self.touched.since)
 
-    def _over(self, told: SortedDict[Point, Told], le: int) -> Iterator[Change]:
+    def _over(self, told: SortedDict[Point, ShownMatch], le: int) -> Iterator[Change]:
         """Yield the matches of a key between whose first and last event an instant lies."""
         window = self._spec.window
         first = None if window is None else (le - window + 1,)
@@ -174,7 +174,7 @@ class ChosenEvents(Stage):
         self.count(told[start], -1)
         self._forget(match.key, told, start)
 
-    def _forget(self, key: Hashable, told: SortedDict[Point, Told], start: Point) -> None:
+    def _forget(self, key: Hashable, told: SortedDict[Point, ShownMatch], start: Point) -> None:
         self._journal.drop(told, start)
         if not told:
             self._journal.drop(self._told, key)
@@ -195,12 +195,12 @@ class ChosenEvents(Stage):
                 self._journal.put(self._told, key, told)
             for start, close, match, choices in some:
                 taken = self._taken(match, choices, span, start, close)
-                made = Told(match._replace(diff=1), close, () if taken is None else self.of_match(match, taken))
+                made = ShownMatch(match._replace(diff=1), close, () if taken is None else self.of_match(match, taken))
                 self._journal.put(told, start, made)
                 self.count(made, 1)
             self._wait(key)
 
-    def _taken(self, match: Change, choices: Any, span: Span, start: Point, close: Point) -> list[Taken] | None:
+    def _taken(self, match: Change, choices: Any, span: Span, start: Point, close: Point) -> list[MatchEvent] | None:
         """Return the events of a match. None: rows of one place are among them, of which the operator has told, and goes on."""
         places, events = span
         here = events[bisect_left(places, start) : bisect_right(places, close)]
@@ -212,7 +212,7 @@ class ChosenEvents(Stage):
                 f"expected a match that takes each row from its first to its last one, {len(here)} of them, but got one of "
                 f"{len(taken)}, {match!r}: of arcs that are not of the query no rows can be told"
             )
-        return [Taken(component, *event) for component, event in zip(taken, here)]
+        return [MatchEvent(component, *event) for component, event in zip(taken, here)]
 
     def _events(self, key: Hashable, start: Point, close: Point) -> Span:
         """Return the events of a key between two places, in order. O(log n of n that are held + those returned)."""
@@ -235,7 +235,7 @@ class ChosenEvents(Stage):
                 self._forget(key, told, start)
             self._wait(key)
 
-    def forget(self, told: Told) -> None:
+    def forget(self, told: ShownMatch) -> None:
         """Forget what is told of a match, as it is final."""
         raise NotImplementedError
 
@@ -284,11 +284,11 @@ class TellsEvents(After):
         stage.fill()
         stage.show(self._core)
 
-    def _part(self, come: Come, net: bool) -> Output:
+    def _part(self, come: CallInput, net: bool) -> Output:
         self.stage.begin_part()
         return super()._part(come, net)
 
-    def _found(self, come: Come, net: bool) -> Any:
+    def _found(self, come: CallInput, net: bool) -> Any:
         return super(After, self)._found(come, net)
 
     def _snapshot(self) -> bytes:

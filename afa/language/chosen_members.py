@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.change import Announced, Change
-from afa.language.chosen_events import ChosenEvents, MatchRows, Taken, TellsEvents, Told
+from afa.language.chosen_events import ChosenEvents, MatchEvent, MatchRows, ShownMatch, TellsEvents
 from afa.operator.announced import told_of
 from afa.operator.members import Events, Members
 from afa.schema import any_payload
@@ -83,12 +83,12 @@ class ChosenMembers(ChosenEvents):
         self._changed = {}
         return super().call_begins()
 
-    def of_match(self, match: Change, taken: Sequence[Taken]) -> Picks:
+    def of_match(self, match: Change, taken: Sequence[MatchEvent]) -> Picks:
         """Return the events of a match."""
         names, key = self._spec.components, match.key
         return tuple((names[each.component], Change(each.payload, each.le, each.re, 1, key)) for each in taken)
 
-    def count(self, told: Told, sign: int) -> None:
+    def count(self, told: ShownMatch, sign: int) -> None:
         """Take note of a match that is told no more (-1), or now (1)."""
         shown, start = self._shows(told.match), self._choose.start(told.match, self._choose.values(told.match))
         behind = self._behind.get(shown, ())
@@ -110,7 +110,7 @@ class ChosenMembers(ChosenEvents):
                 found.append(self._with_members(shown._replace(diff=0), new))
         return found
 
-    def forget(self, told: Told) -> None:
+    def forget(self, told: ShownMatch) -> None:
         """Forget a match that is final."""
         self.count(told, -1)
         self._changed = {}

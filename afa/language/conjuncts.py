@@ -1,7 +1,7 @@
 """Place conjuncts: each at its last component, in the slot in which it is asked.
 
-A notation says terms of a conjunct as `Named` and `Over`; `place` finds the event under test and makes of them ``Field("e", ..)``,
-`Ref` and `Aggregate`:
+A notation says terms of a conjunct as `FieldTerm` and `AggregateTerm`; `place` finds the event under test and makes of them
+``FieldRead("e", ..)``, `Ref` and `Aggregate`:
 
     where    asked of each event that the component takes              a.x, a[i].x
     first    of the first one                                          a[1].x, beside nothing else of a
@@ -17,14 +17,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from afa.expression.nodes import Compare, Const, Expr, Field, Or, walk
-from afa.language.later import Unordered, bound
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, Or, walk
+from afa.language.later import UnorderedError, bound
 from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
 from afa.language.terms import Aggregate, Ref, changed
 
 
 @dataclass(frozen=True, slots=True)
-class Named(Expr):
+class FieldTerm(Expr):
     """A field of one event of a component, as a notation says it.
 
     ``which``: "one" a.x; "first" a[1].x; "this" a[i].x; "before" a[i-1-back].x; "last" a[a.LEN-back].x.
@@ -37,7 +37,7 @@ class Named(Expr):
 
 
 @dataclass(frozen=True, slots=True)
-class Over(Expr):
+class AggregateTerm(Expr):
     """An aggregate as a notation says it. ``span``: "before" a[..i-1]; "now" a[..i]; "all" a[]."""
 
     component: str
@@ -46,7 +46,7 @@ class Over(Expr):
     span: str
 
 
-class Place(NamedTuple):
+class PatternPlace(NamedTuple):
     """Where a component stands in the pattern.
 
     Parameters
@@ -71,7 +71,7 @@ class Place(NamedTuple):
         return bool(self.loops) and not self.absent
 
 
-class Placed(NamedTuple):
+class SlotPredicate(NamedTuple):
     """A predicate: of which component, in which slot."""
 
     component: str
@@ -98,12 +98,12 @@ def components(pattern: Pattern) -> Iterator[Component]:
             yield from components(item)
 
 
-def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[Component] = ()) -> dict[str, Place]:
+def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[Component] = ()) -> dict[str, PatternPlace]:
     """Return where each component stands, absent ones among them."""
-    found: dict[str, Place] = {}
+    found: dict[str, PatternPlace] = {}
 
     def add(component: Component, loops: tuple[int, ...] = (), alone: bool = False, absent: bool = True) -> None:
-        found[component.name] = Place(len(found), loops, alone, absent)
+        found[component.name] = PatternPlace(len(found), loops, alone, absent)
 
     def visit(item: Pattern, loops: tuple[int, ...], alone: bool) -> None:
         match item:
@@ -134,8 +134,8 @@ def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[C
     return found
 
 
-def place(expr: Expr, where: Mapping[str, Place]) -> Placed:
-    """Return a conjunct at its last component, its terms as `Field`, `Ref` and `Aggregate`.
+def place(expr: Expr, where: Mapping[str, PatternPlace]) -> SlotPredicate:
+    """Return a conjunct at its last component, its terms as `FieldRead`, `Ref` and `Aggregate`.
 
     Raises
     ------
@@ -144,34 +144,34 @@ def place(expr: Expr, where: Mapping[str, Place]) -> Placed:
     Examples
     --------
     >>> where = places(Repeat(Component("a")))
-    >>> place(Compare(">", Named("a", "this", "price"), Over("a", "avg", "price", "before")), where)[:2]
+    >>> place(Compare(">", FieldTerm("a", "this", "price"), AggregateTerm("a", "avg", "price", "before")), where)[:2]
     ('a', 'rest')
     """
-    terms = [node for node in walk(expr) if isinstance(node, Named | Over)]
+    terms = [node for node in walk(expr) if isinstance(node, FieldTerm | AggregateTerm)]
     if not terms:
         raise MisplacedError("a condition on a component", "one that names none", "name a field of a component", None)
     last = _last(terms, where)
     slot = _slot(last, terms, where)
-    placed = changed(expr, lambda node: _term(node, last, slot, where) if isinstance(node, Named | Over) else None)
+    placed = changed(expr, lambda node: _term(node, last, slot, where) if isinstance(node, FieldTerm | AggregateTerm) else None)
     later = [term for term in terms if where[last].absent and where[term.component].order > where[last].order]
     if later:
         _check_order(placed, last, later)
     enough = [_needed(term, last, where) for term in terms]
     for component, count in sorted({pair for pair in enough if pair[1] > 1}):
         placed = Or((Compare("<", Aggregate(component, "count"), Const(count)), placed))
-    return Placed(last, slot, placed)
+    return SlotPredicate(last, slot, placed)
 
 
-def _check_order(expr: Expr, absent: str, later: list[Named | Over]) -> None:
+def _check_order(expr: Expr, absent: str, later: list[FieldTerm | AggregateTerm]) -> None:
     """Refuse a condition of an absent component that names later ones otherwise than by order."""
     try:
         bound(expr, absent, {term.component for term in later})
-    except Unordered as error:
+    except UnorderedError as error:
         what = f"a condition of the absent {absent} on {later[0].component}, which comes after it, by order (<, <=, >, >=)"
         raise MisplacedError(what, error.got, error.hint, later[0]) from None
 
 
-def same(attribute: str, pattern: Pattern, where: Mapping[str, Place]) -> list[Placed]:
+def same(attribute: str, pattern: Pattern, where: Mapping[str, PatternPlace]) -> list[SlotPredicate]:
     """Return the predicates by which all events of a match have one value of a field: that of the first event.
 
     Raises
@@ -184,33 +184,33 @@ def same(attribute: str, pattern: Pattern, where: Mapping[str, Place]) -> list[P
         hint = "write the comparisons out, or begin with a component that is always there"
         raise MisplacedError("one component that takes the first event", "several", hint, None)
     many = where[first.name].many
-    equal = Compare("==", Field("e", attribute), Ref(first.name, "first" if many else "one", attribute))
+    equal = Compare("==", FieldRead("e", attribute), Ref(first.name, "first" if many else "one", attribute))
     return [
-        Placed(name, "rest" if name == first.name else "where", equal)
+        SlotPredicate(name, "rest" if name == first.name else "where", equal)
         for name, place in where.items()
         if (many or name != first.name) and place.order >= where[first.name].order
     ]
 
 
-def returned(expr: Expr, where: Mapping[str, Place]) -> Expr:
+def returned(expr: Expr, where: Mapping[str, PatternPlace]) -> Expr:
     """Return a value of the whole match, its terms as `Ref` and `Aggregate`.
 
     Raises
     ------
     MisplacedError
     """
-    return changed(expr, lambda node: _of_match(node, where) if isinstance(node, Named | Over) else None)
+    return changed(expr, lambda node: _of_match(node, where) if isinstance(node, FieldTerm | AggregateTerm) else None)
 
 
-def filled(pattern: Pattern, placed: Iterable[Placed]) -> Pattern:
+def filled(pattern: Pattern, placed: Iterable[SlotPredicate]) -> Pattern:
     """Return the pattern with predicates added to its components, in the order given."""
-    slots: dict[str, list[Placed]] = {}
+    slots: dict[str, list[SlotPredicate]] = {}
     for each in placed:
         slots.setdefault(each.component, []).append(each)
     return _filled(pattern, slots)
 
 
-def filled_component(component: Component, placed: Iterable[Placed]) -> Component:
+def filled_component(component: Component, placed: Iterable[SlotPredicate]) -> Component:
     """Return a component with its predicates added."""
     for name, slot, expr in placed:
         if name == component.name:
@@ -226,7 +226,7 @@ def filled_component(component: Component, placed: Iterable[Placed]) -> Componen
     return component
 
 
-def _filled(pattern: Pattern, slots: Mapping[str, list[Placed]]) -> Pattern:
+def _filled(pattern: Pattern, slots: Mapping[str, list[SlotPredicate]]) -> Pattern:
     def gap(found: Gap) -> Gap:
         return replace(found, absent=tuple(filled_component(each, slots.get(each.name, ())) for each in found.absent))
 
@@ -242,7 +242,7 @@ def _filled(pattern: Pattern, slots: Mapping[str, list[Placed]]) -> Pattern:
     raise AssertionError(pattern)
 
 
-def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
+def _last(terms: list[FieldTerm | AggregateTerm], where: Mapping[str, PatternPlace]) -> str:
     """Return the component whose event is the last one that a conjunct reads; of an absent one, that one."""
     now = {term.component for term in terms if _moment(term) in ("this", "now")}
     earlier = {term.component for term in terms} - {term.component for term in terms if _moment(term) != "before"}
@@ -261,7 +261,7 @@ def _last(terms: list[Named | Over], where: Mapping[str, Place]) -> str:
     return absent.component
 
 
-def _check_later(absent: Named | Over, term: Named | Over, where: Mapping[str, Place]) -> None:
+def _check_later(absent: FieldTerm | AggregateTerm, term: FieldTerm | AggregateTerm, where: Mapping[str, PatternPlace]) -> None:
     """Refuse a term that a condition of an absent component can't name though it comes later."""
     name, here, other = absent.component, where[absent.component], where[term.component]
     if term.component == name:
@@ -278,7 +278,7 @@ def _check_later(absent: Named | Over, term: Named | Over, where: Mapping[str, P
         raise MisplacedError(what, f"{term.component}, which comes after it", hint, absent)
 
 
-def _slot(last: str, terms: list[Named | Over], where: Mapping[str, Place]) -> str:
+def _slot(last: str, terms: list[FieldTerm | AggregateTerm], where: Mapping[str, PatternPlace]) -> str:
     """Return the slot of a conjunct of the component ``last``."""
     if where[last].absent:
         return "where"
@@ -303,24 +303,24 @@ def _slot(last: str, terms: list[Named | Over], where: Mapping[str, Place]) -> s
     return "rest" if earlier else "first"
 
 
-def _moment(term: Named | Over) -> str:
+def _moment(term: FieldTerm | AggregateTerm) -> str:
     """Return when a term is known: "one", "first", "this", "before", "now" or "all"."""
-    if isinstance(term, Over):
+    if isinstance(term, AggregateTerm):
         return term.span
     return "all" if term.which == "last" else term.which
 
 
-def _share(one: Place, other: Place) -> bool:
+def _share(one: PatternPlace, other: PatternPlace) -> bool:
     """Return whether one iteration of a repeat can hold events of both components."""
     return bool(set(one.loops) & set(other.loops))
 
 
-def _together(one: Place, other: Place) -> bool:
+def _together(one: PatternPlace, other: PatternPlace) -> bool:
     """Return whether both components stand in the same repeats, so that i means the same iteration of both."""
     return bool(one.loops) and one.loops == other.loops
 
 
-def _term(term: Named | Over, last: str, slot: str, where: Mapping[str, Place]) -> Expr:
+def _term(term: FieldTerm | AggregateTerm, last: str, slot: str, where: Mapping[str, PatternPlace]) -> Expr:
     """Return a term of a conjunct that is asked of ``last``."""
     if term.component == last:
         return _own(term, slot)
@@ -336,7 +336,7 @@ def _term(term: Named | Over, last: str, slot: str, where: Mapping[str, Place]) 
             hint = f"{name} and {last} have different repetitions around them, so that i would be two numbers"
         raise MisplacedError(f"{name}[i] in a condition of {name} itself or of its group", f"one of {last}", hint, term)
     later = where[term.component].order > where[last].order  # not yet taken in this iteration
-    if isinstance(term, Named):
+    if isinstance(term, FieldTerm):
         back = term.back if later or term.which == "this" else term.back + 1
         return Ref(term.component, "last", term.field, back)
     if not later and term.span == "before":
@@ -345,20 +345,20 @@ def _term(term: Named | Over, last: str, slot: str, where: Mapping[str, Place]) 
     return Aggregate(term.component, term.function, term.field)
 
 
-def _own(term: Named | Over, slot: str) -> Expr:
+def _own(term: FieldTerm | AggregateTerm, slot: str) -> Expr:
     """Return a term of the component that is asked."""
     if slot == "done":
         return _of_match(term, {})
-    if isinstance(term, Over):
+    if isinstance(term, AggregateTerm):
         return Aggregate(term.component, term.function, term.field, term.span == "now")
     if term.which == "before":
         return Ref(term.component, "last", term.field, term.back)
     if term.which == "first" and slot == "rest":
         return Ref(term.component, "first", term.field)
-    return Field("e", term.field)
+    return FieldRead("e", term.field)
 
 
-def _of_match(term: Named | Over, where: Mapping[str, Place]) -> Expr:
+def _of_match(term: FieldTerm | AggregateTerm, where: Mapping[str, PatternPlace]) -> Expr:
     """Return a term of a component that has taken all its events."""
     name = term.component
     if name in where and where[name].absent:
@@ -366,14 +366,14 @@ def _of_match(term: Named | Over, where: Mapping[str, Place]) -> Expr:
     if _moment(term) in ("this", "before", "now"):
         hint = f"write {name}[1].x, {name}[{name}.LEN].x or an aggregate: max({name}[].x)"
         raise MisplacedError(f"a value of all of {name}", f"{name}[i], which means one iteration", hint, term)
-    if isinstance(term, Over):
+    if isinstance(term, AggregateTerm):
         return Aggregate(name, term.function, term.field)
     return Ref(name, term.which, term.field, term.back)
 
 
-def _needed(term: Named | Over, last: str, where: Mapping[str, Place]) -> tuple[str, int]:
+def _needed(term: FieldTerm | AggregateTerm, last: str, where: Mapping[str, PatternPlace]) -> tuple[str, int]:
     """Return how many events of a component must have been taken before a term has a value."""
-    if not isinstance(term, Named) or term.which != "before":
+    if not isinstance(term, FieldTerm) or term.which != "before":
         return term.component, 0
     behind = where[term.component].order < where[last].order
     return term.component, term.back + (2 if behind else 1)

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from afa.expression.nodes import Expr
-from afa.expression.nodes import Field as Named
+from afa.expression.nodes import FieldRead as Named
 from afa.expression.text import text_of_expr
 from afa.language.items import Item, items_of, replaced
 from afa.language.lowering import Lowered
-from afa.language.match_states import END, WAITS, State
+from afa.language.match_states import END, WAITS, MatchState
 from afa.language.pattern import ANY, Component, Pattern, Repeat, Tree, named_in
-from afa.language.postponed import Served
+from afa.language.postponed import QueryPlan
 
 NOT_ON_SPARK = (
     ", by .operator(): so flat holds of that only; on Spark (afa.spark.match) it is carried, by up to 2^n partial matches"
@@ -95,7 +95,7 @@ class QueryExplanation(NamedTuple):
         )
 
 
-def explained(made: Served) -> QueryExplanation:
+def explained(made: QueryPlan) -> QueryExplanation:
     """Explain what a tree became, and what waits for the match."""
     lowered = made.lowered
     steps, names = lowered.steps, lowered.names
@@ -123,7 +123,7 @@ def _types(tree: Tree) -> str | None:
     return ", ".join(f"{name} is any event" if kind is None else f"{name} is {kind!r}" for name, kind in said)
 
 
-def _state(lowered: Lowered, state: State) -> StateExplanation:
+def _state(lowered: Lowered, state: MatchState) -> StateExplanation:
     registers = lowered.registers
     skip = registers.skips[state]
     held = [slot.name for slot in registers.slots if slot.item is not None and slot.item in registers.live[state]]
@@ -141,7 +141,7 @@ def _field(lowered: Lowered, i: int) -> FieldExplanation:
     return FieldExplanation(slot.name, kind, None if slot.item is None else repr(slot.item), slot.value is not None)
 
 
-def _cost(lowered: Lowered, state: State) -> Cost | None:
+def _cost(lowered: Lowered, state: MatchState) -> Cost | None:
     """Return what the repetition costs in which a match rests; None: there is none under any."""
     if state.position == WAITS:
         return None

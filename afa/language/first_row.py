@@ -35,11 +35,11 @@ def at_first(expr: Expr, variable: str) -> Expr:
 
     Examples
     --------
-    >>> from afa.expression.nodes import Field
+    >>> from afa.expression.nodes import FieldRead
     >>> before = Ref("a", "last", "x")
-    >>> at_first(Or((IsNone(before), Compare("<", Field("e", "x"), before))), "a")
+    >>> at_first(Or((IsNone(before), Compare("<", FieldRead("e", "x"), before))), "a")
     Const(value=True)
-    >>> at_first(Compare("<", Field("e", "x"), before), "a")
+    >>> at_first(Compare("<", FieldRead("e", "x"), before), "a")
     Const(value=None)
     """
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Binary, Call, Const, Expr, Field, If, IsNone, walk
+from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, If, IsNone, walk
 from afa.language.later import Noted
 from afa.language.presence import Presence
 from afa.language.terms import Aggregate, Choices, Classifier, Ref, changed
@@ -50,7 +50,7 @@ class Item(Expr):
         return 0 if self.kind in ("count", "path") or self.noted is not None else self.back + 1
 
 
-class Reader:
+class ItemReader:
     """Write terms as items.
 
     Parameters
@@ -92,7 +92,7 @@ class Reader:
                 return self._aggregate(component, function, field, now)
             case Choices():
                 return Item("", "path", None)
-            case Field("e", name):
+            case FieldRead("e", name):
                 self._check("", name)
         return None
 
@@ -139,7 +139,7 @@ class Reader:
         if item.kind == "first":
             return item if seen else self._event(item)
         optional = self.optional(item) or (item.kind == "count" and item.field is not None)
-        gone = IsNone(Field("e", str(item.field)))
+        gone = IsNone(FieldRead("e", str(item.field)))
         if item.kind == "count":
             one = If(gone, Const(0), Const(1)) if optional else Const(1)
             return Binary("+", item, one) if seen else one
@@ -151,7 +151,7 @@ class Reader:
 
     def _event(self, item: Item) -> Expr:
         assert item.field is not None
-        found = Field("e", item.field)
+        found = FieldRead("e", item.field)
         return Call("int", (found,)) if item.kind == "sum" and self.types[item.field].type is bool else found
 
     def type_of(self, item: Item) -> type | None:

@@ -20,12 +20,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from afa.errors import QueryError
-from afa.expression.from_functions import Reader, Task, apply
-from afa.expression.kinds import Kind, Unreadable
+from afa.expression.from_functions import FunctionReader, Task, apply
+from afa.expression.kinds import FunctionKind, Unreadable
 from afa.expression.live import Live, constant
 from afa.expression.nodes import And, Const, Expr, Make, Or, children
 from afa.expression.types import ANYTHING, NONE, NUMBERS, TEXTS
-from afa.expression.values import Event, Names, Row, Value, as_scalar, check_size
+from afa.expression.values import Event, Names, TupleValue, Value, as_scalar, check_size
 from afa.language.terms import Aggregate, Ref
 from afa.schema import Field, Schema
 
@@ -46,14 +46,14 @@ class Match(NamedTuple):
     own: str | None = None  # whose predicate it is
 
 
-class Taken(NamedTuple):
+class RepeatedStem(NamedTuple):
     """``m.a`` of a component that repeats; ``now``: ``m.a.now``, the event under test counts as well."""
 
     component: str
     now: bool = False
 
 
-class Picked(NamedTuple):
+class EventStem(NamedTuple):
     """``m.a``, ``m.a.first``, ``m.a.last``, ``m.prev``: one event; ``start``: how far back a call of 0 goes."""
 
     component: str
@@ -62,7 +62,7 @@ class Picked(NamedTuple):
     start: int | None = None
 
 
-class Over(NamedTuple):
+class AggregateStem(NamedTuple):
     """``m.a.avg``: an aggregate without its field."""
 
     component: str
@@ -70,10 +70,10 @@ class Over(NamedTuple):
     now: bool = False
 
 
-PARTS = (Match, Taken, Picked, Over)
+PARTS = (Match, RepeatedStem, EventStem, AggregateStem)
 
 
-class Values(NamedTuple):
+class ReturnValues(NamedTuple):
     """What a match shows: the class that was called, if any, and each value with its name."""
 
     cls: type | None
@@ -101,7 +101,7 @@ def read_predicate(function: Any, of: str, event: Schema, match: Match) -> tuple
     if count not in (1, 2):
         raise QueryError(f"expected a function of e, or of e and m, but got one of {count} parameters as {of}")
     arguments: list[Value] = [Event(), Live(match, "m")]
-    found = _read(function, of, event, arguments[:count], Kind("condition", True, count == 2))
+    found = _read(function, of, event, arguments[:count], FunctionKind("condition", True, count == 2))
     return conjuncts(as_condition(found, of))
 
 
@@ -109,10 +109,10 @@ def read_done(function: Any, of: str, event: Schema, match: Match) -> tuple[Expr
     """Return the conjuncts of a lambda of m: a condition on all events of a component; see `read_predicate`."""
     if _parameters(function, of) != 1:
         raise QueryError(f"expected a function of m but got one of {_parameters(function, of)} parameters as {of}")
-    return conjuncts(as_condition(_read(function, of, event, [Live(match, "m")], Kind("condition", False)), of))
+    return conjuncts(as_condition(_read(function, of, event, [Live(match, "m")], FunctionKind("condition", False)), of))
 
 
-def read_values(function: Any, of: str, event: Schema, match: Match) -> Values:
+def read_values(function: Any, of: str, event: Schema, match: Match) -> ReturnValues:
     """Return what a match shows: a lambda of m that returns a NamedTuple, a tuple or a value.
 
     Raises
@@ -121,13 +121,13 @@ def read_values(function: Any, of: str, event: Schema, match: Match) -> Values:
     """
     if _parameters(function, of) != 1:
         raise QueryError(f"expected a function of m but got one of {_parameters(function, of)} parameters as {of}")
-    task = MatchTask(Kind("returns", False), event)
+    task = MatchTask(FunctionKind("returns", False), event)
     found = _read(function, of, event, [Live(match, "m")], task.kind, task)
     try:
         if isinstance(found, Make) and task.shown is not None:
-            return Values(task.shown, tuple(zip(task.shown._fields, found.items)))  # type: ignore[attr-defined]
-        items = found.items if isinstance(found, Row) else (found,)
-        return Values(None, tuple((None, _scalar(item, None)) for item in items))
+            return ReturnValues(task.shown, tuple(zip(task.shown._fields, found.items)))  # type: ignore[attr-defined]
+        items = found.items if isinstance(found, TupleValue) else (found,)
+        return ReturnValues(None, tuple((None, _scalar(item, None)) for item in items))
     except Unreadable as error:
         raise _refused(of, error) from None
 
@@ -154,12 +154,12 @@ def as_condition(found: Value, of: str) -> Expr:
 class MatchTask(Task):
     """The work on one function; ``shown``: the NamedTuple class that it returns."""
 
-    def __init__(self, kind: Kind, event: Schema) -> None:
+    def __init__(self, kind: FunctionKind, event: Schema) -> None:
         super().__init__(kind, event, Schema.of(NoFields, "register"), MatchReader)
         self.shown: type | None = None
 
 
-class MatchReader(Reader):
+class MatchReader(FunctionReader):
     """Translate one function that may read m."""
 
     task: MatchTask
@@ -208,11 +208,11 @@ class MatchReader(Reader):
         match base.value:
             case Match():
                 return self.component(base.value, node)
-            case Taken(component, now):
+            case RepeatedStem(component, now):
                 return self.aggregate(component, now, node) or self.one_event(component, now, node)
-            case Picked(component, which, back):
+            case EventStem(component, which, back):
                 return Ref(component, which, self.known(node).name, back)
-            case Over(component, function, now):
+            case AggregateStem(component, function, now):
                 field = self.known(node)
                 if function in ("avg", "sum") and not _types(field) <= NUMBERS:
                     raise Unreadable(f"{function} of {field.name}, which is no number", "aggregate numbers", node)
@@ -225,9 +225,9 @@ class MatchReader(Reader):
         """``m.a``, ``m.prev``."""
         name, path = node.attr, f"m.{node.attr}"
         if name == PREVIOUS:
-            return Live(Picked("", "last", 0, 1), path)
+            return Live(EventStem("", "last", 0, 1), path)
         if name in match.components:
-            return Live(Taken(name) if match.components[name] else Picked(name, "one"), path)
+            return Live(RepeatedStem(name) if match.components[name] else EventStem(name, "one"), path)
         if name == match.own:
             raise Unreadable(f"{path} is the event under test", "write e.price", node)
         if name in match.later:
@@ -240,7 +240,7 @@ class MatchReader(Reader):
         if node.attr == "count":
             return Aggregate(component, "count", None, now)
         if node.attr in ("avg", "sum", "min", "max"):
-            return Live(Over(component, node.attr, now), f"m.{component}.{'now.' if now else ''}{node.attr}")
+            return Live(AggregateStem(component, node.attr, now), f"m.{component}.{'now.' if now else ''}{node.attr}")
         return None
 
     def one_event(self, component: str, now: bool, node: ast.Attribute) -> Live:
@@ -250,9 +250,9 @@ class MatchReader(Reader):
             raise Unreadable(f"m.{component}.now.{word} is asked", f"write m.{component}.now.avg.price, or another aggregate", node)
         starts = {"first": None, "last": 0, "prev": 1}
         if word in starts:
-            return Live(Picked(component, "first" if word == "first" else "last", 0, starts[word]), path)
+            return Live(EventStem(component, "first" if word == "first" else "last", 0, starts[word]), path)
         if word == "now":
-            return Live(Taken(component, True), path)
+            return Live(RepeatedStem(component, True), path)
         hint = f"{component} repeats: write m.{component}.last.{word}, m.{component}.first.{word} or m.{component}.max.{word}"
         raise Unreadable(f"{path} is asked", hint, node)
 
@@ -267,7 +267,7 @@ class MatchReader(Reader):
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """``m.a.prev(2)``, the class that a match shows, or a helper function."""
-        if isinstance(called.value, Picked):
+        if isinstance(called.value, EventStem):
             return self.back(called, arguments, keywords, node)
         if isinstance(called.value, type) and issubclass(called.value, tuple) and hasattr(called.value, "_fields"):
             return self.show(called.value, arguments, keywords, node)
@@ -275,12 +275,12 @@ class MatchReader(Reader):
 
     def back(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """``m.a.last(2)``, ``m.a.prev(2)``, ``m.prev(2)``."""
-        picked: Picked = called.value
+        picked: EventStem = called.value
         count = arguments[0] if len(arguments) == 1 and not keywords else None
         number = count.value if isinstance(count, Const) and type(count.value) is int else None
         if picked.start is None or number is None or number < picked.start:
             raise Unreadable(f"{called.name}(...) of no constant int", "write m.a.prev(2) or m.a.last(1)", node)
-        return Live(Picked(picked.component, "last", number - picked.start), f"{called.name}({number})")
+        return Live(EventStem(picked.component, "last", number - picked.start), f"{called.name}({number})")
 
     def show(self, cls: Any, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """``Trend(m.a.first.price, m.a.count)``: all fields, or those that have defaults left out."""
@@ -295,7 +295,9 @@ class MatchReader(Reader):
         return made
 
 
-def _read(function: Any, of: str, event: Schema, arguments: list[Value], kind: Kind, task: MatchTask | None = None) -> Value:
+def _read(
+    function: Any, of: str, event: Schema, arguments: list[Value], kind: FunctionKind, task: MatchTask | None = None
+) -> Value:
     try:
         found = apply(function, arguments, task or MatchTask(kind, event))
         check_size(found)
@@ -340,6 +342,6 @@ def _types(field: Field) -> Types:
 
 def _how(found: Live) -> str:
     """Return how to make a value of a part of m."""
-    if isinstance(found.value, Picked | Over):
+    if isinstance(found.value, EventStem | AggregateStem):
         return f"name a field: {found.name}.price, say"
     return "write m.a.price, m.a.last.price .."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import And, Compare, Expr, Field, If, Not, Or, walk
+from afa.expression.nodes import And, Compare, Expr, FieldRead, If, Not, Or, walk
 from afa.language.pattern import Component
 from afa.language.positions import Positions
 from afa.language.terms import Aggregate, Ref
@@ -40,7 +40,7 @@ class Bound(NamedTuple):
     other: Expr
 
 
-class Unordered(Exception):  # noqa: N818  (why a conjunct is no comparison by order; whoever catches it knows the place)
+class UnorderedError(Exception):
     """A conjunct names a later component otherwise than by order: what it is, and what to write."""
 
     def __init__(self, got: str, hint: str) -> None:
@@ -57,30 +57,30 @@ def bound(expr: Expr, absent: str, later: Collection[str]) -> Bound:
 
     Examples
     --------
-    >>> found = bound(Compare("<", Ref("b", "one", "price"), Field("e", "price")), "n", {"b"})
+    >>> found = bound(Compare("<", Ref("b", "one", "price"), FieldRead("e", "price")), "n", {"b"})
     >>> found.op, found.value
-    ('>', Field(side='e', name='price'))
+    ('>', FieldRead(side='e', name='price'))
     """
     match expr:
         case Compare(op, left, right) if op in ORDER:
             turned = _names(left, later)
             value, other = (right, left) if turned else (left, right)
-            if _names(value, later) or any(isinstance(node, Field) for node in walk(other)):
+            if _names(value, later) or any(isinstance(node, FieldRead) for node in walk(other)):
                 hint = f"let all of {absent} stand on one side of {op}, and all of what comes later on the other"
-                raise Unordered("both on one side", hint)
+                raise UnorderedError("both on one side", hint)
             return Bound(value, TURNED[op] if turned else op, other)
         case Compare(op):
             hint = "only the highest or the lowest value of what was skipped is known then; " + OTHERS.format(absent=absent)
-            raise Unordered(f"a comparison by {op}", hint)
+            raise UnorderedError(f"a comparison by {op}", hint)
         case Or():
-            raise Unordered("one by or", f"write one negation for each part: ~({absent}1), ~({absent}2)")
+            raise UnorderedError("one by or", f"write one negation for each part: ~({absent}1), ~({absent}2)")
         case And():
-            raise Unordered("one by and within another", "write each part as a condition of its own")
+            raise UnorderedError("one by and within another", "write each part as a condition of its own")
         case Not():
-            raise Unordered("one by not", "turn the comparison round: write <= for not >")
+            raise UnorderedError("one by not", "turn the comparison round: write <= for not >")
         case If():
-            raise Unordered("one by if", "write one negation for each part")
-    raise Unordered("another one", OTHERS.format(absent=absent))
+            raise UnorderedError("one by if", "write one negation for each part")
+    raise UnorderedError("another one", OTHERS.format(absent=absent))
 
 
 def names_later(expr: Expr, later: Collection[str]) -> list[Expr]:
@@ -144,7 +144,7 @@ class Later(NamedTuple):
         what = f"conditions of the absent {component.name} on {', '.join(sorted(names))}, which comes after it"
         try:
             bounds = tuple(bound(expr, component.name, later) for expr in late)
-        except Unordered as error:
+        except UnorderedError as error:
             raise AutomatonError(f"expected {what}, by order (<, <=, >, >=) but got {error.got}; {error.hint}") from None
         if len({(each.value, ORDER[each.op]) for each in bounds}) > 1:
             raise AutomatonError(

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Binary, Compare, Const, Expr, Field, IsNone, Or, walk
+from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead, IsNone, Or, walk
 from afa.expression.text import text_of_expr
-from afa.language.items import Reader
+from afa.language.items import ItemReader
 from afa.language.pattern import Component, Tree
 from afa.language.payload_classes import made
 from afa.language.terms import Aggregate, Ref
@@ -62,12 +62,12 @@ class LookingBack(NamedTuple):
         hidden = [(back, int, True)] if given.instant else [(at, Instant, False), (back, int, True)]
         fields = [(f.name, Instant if f.name == given.instant else f.type, f.optional) for f in given.fields]
         event = made(tree.event.__name__, (*fields, *hidden))
-        reader = Reader(given, {"": frozenset()}, {})
+        reader = ItemReader(given, {"": frozenset()}, {})
         condition = either([_condition(component, tree, reader) for component in tree.before])
         last: Expr = Ref("", "first", back)
         ended: Expr = IsNone(last)
         if tree.window is not None:
-            ended = Or((ended, Compare(">=", Binary("-", Field("e", at), last), Const(tree.window))))
+            ended = Or((ended, Compare(">=", Binary("-", FieldRead("e", at), last), Const(tree.window))))
         return cls(tree, event, back, text_of_expr(condition), ended)
 
     def stage(self) -> LastBefore:
@@ -80,11 +80,11 @@ class LookingBack(NamedTuple):
         return {"where": {self.field: self.condition}, "window": self.tree.window, "order_by": self.tree.order}
 
 
-def _condition(component: Component, tree: Tree, reader: Reader) -> Expr:
+def _condition(component: Component, tree: Tree, reader: ItemReader) -> Expr:
     """Return which events a component takes that is absent before the first event."""
     parts: list[Expr] = []
     if component.type is not None and tree.type_column is not None:
-        parts.append(Compare("==", Field("e", tree.type_column), Const(component.type)))
+        parts.append(Compare("==", FieldRead("e", tree.type_column), Const(component.type)))
     for expr in (*component.where, *component.first):
         other = next((node for node in walk(expr) if isinstance(node, Ref | Aggregate)), None)
         if other is not None:
@@ -95,7 +95,7 @@ def _condition(component: Component, tree: Tree, reader: Reader) -> Expr:
             )
         parts.append(reader.read(expr))
     types = reader.types
-    return true(both(parts), lambda leaf: types[leaf.name].optional if isinstance(leaf, Field) else False)
+    return true(both(parts), lambda leaf: types[leaf.name].optional if isinstance(leaf, FieldRead) else False)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -14,17 +14,17 @@ from collections.abc import Collection, Iterator, Mapping
 from afa.errors import AutomatonError
 from afa.expression.arc_functions import Derived, SkipText
 from afa.expression.nodes import Binary, Const, Expr
-from afa.expression.nodes import Field as Named
+from afa.expression.nodes import FieldRead as Named
 from afa.expression.splitting import clauses
 from afa.expression.text import text_of_expr
-from afa.language.items import Reader
+from afa.language.items import ItemReader
 from afa.language.looking_back import LookingBack
-from afa.language.match_states import FINAL, START, WAIT, WAITS, Conditions, State
+from afa.language.match_states import FINAL, START, WAIT, WAITS, MatchState, Predicates
 from afa.language.pattern import STRICT, Component, Pattern, Repeat, Seq, Tree
 from afa.language.positions import Positions
 from afa.language.presence import Presence
 from afa.language.registers import Registers
-from afa.language.steps import Steps
+from afa.language.steps import StateGraph
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import FALSE
 from afa.model.arc import Arc
@@ -64,13 +64,13 @@ class Lowered:
         groups = {"": names, **{name: [name] for name in names}, **dict(tree.subsets)}
         known = {name: frozenset(members) for name, members in groups.items()}
         most = taken_at_most(self.positions, known)
-        self.reader = Reader(self.event, known, most, Presence(self.positions.components, most))
+        self.reader = ItemReader(self.event, known, most, Presence(self.positions.components, most))
         self.returns = tree.returns or self._default_returns()
         values = tuple((name, self.reader.read(value)) for name, value in self.returns)
         self._check()
         ended = [] if self.back is None else [self.reader.read(self.back.ended)]
-        self.conditions = Conditions(tree, self.positions, self.reader, [value for _, value in values], ended)
-        self.steps = Steps(self.conditions, self.reader, tree.pattern)
+        self.conditions = Predicates(tree, self.positions, self.reader, [value for _, value in values], ended)
+        self.steps = StateGraph(self.conditions, self.reader, tree.pattern)
         times = tuple(name for name, value in self.returns if is_time(value, self.event.instant))
         self.registers = Registers(self.steps, values, tree.payload, times)
         self.names = self._names()
@@ -98,7 +98,7 @@ class Lowered:
                 f"say partition contiguity"
             )
 
-    def _names(self) -> dict[State, str]:
+    def _names(self) -> dict[MatchState, str]:
         """Return a name for each state: of its position, and where a position has several, of what tells them apart."""
         labels, names = self.positions.labels(), {self.steps.states[0]: free(START, self.components)}
         self.final = free(FINAL, self.components)
@@ -139,7 +139,7 @@ class Lowered:
                 text = SkipText(text_of_expr(self.registers.written(fence)), tuple(self._bars(state)))
                 yield skip_arc(self.names[state], text, transfer)
 
-    def _bars(self, state: State) -> Iterator[tuple[str, str]]:
+    def _bars(self, state: MatchState) -> Iterator[tuple[str, str]]:
         """Yield what of the fence by which a state skips stands for a negation, with the negation as the query has it."""
         found = self.tree.after if state.position == WAITS else self.conditions.ways(state)[0].gap.absent
         absent = [each for each in found if each not in self.conditions.notes]

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Binary, Compare, Const, Expr, Field
+from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead
 from afa.expression.types import NONE, NUMBERS, TEXTS, types_of
-from afa.language.items import Item, Reader, items_of, replaced
+from afa.language.items import Item, ItemReader, items_of, replaced
 from afa.language.later import Later, Noted, earlier
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Gap, Tree
-from afa.language.positions import Edge, Positions
+from afa.language.positions import Positions, Successor
 from afa.language.terms import Ref
 from afa.language.three_values import both
 
@@ -37,14 +37,14 @@ class Skip(NamedTuple):
     notes: tuple[Item, ...] = ()
 
 
-class Blocks(NamedTuple):
+class Prohibition(NamedTuple):
     """What must not be true when ``at`` has taken its event (None: when the match ends), for what was noted."""
 
     at: str | None
     exprs: tuple[Expr, ...]
 
 
-class State(NamedTuple):
+class MatchState(NamedTuple):
     """A state.
 
     Parameters
@@ -62,7 +62,7 @@ class State(NamedTuple):
     skip: Skip | None
 
 
-class Conditions:
+class Predicates:
     """The predicates of a pattern's components over items.
 
     Attributes
@@ -73,7 +73,7 @@ class Conditions:
         What all must be true when the match has its last event.
     """
 
-    def __init__(self, tree: Tree, positions: Positions, reader: Reader, returns: list[Expr], ended: list[Expr]) -> None:
+    def __init__(self, tree: Tree, positions: Positions, reader: ItemReader, returns: list[Expr], ended: list[Expr]) -> None:
         self.positions, self.reader, self.type_column = positions, reader, tree.type_column
         self.where = [self._read(c, c.where, typed=True) for c in positions.components]
         self.first = [self._read(c, c.first) for c in positions.components]
@@ -81,7 +81,7 @@ class Conditions:
         self.done = [self._read(c, c.done) for c in positions.components]
         absent = dict.fromkeys(c for edges in positions.edges for edge in edges for c in edge.gap.absent)
         self.notes: dict[Component, Item] = {}
-        self.blocks: list[Blocks] = []
+        self.blocks: list[Prohibition] = []
         later = [found for found in (Later.of(c, self._behind(c)) for c in absent) if found is not None]
         for found in later:
             self._note(found)
@@ -100,7 +100,7 @@ class Conditions:
     def _read(self, component: Component, exprs: tuple[Expr, ...], typed: bool = False) -> tuple[Expr, ...]:
         found = tuple(self.reader.read(expr) for expr in exprs)
         if typed and component.type is not None and self.type_column is not None:
-            return (Compare("==", Field("e", self.type_column), Const(component.type)), *found)
+            return (Compare("==", FieldRead("e", self.type_column), Const(component.type)), *found)
         return found
 
     def _behind(self, absent: Component) -> frozenset[str]:
@@ -125,7 +125,7 @@ class Conditions:
         names = [c.name for c in self.positions.components]
         once = [name for name in later.names if len(later.names) == 1 and name in names and reader.most[name] == 1]
         exprs = tuple(Compare(each.op, item, reader.read(each.other)) for each in later.bounds)
-        self.blocks.append(Blocks(once[0] if once else None, exprs))
+        self.blocks.append(Prohibition(once[0] if once else None, exprs))
 
     def _limit(self, tree: Tree) -> Expr | None:
         """Return that an event lies in the window, where an operator's window is longer, as what is absent behind the match asks.
@@ -146,7 +146,7 @@ class Conditions:
                 f"expected a field annotated afa.Instant in {name} for a negation at the end, which reads the time of the first "
                 f"event: write at: afa.Instant | None = None in {name}"
             )
-        return Compare("<", Binary("-", Field("e", at), self.reader.read(Ref("", "first", at))), Const(tree.window))
+        return Compare("<", Binary("-", FieldRead("e", at), self.reader.read(Ref("", "first", at))), Const(tree.window))
 
     def _takable(self, position: int) -> frozenset[str]:
         """Return the components that may still take an event when one was taken at a position."""
@@ -183,13 +183,13 @@ class Conditions:
         """Return the components that count and have taken events when one was taken at a position."""
         return (seen | (self.told & self._holding([self.positions.components[to].name]))) & self._later[to]
 
-    def edges(self, position: int) -> list[Edge]:
+    def edges(self, position: int) -> list[Successor]:
         """Return what may follow a position; -1: a match may begin with it."""
         if position < 0:
-            return [Edge(to, Gap(STRICT), False) for to in self.positions.first]
+            return [Successor(to, Gap(STRICT), False) for to in self.positions.first]
         return self.positions.edges[position]
 
-    def skip(self, position: int, seen: frozenset[str], edge: Edge) -> Skip | None:
+    def skip(self, position: int, seen: frozenset[str], edge: Successor) -> Skip | None:
         """Return what is skipped between a position and what follows it."""
         gap = edge.gap
         if gap.strategy in (STRICT, PARTITION) or position < 0:
@@ -202,12 +202,12 @@ class Conditions:
         absent = tuple(both([*self.absent[c]]) for c in gap.absent if c not in self.notes)
         return Skip(gap.strategy, takes, absent, tuple(self.notes[c] for c in gap.absent if c in self.notes))
 
-    def states(self, position: int, seen: frozenset[str]) -> list[State]:
+    def states(self, position: int, seen: frozenset[str]) -> list[MatchState]:
         """Return the states in which a match can rest at a position."""
         skips = dict.fromkeys(self.skip(position, seen, edge) for edge in self.edges(position))
-        return [State(position, seen, skip) for skip in skips]
+        return [MatchState(position, seen, skip) for skip in skips]
 
-    def ways(self, state: State) -> list[Edge]:
+    def ways(self, state: MatchState) -> list[Successor]:
         """Return what may follow a state."""
         edges = self.edges(state.position)
         return [edge for edge in edges if self.skip(state.position, state.seen, edge) == state.skip]

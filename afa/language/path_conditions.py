@@ -14,7 +14,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.expression.evaluation import COMPARE, evaluate
-from afa.expression.nodes import Binary, Compare, Const, Expr, Field
+from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead
 from afa.language.items import Item, items_of, replaced
 from afa.language.payload_classes import made
 from afa.language.three_values import true
@@ -28,7 +28,7 @@ NAN = math.nan
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingCondition:
     """A condition on all of a component, over items.
 
     Parameters
@@ -44,16 +44,16 @@ class Waiting:
     text: str
 
 
-class Asked:
+class FollowedCondition:
     """One condition, followed along a path. A value: whether its component has taken an event (0 or 1), then its items."""
 
-    def __init__(self, waiting: Waiting, groups: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, waiting: WaitingCondition, groups: Mapping[str, tuple[str, ...]]) -> None:
         self.component = waiting.component
         self.items = list(dict.fromkeys(items_of(waiting.expr)))
         self._groups = [groups[item.component] for item in self.items]
         self._steps = [_step(item) for item in self.items]
-        names = {item: Field("r", f"f{i}") for i, item in enumerate(self.items)}
-        self._holds = true(replaced(waiting.expr, names.__getitem__), lambda leaf: isinstance(leaf, Field))
+        names = {item: FieldRead("r", f"f{i}") for i, item in enumerate(self.items)}
+        self._holds = true(replaced(waiting.expr, names.__getitem__), lambda leaf: isinstance(leaf, FieldRead))
         self._made = made("Items", tuple((each.name, None, True) for each in names.values()))
         self.cut = _linear(waiting.expr, self.items)
 
@@ -107,7 +107,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class SumDecision:
     """How a comparison of a sum, or a mean, with a number is decided early: by the sum of what each event is off the bound."""
 
     op: str
@@ -119,7 +119,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Postponed:
-    """The conditions of a query that wait for the match; all must hold. An `afa.lineage.satisfying.Condition`.
+    """The conditions of a query that wait for the match; all must hold. An `afa.lineage.satisfying.PathTest`.
 
     Parameters
     ----------
@@ -130,13 +130,13 @@ class Postponed:
         Steps for each match.
     """
 
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingCondition, ...]
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     budget: int = BUDGET
-    _asked: list[Asked] = field(init=False, repr=False, compare=False)
+    _asked: list[FollowedCondition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_asked", [Asked(each, dict(self.groups)) for each in self.waiting])
+        object.__setattr__(self, "_asked", [FollowedCondition(each, dict(self.groups)) for each in self.waiting])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Postponed, (self.waiting, self.groups, self.budget)
@@ -213,7 +213,7 @@ def _shown(item: Item, part: Any) -> Any:
     return part
 
 
-def _linear(expr: Expr, items: list[Item]) -> Linear | None:
+def _linear(expr: Expr, items: list[Item]) -> SumDecision | None:
     """Return how a comparison of a sum or a mean with a number is decided early. None: it is another one."""
     match expr:
         case Compare(op, left, Const(bound)) if op in TURNED:
@@ -226,7 +226,7 @@ def _linear(expr: Expr, items: list[Item]) -> Linear | None:
         return None
     match left:
         case Item(_, "sum"):
-            return Linear(op, items.index(left), None, bound, False)
+            return SumDecision(op, items.index(left), None, bound, False)
         case Binary("/", Item(_, "sum") as total, Item(_, "count") as count):
-            return Linear(op, items.index(total), items.index(count), bound, True)
+            return SumDecision(op, items.index(total), items.index(count), bound, True)
     return None

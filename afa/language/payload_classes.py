@@ -10,7 +10,7 @@ import functools
 from typing import Any, NamedTuple
 
 
-class Made(type):
+class PayloadType(type):
     """The type of these classes, by which pickle and copy know what to do with one."""
 
 
@@ -42,11 +42,11 @@ def _made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: t
     types = [(field, (Any if kind is None else kind | None if optional else kind)) for field, kind, optional in fields]
     base = NamedTuple(name, types)  # type: ignore[misc]
     said = {"_made": (name, fields, times), "_times": times}
-    return Made(name, (base,), {"__slots__": (), "__module__": __name__, "__annotations__": dict(types), **said})
+    return PayloadType(name, (base,), {"__slots__": (), "__module__": __name__, "__annotations__": dict(types), **said})
 
 
 def _reduced(cls: Any) -> tuple[Any, ...]:
     return made, cls._made
 
 
-copyreg.pickle(Made, _reduced)
+copyreg.pickle(PayloadType, _reduced)

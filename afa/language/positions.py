@@ -17,7 +17,7 @@ MOST = 300
 """How many positions a pattern may have: ``a{500}`` is refused in words, not by time and memory."""
 
 
-class Edge(NamedTuple):
+class Successor(NamedTuple):
     """Position ``to`` may follow; ``again``: as one more iteration of a `Repeat` of that one component."""
 
     to: int
@@ -41,7 +41,7 @@ class Positions(NamedTuple):
     components: list[Component]
     first: list[int]
     last: list[int]
-    edges: list[list[Edge]]
+    edges: list[list[Successor]]
 
     @classmethod
     def of(cls, pattern: Pattern) -> Positions:
@@ -52,7 +52,7 @@ class Positions(NamedTuple):
         AutomatonError
             It has more than `MOST` positions.
         """
-        maker = _Maker()
+        maker = _PositionMaker()
         part = maker.part(pattern)
         found = cls(maker.components, [p for p, _ in part.first], [p for p, _ in part.last], [[] for _ in maker.components])
         for p, edge in maker.edges:
@@ -70,7 +70,7 @@ class Positions(NamedTuple):
         return found
 
 
-class _Part(NamedTuple):
+class _PatternPart(NamedTuple):
     """A part of the pattern: where it begins and ends, each with the gap to what lies there (None: nothing was left out)."""
 
     first: list[tuple[int, Gap | None]]
@@ -78,19 +78,19 @@ class _Part(NamedTuple):
     empty: bool  # whether it may take nothing
 
 
-class _Maker:
+class _PositionMaker:
     def __init__(self) -> None:
         self.components: list[Component] = []
-        self.edges: list[tuple[int, Edge]] = []
+        self.edges: list[tuple[int, Successor]] = []
 
-    def part(self, pattern: Pattern) -> _Part:
+    def part(self, pattern: Pattern) -> _PatternPart:
         match pattern:
             case Component():
                 if len(self.components) == MOST:
                     raise AutomatonError(f"expected a pattern of at most {MOST} positions but got more: {{n,m}} is written out")
                 self.components.append(pattern)
                 here: list[tuple[int, Gap | None]] = [(len(self.components) - 1, None)]
-                return _Part(here, here, False)
+                return _PatternPart(here, here, False)
             case Seq(items, gaps):
                 found = self.part(items[0])
                 for gap, item in zip(gaps, items[1:], strict=True):
@@ -98,7 +98,7 @@ class _Maker:
                 return found
             case Either(items):
                 parts = [self.part(item) for item in items]
-                return _Part(
+                return _PatternPart(
                     [end for part in parts for end in part.first],
                     [end for part in parts for end in part.last],
                     any(part.empty for part in parts),
@@ -107,7 +107,7 @@ class _Maker:
                 return self.repeated(pattern)
         raise AutomatonError(f"expected a pattern but got {pattern!r}")
 
-    def repeated(self, repeat: Repeat) -> _Part:
+    def repeated(self, repeat: Repeat) -> _PatternPart:
         """Write the copies out from the last to the first: ``x{1,3}`` is ``x (x (x)?)?``."""
         single = isinstance(repeat.item, Component)
         if repeat.low < 0 or (repeat.high is not None and repeat.high < max(repeat.low, 1)):
@@ -125,25 +125,25 @@ class _Maker:
             self.edges += self.between(left, repeat.gap, found, single)
             first = left.first + (found.first if left.empty and i < repeat.low else [])  # else an empty iteration is the last one
             last = (left.last if found.empty else []) + found.last  # behind an iteration that is not, there is no gap
-            found = _Part(first, last, (left.empty and found.empty) or i > repeat.low)
+            found = _PatternPart(first, last, (left.empty and found.empty) or i > repeat.low)
         return found
 
-    def joined(self, left: _Part, gap: Gap, right: _Part) -> _Part:
+    def joined(self, left: _PatternPart, gap: Gap, right: _PatternPart) -> _PatternPart:
         self.edges += self.between(left, gap, right, False)
         first, last = left.first, right.last
         if left.empty:
             first = first + [(q, _one_gap(gap, lead)) for q, lead in right.first]
         if right.empty:
             last = [(p, _one_gap(trail, gap)) for p, trail in left.last] + last
-        return _Part(first, last, left.empty and right.empty)
+        return _PatternPart(first, last, left.empty and right.empty)
 
     @staticmethod
-    def between(left: _Part, gap: Gap, right: _Part, again: bool) -> Iterator[tuple[int, Edge]]:
+    def between(left: _PatternPart, gap: Gap, right: _PatternPart, again: bool) -> Iterator[tuple[int, Successor]]:
         for p, trail in left.last:
             for q, lead in right.first:
                 found = _one_gap(_one_gap(trail, gap), lead)
                 assert found is not None
-                yield p, Edge(q, found, again)
+                yield p, Successor(q, found, again)
 
 
 def _one_gap(left: Gap | None, right: Gap | None) -> Gap | None:

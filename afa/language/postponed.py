@@ -18,18 +18,18 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError
 from afa.expression.nodes import Expr
-from afa.expression.nodes import Field as Named
+from afa.expression.nodes import FieldRead as Named
 from afa.expression.text import text_of_expr
 from afa.language.items import Item, items_of, replaced
 from afa.language.lowering import Lowered
 from afa.language.match_states import WAITS
-from afa.language.path_conditions import Postponed, Waiting
+from afa.language.path_conditions import Postponed, WaitingCondition
 from afa.language.pattern import ANY, Component, Either, Pattern, Repeat, Seq
 from afa.model.automaton import Automaton
 from afa.model.conflicts import NONE_WAITS, check
 
 
-class Served(NamedTuple):
+class QueryPlan(NamedTuple):
     """What an operator is made of: a query as it is lowered, without conditions that wait, and the automaton, which has them."""
 
     lowered: Lowered
@@ -42,7 +42,7 @@ class Served(NamedTuple):
         return found
 
 
-def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) -> Served:
+def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:
     """Return what an operator of a query is made of.
 
     Parameters
@@ -60,7 +60,7 @@ def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) 
     """
     if postpone not in (None, True, False):
         raise AfaError(f"expected postpone=True, False or None but got postpone={postpone!r}")
-    plain = Served(lowered, lowered.automaton)
+    plain = QueryPlan(lowered, lowered.automaton)
     if postpone is False or (not postpone and not NONE_WAITS.isdisjoint(options)):
         return plain
     if postpone:
@@ -74,7 +74,7 @@ def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) 
     return plain if found is None else found
 
 
-def postponed(lowered: Lowered) -> Served | None:
+def postponed(lowered: Lowered) -> QueryPlan | None:
     """Return a query without the conditions that wait. None: there are none, or nothing would be won."""
     tree = lowered.tree
     if tree.skip is not None or not _exponential(lowered):
@@ -94,7 +94,7 @@ def postponed(lowered: Lowered) -> Served | None:
     if _exponential(without) >= _exponential(lowered):
         return None
     reader = lowered.reader
-    found = [Waiting(each.name, read, _text(lowered, read)) for each, read in ((c, reader.read(e)) for c, e in waiting)]
+    found = [WaitingCondition(each.name, read, _text(lowered, read)) for each, read in ((c, reader.read(e)) for c, e in waiting)]
     names = dict.fromkeys(item.component for each in found for item in items_of(each.expr))
     condition = Postponed(tuple(found), tuple((name, tuple(sorted(reader.groups[name]))) for name in names))
     made = without.automaton
@@ -108,7 +108,7 @@ def postponed(lowered: Lowered) -> Served | None:
         ties=made.ties,
         having=condition,
     )
-    return Served(without, whole)
+    return QueryPlan(without, whole)
 
 
 def _sums(lowered: Lowered, expr: Expr) -> set[Item]:

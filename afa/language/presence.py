@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, Unary, children
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary, children
 from afa.language.pattern import Component
 
 Fields = frozenset[str]
@@ -22,7 +22,7 @@ def implied(expr: Expr, truth: bool = True) -> Fields:
 
     Examples
     --------
-    >>> price, size = Field("e", "price"), Field("e", "size")
+    >>> price, size = FieldRead("e", "price"), FieldRead("e", "size")
     >>> below = Compare("<", price, size)
     >>> sorted(implied(Not(below))), sorted(implied(Or((below, IsNone(price)))))
     (['price', 'size'], [])
@@ -45,7 +45,7 @@ def implied(expr: Expr, truth: bool = True) -> Fields:
 def _needed(expr: Expr) -> Fields:
     """Return the fields of the event without which a value is None."""
     match expr:
-        case Field("e", name):
+        case FieldRead("e", name):
             return frozenset({name})
         case Unary() | Binary() | Compare() | Call() | In() | Text():
             operands = list(children(expr))[: 1 if isinstance(expr, In | Text) else None]

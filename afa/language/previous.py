@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from afa.expression.nodes import Expr, walk
-from afa.language.conjuncts import Place, components, places
+from afa.language.conjuncts import PatternPlace, components, places
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq
 from afa.language.terms import Ref, changed
 
@@ -19,10 +19,10 @@ def with_known_previous(pattern: Pattern) -> Pattern:
 
     Examples
     --------
-    >>> from afa.expression.nodes import Compare, Field
-    >>> falls = Compare("<", Field("e", "price"), Ref("", "last", "price"))
+    >>> from afa.expression.nodes import Compare, FieldRead
+    >>> falls = Compare("<", FieldRead("e", "price"), Ref("", "last", "price"))
     >>> with_known_previous(Repeat(Component("a", where=(falls,)))).item.rest
-    (Compare(op='<', left=Field(side='e', name='price'), right=Ref(component='a', which='last', field='price', back=0)),)
+    (Compare(op='<', left=FieldRead(side='e', name='price'), right=Ref(component='a', which='last', field='price', back=0)),)
     """
     names = [component.name for component in components(pattern)]
     if len(set(names)) < len(names):  # of a name at several places it depends on the place
@@ -46,7 +46,7 @@ def with_known_previous(pattern: Pattern) -> Pattern:
     return settled(pattern)
 
 
-def _settled(component: Component, before: set[str | None], where: dict[str, Place]) -> Component:
+def _settled(component: Component, before: set[str | None], where: dict[str, PatternPlace]) -> Component:
     """Return a component with its conjuncts on the event before taken apart, if they can be."""
     name, here = component.name, where[component.name]
     other = next(iter(before)) if len(before) == 1 else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from afa.errors import AfaError, QueryError, SnapshotError
 from afa.html_tables import pairs, titled
-from afa.language.all_rows import AllRows, Rows, Shown
+from afa.language.all_rows import AllRows, ChosenRows, Shown
 from afa.language.changes import QueryChanges, changes, digests, renamed
 from afa.language.choosing import choices_of, choosing
 from afa.language.chosen_events import MatchRows
@@ -20,7 +20,7 @@ from afa.language.lowering import Lowered
 from afa.language.path_conditions import Postponed
 from afa.language.pattern import Tree
 from afa.language.payload_classes import made as payload_class
-from afa.language.postponed import Served, served
+from afa.language.postponed import QueryPlan, served
 from afa.language.rows_asked import rows_alike, rows_of, shown_of
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -231,7 +231,7 @@ class Query(Pattern):
         told, shown = members is not None or tell is not None, self.shown.cls
         found.append(Layer("Choose", After, lambda _: self._chooses(None if told or rows else shown)))
         if rows is not None:
-            found.append(Layer("AllRows", AllRows, lambda op: Rows(rows[1], rows[0], op.stage, op._core)))
+            found.append(Layer("AllRows", AllRows, lambda op: ChosenRows(rows[1], rows[0], op.stage, op._core)))
         elif told:
             of = shown, members, tell, rows_of(self.tree, self._choose)
             found.append(Layer("ChosenMembers", TellsMembers, lambda op: ChosenMembers(*of, op.stage, op._core)))
@@ -289,7 +289,7 @@ class Query(Pattern):
         found: Keyed | Operator | Around = restore(blob, alone, self.stages(**told), stages, sigma)
         return found
 
-    def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> Served:
+    def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:
         """Return what an operator is made of, with or without conditions that wait."""
         return served(self._lowered, False if self._rows is not None and postpone is None else postpone, options)
 

@@ -11,12 +11,12 @@ import keyword
 from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Call, Const, Expr, Field, Make
+from afa.expression.nodes import Call, Const, Expr, FieldRead, Make
 from afa.expression.types import NONE, NUMBERS, types_of
 from afa.language.items import Item, items_of, replaced
-from afa.language.match_states import State
+from afa.language.match_states import MatchState
 from afa.language.payload_classes import made
-from afa.language.steps import Step, Steps
+from afa.language.steps import StateGraph, StateStep
 from afa.language.terms import Ref
 from afa.language.three_values import missing, nullable
 from afa.schema import Schema
@@ -24,7 +24,7 @@ from afa.schema import Schema
 ZEROS: dict[type | None, Any] = {int: 0, float: 0.0, bool: False, str: ""}
 
 
-class Slot(NamedTuple):
+class RegisterField(NamedTuple):
     """A field of the register.
 
     Parameters
@@ -64,15 +64,15 @@ class Registers:
         The class of payloads.
     """
 
-    def __init__(self, steps: Steps, returns: tuple[tuple[str, Expr], ...], payload: str, times: tuple[str, ...] = ()) -> None:
+    def __init__(self, steps: StateGraph, returns: tuple[tuple[str, Expr], ...], payload: str, times: tuple[str, ...] = ()) -> None:
         _check_names(returns)
         self.steps, self.returns = steps, returns
         self.fences = {step: steps.fence(step) for step in steps.steps}
         self.skips = {state: steps.skipped(state) for state in steps.states}
         self.live = self._live()
-        self.fields: dict[Item, Field] = {}
+        self.fields: dict[Item, FieldRead] = {}
         self.slots = self._slots()
-        self.fields = {slot.item: Field("r", slot.name) for slot in self.slots if slot.item is not None}
+        self.fields = {slot.item: FieldRead("r", slot.name) for slot in self.slots if slot.item is not None}
         fields = tuple((slot.name, slot.type, slot.optional) for slot in self.slots)
         self.shown = made(payload, fields[: len(returns)], times)
         whole = self.shown if len(fields) == len(returns) else made("Register", fields)
@@ -81,8 +81,8 @@ class Registers:
 
     # -- which items are held where -----------------------------------------------------------------------------------------
 
-    def _live(self) -> dict[State, set[Item]]:
-        live: dict[State, set[Item]] = {state: set() for state in self.steps.states}
+    def _live(self) -> dict[MatchState, set[Item]]:
+        live: dict[MatchState, set[Item]] = {state: set() for state in self.steps.states}
         for state, skip in self.skips.items():
             live[state] |= set() if skip is None else set(items_of(skip))
         for step, fence in self.fences.items():
@@ -110,7 +110,7 @@ class Registers:
 
     # -- fields --------------------------------------------------------------------------------------------------------------
 
-    def _slots(self) -> list[Slot]:
+    def _slots(self) -> list[RegisterField]:
         held = sorted(set().union(*self.live.values()), key=self._order)
         types = self._temporary(held)
         left, slots = list(held), []
@@ -121,14 +121,14 @@ class Registers:
             if item is not None:
                 left.remove(item)
                 optional = optional or self._optional(item)
-            slots.append(Slot(name, kind, optional, item, value))
+            slots.append(RegisterField(name, kind, optional, item, value))
         taken = {slot.name for slot in slots}
         for item in left:
             name = self.name_of(item)
             while name in taken:
                 name += "_"
             taken.add(name)
-            slots.append(Slot(name, self.steps.reader.type_of(item), self._optional(item), item, None))
+            slots.append(RegisterField(name, self.steps.reader.type_of(item), self._optional(item), item, None))
         return slots
 
     def _order(self, item: Item) -> tuple[Any, ...]:
@@ -151,19 +151,19 @@ class Registers:
         """Return whether an item is None in some state in which it is held."""
         return any(item in held and self.steps.absent(state, item) for state, held in self.live.items())
 
-    def _gone(self, step: Step, value: Expr) -> bool:
+    def _gone(self, step: StateStep, value: Expr) -> bool:
         after = self.steps.value_after(step, value)
         return missing(after, lambda leaf: self.steps.absent_after(step, leaf)) is not None
 
-    def _temporary(self, held: list[Item]) -> dict[Item, Field]:
+    def _temporary(self, held: list[Item]) -> dict[Item, FieldRead]:
         """Return a field for each item that RETURN names: for their types."""
         items = dict.fromkeys([*held, *(item for _, value in self.returns for item in items_of(value))])
         reader = self.steps.reader
-        fields = {item: Field("r", f"f{i}") for i, item in enumerate(items)}
+        fields = {item: FieldRead("r", f"f{i}") for i, item in enumerate(items)}
         self._types = Schema.of(made("Types", tuple((f.name, reader.type_of(i), False) for i, f in fields.items())), "register")
         return fields
 
-    def _typed(self, value: Expr, fields: dict[Item, Field]) -> tuple[type | None, Expr]:
+    def _typed(self, value: Expr, fields: dict[Item, FieldRead]) -> tuple[type | None, Expr]:
         """Return the type of RETURN's value, and the value as one of this type."""
         mapped = replaced(value, fields.__getitem__, last="")
         types = types_of(mapped, self.steps.reader.event, self._types) - {NONE}
@@ -185,13 +185,13 @@ class Registers:
 
     def reset(self) -> Make | None:
         """Return what a match shows, where it has waited, with nothing else in the register. None: there is nothing else."""
-        items = tuple(Field("r", s.name) if s.value is not None else Const(s.initial) for s in self.slots)
+        items = tuple(FieldRead("r", s.name) if s.value is not None else Const(s.initial) for s in self.slots)
         others = [slot for slot in self.slots if slot.value is None and slot.item != self.deadline]
         return Make(items) if others else None
 
     # -- what a step makes of the register -----------------------------------------------------------------------------------
 
-    def after(self, step: Step) -> Make:
+    def after(self, step: StateStep) -> Make:
         """Return the register behind a step, over the event and the register."""
         items, dst = [], step.dst or self.steps.wait
         for slot in self.slots:
@@ -202,20 +202,22 @@ class Registers:
             else:
                 found = Const(slot.initial)
             if found == Const(slot.initial) and (slot.item is None or slot.item not in self.live[step.src]):
-                found = Field("r", slot.name)  # which has it already
+                found = FieldRead("r", slot.name)  # which has it already
             items.append(self.written(found))
         return Make(tuple(items))
 
-    def noted(self, state: State) -> Make | None:
+    def noted(self, state: MatchState) -> Make | None:
         """Return the register when an event has been skipped in a state; None: it is what it was."""
         notes = state.skip.notes if state.skip else ()
         found = {item: self.steps.noted(state, item) for item in notes if item in self.live[state]}
         if not found:
             return None
-        items = [Field("r", slot.name) if slot.item is None else found.get(slot.item) for slot in self.slots]
-        return Make(tuple(Field("r", slot.name) if item is None else self.written(item) for slot, item in zip(self.slots, items)))
+        items = [FieldRead("r", slot.name) if slot.item is None else found.get(slot.item) for slot in self.slots]
+        return Make(
+            tuple(FieldRead("r", slot.name) if item is None else self.written(item) for slot, item in zip(self.slots, items))
+        )
 
-    def _shown(self, step: Step, value: Expr) -> Expr:
+    def _shown(self, step: StateStep, value: Expr) -> Expr:
         return nullable(self.steps.value_after(step, value), lambda leaf: self.steps.absent_after(step, leaf))
 
     def written(self, expr: Expr) -> Expr:

@@ -89,7 +89,7 @@ gaps=(Gap(strategy='partition', absent=()),))
         raise RefusedError(
             f"expected a row pattern but got {text[place]!r}; write variables with *, +, ?, {{n,m}}, |, ( )", place
         ) from None
-    reader = _Reader(name_of)
+    reader = _RowPatternReader(name_of)
     found = reader.either(tree.children[0])
     if hidden is not None:
         hidden += [i for i, each in enumerate(components_of(found)) if any(each is other for other in reader.hidden)]
@@ -103,7 +103,7 @@ def _parser() -> Lark:
     return Lark(GRAMMAR, parser="lalr", propagate_positions=True)
 
 
-class _Reader:
+class _RowPatternReader:
     """Makes the pattern of lark's tree."""
 
     def __init__(self, name_of: Callable[[str], str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from afa.expression import EPSILON_TRANSFER
 from afa.expression.evaluation import callable_of
-from afa.expression.nodes import Binary, Call, Expr, Field, walk
+from afa.expression.nodes import Binary, Call, Expr, FieldRead, walk
 from afa.expression.types import NONE, NUMBERS, types_of
 from afa.language.lowering import is_time
 from afa.language.payload_classes import made
@@ -63,11 +63,11 @@ class RowValues:
         terms = dict.fromkeys(node for _, value in values for node in walk(value) if _is_term(node))
         self._final = [term.x for term in terms if isinstance(term, Final)]
         self._running = [term for term in terms if not isinstance(term, Final)]
-        self._reads = [_Reads(term, groups) for term in (*self._running, *self._final)]
+        self._reads = [_TermReads(term, groups) for term in (*self._running, *self._final)]
         held = [*self._running, *map(Final, self._final)]
         types = tuple((f"t{i}", self._type_of(term), self._absent(term)) for i, term in enumerate(held))
         self._terms: Any = made("Terms", types)
-        schema, fields = Schema.of(self._terms, "register"), {term: Field("r", f"t{i}") for i, term in enumerate(held)}
+        schema, fields = Schema.of(self._terms, "register"), {term: FieldRead("r", f"t{i}") for i, term in enumerate(held)}
         self._values, shown = [], []
         for label, value in values:
             kind, value = _typed(changed(value, fields.get), schema)
@@ -153,7 +153,7 @@ def _typed(value: Expr, schema: Schema) -> tuple[type | None, Expr]:
     return None if types else int, value
 
 
-class _Reads:
+class _TermReads:
     """A term, and what it has come to."""
 
     def __init__(self, term: Expr, groups: Mapping[str, frozenset[str]]) -> None:
@@ -162,9 +162,9 @@ class _Reads:
         self._so_far: Any = None
         self._last: list[Any] = []
 
-    def fresh(self) -> _Reads:
+    def fresh(self) -> _TermReads:
         """Return one that has taken nothing."""
-        return _Reads(self._term, self._groups)
+        return _TermReads(self._term, self._groups)
 
     def take(self, component: str, payload: Any) -> None:
         """Take a row."""

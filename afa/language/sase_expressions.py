@@ -1,7 +1,7 @@
 """What stands in WHERE and RETURN of SASE+ text: Python's expressions, read by what reads the text of arcs.
 
-The allow-list over ``ast`` reads them once they are written as Python (`sase_code`); fields of components become `Named` and
-`Over`. Nothing is evaluated.
+The allow-list over ``ast`` reads them once they are written as Python (`sase_code`); fields of components become `FieldTerm` and
+`AggregateTerm`. Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from afa.expression.from_text import check_bounds
 from afa.expression.kinds import Unreadable
 from afa.expression.live import Live
 from afa.expression.nodes import Const, Expr
-from afa.expression.nodes import Field as FieldNode
+from afa.expression.nodes import FieldRead as FieldNode
 from afa.expression.spans import in_ticks
 from afa.expression.translate import BUILTINS, Translator
 from afa.expression.types import NUMBERS, TEXTS
 from afa.expression.values import Names, Value, check_size
-from afa.language.conjuncts import Named, Over, Place
+from afa.language.conjuncts import AggregateTerm, FieldTerm, PatternPlace
 from afa.language.sase_code import Code
 from afa.language.sase_grammar import RefusedError
 from afa.language.terms import AGGREGATES, changed
@@ -31,7 +31,7 @@ FURTHEST = 100
 """The largest k of a[i-k] and a[a.LEN-k]."""
 
 
-class Written(NamedTuple):
+class WrittenExpression(NamedTuple):
     """An expression, its terms still as written, and where each of them stands."""
 
     expr: Expr
@@ -46,7 +46,7 @@ class Attributes(NamedTuple):
     position: int
 
 
-class Reader(Translator):
+class SaseExpressionReader(Translator):
     """Translate conditions and values; fields of components become placeholders in a register, for their types' sake.
 
     Parameters
@@ -58,13 +58,13 @@ class Reader(Translator):
         What one int of LE counts, for ``span('10 minutes')``.
     """
 
-    def __init__(self, event_schema: Schema, where: Mapping[str, Place], tick: str | None = None) -> None:
+    def __init__(self, event_schema: Schema, where: Mapping[str, PatternPlace], tick: str | None = None) -> None:
         self.tick = tick
         super().__init__(event_schema, Schema(_None, ()))
         self.where = where
         self.seen: dict[Expr, tuple[str, ast.AST]] = {}
 
-    def conjuncts(self, tokens: list[Any]) -> list[Written | Attributes]:
+    def conjuncts(self, tokens: list[Any]) -> list[WrittenExpression | Attributes]:
         """Return the conjuncts of a condition, in their order.
 
         Raises
@@ -72,7 +72,7 @@ class Reader(Translator):
         RefusedError
         """
         code = Code(tokens)
-        found: list[Written | Attributes] = []
+        found: list[WrittenExpression | Attributes] = []
         todo = [code.parsed()]
         while todo:
             node = todo.pop()
@@ -105,12 +105,12 @@ class Reader(Translator):
             raise RefusedError("expected a field in [ ] but got none; write [symbol], say", code.of(node))
         return Attributes(tuple(item.id for item in node.elts if isinstance(item, ast.Name)), code.of(node))
 
-    def value_of(self, tokens: list[Any]) -> Written:
+    def value_of(self, tokens: list[Any]) -> WrittenExpression:
         """Return a value of RETURN."""
         code = Code(tokens)
         return self.written(code.parsed(), code, truth=False)
 
-    def written(self, node: ast.expr, code: Code, truth: bool) -> Written:
+    def written(self, node: ast.expr, code: Code, truth: bool) -> WrittenExpression:
         """Return an expression with its terms as written."""
         self.seen = {}
         self.register_schema = Schema(_None, ())
@@ -124,7 +124,7 @@ class Reader(Translator):
             raise RefusedError(f"expected {expected} but got {error.reason}; {error.hint}", column) from None
         terms = {name: term for term, (name, _) in self.seen.items()}
         expr = changed(found, lambda each: terms[each.name] if isinstance(each, FieldNode) else None)
-        return Written(expr, code.of(node), {term: code.of(place) for term, (_, place) in self.seen.items()})
+        return WrittenExpression(expr, code.of(node), {term: code.of(place) for term, (_, place) in self.seen.items()})
 
     # -- values --------------------------------------------------------------------------------------------------------------
 
@@ -217,12 +217,12 @@ class Reader(Translator):
         place = self.where[name]
         if place.many:
             if attribute.upper() == "LEN":
-                return self.term(Over(name, "count", None, "all"), int, node)
+                return self.term(AggregateTerm(name, "count", None, "all"), int, node)
             hint = (
                 f"write {name}[1].{attribute}, {name}[i].{attribute}, {name}[{name}.LEN].{attribute} or max({name}[].{attribute})"
             )
             raise Unreadable(f"{name}.{attribute} of a component that takes several events", hint, node)
-        return self.term(Named(name, "one", attribute), self.field_type(attribute, node), node)
+        return self.term(FieldTerm(name, "one", attribute), self.field_type(attribute, node), node)
 
     def indexed(self, name: str, index: ast.expr, attribute: str, node: ast.Attribute) -> Expr:
         """``a[1].x``, ``a[i].x``, ``a[i-k].x``, ``a[a.LEN].x``, ``a[a.LEN-k].x``."""
@@ -231,17 +231,17 @@ class Reader(Translator):
         type_ = self.field_type(attribute, node)
         match index:
             case ast.Constant(value=1):
-                return self.term(Named(name, "first", attribute), type_, node)
+                return self.term(FieldTerm(name, "first", attribute), type_, node)
             case ast.Name(id="i"):
-                return self.term(Named(name, "this", attribute), type_, node)
+                return self.term(FieldTerm(name, "this", attribute), type_, node)
             case ast.BinOp(ast.Name(id="i"), ast.Sub(), ast.Constant(value=int() as k)) if 1 <= k <= FURTHEST:
-                return self.term(Named(name, "before", attribute, k - 1), type_, node)
+                return self.term(FieldTerm(name, "before", attribute, k - 1), type_, node)
             case ast.Attribute(ast.Name(id=other), length) if other == name and length.upper() == "LEN":
-                return self.term(Named(name, "last", attribute), type_, node)
+                return self.term(FieldTerm(name, "last", attribute), type_, node)
             case ast.BinOp(ast.Attribute(ast.Name(id=other), length), ast.Sub(), ast.Constant(value=int() as k)) if (
                 other == name and length.upper() == "LEN" and 1 <= k <= FURTHEST
             ):
-                return self.term(Named(name, "last", attribute, k), type_, node)
+                return self.term(FieldTerm(name, "last", attribute, k), type_, node)
             case ast.Slice():
                 raise Unreadable(f"a range of {name} as a value", f"ranges stand in aggregates: max({name}[].{attribute})", node)
         hint = f"write {name}[1], {name}[i], {name}[i-1], {name}[{name}.LEN] or {name}[{name}.LEN-1]"
@@ -264,20 +264,20 @@ class Reader(Translator):
             raise Unreadable(f"{function} without a field", f"write {function}({name}[].x), x one of {self.fields}", node)
         which = self.span(name, span)
         if attribute_ is None:
-            return self.term(Over(name, "count", None, which), int, node)
+            return self.term(AggregateTerm(name, "count", None, which), int, node)
         type_ = self.field_type(attribute_, argument)
         if function == "count":
-            return self.term(Over(name, function, attribute_, which), int, node)
+            return self.term(AggregateTerm(name, function, attribute_, which), int, node)
         if function in ("first", "last"):
             if which != "all":
                 hint = f"write {name}[1].{attribute_}, {name}[i-1].{attribute_}"
                 raise Unreadable(f"{function} of a part of {name}", hint, node)
-            return self.term(Named(name, function, attribute_), type_, node)
+            return self.term(FieldTerm(name, function, attribute_), type_, node)
         if type_ in (None, str):
             hint = f"its value at one event is {name}[{name}.LEN].{attribute_}; count({name}[]) counts"
             raise Unreadable(f"{function} of {attribute_}, which is no number", hint, node)
         result = float if function == "avg" else int if function == "sum" and type_ is bool else type_
-        return self.term(Over(name, function, attribute_, which), result, node)
+        return self.term(AggregateTerm(name, function, attribute_, which), result, node)
 
     def span(self, name: str, span: ast.Slice) -> str:
         """``[]``, ``[..i-1]``, ``[1..i-1]``, ``[..i]``, ``[..a.LEN]``."""

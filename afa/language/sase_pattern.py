@@ -20,7 +20,7 @@ ANY_EVENT = "_"
 SIGNS = {"PLUS": (1, None), "STAR": (0, None), "QUESTION": (0, 1)}
 
 
-class Types(NamedTuple):
+class TypeNames(NamedTuple):
     """What type names mean: values of a column, if there is one; but ``_``, and the event class's name where the pattern names no
     other type, mean any event."""
 
@@ -30,7 +30,7 @@ class Types(NamedTuple):
 
 
 @dataclass
-class Run:
+class WrittenSequence:
     """A sequence as it is written: absent components before the first item and behind the last one, and a last arrow."""
 
     items: list[Pattern] = field(default_factory=list)
@@ -55,7 +55,7 @@ class PatternReader:
         The strategy where no arrow stands.
     """
 
-    def __init__(self, types: Types, default: str) -> None:
+    def __init__(self, types: TypeNames, default: str) -> None:
         self.types = types
         self.default = default
         self.positions: dict[str, int] = {}
@@ -135,7 +135,7 @@ class PatternReader:
             parts = [part for part in inside.children[:-1] if not _is_token(part)]
             trailing = inside.children[-1]
             arrow = self.strategy(trailing) if trailing is not None else None
-            run = Run([Either(tuple(self.element(part, depth + 1) for part in parts))], arrow=arrow)
+            run = WrittenSequence([Either(tuple(self.element(part, depth + 1) for part in parts))], arrow=arrow)
         else:
             run = self.run(inside, depth)
         if run.before:
@@ -154,10 +154,10 @@ class PatternReader:
             )
         return self.repeat(run.pattern, quantifier, Gap(run.arrow or self.default, tuple(run.behind)))
 
-    def run(self, inside: Any, depth: int) -> Run:
+    def run(self, inside: Any, depth: int) -> WrittenSequence:
         """Read what stands between commas and arrows."""
         *parts, trailing = inside.children
-        run = Run()
+        run = WrittenSequence()
         for part in parts:
             if part.data == "separator":
                 self.separator(part, run)
@@ -178,7 +178,7 @@ class PatternReader:
             )
         return run
 
-    def separator(self, tree: Any, run: Run) -> None:
+    def separator(self, tree: Any, run: WrittenSequence) -> None:
         """Read ``,`` or an arrow between two neighbours."""
         arrow = tree if tree.data == "arrow" else next((each for each in tree.children if not _is_token(each)), None)
         if arrow is None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from afa.errors import QueryError
-from afa.expression.nodes import Compare, Const, Expr, Field, If, Or, walk
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Or, walk
 from afa.expression.text import text_of_expr
-from afa.language.conjuncts import MisplacedError, Named, Over, Place, Placed, place, places
+from afa.language.conjuncts import AggregateTerm, FieldTerm, MisplacedError, PatternPlace, SlotPredicate, place, places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
 from afa.language.return_names import default_name
 from afa.language.sase_pattern import ANY_EVENT
@@ -44,7 +44,7 @@ def sase_text(tree: Tree) -> str:
         and b.price < 0.8 * a[a.LEN].price
     }
     """
-    text = _Printer(tree).text()
+    text = _SasePrinter(tree).text()
     try:
         back = read_sase(text, tree.event, type=tree.type_column, order=tree.order)
     except QueryError as error:
@@ -68,7 +68,7 @@ class _Said(Expr):
         return self.text
 
 
-class _Printer:
+class _SasePrinter:
     """One printing of one tree."""
 
     def __init__(self, tree: Tree) -> None:
@@ -151,7 +151,7 @@ class _Printer:
 
     # -- WHERE and RETURN ----------------------------------------------------------------------------------------------------
 
-    def condition(self, placed: Placed) -> str:
+    def condition(self, placed: SlotPredicate) -> str:
         """Return a predicate as a conjunct that is placed where the predicate stands."""
         for expr in _unguarded(placed.expr):
             said = changed(expr, lambda node: _said(node, placed, self.places))
@@ -169,14 +169,17 @@ class _Printer:
     def value(self, name: str, expr: Expr) -> str:
         """Return an item of RETURN."""
         said = changed(expr, _said_of_match)
-        if any(isinstance(node, Classifier) or (isinstance(node, Named | Over) and not node.component) for node in walk(said)):
+        if any(
+            isinstance(node, Classifier) or (isinstance(node, FieldTerm | AggregateTerm) and not node.component)
+            for node in walk(said)
+        ):
             raise _unsaid(f"a value of RETURN: {expr}")
         text = self.expression(said)
         return text if name == default_name(expr) else f"{text} AS {name}"
 
     def expression(self, expr: Expr) -> str:
         """Return an expression of terms as written."""
-        return text_of_expr(changed(expr, lambda node: _Said(_term(node)) if isinstance(node, Named | Over) else None))
+        return text_of_expr(changed(expr, lambda node: _Said(_term(node)) if isinstance(node, FieldTerm | AggregateTerm) else None))
 
 
 def _gaps(pattern: Pattern) -> Iterator[Gap]:
@@ -192,7 +195,7 @@ def _gaps(pattern: Pattern) -> Iterator[Gap]:
                 yield pattern.gaps[i]
 
 
-def _predicates(tree: Tree) -> Iterator[Placed]:
+def _predicates(tree: Tree) -> Iterator[SlotPredicate]:
     """Yield the predicates of all components, absent ones among them."""
 
     def visit(pattern: Pattern) -> Iterator[Component]:
@@ -212,7 +215,7 @@ def _predicates(tree: Tree) -> Iterator[Placed]:
 
     for component in (*tree.before, *visit(tree.pattern), *tree.after):
         for slot in ("where", "first", "rest", "done"):
-            yield from (Placed(component.name, slot, expr) for expr in getattr(component, slot))
+            yield from (SlotPredicate(component.name, slot, expr) for expr in getattr(component, slot))
 
 
 def _unguarded(expr: Expr) -> Iterator[Expr]:
@@ -223,12 +226,12 @@ def _unguarded(expr: Expr) -> Iterator[Expr]:
     yield expr
 
 
-def _said(node: Expr, placed: Placed, where: Mapping[str, Place]) -> Expr | None:
+def _said(node: Expr, placed: SlotPredicate, where: Mapping[str, PatternPlace]) -> Expr | None:
     """Return a term of a predicate as a notation says it."""
     name, slot, _ = placed
     many = where[name].many
-    if isinstance(node, Field):
-        return Named(name, "one" if not many else "first" if slot == "first" else "this", node.name)
+    if isinstance(node, FieldRead):
+        return FieldTerm(name, "one" if not many else "first" if slot == "first" else "this", node.name)
     if not isinstance(node, Ref | Aggregate) or node.component not in where:
         return None
     other = where[node.component]
@@ -237,23 +240,23 @@ def _said(node: Expr, placed: Placed, where: Mapping[str, Place]) -> Expr | None
         return _said_of_match(node)
     taken = other.order < where[name].order  # in this iteration already
     if isinstance(node, Aggregate):
-        return Over(node.component, node.function, node.field, "now" if node.now or taken else "before")
+        return AggregateTerm(node.component, node.function, node.field, "now" if node.now or taken else "before")
     if taken and node.back == 0:
-        return Named(node.component, "this", node.field)
-    return Named(node.component, "before", node.field, node.back - 1 if taken else node.back)
+        return FieldTerm(node.component, "this", node.field)
+    return FieldTerm(node.component, "before", node.field, node.back - 1 if taken else node.back)
 
 
 def _said_of_match(node: Expr) -> Expr | None:
     """Return a term over all events of a match as a notation says it."""
     if isinstance(node, Aggregate):
-        return Over(node.component, node.function, node.field, "all")
-    return Named(node.component, node.which, node.field, node.back) if isinstance(node, Ref) else None
+        return AggregateTerm(node.component, node.function, node.field, "all")
+    return FieldTerm(node.component, node.which, node.field, node.back) if isinstance(node, Ref) else None
 
 
-def _term(term: Named | Over) -> str:
+def _term(term: FieldTerm | AggregateTerm) -> str:
     """Return a term as text."""
     name = term.component
-    if isinstance(term, Over):
+    if isinstance(term, AggregateTerm):
         if term.span == "all" and term.function == "count" and term.field is None:
             return f"{name}.LEN"
         span = {"all": "", "before": "..i-1", "now": "..i"}[term.span]

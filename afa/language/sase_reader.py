@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 from afa.errors import QueryError
 from afa.expression.nodes import Expr
 from afa.expression.translate import BUILTINS
-from afa.language.conjuncts import MisplacedError, Placed, filled, filled_component, place, places, returned, same
+from afa.language.conjuncts import MisplacedError, SlotPredicate, filled, filled_component, place, places, returned, same
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.return_names import named
-from afa.language.sase_expressions import Attributes, Reader, Written
+from afa.language.sase_expressions import Attributes, SaseExpressionReader, WrittenExpression
 from afa.language.sase_grammar import RefusedError, query_error, read_frame
-from afa.language.sase_pattern import PatternReader, Types
+from afa.language.sase_pattern import PatternReader, TypeNames
 from afa.language.sase_returns import is_call, name_and_value, several, split
 from afa.language.terms import AGGREGATES
 from afa.schema import Schema
@@ -59,7 +59,7 @@ def read_sase(text: str, event: type, *, tick: str | None = None, type: str | No
     ...     price: float
     >>> tree = read_sase("PATTERN SEQ(Stock a, Stock b) WHERE b.price > 2 * a.price WITHIN 10", Stock)
     >>> tree.window, tree.pattern.items[1].where
-    (10, (Compare(op='>', left=Field(side='e', name='price'), right=Binary(op='*', left=Const(value=2), \
+    (10, (Compare(op='>', left=FieldRead(side='e', name='price'), right=Binary(op='*', left=Const(value=2), \
 right=Ref(component='a', which='one', field='price', back=0))),))
     """
     if not isinstance(text, str):
@@ -67,7 +67,7 @@ right=Ref(component='a', which='one', field='price', back=0))),))
     schema = Schema.of(event, "event")
     column = _column("type", type, schema, str) or ("type" if type is None and _text_field(schema, "type") else None)
     try:
-        return _Text(text, schema, column, tick, _column("order", order, schema, None)).tree()
+        return _SaseText(text, schema, column, tick, _column("order", order, schema, None)).tree()
     except RefusedError as refused:
         raise query_error(text, refused) from None
 
@@ -95,7 +95,7 @@ class _Clause(NamedTuple):
     tokens: list[Any]
 
 
-class _Text:
+class _SaseText:
     """One reading of one text."""
 
     def __init__(self, text: str, schema: Schema, column: str | None, tick: str | None, order: str | None) -> None:
@@ -108,11 +108,11 @@ class _Text:
         clauses = {each.data: each.children[1:] for each in parts}
         elements = [each for each in parts if each.data in ("component", "negation", "group")]
         clause = self.where(_tokens(clauses.get("where", [])))
-        pattern_reader = PatternReader(Types(self.schema.cls.__name__, self.column), clause.strategy)
+        pattern_reader = PatternReader(TypeNames(self.schema.cls.__name__, self.column), clause.strategy)
         pattern, before, after = pattern_reader.read(elements)
         self.places = places(pattern, before, after)
         self.check_names(pattern_reader, clause)
-        self.reader = Reader(self.schema, self.places, self.tick)
+        self.reader = SaseExpressionReader(self.schema, self.places, self.tick)
         placed, key = self.conditions(clause, pattern, before, after, pattern_reader.arrows)
         payload, returns = self.returns(_tokens(clauses.get("returns", [])))
         return Tree(
@@ -187,14 +187,14 @@ class _Text:
 
     def conditions(
         self, clause: _Clause, pattern: Pattern, before: tuple[Component, ...], after: tuple[Component, ...], arrows: dict[str, int]
-    ) -> tuple[list[Placed], tuple[str, ...]]:
+    ) -> tuple[list[SlotPredicate], tuple[str, ...]]:
         """Return the predicates, each at its component, and the key."""
         strategies = {gap.strategy for gap in _gaps(pattern)} or {clause.strategy}
-        placed: list[Placed] = []
+        placed: list[SlotPredicate] = []
         key: list[str] = []
         found = self.reader.conjuncts(clause.tokens) if clause.tokens else []
         for conjunct in found:
-            if isinstance(conjunct, Written):
+            if isinstance(conjunct, WrittenExpression):
                 placed.append(self.placed(conjunct))
             elif STRICT not in strategies:
                 key += [name for name in conjunct.names if name not in key]
@@ -212,14 +212,14 @@ class _Text:
             )
         return placed, tuple(key)
 
-    def placed(self, written: Written) -> Placed:
+    def placed(self, written: WrittenExpression) -> SlotPredicate:
         """Place one conjunct."""
         try:
             return place(written.expr, self.places)
         except MisplacedError as error:
             raise _placed_wrong(error, written) from None
 
-    def equal(self, attributes: Attributes, pattern: Pattern, before: tuple[Component, ...]) -> list[Placed]:
+    def equal(self, attributes: Attributes, pattern: Pattern, before: tuple[Component, ...]) -> list[SlotPredicate]:
         """``[attr]`` under strict contiguity: a condition like others."""
         if before:
             message = f"expected no negation at the start with [..] and strict contiguity but got {before[0].name}"
@@ -276,7 +276,7 @@ class _Text:
         return name.lower() in BUILTINS or name.lower() in AGGREGATES or name.lower() in ("next", "prev", "lag")
 
 
-def _placed_wrong(error: MisplacedError, written: Written) -> RefusedError:
+def _placed_wrong(error: MisplacedError, written: WrittenExpression) -> RefusedError:
     """Return the error at the term that has no meaning where it stands."""
     return RefusedError(str(error), written.position if error.term is None else written.terms.get(error.term, written.position))
 

@@ -19,7 +19,7 @@ from afa.expression.nodes import (
     Compare,
     Const,
     Expr,
-    Field,
+    FieldRead,
     If,
     In,
     IsNone,
@@ -100,7 +100,7 @@ class Scope(NamedTuple):
     every: bool = False
 
 
-class Reader:
+class SqlExpressionReader:
     """Reads the expressions of one scope."""
 
     def __init__(self, scope: Scope) -> None:
@@ -304,7 +304,7 @@ class Reader:
         variable, field = self._parts(column)
         own = self._scope.defines is not None and (not variable or self._scope.defines in self._variable(variable, node).members)
         if own and back == 0:
-            return Field("e", field)
+            return FieldRead("e", field)
         if own:
             return Ref(variable, "last", field, back - 1)
         if variable and self._variable(variable, node).one:
@@ -330,8 +330,8 @@ class Reader:
             if here.least:
                 return first
             if here.one and here.most == 0:
-                return Field("e", field)
-        return If(Compare("==", Aggregate(variable, "count"), Const(0)), Field("e", field), first)
+                return FieldRead("e", field)
+        return If(Compare("==", Aggregate(variable, "count"), Const(0)), FieldRead("e", field), first)
 
     def _anonymous(self, node: Any) -> Expr:
         name = str(node.this).upper()
@@ -366,7 +366,7 @@ class Reader:
         if variable and self._variable(variable, node).members != {here}:
             raise self._refused(node, f"expected PREV of a row of {here} but got {self._said(node)}; {OF_ITS_OWN}, and name that")
         if back == 0:
-            return Field("e", field)
+            return FieldRead("e", field)
         if self._scope.variables[here].least < back:
             raise self._refused(
                 node,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, Unary
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary
 from afa.language.terms import Aggregate, Classifier, Final, Ref
 
 Kind = type | None
@@ -18,13 +18,13 @@ def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
 
     Examples
     --------
-    >>> kind_of(Binary("+", Field("e", "n"), Const(2.5)), {"n": int}), kind_of(Ref("a", "last", "s"), {"s": str})
+    >>> kind_of(Binary("+", FieldRead("e", "n"), Const(2.5)), {"n": int}), kind_of(Ref("a", "last", "s"), {"s": str})
     (<class 'float'>, <class 'str'>)
     """
     match expr:
         case Const(value):
             return type(value)
-        case Field(_, name) | Ref(_, _, name):
+        case FieldRead(_, name) | Ref(_, _, name):
             return fields.get(name)
         case Aggregate(_, function, field):
             return int if function == "count" else float if function == "avg" else fields.get(field or "")

@@ -24,7 +24,7 @@ from afa.language.pattern import Component, Pattern, Tree
 from afa.language.row_pattern import read_pattern
 from afa.language.row_places import least_of, places_of, times_of, with_components
 from afa.language.sase_grammar import RefusedError, query_error
-from afa.language.sql_expressions import Reader, Scope, Variable, conjuncts_of
+from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable, conjuncts_of
 from afa.language.sql_nodes import check
 from afa.language.sql_text import DIALECT, SqlText
 from afa.language.terms import Ref
@@ -94,7 +94,7 @@ def read(text: str, event: type, *, tick: str | None = None, order: str | None =
     if not isinstance(text, str):
         raise QueryError(f"expected a query as text (str) but got {text!r}")
     try:
-        return _Text(text, Schema.of(event, "event"), tick, order).tree()
+        return _SqlText(text, Schema.of(event, "event"), tick, order).tree()
     except RefusedError as refused:
         raise query_error(text, refused) from None
     except RecursionError:
@@ -102,7 +102,7 @@ def read(text: str, event: type, *, tick: str | None = None, order: str | None =
         raise query_error(text, deep) from None
 
 
-class _Text:
+class _SqlText:
     """One query."""
 
     def __init__(self, text: str, schema: Schema, tick: str | None, order: str | None) -> None:
@@ -347,12 +347,12 @@ class _Text:
         self._variables[name] = Variable(frozenset(names), False, 0, None)
         return name, names
 
-    def _scope(self, defines: str | None, every: bool = False) -> Reader:
+    def _scope(self, defines: str | None, every: bool = False) -> SqlExpressionReader:
         def named(written: str) -> str | None:
             found = self._names.get(written.lower())
             return found if found in self._variables else None
 
-        return Reader(Scope(self._variables, named, self._column, self._kinds, self._tick, defines, self._text, every))
+        return SqlExpressionReader(Scope(self._variables, named, self._column, self._kinds, self._tick, defines, self._text, every))
 
     def _defined(self, pattern: Pattern, clauses: Any) -> Pattern:
         slots: dict[str, Component] = {}

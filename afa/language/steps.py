@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, If, IsNone
-from afa.language.items import Item, Reader, replaced
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, FieldRead, If, IsNone
+from afa.language.items import Item, ItemReader, replaced
 from afa.language.later import HIGHEST
-from afa.language.match_states import WAITS, Conditions, State
+from afa.language.match_states import WAITS, MatchState, Predicates
 from afa.language.pattern import Pattern
-from afa.language.positions import Edge
+from afa.language.positions import Successor
 from afa.language.preference import END, Preference
 from afa.language.presence import implied
 from afa.language.three_values import both, either, no, present, true, value
@@ -23,15 +23,15 @@ CHOICES = 62
 """How many bits of choices an int holds behind the first 1."""
 
 
-class Step(NamedTuple):
-    """A way from a state by an event that a component takes. ``dst`` None: the match ends with it (or waits, `Steps.wait`)."""
+class StateStep(NamedTuple):
+    """A way from a state by an event that a component takes. ``dst`` None: the match ends with it (or waits, `StateGraph.wait`)."""
 
-    src: State
+    src: MatchState
     to: int
-    dst: State | None
+    dst: MatchState | None
 
 
-class Steps:
+class StateGraph:
     """All states and steps of a pattern.
 
     Attributes
@@ -43,11 +43,11 @@ class Steps:
         Where a complete match waits for its window's end.
     """
 
-    def __init__(self, conditions: Conditions, reader: Reader, pattern: Pattern) -> None:
+    def __init__(self, conditions: Predicates, reader: ItemReader, pattern: Pattern) -> None:
         self.conditions, self.reader, self._preference = conditions, reader, Preference(pattern)
         self.names = [component.name for component in conditions.positions.components]
         self.states = conditions.states(-1, frozenset())
-        self.steps: list[Step] = []
+        self.steps: list[StateStep] = []
         known = set(self.states)
         for state in self.states:  # which grows
             found = [step for edge in conditions.ways(state) for step in self._by(state, edge)]
@@ -56,19 +56,19 @@ class Steps:
             known.update(new)
             self.states += new
         self._drop_dead_ends()
-        self.wait = None if conditions.wait is None else State(WAITS, frozenset(), conditions.wait)
+        self.wait = None if conditions.wait is None else MatchState(WAITS, frozenset(), conditions.wait)
         self.states += [] if self.wait is None else [self.wait]
         self._least = self._counted()
 
-    def _by(self, src: State, edge: Edge) -> list[Step]:
+    def _by(self, src: MatchState, edge: Successor) -> list[StateStep]:
         conditions = self.conditions
         seen = conditions.seen_after(src.seen, edge.to)
-        ends: list[State | None] = [None] if edge.to in conditions.positions.last else []
-        return [Step(src, edge.to, dst) for dst in [*conditions.states(edge.to, seen), *ends]]
+        ends: list[MatchState | None] = [None] if edge.to in conditions.positions.last else []
+        return [StateStep(src, edge.to, dst) for dst in [*conditions.states(edge.to, seen), *ends]]
 
     def _drop_dead_ends(self) -> None:
         """Drop states from which no match ends."""
-        alive: set[State | None] = {None}
+        alive: set[MatchState | None] = {None}
         while True:
             more = {step.src for step in self.steps if step.dst in alive} - alive
             if not more:
@@ -77,7 +77,7 @@ class Steps:
         self.steps = [step for step in self.steps if step.dst in alive]
         self.states = [self.states[0], *(state for state in self.states[1:] if state in alive)]
 
-    def _counted(self) -> dict[State, Counts]:
+    def _counted(self) -> dict[MatchState, Counts]:
         """Return how many events each component has taken at least, by state."""
         names = set(self.reader.groups)
         top = 1 + max((item.needs for item in self.conditions.items), default=0)
@@ -97,26 +97,26 @@ class Steps:
                     least[dst], changed = lower, True
         return least
 
-    def counts_after(self, step: Step, before: Counts) -> Counts:
+    def counts_after(self, step: StateStep, before: Counts) -> Counts:
         """Return the counts when the event of a step is taken."""
         taken, groups = self.names[step.to], self.reader.groups
         return {name: n + (taken in groups[name]) for name, n in before.items()}
 
-    def absent(self, state: State, leaf: Expr) -> bool:
+    def absent(self, state: MatchState, leaf: Expr) -> bool:
         """Return whether a field or an item can be None where a match rests in a state."""
         if isinstance(leaf, Item):
             return self.reader.optional(leaf) or self._least[state][leaf.component] < leaf.needs
         field = self.reader.types.get(getattr(leaf, "name", ""))
         return field is not None and field.optional
 
-    def absent_after(self, step: Step, leaf: Expr) -> bool:
+    def absent_after(self, step: StateStep, leaf: Expr) -> bool:
         """Return whether a field or an item can be None once a step is taken: its fence says what is there."""
-        if isinstance(leaf, Field):
+        if isinstance(leaf, FieldRead):
             asked = self.conditions.take(step.src.seen, step.to)
             return self.absent(step.src, leaf) and not any(leaf.name in implied(expr) for expr in asked)
         return self.absent(step.src, leaf)
 
-    def after(self, step: Step, item: Item) -> Expr:
+    def after(self, step: StateStep, item: Item) -> Expr:
         """Return the value of an item when the event of a step is taken, over items as they are before."""
         if item.kind == "path":
             return self._path_after(step, item)
@@ -124,7 +124,7 @@ class Steps:
             return Const(None) if step.src.position < 0 else item
         return self.reader.after(item, self.names[step.to], item.component in step.src.seen)
 
-    def _path_after(self, step: Step, path: Item) -> Expr:
+    def _path_after(self, step: StateStep, path: Item) -> Expr:
         """Return the choices with those of a step; 0 where an int does not hold them any more."""
         bits = self._preference.bits(step.src.position, step.to)
         if step.dst is None:
@@ -139,11 +139,11 @@ class Steps:
         fits = And((Compare(">", path, Const(0)), Compare("<", path, Const(1 << CHOICES + 1 - len(bits)))))
         return If(fits, more, Const(0))
 
-    def value_after(self, step: Step, expr: Expr) -> Expr:
+    def value_after(self, step: StateStep, expr: Expr) -> Expr:
         """Return an expression over items as they are when the event of a step is taken."""
         return replaced(expr, lambda item: self.after(step, item), last=self.names[step.to])
 
-    def fence(self, step: Step) -> Expr:
+    def fence(self, step: StateStep) -> Expr:
         """Return what an event must satisfy for a step: a two-valued expression over the event and items as they are before it."""
         conditions, src = self.conditions, step.src
         parts = [*conditions.take(src.seen, step.to), *conditions.left(src.position, step.to)]
@@ -154,23 +154,23 @@ class Steps:
         found = true(both(parts), lambda leaf: self.absent(src, leaf))
         return both([found, *(no(blocked) for blocked in self._blocked(step))])
 
-    def _blocked(self, step: Step) -> Iterator[Expr]:
+    def _blocked(self, step: StateStep) -> Iterator[Expr]:
         """Yield what holds if a match has skipped what must not lie before the event of a step."""
         for at, exprs in self.conditions.blocks:
             if (at is None and step.dst is None) or at == self.names[step.to]:
                 yield true(both([self.value_after(step, expr) for expr in exprs]), lambda leaf: self.absent(step.src, leaf))
 
-    def skipped(self, state: State) -> Expr | None:
+    def skipped(self, state: MatchState) -> Expr | None:
         """Return what an event must satisfy to be skipped, as `fence` does. None: none is."""
         if state.skip is None:
             return None
         return both([self.not_true(state, expr) for expr in (*state.skip.takes, *state.skip.absent)])
 
-    def not_true(self, state: State, expr: Expr) -> Expr:
+    def not_true(self, state: MatchState, expr: Expr) -> Expr:
         """Return that a condition is not true of an event that comes in a state."""
         return no(true(expr, lambda leaf: self.absent(state, leaf)))
 
-    def noted(self, state: State, item: Item) -> Expr | None:
+    def noted(self, state: MatchState, item: Item) -> Expr | None:
         """Return what an item is when an event has been skipped in a state; None: it stays what it is."""
         if state.skip is None or item not in state.skip.notes or item.noted is None:
             return None

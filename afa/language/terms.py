@@ -73,9 +73,9 @@ def changed(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 
     Examples
     --------
-    >>> from afa.expression.nodes import Compare, Const, Field
-    >>> below = Compare("<", Field("e", "price"), Const(3))
-    >>> changed(below, lambda node: Ref("a", "one", "price") if node == Field("e", "price") else None)
+    >>> from afa.expression.nodes import Compare, Const, FieldRead
+    >>> below = Compare("<", FieldRead("e", "price"), Const(3))
+    >>> changed(below, lambda node: Ref("a", "one", "price") if node == FieldRead("e", "price") else None)
     Compare(op='<', left=Ref(component='a', which='one', field='price', back=0), right=Const(value=3))
     """
     new = change(expr)

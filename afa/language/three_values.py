@@ -40,10 +40,10 @@ def true(expr: Expr, absent: Absent) -> Expr:
 
     Examples
     --------
-    >>> from afa.expression.nodes import Field
+    >>> from afa.expression.nodes import FieldRead
     >>> from afa.expression.text import text_of_expr
-    >>> x = Compare("<", Field("e", "x"), Field("r", "last"))
-    >>> text_of_expr(true(Not(x), lambda leaf: leaf == Field("r", "last")))
+    >>> x = Compare("<", FieldRead("e", "x"), FieldRead("r", "last"))
+    >>> text_of_expr(true(Not(x), lambda leaf: leaf == FieldRead("r", "last")))
     'r.last is not None and not e.x < r.last'
     """
     return _holds(expr, True, absent)

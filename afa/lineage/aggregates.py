@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from afa.change import Change
 from afa.errors import AfaError
-from afa.lineage.graph import BEGUN, Graph, Node
+from afa.lineage.graph import BEGUN, Graph, PathNode
 from afa.schema import Schema
 
 
@@ -40,7 +40,7 @@ class Aggregates(NamedTuple):
     max: int | float | None
 
 
-class Told(NamedTuple):
+class CountedEvent(NamedTuple):
     """An event taken for a component, and in how many paths it is."""
 
     component: str
@@ -48,25 +48,25 @@ class Told(NamedTuple):
     paths: int
 
 
-def counts_of(graph: Graph) -> dict[Node | None, int]:
+def counts_of(graph: Graph) -> dict[PathNode | None, int]:
     """Return how many walks lead from each node to the beginning. O(graph)."""
-    counts: dict[Node | None, int] = {BEGUN: 1, None: 0}
+    counts: dict[PathNode | None, int] = {BEGUN: 1, None: 0}
     for node in reversed(graph.nodes()):
         counts[node] = sum(counts[before] for _, before in graph.ways(node)) + counts[node.rest]
     return counts
 
 
-def told_of(graph: Graph, counts: dict[Node | None, int]) -> list[Told]:
+def told_of(graph: Graph, counts: dict[PathNode | None, int]) -> list[CountedEvent]:
     """Return each event that is in any path, for each component that takes it, with the number of paths that have it. O(graph)."""
-    walks: dict[Node | None, int] = dict.fromkeys(counts, 0)
+    walks: dict[PathNode | None, int] = dict.fromkeys(counts, 0)
     walks[graph.root] = 1
-    found: dict[int, Told] = {}  # by the identity of a pick, of which there is one object
+    found: dict[int, CountedEvent] = {}  # by the identity of a pick, of which there is one object
     for node in graph.nodes():
         here = walks[node]
         for pick, before in graph.ways(node):
             walks[before] += here
             known = found.get(id(pick))
-            found[id(pick)] = Told(*pick, here * counts[before] + (0 if known is None else known.paths))
+            found[id(pick)] = CountedEvent(*pick, here * counts[before] + (0 if known is None else known.paths))
         walks[node.rest] += here
     return list(found.values())
 

@@ -21,7 +21,7 @@ from afa.model.automaton import Automaton
 from punctuation.time import BEGINNING
 
 
-class Asked:
+class StepIndex:
     """The steps that are asked, by state.
 
     Parameters

@@ -28,7 +28,7 @@ from afa.model.pmatch import PMatch
 from afa.model.transitions import Transitions
 
 
-class Bounded(Derivation):
+class SpanMatches(Derivation):
     """The partial matches over a span of steps, by state and register.
 
     Parameters

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from afa.change import Change
 from afa.engine import Step
 from afa.errors import AfaError
-from afa.lineage.asked_steps import Asked
+from afa.lineage.asked_steps import StepIndex
 from afa.lineage.components import Pick, components_in, in_order
 from afa.lineage.steps_taken import Taken, begun, derived
 from afa.model.automaton import Automaton
@@ -62,7 +62,7 @@ class Derivation:
         self._shown = shown
         self._told: dict[tuple[int, Pick], tuple[str, Change]] = {}
         self._transitions = transitions
-        self._asked = Asked(automaton, transitions.table, steps)
+        self._asked = StepIndex(automaton, transitions.table, steps)
         self._numbers: dict[PMatch, int] = {}
         self._all: list[Any] = [None, None]  # BEGIN and MATCH
         self._starts: dict[Any, list[int]] = {p.start: [] for found in ends.values() for p in found}

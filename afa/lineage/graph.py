@@ -17,7 +17,7 @@ from afa.lineage.derivation import BEGIN, MATCH, Derivation
 from afa.lineage.walked import Walked
 
 
-class Node:
+class PathNode:
     """A step and a set; ``told``: what leads to it by picks and by none, before its ways are asked for."""
 
     __slots__ = ("rest", "step", "told", "ways")
@@ -25,11 +25,11 @@ class Node:
     def __init__(self, step: int, told: tuple[dict[Any, int], int]) -> None:
         self.step = step
         self.told: tuple[dict[Any, int], int] | None = told
-        self.ways: list[tuple[tuple[str, Change], Node | None]] = []
-        self.rest: Node | None = None
+        self.ways: list[tuple[tuple[str, Change], PathNode | None]] = []
+        self.rest: PathNode | None = None
 
 
-BEGUN = Node(-1, ({}, 0))
+BEGUN = PathNode(-1, ({}, 0))
 """The beginning: nothing was picked before it."""
 BEGUN.told = None
 
@@ -51,8 +51,8 @@ class Graph:
 
     def __init__(self, derivation: Derivation | Walked) -> None:
         self._derivation: Any = derivation  # picks mean something to it alone
-        self._nodes: dict[tuple[int, int], Node | None] = {}
-        self._root: Node | None = None
+        self._nodes: dict[tuple[int, int], PathNode | None] = {}
+        self._root: PathNode | None = None
         self.picks: Callable[[], Iterator[tuple[str, Change]]] = derivation.picks
         self.has_extremes = isinstance(derivation, Walked)
 
@@ -62,13 +62,13 @@ class Graph:
         return found
 
     @property
-    def root(self) -> Node | None:
+    def root(self) -> PathNode | None:
         """The node of the last picks."""
         if self._root is None:
             self._root = self._node(self._derivation.size - 1, MATCH)
         return self._root
 
-    def ways(self, node: Node) -> list[tuple[tuple[str, Change], Node | None]]:
+    def ways(self, node: PathNode) -> list[tuple[tuple[str, Change], PathNode | None]]:
         """Return the ways of a node; its rest is known from here on."""
         if node.told is not None:
             picked, passed = node.told
@@ -78,11 +78,11 @@ class Graph:
             node.told = None
         return node.ways
 
-    def _node(self, i: int, held: int) -> Node | None:
+    def _node(self, i: int, held: int) -> PathNode | None:
         """Return the node of the next pick that leads to a set, at step ``i`` or before it."""
         nodes, derivation = self._nodes, self._derivation
         seen: list[tuple[int, int]] = []
-        found: Node | None = None
+        found: PathNode | None = None
         while held > BEGIN:
             i = derivation.last(i, held)
             place = i, held
@@ -91,7 +91,7 @@ class Graph:
                 break
             picked, passed = derivation.back(i, held)
             if picked:
-                found = nodes[place] = Node(i, (picked, passed))
+                found = nodes[place] = PathNode(i, (picked, passed))
                 break
             seen.append(place)
             i, held = i - 1, passed
@@ -106,7 +106,7 @@ class Graph:
         found: set[str] = self._derivation.components()
         return found
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[PathNode]:
         """Return all nodes, BEGUN left out, later steps first. O(graph)."""
         root = self.root
         seen = {root: None} if root is not None else {}

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from afa.change import Change
 from afa.errors import AfaError, BudgetError
 from afa.lineage.aggregates import counts_of, reader
-from afa.lineage.graph import BEGUN, Graph, Node
+from afa.lineage.graph import BEGUN, Graph, PathNode
 from afa.schema import Schema
 
 BUDGET = 1_000_000
@@ -44,7 +44,7 @@ Sums = tuple[Any, ...]
 """A sum so far for each comparison; None: it is satisfied by whatever comes."""
 
 
-class Term(NamedTuple):
+class HavingTerm(NamedTuple):
     """One comparison of a condition: ``aggregate(component.field) comparison bound``."""
 
     aggregate: str
@@ -54,7 +54,7 @@ class Term(NamedTuple):
     bound: Fraction
 
 
-class Linear(NamedTuple):
+class WeightedSum(NamedTuple):
     """A sum of weights, one for each event of a path, compared with a bound."""
 
     weight: Callable[[str, Any], Any]
@@ -85,11 +85,11 @@ class Having:
         The condition, for messages.
     """
 
-    def __init__(self, graph: Graph, linear: Sequence[Linear], budget: int, text: str) -> None:
+    def __init__(self, graph: Graph, linear: Sequence[WeightedSum], budget: int, text: str) -> None:
         self._graph, self._linear, self._budget, self._text = graph, linear, budget, text
-        self._whole: Sequence[Linear] = ()  # the same over whole numbers
+        self._whole: Sequence[WeightedSum] = ()  # the same over whole numbers
         self._weights: dict[int, Sums] = {}  # by the identity of a pick
-        self._ranges: dict[Node | None, list[tuple[Any, Any]]] = {}
+        self._ranges: dict[PathNode | None, list[tuple[Any, Any]]] = {}
 
     def exists(self) -> bool:
         """Return whether there is such a path. O(graph), and at most the budget.
@@ -129,9 +129,9 @@ class Having:
         """
         graph, ranges, total, steps = self._graph, self._all_ranges(), 0, 0
         counts = counts_of(graph)
-        walks: dict[Node, dict[Sums, int]] = {}
+        walks: dict[PathNode, dict[Sums, int]] = {}
 
-        def arrive(node: Node | None, sums: Sums, n: int) -> None:
+        def arrive(node: PathNode | None, sums: Sums, n: int) -> None:
             nonlocal total, steps
             steps += 1
             if steps > self._budget:
@@ -160,12 +160,12 @@ class Having:
             The budget was spent between one path and the next.
         """
         graph, ranges = self._graph, self._all_ranges()
-        dead: set[tuple[Node, Sums]] = set()
+        dead: set[tuple[PathNode, Sums]] = set()
         picked: list[tuple[str, Change]] = []
         frames: list[_Frame] = []
         steps = told = 0
 
-        def enter(node: Node | None, sums: Sums) -> bool:
+        def enter(node: PathNode | None, sums: Sums) -> bool:
             left = None if node is None else self._left(sums, ranges[node])
             if left is None or (node, left) in dead:
                 return False
@@ -214,14 +214,14 @@ class Having:
     def _plus(self, sums: Sums, pick: tuple[str, Change]) -> Sums:
         return tuple(None if each is None else each + weight for each, weight in zip(sums, self._weights[id(pick)]))
 
-    def _all_ranges(self) -> dict[Node | None, list[tuple[Any, Any]]]:
+    def _all_ranges(self) -> dict[PathNode | None, list[tuple[Any, Any]]]:
         """Return for each node, and each comparison, the least and the largest sum from there to the beginning. O(graph)."""
         if self._ranges:
             return self._ranges
         graph = self._graph
         nodes = graph.nodes()
         weights = self._scaled(pick for node in nodes for pick, _ in graph.ways(node))
-        ranges: dict[Node | None, list[tuple[Any, Any]]] = {BEGUN: [(0, 0)] * len(self._linear)}
+        ranges: dict[PathNode | None, list[tuple[Any, Any]]] = {BEGUN: [(0, 0)] * len(self._linear)}
         for node in reversed(nodes):
             found = [] if node.rest is None else [ranges[node.rest]]
             for pick, before in graph.ways(node):
@@ -254,7 +254,7 @@ class _Frame:
 
     __slots__ = ("beside", "node", "rested", "sums", "told", "way")
 
-    def __init__(self, node: Node, sums: Sums, told: int) -> None:
+    def __init__(self, node: PathNode, sums: Sums, told: int) -> None:
         self.node, self.sums, self.told = node, sums, told
         self.way, self.rested, self.beside = 0, False, False
 
@@ -272,7 +272,7 @@ def having_of(graph: Graph, text: str, schema: Schema | None, components: set[st
     return Having(graph, linear, budget, text)
 
 
-def terms_of(text: str) -> list[Term]:
+def terms_of(text: str) -> list[HavingTerm]:
     """Return the comparisons of a condition. It is taken apart, never evaluated.
 
     Examples
@@ -291,7 +291,7 @@ def terms_of(text: str) -> list[Term]:
         raise _unclear(text, text) from None
 
 
-def _term(part: ast.expr, text: str) -> Term:
+def _term(part: ast.expr, text: str) -> HavingTerm:
     if not isinstance(part, ast.Compare) or len(part.ops) != 1 or type(part.ops[0]) not in COMPARISONS:
         raise _unclear(text, ast.unparse(part))
     left, right, compare = part.left, part.comparators[0], COMPARISONS[type(part.ops[0])]
@@ -307,9 +307,9 @@ def _term(part: ast.expr, text: str) -> Term:
     if name in ("sum", "avg", "count") and type(bound) in (int, float) and bound - bound == 0:
         component, field = (_named(of.value), of.attr) if isinstance(of, ast.Attribute) else (_named(of), None)
         if component is not None and (field is not None or name == "count"):
-            return Term(name, component, field, compare, Fraction(bound))
+            return HavingTerm(name, component, field, compare, Fraction(bound))
         if isinstance(of, ast.Name):
-            return Term(name, None, of.id, compare, Fraction(bound))
+            return HavingTerm(name, None, of.id, compare, Fraction(bound))
     raise _unclear(text, ast.unparse(part))
 
 
@@ -327,7 +327,7 @@ def _unclear(text: str, part: str) -> AfaError:
     )
 
 
-def _linear(term: Term, schema: Schema | None) -> list[Linear]:
+def _linear(term: HavingTerm, schema: Schema | None) -> list[WeightedSum]:
     """Return a comparison as sums of weights: of nothing, sum and avg satisfy none."""
     read = None if term.field is None else reader(term.field, schema)
 
@@ -345,15 +345,17 @@ def _linear(term: Term, schema: Schema | None) -> list[Linear]:
         return 0 if value(component, payload) is None else 1
 
     if term.aggregate == "count":
-        return [Linear(present, term.compare, _plain(term.bound))]
+        return [WeightedSum(present, term.compare, _plain(term.bound))]
     taken, bound = (_plain(term.bound), 0) if term.aggregate == "avg" else (0, _plain(term.bound))
 
     def weight(component: str, payload: Any) -> Any:
         found = value(component, payload)
         return 0 if found is None else found - taken
 
-    own = Linear(weight, term.compare, bound)
-    return [own, Linear(present, gt, 0)] if term.compare(0, bound) else [own]  # of nothing the sum is 0, which does not satisfy it
+    own = WeightedSum(weight, term.compare, bound)
+    return (
+        [own, WeightedSum(present, gt, 0)] if term.compare(0, bound) else [own]
+    )  # of nothing the sum is 0, which does not satisfy it
 
 
 def _plain(value: Fraction) -> Any:

@@ -9,9 +9,9 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.html_tables import fields, grid, pairs, titled
 from afa.lineage.aggregates import Aggregates, aggregates_of, counts_of
-from afa.lineage.graph import BEGUN, Graph, Node
+from afa.lineage.graph import BEGUN, Graph, PathNode
 from afa.lineage.having import BUDGET, Having, having_of
-from afa.lineage.satisfying import Condition, Satisfying
+from afa.lineage.satisfying import PathTest, Satisfying
 from afa.schema import Schema
 
 Path = tuple[tuple[str, Change], ...]
@@ -28,9 +28,9 @@ class Heads:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.known: dict[Node | None, list[Path]] = {BEGUN: [()], None: []}
+        self.known: dict[PathNode | None, list[Path]] = {BEGUN: [()], None: []}
 
-    def keep(self, first: Node | None, last: Node | None) -> None:
+    def keep(self, first: PathNode | None, last: PathNode | None) -> None:
         """Keep the heads of a node that all walks have been through, and of its rests up to one that is known, if they are few."""
         chain = []
         while first is not last:
@@ -90,7 +90,7 @@ class Lineage:
         The time from one path to the next is linear in its length, once the graph is derived where it passes.
         """
         graph, heads, picked = self._graph, Heads(self._graph), list[tuple[str, Change]]()
-        stack: list[tuple[Node | None, int, Node | None]] = [
+        stack: list[tuple[PathNode | None, int, PathNode | None]] = [
             (graph.root, 0, graph.root)
         ]  # a node, its next way, where its rests began
         while stack:
@@ -221,7 +221,7 @@ class Lineage:
         """Return whether a path satisfies a condition, as of `having`; components that no arc in force has are no mistake."""
         return having_of(self._graph, condition, self._event, None, budget).exists()
 
-    def satisfying(self, condition: Condition) -> Lineage:
+    def satisfying(self, condition: PathTest) -> Lineage:
         """Return the lineage with those of its paths only that satisfy a condition (`afa.lineage.satisfying`)."""
         return Lineage(
             self.match,

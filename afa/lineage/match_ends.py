@@ -7,10 +7,10 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from afa.change import Change
-from afa.engine import Engine, Picks, Sought, Step
+from afa.engine import Engine, Picks, SoughtMatch, Step
 from afa.errors import AfaError, ChangeError
 from afa.lineage.aggregates import Aggregates, aggregates_of
-from afa.lineage.bounded import Bounded, span_of
+from afa.lineage.bounded import SpanMatches, span_of
 from afa.lineage.derivation import Derivation
 from afa.lineage.graph import Graph
 from afa.lineage.lineage import Lineage
@@ -28,7 +28,7 @@ NEAR = 3
 """So many matches are named in place of one that is not in force."""
 
 
-class Held(NamedTuple):
+class LineageSource(NamedTuple):
     """What a lineage is derived from.
 
     Parameters
@@ -69,7 +69,7 @@ class End(NamedTuple):
     re: int
 
 
-def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -> Lineage:
+def lineage_of(held: LineageSource, match: Change, only: Collection[Any] | None = None) -> Lineage:
     """Return the lineage of a match in force.
 
     Parameters
@@ -102,7 +102,7 @@ def lineage_of(held: Held, match: Change, only: Collection[Any] | None = None) -
     return here.lineage(derivation)
 
 
-def events_of(held: Held, matches: Sequence[Change]) -> list[dict[str, list[Change]]]:
+def events_of(held: LineageSource, matches: Sequence[Change]) -> list[dict[str, list[Change]]]:
     """Return what `Lineage.events` tells of each of some matches in force. Fast where those of one key stand side by side."""
     found: list[dict[str, list[Change]]] = []
     for key, group in groupby(matches, key=lambda match: match.key):
@@ -121,16 +121,16 @@ def events_of(held: Held, matches: Sequence[Change]) -> list[dict[str, list[Chan
     return found
 
 
-def _picks(held: Held, key: Hashable, matches: Sequence[Change]) -> Picks:
+def _picks(held: LineageSource, key: Hashable, matches: Sequence[Change]) -> Picks:
     """Return the events behind matches of a key, as far as the engine finds them itself."""
     promised = max(held.progress.floor, held.progress.some)
     if any(match.le < held.progress.answers for match in matches):  # type: ignore[operator]
         return Picks([None for _ in matches], [])
-    soughts = [Sought(match.le, match.re, [tuple(match.payload)], promised, _least(held, match)) for match in matches]  # type: ignore[arg-type]
+    soughts = [SoughtMatch(match.le, match.re, [tuple(match.payload)], promised, _least(held, match)) for match in matches]  # type: ignore[arg-type]
     return held.engine.picks(key, soughts)
 
 
-def lineage_in_force(held: Held, match: Change) -> Lineage | None:
+def lineage_in_force(held: LineageSource, match: Change) -> Lineage | None:
     """Return the lineage of a match as `lineage_of`; None: the match is not in force. Not where only the longest match is."""
     walked = _walked(held, match, match.re, None, None)
     if walked is not None:
@@ -140,28 +140,30 @@ def lineage_in_force(held: Held, match: Change) -> Lineage | None:
     return here.lineage(here.derivation(found)) if found else None
 
 
-def _least(held: Held, match: Change) -> int | None:
+def _least(held: LineageSource, match: Change) -> int | None:
     """Return the bound of the events behind a match, where starts do not matter."""
     return match.re if held.longest else None
 
 
-def _walked(held: Held, match: Change, re: int | None, least: int | None, only: Collection[Any] | None) -> Walked | None:
+def _walked(held: LineageSource, match: Change, re: int | None, least: int | None, only: Collection[Any] | None) -> Walked | None:
     """Return what the engine finds itself of a match with an RE, or of all (None); None: nothing, whatever the reason."""
     sought = _sought(held, match, re, least, only)
     ways = None if sought is None else held.engine.ways(match.key, sought)
     return None if ways is None else Walked(ways, match.key, _told(held), held.table)
 
 
-def _sought(held: Held, match: Change, re: int | None, least: int | None, only: Collection[Any] | None) -> Sought | None:
+def _sought(
+    held: LineageSource, match: Change, re: int | None, least: int | None, only: Collection[Any] | None
+) -> SoughtMatch | None:
     """Return what the engine is asked for; None: nothing, as the match is final."""
     promised, payload = max(held.progress.floor, held.progress.some), tuple(match.payload)
     if match.le < held.progress.answers:  # type: ignore[operator]
         return None
     wanted = [payload] if only is None else [whole for whole in only if whole[: len(payload)] == payload]
-    return Sought(match.le, re, wanted, promised, least)  # type: ignore[arg-type]
+    return SoughtMatch(match.le, re, wanted, promised, least)  # type: ignore[arg-type]
 
 
-def collapsed_of(held: Held, match: Change, only: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
+def collapsed_of(held: LineageSource, match: Change, only: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
     """Return the lineage of all matches in force that have the payload, LE and key of one, whatever their RE.
 
     Parameters
@@ -194,7 +196,7 @@ def collapsed_of(held: Held, match: Change, only: Callable[[Change], Collection[
     return here.lineage(here.bounded(found, match.le + 1))  # type: ignore[operator]
 
 
-def aggregated(held: Held, match: Change, field: str | None, component: str | None) -> tuple[int, Aggregates] | None:
+def aggregated(held: LineageSource, match: Change, field: str | None, component: str | None) -> tuple[int, Aggregates] | None:
     """Return the largest RE and the aggregates of all matches of a payload, LE and key, as of `collapsed_of`. None: there are none.
 
     Raises
@@ -221,7 +223,7 @@ def aggregated(held: Held, match: Change, field: str | None, component: str | No
 class _Here:
     """The steps at the LE of a match, and what ends there as it."""
 
-    def __init__(self, held: Held, match: Change) -> None:
+    def __init__(self, held: LineageSource, match: Change) -> None:
         le: Any = match.le
         if le < held.progress.answers:
             raise ChangeError(
@@ -249,7 +251,7 @@ class _Here:
         """Return the derivation of ends by computations whose events all have an RE at or above a bound."""
         held, le = self._held, self._le
         span = span_of(held.engine, self._match.key, le, least, self._promised) if held.longest else self._span(found)
-        derivation = Bounded(held.automaton, self._transitions, span, self._by_step(found, span), _told(held), least)
+        derivation = SpanMatches(held.automaton, self._transitions, span, self._by_step(found, span), _told(held), least)
         if held.longest and derivation.reaches(self._promised):
             raise self._dropped("")
         return derivation
@@ -285,12 +287,12 @@ class _Here:
         return Graph(derivation)
 
 
-def starts_of(held: Held, match: Change) -> set[Any]:
+def starts_of(held: LineageSource, match: Change) -> set[Any]:
     """Return the places at which the partial matches began that stand for a match in force. O(what stands at its LE)."""
     return {end.p.start for end in _Here(held, match).ends if end.re == match.re}
 
 
-def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:
+def matches_from(held: LineageSource, key: Hashable, low: int) -> list[Change]:
     """Return the matches of a key that are in force and not final, with an LE from ``low`` on, as insertions.
 
     O(steps from ``low`` on, and what stands there; all steps, where there are time-outs), unless the engine holds its matches.
@@ -308,7 +310,7 @@ def matches_from(held: Held, key: Hashable, low: int) -> list[Change]:
     return [Change(held.shown.cls(*payload), le, re, 1, key) for payload, le, re in found]
 
 
-def _ends(held: Held, transitions: Transitions, steps: Sequence[Step]) -> Iterator[End]:
+def _ends(held: LineageSource, transitions: Transitions, steps: Sequence[Step]) -> Iterator[End]:
     """Yield what of the lists of some steps are matches, by events and by time-outs."""
     shown = len(held.shown.fields)
     for i, y in enumerate(steps):
@@ -325,12 +327,12 @@ def _ends(held: Held, transitions: Transitions, steps: Sequence[Step]) -> Iterat
                     yield End(i, p, payload[:shown], payload, t, q.re)
 
 
-def _in_force(held: Held, ends: Iterable[End]) -> dict[tuple[Any, int, int], None]:
+def _in_force(held: LineageSource, ends: Iterable[End]) -> dict[tuple[Any, int, int], None]:
     """Return which matches ends make, each once."""
     return _longest(held, ((end.shown, end.le, end.re) for end in ends))
 
 
-def _longest(held: Held, found: Iterable[tuple[Any, int, int]]) -> dict[tuple[Any, int, int], None]:
+def _longest(held: LineageSource, found: Iterable[tuple[Any, int, int]]) -> dict[tuple[Any, int, int], None]:
     """Return matches each once; where only the longest one is in force, of each payload and LE that."""
     if not held.longest:
         return dict.fromkeys(found)
@@ -340,7 +342,7 @@ def _longest(held: Held, found: Iterable[tuple[Any, int, int]]) -> dict[tuple[An
     return {(shown, le, re): None for (shown, le), re in largest.items()}
 
 
-def _near(held: Held, transitions: Transitions, match: Change) -> str:
+def _near(held: LineageSource, transitions: Transitions, match: Change) -> str:
     """Return which matches in force are near to one that is not, in words. O(what is held of the key)."""
     payload, key = match.payload, match.key
     le: Any = match.le
@@ -365,7 +367,7 @@ def _le(start: Any) -> int:
     return le
 
 
-def _told(held: Held) -> Callable[[Any], Any]:
+def _told(held: LineageSource) -> Callable[[Any], Any]:
     """Return how an event is told: without the fields that a stage has added."""
     schema, whole = held.event, held.automaton.event_schema
     if schema is None or whole is None or schema.cls is whole.cls:

@@ -7,11 +7,11 @@ from typing import Any
 from afa.change import Change
 from afa.errors import blame
 from afa.lineage.having import BUDGET
-from afa.lineage.satisfying import Condition, Ranges, Value
+from afa.lineage.satisfying import PathTest, Ranges, Value
 
 
 class PathFunction:
-    """A condition that needs to know all of a path: its value is the path. An `afa.lineage.satisfying.Condition`."""
+    """A condition that needs to know all of a path: its value is the path. An `afa.lineage.satisfying.PathTest`."""
 
     def __init__(self, function: Any, budget: int) -> None:
         self._function, self.budget = function, budget
@@ -42,7 +42,7 @@ class PathFunction:
         return value
 
 
-def condition_of(having: Any) -> Condition:
+def condition_of(having: Any) -> PathTest:
     """Return the condition that an automaton's ``having`` is, which it has checked."""
     if hasattr(having, "plus"):
         return having  # type: ignore[no-any-return]

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from afa.change import Change
 from afa.errors import BudgetError
-from afa.lineage.graph import BEGUN, Graph, Node
+from afa.lineage.graph import BEGUN, Graph, PathNode
 
 KEPT, CUT = "kept", "cut"
 Value = Any
@@ -28,7 +28,7 @@ Ranges = tuple[tuple[Any, Any], ...]
 """For each weight of a condition the least and the largest sum that may still come."""
 
 
-class Condition(Protocol):
+class PathTest(Protocol):
     """A condition on what a path has taken.
 
     Attributes
@@ -71,14 +71,14 @@ class Satisfying:
         The match, for messages.
     """
 
-    def __init__(self, graph: Graph, condition: Condition, what: str) -> None:
+    def __init__(self, graph: Graph, condition: PathTest, what: str) -> None:
         self._graph, self._condition, self._what = graph, condition, what
         self._steps = 0
         self._weighed: dict[int, tuple[Any, ...]] = {}  # by the identity of a pick
-        self._ranges: dict[Node | None, list[tuple[Any, Any]]] = {}
-        self._values: dict[Node | None, frozenset[Value]] | None = None
-        self._made: dict[tuple[Node, frozenset[Value]], Node] = {}
-        self._of: dict[Node, tuple[Node, frozenset[Value]]] = {}
+        self._ranges: dict[PathNode | None, list[tuple[Any, Any]]] = {}
+        self._values: dict[PathNode | None, frozenset[Value]] | None = None
+        self._made: dict[tuple[PathNode, frozenset[Value]], PathNode] = {}
+        self._of: dict[PathNode, tuple[PathNode, frozenset[Value]]] = {}
 
     def exists(self) -> bool:
         """Return whether there is such a path: first those are asked whose sums are the largest and the least.
@@ -105,7 +105,7 @@ class Satisfying:
         picks = next((graph.ways(node) for node in nodes), [])
         for place in range(len(weights(picks[0][0])) if picks else 0):
             for better in (gt, lt):
-                best: dict[Node | None, tuple[Any, Any, Node | None]] = {BEGUN: (0, None, None)}
+                best: dict[PathNode | None, tuple[Any, Any, PathNode | None]] = {BEGUN: (0, None, None)}
                 for node in reversed(nodes):
                     found = best.get(node.rest)
                     for pick, before in graph.ways(node):
@@ -117,13 +117,13 @@ class Satisfying:
                 yield _back(best, graph.root)
 
     @property
-    def root(self) -> Node | None:
+    def root(self) -> PathNode | None:
         """The node of the last picks; None: no path satisfies the condition."""
         values, root = self._forward(), self._graph.root
         held = frozenset(v for v in values[root] if v is KEPT or self._condition.holds(v))
         return self._node(root, held)
 
-    def ways(self, node: Node) -> list[tuple[tuple[str, Change], Node | None]]:
+    def ways(self, node: PathNode) -> list[tuple[tuple[str, Change], PathNode | None]]:
         """Return the ways of a node; its rest is known from here on."""
         if node in self._of:
             inner, wanted = self._of.pop(node)
@@ -140,7 +140,7 @@ class Satisfying:
             node.ways, node.rest = found, rest
         return node.ways
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[PathNode]:
         """Return all nodes, BEGUN left out, later steps first."""
         seen = dict.fromkeys([] if self.root is None else [self.root])
         todo = list(seen)
@@ -163,23 +163,23 @@ class Satisfying:
 
     # -- values --------------------------------------------------------------------------------------------------------------
 
-    def _node(self, inner: Node | None, values: frozenset[Value]) -> Node | None:
+    def _node(self, inner: PathNode | None, values: frozenset[Value]) -> PathNode | None:
         if not values or inner is None or inner is BEGUN:
             return inner if values else None
         place = inner, values
         if place not in self._made:
-            made = self._made[place] = Node(inner.step, ({}, 0))
+            made = self._made[place] = PathNode(inner.step, ({}, 0))
             self._of[made] = place
         return self._made[place]
 
-    def _forward(self) -> dict[Node | None, frozenset[Value]]:
+    def _forward(self) -> dict[PathNode | None, frozenset[Value]]:
         """Return for each node the values of the walks that lead to it from the beginning."""
         if self._values is None:
             graph, condition = self._graph, self._condition
             nodes = graph.nodes()
             self._bound(nodes)
             begin = condition.begin()
-            values: dict[Node | None, frozenset[Value]] = {None: frozenset(), BEGUN: frozenset([begin])}
+            values: dict[PathNode | None, frozenset[Value]] = {None: frozenset(), BEGUN: frozenset([begin])}
             for node in reversed(nodes):
                 found = {self._next(node, v, None) for v in values[node.rest]}
                 for pick, before in graph.ways(node):
@@ -188,7 +188,7 @@ class Satisfying:
             self._values = values
         return self._values
 
-    def _next(self, node: Node, value: Value, pick: tuple[str, Change] | None) -> Value:
+    def _next(self, node: PathNode, value: Value, pick: tuple[str, Change] | None) -> Value:
         """Return a value as it is at a node behind a pick (None: its rest leads there)."""
         self._steps += 1
         if self._steps > self._condition.budget:
@@ -202,11 +202,11 @@ class Satisfying:
         found = value if pick is None else self._condition.plus(value, *pick)
         return self._condition.decided(found, tuple(self._ranges[node]))
 
-    def _bound(self, nodes: list[Node]) -> None:
+    def _bound(self, nodes: list[PathNode]) -> None:
         """Note for each node the least and the largest sums of what may come behind it. O(graph)."""
         graph, ranges = self._graph, self._ranges
 
-        def widen(node: Node | None, led: list[tuple[Any, Any]]) -> None:
+        def widen(node: PathNode | None, led: list[tuple[Any, Any]]) -> None:
             here = ranges.get(node)
             both = led if here is None else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(here, led)]
             ranges[node] = both
@@ -229,7 +229,7 @@ class Satisfying:
         return found
 
 
-def _back(best: Mapping[Node | None, tuple[Any, Any, Node | None]], node: Node | None) -> list[tuple[str, Change]]:
+def _back(best: Mapping[PathNode | None, tuple[Any, Any, PathNode | None]], node: PathNode | None) -> list[tuple[str, Change]]:
     """Return the path to a node by the picks that were best, in order."""
     found = []
     while node is not None and node is not BEGUN:

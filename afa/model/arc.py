@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from afa.errors import AutomatonError, ExpressionError
-from afa.expression.arc_functions import Schemas, Written, functions_of
-from afa.expression.kinds import Kind
+from afa.expression.arc_functions import Schemas, WrittenFunction, functions_of
+from afa.expression.kinds import FunctionKind
 from afa.expression.nodes import Const
 from afa.schema import Schema
 
@@ -154,7 +154,7 @@ class Arc:
         object.__setattr__(self, "origin", origin)
         for role, function in (("fence", fence), ("transfer", transfer), ("at", at)):
             if isinstance(function, str):
-                function = Written(function, Kind(role, kind in (CONSUME, SKIP)))
+                function = WrittenFunction(function, FunctionKind(role, kind in (CONSUME, SKIP)))
             object.__setattr__(self, role, function)
         for field, value in (("kind", kind), ("src", src), ("dst", dst), ("name", name), ("final", final), ("select", select)):
             object.__setattr__(self, field, value)
@@ -317,7 +317,7 @@ def check_written(arc: Arc, event_schema: Schema | None, register_schema: Schema
         An epsilon self-loop that can never end.
     """
     for _, function in functions_of(arc):
-        if isinstance(function, Written):
+        if isinstance(function, WrittenFunction):
             try:
                 found = function.expression(event_schema, register_schema)
             except ExpressionError as error:
@@ -331,7 +331,7 @@ def _never_ends(arc: Arc, reason: str) -> AutomatonError:
 
 
 def _check_function(arc: Arc, role: str, function: Any, parameters: str) -> None:
-    if isinstance(function, Written):
+    if isinstance(function, WrittenFunction):
         return
     if not callable(function):
         raise AutomatonError(f"expected a str or a callable {role}({parameters}) but got {role}={function!r} in {arc!r}")

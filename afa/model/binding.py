@@ -8,7 +8,16 @@ from operator import is_not
 from typing import Any
 
 from afa.errors import AutomatonError
-from afa.expression.arc_functions import Derived, Known, Readable, Schemas, Written, by_hand, expression_of, functions_of
+from afa.expression.arc_functions import (
+    Derived,
+    GivenExpression,
+    Readable,
+    Schemas,
+    WrittenFunction,
+    by_hand,
+    expression_of,
+    functions_of,
+)
 from afa.expression.kinds import Unreadable
 from afa.expression.spans import in_ticks, mentions_span
 from afa.expression.text import text_of_expr
@@ -30,8 +39,8 @@ def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
         return given
     found = {}
     for kind, function in functions_of(arc):
-        read = function.text if isinstance(function, Written) else function
-        if (isinstance(function, Readable) and not isinstance(function, Written)) or not mentions_span(read):
+        read = function.text if isinstance(function, WrittenFunction) else function
+        if (isinstance(function, Readable) and not isinstance(function, WrittenFunction)) or not mentions_span(read):
             continue
         try:
             expr = expression_of(function, kind, schemas.event_schema, schemas.register_schema)
@@ -41,8 +50,8 @@ def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
         ticks = in_ticks(expr, tick, f"the {kind.role} of {arc!r}")
         if ticks is not expr:
             said = text_of_expr(expr, schemas.register_schema)
-            found[kind.role] = Known(ticks, kind, schemas.register_schema, said if by_hand(function) else Derived(said))
-    same = all(isinstance(own := getattr(given, role), Known) and own == new for role, new in found.items())
+            found[kind.role] = GivenExpression(ticks, kind, schemas.register_schema, said if by_hand(function) else Derived(said))
+    same = all(isinstance(own := getattr(given, role), GivenExpression) and own == new for role, new in found.items())
     return given if same else arc.bound(found)
 
 

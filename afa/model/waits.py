@@ -14,8 +14,8 @@ import weakref
 from typing import NamedTuple
 
 from afa.expression.arc_functions import by_hand, expression_of
-from afa.expression.kinds import AT, EPSILON_TRANSFER, TRANSFER, Kind, Unreadable
-from afa.expression.nodes import Binary, Const, Expr, Field, Make
+from afa.expression.kinds import AT, EPSILON_TRANSFER, TRANSFER, FunctionKind, Unreadable
+from afa.expression.nodes import Binary, Const, Expr, FieldRead, Make
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
 
@@ -102,7 +102,7 @@ def _after(arc: Arc, name: str, before: frozenset[Since], automaton: Automaton) 
     made = _expression(arc, TRANSFER if arc.reads_event else EPSILON_TRANSFER, automaton)
     names = [field.name for field in automaton.register_schema.fields]
     item = made.items[names.index(name)] if isinstance(made, Make) else None
-    if item == Field("r", name):
+    if item == FieldRead("r", name):
         return before
     found = _linear(item)
     types = {field.name: field.type for field in automaton.event_schema.fields} if automaton.event_schema else {}
@@ -111,7 +111,7 @@ def _after(arc: Arc, name: str, before: frozenset[Since], automaton: Automaton) 
     return frozenset({Since(found[0].name, found[1])})
 
 
-def _expression(arc: Arc, kind: Kind, automaton: Automaton) -> Expr | None:
+def _expression(arc: Arc, kind: FunctionKind, automaton: Automaton) -> Expr | None:
     """Return a function of an arc as an expression; None: it can't be read, or nobody wrote it by hand."""
     function = getattr(arc, kind.role)
     if not by_hand(getattr(arc.origin or arc, kind.role)):  # a span's ticks are not, where they are counted
@@ -122,10 +122,10 @@ def _expression(arc: Arc, kind: Kind, automaton: Automaton) -> Expr | None:
         return None
 
 
-def _linear(expr: Expr | None) -> tuple[Field, int] | None:
+def _linear(expr: Expr | None) -> tuple[FieldRead, int] | None:
     """Return the field and the number of ``field + number``; None: it is none."""
     match expr:
-        case Field():
+        case FieldRead():
             return expr, 0
         case Binary("+", left, Const(int() as more)) | Binary("+", Const(int() as more), left):
             found = _linear(left)

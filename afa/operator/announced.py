@@ -18,7 +18,7 @@ import numpy as np
 from afa.change import Announced, Change, put_in_order
 from afa.engine import Logged
 from afa.errors import AfaError
-from afa.lineage.match_ends import Held, events_of, matches_from
+from afa.lineage.match_ends import LineageSource, events_of, matches_from
 from afa.operator.members import Events, Members
 from afa.schema import any_payload
 from punctuation.time import BEGINNING, FOREVER
@@ -52,7 +52,7 @@ class Announcing:
         Whether a match that stays is told again, with ``diff`` 0, when its events have changed.
     """
 
-    def __init__(self, held: Callable[[], Held], members: Members | None, again: bool) -> None:
+    def __init__(self, held: Callable[[], LineageSource], members: Members | None, again: bool) -> None:
         self._held, self.members, self.again = held, members, again
         self._from: dict[Hashable, int] = {}  # by key, from which LE on its matches were read in this part of a call
         self._before: dict[Any, tuple[Change, Events]] = {}
@@ -119,7 +119,7 @@ class Announcing:
             members[place] = self.members.of(events)
         return rows._replace(members=members)
 
-    def _changed(self, held: Held, gone: Iterable[Change]) -> list[Change]:
+    def _changed(self, held: LineageSource, gone: Iterable[Change]) -> list[Change]:
         """Return the matches that stay and have other events than before, with ``diff`` 0."""
         if not self._before:
             return []

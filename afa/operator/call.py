@@ -26,7 +26,7 @@ from afa.engine.budget import PARTIAL_MATCHES
 from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal
-from afa.lineage.match_ends import Held
+from afa.lineage.match_ends import LineageSource
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
@@ -46,7 +46,7 @@ from afa.operator.named_swap import NamedSwap
 from afa.operator.options import Options, traits_of
 from afa.operator.rows import in_form
 from afa.operator.told_anew import ToldAnew
-from afa.operator.touched import Touched
+from afa.operator.touched import TouchedEvents
 from afa.operator.twins import twin
 from afa.operator.way_back import back_from_push
 from afa.operator.weak_method import Weak
@@ -122,7 +122,7 @@ class Core(Member):
         self.told: Told = None
         self.told = told_by(self, Weak(self._held_whole), options)
         self.shown = self.told.shown if isinstance(self.told, ToldAnew) else self.shown
-        self.watched: Touched | None = None
+        self.watched: TouchedEvents | None = None
         self.drops = True
         self.alone = self.engine.alone and self.named is None and not (self.told and self.told.again)
         self.calls = Calls(self)
@@ -143,7 +143,7 @@ class Core(Member):
         told = self.watched if self.told is None else self.told
         return None if told is None else told.members
 
-    def watch(self, touched: Touched, whole: bool) -> None:
+    def watch(self, touched: TouchedEvents, whole: bool) -> None:
         """Let a stage know which events are touched; ``whole``: nothing is dropped any more, as it may ask for all."""
         self.watched, self.drops, self.alone = touched, not whole, False
 
@@ -156,11 +156,11 @@ class Core(Member):
         """What of a match is told, in place of which collapsed output may leave."""
         return self.told.inner if isinstance(self.told, ToldAnew) else self.shown
 
-    def held(self) -> Held:
+    def held(self) -> LineageSource:
         """Return what lineages are derived from."""
         return held_of(self)
 
-    def _held_whole(self) -> Held:
+    def _held_whole(self) -> LineageSource:
         """Return what lineages are derived from, of matches with all that they hold."""
         return held_of(self)._replace(shown=self.automaton.match_schema)
 

@@ -12,7 +12,7 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.lineage.aggregates import Aggregates, reader
 from afa.lineage.components import component_of
-from afa.lineage.match_ends import Held, aggregated
+from afa.lineage.match_ends import LineageSource, aggregated
 from afa.model.automaton import Automaton
 from afa.operator.told_anew import ToldAnew
 from afa.schema import Field, Schema, any_payload
@@ -41,7 +41,7 @@ class Collapsing(ToldAnew):
         It is none of these, or a match has a field of the name of an aggregate.
     """
 
-    def __init__(self, held: Callable[[], Held], automaton: Automaton, event: Schema | None, asked: Any) -> None:
+    def __init__(self, held: Callable[[], LineageSource], automaton: Automaton, event: Schema | None, asked: Any) -> None:
         asked = PATHS if asked is True else asked
         if not isinstance(asked, str) or "" in asked.split("."):
             raise AfaError(f'expected True or a field of the event, "price" or "b.price", but got collapse={asked!r}')
@@ -64,7 +64,7 @@ class Collapsing(ToldAnew):
         """Return payload, LE and key."""
         return any_payload(match.payload), match.le, match.key
 
-    def derive(self, held: Held, name: Any) -> Change | None:
+    def derive(self, held: LineageSource, name: Any) -> Change | None:
         """Return the record of a payload, an LE and a key. None: no match is in force there."""
         payload, le, key = name
         found = aggregated(held, Change(payload, le, None, 1, key), self._field, self._component)

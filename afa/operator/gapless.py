@@ -18,7 +18,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 from afa.change import Change
-from afa.engine import Numbered
+from afa.engine import NumberedEngine
 from afa.errors import AfaError, AutomatonError, ChangeError
 from afa.model.automaton import Automaton
 from punctuation.late import copied_callback
@@ -105,7 +105,7 @@ class EventNumbers:
         """Return the counters: gaps that have become final, numbers that were missing in them, repeated events."""
         return self.gap_count, self.missing, self.repeats
 
-    def statistics(self, engine: Numbered) -> dict[str, int]:
+    def statistics(self, engine: NumberedEngine) -> dict[str, int]:
         """Return the fields of `afa.operator.statistics.Statistics` that tell of numbers."""
         return {"gaps": self.gap_count, "missing": self.missing, "repeated": self.repeats, "barriers": engine.open_gaps}
 
@@ -121,7 +121,7 @@ class EventNumbers:
         other.put_counters(self.counters)
         return other
 
-    def hand_over(self, engine: Numbered) -> None:
+    def hand_over(self, engine: NumberedEngine) -> None:
         """Hand the callbacks the final gaps and the repeated events of the call under way."""
         told, self._told = self._told, []
         gaps = engine.final_gaps()
@@ -136,7 +136,7 @@ class EventNumbers:
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
 
-    def take(self, engine: Numbered, change: Change) -> Change | None:
+    def take(self, engine: NumberedEngine, change: Change) -> Change | None:
         """Return the part of a change, typed and not late, that takes effect. None: no part does.
 
         Raises
@@ -183,7 +183,7 @@ class EventNumbers:
         self._applied |= self._here
         self._here, self._waits = {}, {}
 
-    def settled(self, engine: Numbered) -> None:
+    def settled(self, engine: NumberedEngine) -> None:
         """Check, after the taken changes have been applied, that numbers ascend with time around them.
 
         Raises
@@ -208,7 +208,7 @@ class EventNumbers:
             )
 
 
-def _against(engine: Numbered, key: Hashable, number: int, le: int) -> Iterator[tuple[int, int]]:
+def _against(engine: NumberedEngine, key: Hashable, number: int, le: int) -> Iterator[tuple[int, int]]:
     """Yield number and LE of the neighbours of an event that stand on the wrong side of it."""
     for other_le, other in engine.neighbours(key, le, number):
         if (other, other_le) != (number, le) and (other < number) is not ((other_le, other) < (le, number)):

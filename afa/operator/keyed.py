@@ -142,7 +142,7 @@ class Keyed(Matching, metaclass=OperatorMeta):
         threads_of(said.get("threads", 1))
 
         def alone(part: Any) -> Keyed:
-            blobs: Any = [part] if isinstance(part, (bytes, bytearray, memoryview, str)) else part
+            blobs = part if isinstance(part, (list, tuple)) else [part]
             return cls._of(snapshot.load(automaton, blobs, arcs, said, keyed=True), said["key"])
 
         return restored(blob, said, alone, stages)

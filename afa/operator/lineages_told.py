@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from afa.errors import AfaError
-from afa.lineage.match_ends import Held
+from afa.lineage.match_ends import LineageSource
 from afa.model.automaton import Automaton
 from afa.operator.announced import Announcing, told_of
 from afa.operator.collapsed_output import Collapsing
 from afa.operator.members import Members
 from afa.operator.options import Options
-from afa.operator.postponed_output import Having, Postponing
+from afa.operator.postponed_output import AutomatonHaving, Postponing
 from afa.operator.told_anew import ToldAnew
 from afa.operator.weak_method import Weak
 from afa.rewrite.rewritten_engine import RewrittenEngine
@@ -35,7 +35,7 @@ def told_by(core: Any, held: Weak, options: Options) -> Told:
         One of the options says what is none.
     """
     if core.automaton.having is not None:
-        return Having(held, core.automaton)
+        return AutomatonHaving(held, core.automaton)
     if options.having is not None:
         return Postponing(held, core.automaton, core.taken, options.having)
     if options.collapse is not None:
@@ -46,7 +46,7 @@ def told_by(core: Any, held: Weak, options: Options) -> Told:
     return Announcing(held, asked, told_of(options.tell))
 
 
-def held_of(core: Any) -> Held:
+def held_of(core: Any) -> LineageSource:
     """Return what lineages are derived from, of a core.
 
     Raises
@@ -57,4 +57,6 @@ def held_of(core: Any) -> Held:
     if isinstance(core.engine, RewrittenEngine):
         raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
     faults = core.faults is not None
-    return Held(core.engine, core.automaton, core.arcs.table, core.progress, faults, core.matches_shown, core.taken, core.longest)
+    return LineageSource(
+        core.engine, core.automaton, core.arcs.table, core.progress, faults, core.matches_shown, core.taken, core.longest
+    )

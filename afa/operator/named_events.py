@@ -17,7 +17,7 @@ from afa.errors import AfaError, ChangeError
 from afa.model.automaton import Automaton
 from afa.model.copies import as_diff
 from afa.model.keys import take_key
-from afa.operator.named_rows import Place, Rows, rows_in
+from afa.operator.named_rows import InsertedRows, RowPlace, rows_in
 from afa.schema import Schema, as_ticks, is_record
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -57,8 +57,8 @@ class NamedEvents:
         self.field = field
         self._place = names.index(field)
         self._journal = journal
-        self._events: dict[Hashable, Change | Place] = {}
-        self._tables: tuple[Rows, ...] = ()  # of insertions that came as tables
+        self._events: dict[Hashable, Change | RowPlace] = {}
+        self._tables: tuple[InsertedRows, ...] = ()  # of insertions that came as tables
         self._by_le: SortedDict[int, dict[Hashable, None]] = SortedDict()
         self.waiting: dict[Hashable, tuple[int, ...]] = {}  # until when each retraction waits whose event has not come
 
@@ -110,15 +110,15 @@ class NamedEvents:
         self._events.update(zip(ids, found.places()))
         return True
 
-    def _take_out(self, rows: Rows) -> None:
+    def _take_out(self, rows: InsertedRows) -> None:
         for name in rows.ids:
-            if isinstance(held := self._events.get(name), Place) and held.rows is rows:
+            if isinstance(held := self._events.get(name), RowPlace) and held.rows is rows:
                 del self._events[name]
 
     def _known(self, core: Any, name: Hashable) -> Change | None:
         """Return the event in force that an id names."""
         held = self._events.get(name)
-        return held.rows.change(core, held.i) if isinstance(held, Place) else held
+        return held.rows.change(core, held.i) if isinstance(held, RowPlace) else held
 
     def known(self, core: Any, payload: Any) -> Change | None:
         """Return the event in force that the payload of a retraction names."""
@@ -202,7 +202,9 @@ class NamedEvents:
                 self._forget(name)
         for table in self._tables:
             gone = {
-                name: held for name in table.before(t) if isinstance(held := self._events.get(name), Place) and held.rows is table
+                name: held
+                for name in table.before(t)
+                if isinstance(held := self._events.get(name), RowPlace) and held.rows is table
             }
             self._journal.note(self._events.update, gone)
             for name in gone:
@@ -223,7 +225,7 @@ class NamedEvents:
     def _forget(self, name: Hashable) -> None:
         change = self._events[name]
         self._journal.drop(self._events, name)
-        if isinstance(change, Place):
+        if isinstance(change, RowPlace):
             return
         names = self._by_le[change.le]
         self._journal.drop(names, name)
@@ -233,8 +235,8 @@ class NamedEvents:
     def check(self) -> bool:
         """Assert that all parts know the same events; for tests."""
         plain = {(name, le) for le, names in self._by_le.items() for name in names}
-        held = {name: each for name, each in self._events.items() if isinstance(each, Place)}
-        assert plain == {(name, each.le) for name, each in self._events.items() if not isinstance(each, Place)}, "ids by LE"
+        held = {name: each for name, each in self._events.items() if isinstance(each, RowPlace)}
+        assert plain == {(name, each.le) for name, each in self._events.items() if not isinstance(each, RowPlace)}, "ids by LE"
         assert all(each.rows.ids[each.i] == name for name, each in held.items()), "places of ids"
         assert {id(each.rows) for each in held.values()} <= set(map(id, self._tables)), "tables of ids"
         assert all(self.waiting.values()), "retractions that wait for an id"

@@ -16,14 +16,14 @@ from punctuation.door import Table
 _LE, _RE, _DIFF = Field("le", int, False), Field("re", int, True), Field("diff", int, False)
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A row of a table."""
 
-    rows: Rows
+    rows: InsertedRows
     i: int
 
 
-class Rows:
+class InsertedRows:
     """The rows of a table of insertions.
 
     Parameters
@@ -46,9 +46,9 @@ class Rows:
         """The smallest LE."""
         return int(self._sorted[0])
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[RowPlace]:
         """Yield a place for each row."""
-        return (Place(self, i) for i in range(len(self.ids)))
+        return (RowPlace(self, i) for i in range(len(self.ids)))
 
     def below(self, t: int) -> int:
         """Return how many LEs lie below an instant."""
@@ -71,7 +71,7 @@ class Rows:
         return found
 
 
-def rows_in(core: Any, table: Table, place: int) -> Rows | None:
+def rows_in(core: Any, table: Table, place: int) -> InsertedRows | None:
     """Return a table as rows, if it holds insertions only, of a plain form; ``place``: that of the id among the event's fields."""
     schema, keys, names = core.taken, core.keys, table.names
     needed = [field for field in schema.fields if field.name in names or field.name != schema.instant]
@@ -100,7 +100,7 @@ def rows_in(core: Any, table: Table, place: int) -> Rows | None:
     except Unfit:
         return None
     lengths = {len(each) for each in columns.values()}
-    return Rows(columns, ids, le) if lengths == {len(ids)} and (diff is None or (diff == 1).all()) else None
+    return InsertedRows(columns, ids, le) if lengths == {len(ids)} and (diff is None or (diff == 1).all()) else None
 
 
 def _item(column: Any, i: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from afa.errors import AfaError
-from afa.funnel.counted import MOST, Source, funnel_of
+from afa.funnel.counted import MOST, FunnelSource, funnel_of
 from afa.funnel.funnel import Funnel
 from afa.operator.call import Core
 from afa.operator.told_anew import ToldAnew
@@ -25,7 +25,7 @@ def funnel_in(core: Core, most: int | None = MOST) -> Funnel:
         )
     held = core.held()
     progress, keys = held.progress, "" if core.keys is None else ", ".join(core.keys.names)
-    source = Source(
+    source = FunnelSource(
         engine=held.engine,
         automaton=held.automaton,
         table=held.table,

@@ -18,7 +18,7 @@ from afa.errors import AfaError
 from afa.lineage.components import components_in
 from afa.lineage.having import BUDGET, having_of
 from afa.lineage.lineage import Lineage
-from afa.lineage.match_ends import Held, lineage_in_force
+from afa.lineage.match_ends import LineageSource, lineage_in_force
 from afa.lineage.path_function import condition_of
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
@@ -26,14 +26,14 @@ from afa.operator.told_anew import ToldAnew
 from afa.schema import Schema, any_payload
 
 
-class Matches(ToldAnew):
+class MatchesByPath(ToldAnew):
     """Some of the matches."""
 
     def name(self, match: Change) -> Any:
         """Return the match."""
         return any_payload(match.payload), match.le, match.re, match.key
 
-    def derive(self, held: Held, name: Any) -> Change | None:
+    def derive(self, held: LineageSource, name: Any) -> Change | None:
         """Return the match, if it is in force and a path of it satisfies the condition."""
         payload, le, re, key = name
         match = Change(payload, le, re, 1, key)
@@ -45,12 +45,12 @@ class Matches(ToldAnew):
         raise NotImplementedError
 
 
-class Having(Matches):
+class AutomatonHaving(MatchesByPath):
     """Matches of which a path satisfies the automaton's own condition."""
 
     options = ()  # the automaton says it
 
-    def __init__(self, held: Callable[[], Held], automaton: Automaton) -> None:
+    def __init__(self, held: Callable[[], LineageSource], automaton: Automaton) -> None:
         super().__init__(held, automaton.match_schema, automaton.match_schema)
         self._condition = condition_of(automaton.having)
 
@@ -59,7 +59,7 @@ class Having(Matches):
         return found.satisfying(self._condition).there
 
 
-class Postponing(Matches):
+class Postponing(MatchesByPath):
     """Matches of which a path satisfies a condition in words.
 
     Parameters
@@ -78,7 +78,7 @@ class Postponing(Matches):
         It is none, or names what the automaton does not have.
     """
 
-    def __init__(self, held: Callable[[], Held], automaton: Automaton, event: Schema | None, asked: Any) -> None:
+    def __init__(self, held: Callable[[], LineageSource], automaton: Automaton, event: Schema | None, asked: Any) -> None:
         text, budget = as_postponed(asked)
         components = components_in(ArcTable.of(automaton.arcs)) or None
         having_of(None, text, event, components, budget)  # type: ignore[arg-type]  # which refuses what is none

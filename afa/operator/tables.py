@@ -43,7 +43,7 @@ Item = tuple[str, Any, Hashable]
 """A port ("event" or "arc"), the change or punctuation that came there, and its key."""
 
 
-class Come(NamedTuple):
+class CallInput(NamedTuple):
     """The input of one call: its parts in order of arrival, and the first table (None: there is none), whose kind the output takes.
 
     ``listed``: the input was a list, not a single table; ``arcs``: those that a column ``arc`` refers to by number.
@@ -55,14 +55,14 @@ class Come(NamedTuple):
     arcs: Sequence[Arc] = ()
 
 
-class Found(NamedTuple):
+class CallOutput(NamedTuple):
     """The output of a call; ``promises``: how many rows stand before each punctuation, and its time."""
 
     rows: Logged
     promises: list[tuple[int, int]]
 
     @classmethod
-    def of(cls, out: Iterable[Any], shown: Schema) -> Found:
+    def of(cls, out: Iterable[Any], shown: Schema) -> CallOutput:
         """Make it of changes that show these fields, and of punctuations."""
         changes: list[Change] = []
         promises = []
@@ -85,7 +85,7 @@ class Found(NamedTuple):
             yield self.rows if low == 0 else self.rows.part(low, n)
 
 
-class Shape(NamedTuple):
+class TableShape(NamedTuple):
     """What the names of a table's columns mean to an operator.
 
     mixed    whether a column ``kind`` says of each row whether it is an event (0), an arc (1) or a punctuation (2)
@@ -101,9 +101,9 @@ class Shape(NamedTuple):
     timed: Sequence[str]
 
 
-def shape_of(core: Core, table: Table) -> Shape:
+def shape_of(core: Core, table: Table) -> TableShape:
     names = tuple(table.names)
-    found: Shape | None = core.shapes.get(names)
+    found: TableShape | None = core.shapes.get(names)
     if found is None:
         if len(core.shapes) >= SHAPES:
             core.shapes.clear()
@@ -111,7 +111,7 @@ def shape_of(core: Core, table: Table) -> Shape:
     return found
 
 
-def _shape(core: Core, there: tuple[str, ...]) -> Shape:
+def _shape(core: Core, there: tuple[str, ...]) -> TableShape:
     schema, keys, register = core.automaton.event_schema, core.keys, core.shown
     fields = schema.fields if schema else ()
     known = {field.name: field for field in fields}
@@ -137,11 +137,11 @@ def _shape(core: Core, there: tuple[str, ...]) -> Shape:
     needed = {*(field.name for field in given), *of_key, "le"}
     fit = known.keys().isdisjoint(TIMES) and len(set(there)) == len(there) and needed.issubset(there)
     if not fit or (keys is not None and keys.function is not None):
-        return Shape(mixed, None, (), out, timed)
+        return TableShape(mixed, None, (), out, timed)
     times = [name for name in TIMES if name in there]
     times += [name for name in ("kind", "arc") if mixed and name in there and name not in known]
     wanted = [*given, *(Field(name, None, True) for name in of_key), *(Field(name, int, name == "re") for name in times)]
-    return Shape(mixed, wanted, times, out, timed)
+    return TableShape(mixed, wanted, times, out, timed)
 
 
 def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc], le: str = "le") -> Any:
@@ -152,14 +152,14 @@ def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc], le: str = 
     return answer(found_of(core, come, net), come, core, net)
 
 
-def found_of(core: Core, come: Come, net: bool) -> Found:
+def found_of(core: Core, come: CallInput, net: bool) -> CallOutput:
     """Carry out a call that brings tables."""
     if core.by_rows(net) and not (net and _in_future(core, come)):
-        return Found.of(core.run(items_of(core, come), net), core.shown)
+        return CallOutput.of(core.run(items_of(core, come), net), core.shown)
     return carry_out(core, steps(core, come), net)
 
 
-def _in_future(core: Core, come: Come) -> bool:
+def _in_future(core: Core, come: CallInput) -> bool:
     """Return whether a call touches no match in force: it has promises, and tables of events behind all that was seen."""
     if core.named is not None or not isinstance(core.told, Announcing):  # by its id a retraction may take out any event
         return False
@@ -179,7 +179,7 @@ def _behind_all(core: Core, part: Any) -> bool:
 # -- in ----------------------------------------------------------------------------------------------------------------------------
 
 
-def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> Come:
+def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> CallInput:
     """Open the input of one call; ``le`` names the column that holds LE.
 
     Refuse what is neither a list nor a table, and a table like which the output can't be written.
@@ -189,7 +189,7 @@ def opened(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> 
     return come._replace(parts=core.resolved(come.parts, rows))
 
 
-def brought(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> Come:
+def brought(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") -> CallInput:
     """Open the input of one call as `opened`; retractions by an id stay as they are."""
     listed = isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields")
     parts = [_part(core, part, le) for part in batch] if listed else [_table(core, batch, le)]
@@ -201,7 +201,7 @@ def brought(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") ->
         schema = core.shown
         if like.in_arrow and not schema.scalar:
             raise ChangeError(f"expected scalar fields for an Arrow output but got {schema.describe()}: push columns instead")
-    return Come(parts, like, listed, core.binder.all(arcs))
+    return CallInput(parts, like, listed, core.binder.all(arcs))
 
 
 def _part(core: Core, part: Any, le: str) -> Any:
@@ -240,7 +240,7 @@ def _item(core: Core, item: Any, le: str = "le") -> Item:
     return "event", item, take_key(core.keys.of_change(item)) if core.keys and core.named is None else None
 
 
-def items_of(core: Core, come: Come) -> Iterator[Item]:
+def items_of(core: Core, come: CallInput) -> Iterator[Item]:
     """Return the input of one call one by one: the rows of its tables, and its items."""
     for part in come.parts:
         if isinstance(part, Table):
@@ -249,7 +249,7 @@ def items_of(core: Core, come: Come) -> Iterator[Item]:
             yield part
 
 
-def steps(core: Core, come: Come) -> Iterator[Any]:
+def steps(core: Core, come: CallInput) -> Iterator[Any]:
     """Return the input of one call in the form of `Core.take`: tables in the engine's form, or row by row; items."""
     for place, part in enumerate(come.parts):
         if isinstance(part, Table):
@@ -278,7 +278,7 @@ def _promised(parts: Sequence[Any], place: int) -> int:
     return promised
 
 
-def _encoded(core: Core, table: Table, shape: Shape, arcs: Sequence[Arc]) -> Batch:
+def _encoded(core: Core, table: Table, shape: TableShape, arcs: Sequence[Arc]) -> Batch:
     """Return the table in the engine's own form. Raises `Unfit` if it must go row by row."""
     if shape.wanted is None or (shape.mixed and core.arcs.log is not None):  # whose names no row may change
         raise Unfit
@@ -332,7 +332,7 @@ def _check_unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], 
 # -- the call ----------------------------------------------------------------------------------------------------------------------
 
 
-def carry_out(core: Core, taken: Iterable[Any], net: bool) -> Found:
+def carry_out(core: Core, taken: Iterable[Any], net: bool) -> CallOutput:
     """Carry out the steps of one call.
 
     Parameters
@@ -350,9 +350,9 @@ def carry_out(core: Core, taken: Iterable[Any], net: bool) -> Found:
         _take_each(core, taken, cuts)
     rows = core.logged(cuts)
     if cuts is not None:
-        return Found(rows, cuts.promises)
+        return CallOutput(rows, cuts.promises)
     after = core.progress.final
-    return Found(rows, [(len(rows.le), after)] if after > before else [])
+    return CallOutput(rows, [(len(rows.le), after)] if after > before else [])
 
 
 def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
@@ -369,7 +369,7 @@ def _take_each(core: Core, taken: Iterable[Any], cuts: Cuts) -> None:
 # -- out ---------------------------------------------------------------------------------------------------------------------------
 
 
-def answer(found: Found, come: Come, core: Core, net: bool) -> Any:
+def answer(found: CallOutput, come: CallInput, core: Core, net: bool) -> Any:
     """Return the output of a call with tables in the form of its input: a table; or a list, a net one begins with a table."""
     like = come.like
     assert like is not None

@@ -12,7 +12,7 @@ from typing import Any
 
 from afa.change import Change, put_in_order
 from afa.engine import Logged
-from afa.lineage.match_ends import Held, matches_from
+from afa.lineage.match_ends import LineageSource, matches_from
 from afa.schema import Schema, any_payload
 from punctuation.time import BEGINNING, FOREVER
 
@@ -32,7 +32,7 @@ class ToldAnew:
     again = True
     options: Sequence[list[Any]]
 
-    def __init__(self, held: Callable[[], Held], inner: Schema, shown: Schema) -> None:
+    def __init__(self, held: Callable[[], LineageSource], inner: Schema, shown: Schema) -> None:
         self._held, self.inner, self.shown = held, inner, shown
         self._from: dict[Hashable, int] = {}  # by key, from which LE on all was derived in this part of a call
         self._before: dict[Any, Change | None] = {}
@@ -41,7 +41,7 @@ class ToldAnew:
         """Return what tells apart what leaves in place of matches."""
         raise NotImplementedError
 
-    def derive(self, held: Held, name: Any) -> Change | None:
+    def derive(self, held: LineageSource, name: Any) -> Change | None:
         """Return what leaves in place of the matches of a name, at least one of which is in force or was. None: nothing."""
         raise NotImplementedError
 

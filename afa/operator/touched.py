@@ -9,7 +9,7 @@ from afa.operator.members import Members
 from punctuation.time import BEGINNING, FOREVER
 
 
-class Touched:
+class TouchedEvents:
     """What a part of a call has touched.
 
     Attributes

@@ -25,15 +25,15 @@ from afa.operator.call import Output
 from afa.operator.contract import OperatorLike
 from afa.operator.matching import Matching
 from afa.operator.statistics import Statistics
-from afa.operator.tables import Come, Found, Item, answer, brought, items_of
+from afa.operator.tables import CallInput, CallOutput, Item, answer, brought, items_of
 from afa.reasons.because import Because, Explained
 from afa.reasons.because_column import with_reasons
 from afa.reasons.explainable import check_explainable, first_time, polled, stages_of
 from afa.reasons.left_records import left
 from afa.reasons.one_item import take
-from afa.reasons.telling import Words, known_zone
+from afa.reasons.telling import SentenceWords, known_zone
 from afa.reasons.why_come import why_come, why_promised
-from afa.reasons.why_gone import Asked, is_arc, why_gone
+from afa.reasons.why_gone import WithdrawalFacts, is_arc, why_gone
 from afa.situations.deriving import Deriving
 from punctuation.promise import Punctuation
 from punctuation.timestamps import is_time
@@ -103,7 +103,7 @@ class Reasons(Matching):
         self._named: dict[int, Change] = {}  # by item of the call: the event that an id names, the arc that a poll has brought
         self._stages = frozenset(type(stage).__name__ for stage in stages_of(operator))
         keys = () if core.keys is None else core.keys.fields
-        self._words = Words(core.taken, tuple(keys), core.tick, False, zone)
+        self._words = SentenceWords(core.taken, tuple(keys), core.tick, False, zone)
 
     @property
     def _core(self) -> Any:  # type: ignore[override]
@@ -138,12 +138,12 @@ class Reasons(Matching):
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
         core = self._core
-        come: Come = brought(core, batch, arcs, time)
+        come: CallInput = brought(core, batch, arcs, time)
         self._see_times(batch if come.listed else [batch if come.like is None else come.like], time)
         items = list(items_of(core, come))
         if come.like is None:
             return self._carry_out(items, net, None)[0]
-        out, table = self._carry_out(items, net, lambda out: answer(Found.of(out, core.shown), come, core, net))
+        out, table = self._carry_out(items, net, lambda out: answer(CallOutput.of(out, core.shown), come, core, net))
         return with_reasons(table, out, come.like, TimeType.of(come.like, core.tick))
 
     def _see_times(self, parts: Any, le: str) -> None:
@@ -257,7 +257,7 @@ class Reasons(Matching):
                     self._announced((i, j), outs[i][j])
         return outs, reasons
 
-    def _why_come(self, asked: Asked, match: Any, item: Item, now: int) -> Because:
+    def _why_come(self, asked: WithdrawalFacts, match: Any, item: Item, now: int) -> Because:
         if isinstance(item[1], Punctuation):
             return why_promised(item[1], match, asked)
         newest = not is_arc(asked.change) and asked.change.le >= now  # type: ignore[operator]
@@ -279,7 +279,7 @@ class Reasons(Matching):
             take(self._before, item)
         return reasons
 
-    def _asked(self, operator: Any, items: list[Item], i: int, out: Output) -> Asked:
+    def _asked(self, operator: Any, items: list[Item], i: int, out: Output) -> WithdrawalFacts:
         """Return what a reason is told from. ``operator``: as it was before the item, or as it is after it."""
         after = None
         if i + 1 < len(items) and items[i + 1][2] == items[i][2]:
@@ -287,7 +287,7 @@ class Reasons(Matching):
         matches = [change for change in out if isinstance(change, Change)]
         promised = items[i][1].t if isinstance(items[i][1], Punctuation) else None
         change = self._whole(items, i) or Change(None, promised, None, 0)
-        return Asked(operator, change, matches, after, self._stages, self._words)
+        return WithdrawalFacts(operator, change, matches, after, self._stages, self._words)
 
     def _look_up(self, i: int, item: Item) -> None:
         """Note which event an item retracts that names it by an id, while that is in force."""

@@ -30,16 +30,16 @@ def left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
         total[name] = total.get(name, 0) + change.diff
         last[name] = (i, j)
     left = {place: outs[place[0]][place[1]] for name, place in last.items() if total[name]}
-    ordered: Any = [Placed.at(change, place) for place, change in left.items()]
+    ordered: Any = [OutputChange.at(change, place) for place, change in left.items()]
     put_in_order(ordered)
     return [change.place for change in ordered] + ([] if promise is None else [promise])
 
 
-class Placed(Change):
+class OutputChange(Change):
     """A change that knows where it stands in the outputs of a call."""
 
     @classmethod
-    def at(cls, change: Any, place: tuple[int, int]) -> Placed:
+    def at(cls, change: Any, place: tuple[int, int]) -> OutputChange:
         """Return a change with its place."""
         made = cls._make(change)
         made.__dict__["place"] = place

@@ -9,7 +9,7 @@ from afa.lineage import Lineage
 from afa.model.keys import take_key
 from afa.operator.call import Output
 from afa.operator.match_lineage import lineage_in
-from afa.operator.tables import Come, Item
+from afa.operator.tables import CallInput, Item
 
 
 def take(operator: Any, item: Item) -> Output:
@@ -19,7 +19,7 @@ def take(operator: Any, item: Item) -> Output:
     if key is None and core.keys is not None and core.named is None and port == "event" and isinstance(change, Change):
         item = port, change, take_key(core.keys.of_change(change))
     parts = core.resolved([item])
-    found: Output = operator.run(Come(parts), True) if hasattr(operator, "stage") else core.run(parts, True)
+    found: Output = operator.run(CallInput(parts), True) if hasattr(operator, "stage") else core.run(parts, True)
     return found
 
 

@@ -16,7 +16,7 @@ LONG = 80
 """So many letters of an event, or of a key, are told."""
 
 
-class Words(NamedTuple):
+class SentenceWords(NamedTuple):
     """What sentences need to know.
 
     Parameters
@@ -47,7 +47,7 @@ class Words(NamedTuple):
         >>> class Pay(NamedTuple):
         ...     card: str
         ...     kind: str
-        >>> Words(Schema.of(Pay, "event"), ("card",)).event(Change(Pay("c1", "declined"), 3), 0)
+        >>> SentenceWords(Schema.of(Pay, "event"), ("card",)).event(Change(Pay("c1", "declined"), 3), 0)
         "'declined, 3'"
         """
         text = self.payload(change.payload)
@@ -70,7 +70,8 @@ class Words(NamedTuple):
 
         Examples
         --------
-        >>> Words(None, (), "ms", True).time(50_603_500, 0), Words(None, (), "ms", True).time(50_603_500), Words(None).time(7)
+        >>> words = SentenceWords(None, (), "ms", True)
+        >>> words.time(50_603_500, 0), words.time(50_603_500), SentenceWords(None).time(7)
         ('14:03:23.5', '1970-01-01 14:03:23.5', '7')
         """
         if t in (BEGINNING, FOREVER):

@@ -8,11 +8,11 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.reasons.because import Because
 from afa.reasons.one_item import lineage_now
-from afa.reasons.why_gone import Asked, arc_change, held_back, is_arc, lasting, same_event
+from afa.reasons.why_gone import WithdrawalFacts, arc_change, held_back, is_arc, lasting, same_event
 from punctuation.promise import Punctuation
 
 
-def why_come(asked: Asked, match: Change, newest: bool) -> Because:
+def why_come(asked: WithdrawalFacts, match: Change, newest: bool) -> Because:
     """Return the reason for which a match is announced.
 
     Parameters
@@ -31,7 +31,7 @@ def why_come(asked: Asked, match: Change, newest: bool) -> Because:
     return Because(kind, asked.change, f"Announced: {text}.")
 
 
-def why_promised(item: Punctuation, match: Change, asked: Asked) -> Because:
+def why_promised(item: Punctuation, match: Change, asked: WithdrawalFacts) -> Because:
     """Return the reason of a match that a promise has brought: a time-out has fired, or a stage has let go what it held back."""
     if "Cleanse" in asked.stages:
         return held_back(Change(None, item.t, None, 0), match, asked)
@@ -40,7 +40,7 @@ def why_promised(item: Punctuation, match: Change, asked: Asked) -> Because:
     return Because("promise", Change(None, item.t, None, 0), text)
 
 
-def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
+def _told(asked: WithdrawalFacts, match: Change, newest: bool) -> tuple[str, str]:
     change, words = asked.change, asked.words
     le: Any = match.le
     if is_arc(change):
@@ -77,7 +77,7 @@ def _told(asked: Asked, match: Change, newest: bool) -> tuple[str, str]:
     return "changed", f"{event} {late}, and the match is there with it"
 
 
-def _events(asked: Asked, match: Change) -> list[Change]:
+def _events(asked: WithdrawalFacts, match: Change) -> list[Change]:
     """Return the events in the paths of a match in force; none, where it began before what is held."""
     try:
         found = lineage_now(asked.operator, match).events()

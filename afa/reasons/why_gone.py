@@ -14,14 +14,14 @@ from afa.operator.named_swap import NamedSwap
 from afa.reasons.because import Because
 from afa.reasons.broken_run import broken_run
 from afa.reasons.one_item import lineage_now
-from afa.reasons.telling import Words, arc_words
+from afa.reasons.telling import SentenceWords, arc_words
 from afa.schema import any_payload
 
 PATHS = 16
 """So many paths of a match are looked at for one in which an event lies between two others."""
 
 
-class Asked(NamedTuple):
+class WithdrawalFacts(NamedTuple):
     """What it is told from.
 
     Parameters
@@ -45,10 +45,10 @@ class Asked(NamedTuple):
     out: list[Change]
     next: Change | None
     stages: frozenset[str]
-    words: Words
+    words: SentenceWords
 
 
-def why_gone(asked: Asked, match: Change) -> Because:
+def why_gone(asked: WithdrawalFacts, match: Change) -> Because:
     """Return the reason for which a match, in force before the change, is withdrawn by it. O(lineage)."""
     change, near = asked.change, match.le
     if change.payload is None and not change.diff:
@@ -71,7 +71,7 @@ def _paths(operator: Any, match: Change) -> list[Path]:
         return []
 
 
-def _retracted(asked: Asked, match: Change, paths: list[Path]) -> Told:
+def _retracted(asked: WithdrawalFacts, match: Change, paths: list[Path]) -> Told:
     change, words, near = asked.change, asked.words, match.le
     event = words.event(change, near)  # type: ignore[arg-type]
     own = [each for path in paths for _, each in path if same_event(each, change)]
@@ -94,7 +94,7 @@ def _retracted(asked: Asked, match: Change, paths: list[Path]) -> Told:
     return "changed", f"{event}, without which there is no such match, was retracted.", ()
 
 
-def _inserted(asked: Asked, match: Change, paths: list[Path]) -> Told:
+def _inserted(asked: WithdrawalFacts, match: Change, paths: list[Path]) -> Told:
     change, words, near = asked.change, asked.words, match.le
     event = words.event(change, near)  # type: ignore[arg-type]
     late = "arrived late" if change.le <= match.le else "came"  # type: ignore[operator]
@@ -138,7 +138,7 @@ def _placed(sequence: str | None) -> Any:
     return lambda change: (change.le, getattr(change.payload, sequence))
 
 
-def _lasts(words: Words, match: Change, other: Change) -> str:
+def _lasts(words: SentenceWords, match: Change, other: Change) -> str:
     now, before = words.time(other.re, match.le), words.time(match.re, match.le)  # type: ignore[arg-type]
     return f"a match that shows the same lasts until {now} in its place, which lasted until {before}"
 
@@ -158,7 +158,7 @@ def same_event(one: Change, other: Change) -> bool:
     return (any_payload(one.payload), one.le, one.re) == (any_payload(other.payload), other.le, other.re)
 
 
-def held_back(promise: Change, match: Change, asked: Asked) -> Because:
+def held_back(promise: Change, match: Change, asked: WithdrawalFacts) -> Because:
     """Return the reason of what a stage has held back until a promise."""
     done = "Announced" if match.diff > 0 else "Withdrawn"
     t = asked.words.time(promise.le, match.le)  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def is_arc(change: Change) -> bool:
     return isinstance(change.payload, (Arc, NamedSwap))
 
 
-def arc_change(change: Change, words: Words, near: int) -> str:
+def arc_change(change: Change, words: SentenceWords, near: int) -> str:
     """Return a change of an arc in words."""
     since = "" if change.le is None else f" from {words.time(change.le, near)} on"
     until = "" if change.re is None else f", until {words.time(change.re, near)}"

@@ -9,10 +9,10 @@ import numpy as np
 
 from afa.errors import AfaError, ChangeError, blame
 from afa.frames.arrival import never, withdrawing
-from afa.frames.asked import BACKTESTS, Asked, taken_options
+from afa.frames.asked import BACKTESTS, OperatorPlan, taken_options
 from afa.frames.found import Columns, framed, joined, written
-from afa.frames.frame_reading import End, Reading
-from afa.frames.slicing import Rows, by_time, columns_of
+from afa.frames.frame_reading import End, FrameReading
+from afa.frames.slicing import SortedRows, by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
 from afa.io.answer import Answer
@@ -128,7 +128,7 @@ def backtest(
         if not withdrawn and (found := _in_stretches(labels, variants, stored, said, (time, until, diff, end))) is not None:
             return found
         opened = stored.whole()
-    reading = Reading.of(opened, variants[0], time, until, diff, end)
+    reading = FrameReading.of(opened, variants[0], time, until, diff, end)
     return swept(labels, variants, opened, reading, said, batch if withdrawn else False, threads)
 
 
@@ -159,7 +159,7 @@ def swept(
     labels: Labels,
     patterns: Sequence[Any],
     frame: Frame,
-    reading: Reading,
+    reading: FrameReading,
     options: Options,
     batch: int | Literal[False] | None = None,
     threads: int | None = None,
@@ -181,25 +181,25 @@ def swept(
 class _Rows:
     """The rows of a frame, once for all patterns that take the same."""
 
-    def __init__(self, frame: Frame, reading: Reading) -> None:
+    def __init__(self, frame: Frame, reading: FrameReading) -> None:
         self.frame, self.reading = frame, reading
         self._arrived: dict[Any, dict[str, Any]] = {}
-        self._by_time: dict[Any, Rows] = {}
+        self._by_time: dict[Any, SortedRows] = {}
         self._never: dict[Any, bool] = {}
 
-    def arrived(self, plan: Asked) -> dict[str, Any]:
+    def arrived(self, plan: OperatorPlan) -> dict[str, Any]:
         """Return the rows as they stand."""
         if plan.form not in self._arrived:
             self._arrived[plan.form] = columns_of(self.frame, plan, self.reading)
         return self._arrived[plan.form]
 
-    def by_time(self, plan: Asked) -> Rows:
+    def by_time(self, plan: OperatorPlan) -> SortedRows:
         """Return them by time, in groups and slices."""
         if plan.form not in self._by_time:
             self._by_time[plan.form] = by_time(self.arrived(plan), plan)
         return self._by_time[plan.form]
 
-    def never(self, plan: Asked) -> bool:
+    def never(self, plan: OperatorPlan) -> bool:
         """Return whether a pattern never withdraws anything."""
         what = plan.form, plan.steady, plan.ties
         if what not in self._never:
@@ -207,7 +207,7 @@ class _Rows:
         return self._never[what]
 
 
-def _jobs(plan: Asked, rows: _Rows, batch: int | Literal[False] | None) -> Iterator[Callable[[bool], Any]]:
+def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None) -> Iterator[Callable[[bool], Any]]:
     """Yield what finds the matches of a pattern in each group, and what counts those that are withdrawn, if any may be."""
     ordered = rows.by_time(plan)
     yield from (finding(plan, ordered, group, rows.reading.end) for group in ordered.groups)
@@ -216,7 +216,12 @@ def _jobs(plan: Asked, rows: _Rows, batch: int | Literal[False] | None) -> Itera
 
 
 def _written(
-    labels: Labels, plan: Asked, found: Sequence[Columns], withdrawn: Sequence[int] | None, frame: Frame, reading: Reading
+    labels: Labels,
+    plan: OperatorPlan,
+    found: Sequence[Columns],
+    withdrawn: Sequence[int] | None,
+    frame: Frame,
+    reading: FrameReading,
 ) -> Backtest:
     sizes = [len(columns["le"]) for columns in found]
     told = {name: _values(values) for name, values in labels.items()}
@@ -236,7 +241,7 @@ def _values(values: Sequence[Any]) -> Any:
     return np.array(values, SCALARS[kinds.pop()]) if len(kinds) == 1 else np.array([str(value) for value in values], object)
 
 
-def _check_alike(labels: Labels, plans: Sequence[Asked], names: Sequence[str]) -> None:
+def _check_alike(labels: Labels, plans: Sequence[OperatorPlan], names: Sequence[str]) -> None:
     """Refuse patterns whose matches make no one table, and names that do not tell them apart in it."""
     first = plans[0]
     for plan, name in zip(plans, names):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from afa.change import Change
 from afa.errors import ChangeError
-from afa.frames.frame_reading import Reading
+from afa.frames.frame_reading import FrameReading
 from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
 from afa.model.arc import Arc
@@ -43,7 +43,7 @@ class Changed(NamedTuple):
     """
 
     frame: Frame
-    reading: Reading
+    reading: FrameReading
     le: Any
     re: Any
     diff: Any
@@ -86,7 +86,7 @@ def _arrow(changes: Any, asking: Question) -> Any:
         raise ChangeError(f"expected columns that Arrow holds as the changes but got {error}") from error
 
 
-def _reading(frame: Frame, asking: Question, late: bool) -> Reading:
+def _reading(frame: Frame, asking: Question, late: bool) -> FrameReading:
     """Return which columns of the rows hold their times: those of the source, or ``le`` and ``re``."""
     said, names = asking.reading, frame.names
     time = said.time if said.time in names and not late else "le" if "le" in names else said.time
@@ -94,10 +94,10 @@ def _reading(frame: Frame, asking: Question, late: bool) -> Reading:
     if said.until is not None:
         until = said.until if said.until in names and not late else "re" if "re" in names else said.until
     diff = said.diff if said.diff in names and not late else "diff" if "diff" in names else None
-    return Reading(time, until, diff, said.end)
+    return FrameReading(time, until, diff, said.end)
 
 
-def _ends(frame: Frame, reading: Reading, asking: Question, le: Any) -> Any:
+def _ends(frame: Frame, reading: FrameReading, asking: Question, le: Any) -> Any:
     found = ends_of(frame, asking._replace(reading=reading), le)
     if reading.until is None and "re" in frame.names and asking.reading.until is None and "re" not in asking.head.names:
         told = ends_of(frame, asking._replace(reading=reading._replace(until="re")), le)

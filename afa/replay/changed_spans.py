@@ -11,9 +11,9 @@ from afa.replay.changed_rows import Changed
 from afa.replay.group_rows import see_keys
 from afa.replay.key_spans import Places, Spans, different, joined, later, touching
 from afa.replay.question import Question, lifetime_of
-from afa.replay.scanning import Block, Scan, Scanner
+from afa.replay.scanning import Scan, Scanner, WitnessBlock
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.witness.boxes import Serving, boxes_of
+from afa.replay.witness.boxes import ArcLifetime, boxes_of
 from afa.replay.witness.witnesses import Witness
 from punctuation.time import BEGINNING, FOREVER
 
@@ -34,7 +34,7 @@ def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, 
         parts.append(_all_keys(asking, keys, _moved(min(latest), 1 - longest), _moved(max(latest), 1)))
     for change in come.arcs:
         le, re = lifetime_of(change)
-        serving = Serving(bound_arc(change.payload, asking.plan.tick, asking.plan.automaton), le, re)
+        serving = ArcLifetime(bound_arc(change.payload, asking.plan.tick, asking.plan.automaton), le, re)
         if serving.arc.reads_event and not serving.arc.final:
             parts += _around_takers(asking, serving, keys, longest)
         else:  # it may serve behind any event
@@ -42,13 +42,13 @@ def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, 
     return joined(*(np.concatenate(columns) for columns in zip(*parts)))
 
 
-def _around_takers(asking: Question, serving: Serving, keys: SeenKeys, longest: int) -> list[tuple[Any, Any, Any]]:
+def _around_takers(asking: Question, serving: ArcLifetime, keys: SeenKeys, longest: int) -> list[tuple[Any, Any, Any]]:
     """Return the spans around the events that an arc may take."""
     boxes = boxes_of(serving, asking.plan.automaton.event_schema, asking.plan.automaton.register_schema)
     witness = Witness(boxes, (serving.arc,), False, False, None)
     scanner = Scanner(asking, [witness], keys, longest, lambda place: 1.0)
     groups = np.flatnonzero(asking.extents.may_hold(boxes)).tolist()
-    scan = Scan(witness.fields, (Block((0,), (0,)),))
+    scan = Scan(witness.fields, (WitnessBlock((0,), (0,)),))
     found = [one for _, several in scanner.candidates(scan, groups, None) for one in several]
     return [(one.key, later(one.le, 1 - longest), later(one.le, longest)) for one in found]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from afa.frames.asked import TAKES, taken_options
 from afa.frames.found import joined, written
-from afa.frames.frame_reading import End, Reading
+from afa.frames.frame_reading import End, FrameReading
 from afa.frames.slicing import by_time, columns_of
 from afa.frames.threads import in_threads
 from afa.frames.through import finding
@@ -106,7 +106,7 @@ def find(
 
         return replayed(pattern, frame, said, (time, until, diff, end)).matches
     opened = Frame(frame)
-    reading = Reading.of(opened, pattern, time, until, diff, end)
+    reading = FrameReading.of(opened, pattern, time, until, diff, end)
     plan = reading.asked(pattern, opened, said)
     rows = by_time(columns_of(opened, plan, reading), plan)
     threads = threads if plan.native else 1

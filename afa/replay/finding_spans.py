@@ -20,7 +20,7 @@ from afa.replay.costs import Costs
 from afa.replay.group_rows import see_keys
 from afa.replay.key_spans import Spans, all_met, joined, later, touching
 from afa.replay.question import Question
-from afa.replay.scan_plan import Plan, Step
+from afa.replay.scan_plan import ReplayPlan, ScanStep
 from afa.replay.scanning import Scan, Scanner, blocks_of
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.witness.witnesses import Necessary, Witness
@@ -31,7 +31,7 @@ TRIED = 6
 """How many columns are thought about together with a second one."""
 
 
-class Found(NamedTuple):
+class MatchSpans(NamedTuple):
     """Where matches can lie.
 
     Attributes
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     alive: Any
 
     @classmethod
-    def nothing(cls, asking: Question) -> Found:
+    def nothing(cls, asking: Question) -> MatchSpans:
         """Return that there can be no match."""
         none = joined(*np.zeros((3, 0), np.int64))
         return cls(none, none, SeenKeys(asking), np.zeros(len(asking.stored), bool))
@@ -71,10 +71,10 @@ def find_spans(
     needs: Necessary,
     costs: Costs,
     longest: int,
-    plan: Plan,
+    plan: ReplayPlan,
     order: Sequence[tuple[str, ...]] | None = None,
     told: Callable[[str, int, int], None] = lambda what, done, many: None,
-) -> Found:
+) -> MatchSpans:
     """Find the spans of a question, and note in the plan what was done.
 
     ``order``: the columns to scan, whatever they cost. ``told``: is called with what is scanned, how much of it, of how much.
@@ -102,12 +102,12 @@ def find_spans(
         alive = alive & touching(spans, asking.extents.least, asking.extents.latest)
         fewest = min((len(kind.key) for kind in kinds if set(places) >= set(kind.place)), default=0)
         said = ", ".join(witnesses[place].text(asking.plan.events) for place in places)
-        plan.steps.append(Step(said, scan.columns, fewest, int(groups.sum()), len(groups)))
+        plan.steps.append(ScanStep(said, scan.columns, fewest, int(groups.sum()), len(groups)))
     plan.spans = 0 if spans is None else len(spans)
-    return Found(region, spans, keys, alive)
+    return MatchSpans(region, spans, keys, alive)
 
 
-def first_scan(asking: Question, needs: Necessary, costs: Costs, longest: int, plan: Plan) -> tuple[int, Scan | None]:
+def first_scan(asking: Question, needs: Necessary, costs: Costs, longest: int, plan: ReplayPlan) -> tuple[int, Scan | None]:
     """Return in how many row groups a match can lie, and which scan would come first there; None: none."""
     _, region = by_statistics(asking, needs, longest)
     alive = touching(region, asking.extents.least, asking.extents.latest)
@@ -157,7 +157,7 @@ def _next(
     alive: Any,
     spans: Spans | None,
     many_keys: int,
-    plan: Plan,
+    plan: ReplayPlan,
     order: Sequence[tuple[str, ...]] | None,
 ) -> Scan | None:
     """Return the scan that is worth most; None: none is worth what it costs."""

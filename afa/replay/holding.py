@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from afa.errors import AfaError
-from afa.expression.intervals import Range
+from afa.expression.intervals import ValueRange
 from afa.io.frame import Frame
 from afa.replay.block_columns import BlockColumn
 from afa.replay.stored import Bounds, trusted
@@ -96,7 +96,7 @@ class Extents:
             self._known[name] = extent_of(self._bounds(name), self.rows, self._field(name), self._events, self._tick)
         return self._known[name]
 
-    def _may(self, name: str, allowed: Range) -> Any:
+    def _may(self, name: str, allowed: ValueRange) -> Any:
         extent = self._extent(name)
         return np.ones(len(self.rows), bool) if extent is None else within(allowed, extent, self._field(name))
 
@@ -126,7 +126,7 @@ def extent_of(bounds: Bounds | BlockColumn, rows: Any, field: Field, events: Sch
     return Extent(ends[0], ends[1], known, empty, nulls)
 
 
-def within(allowed: Range, extent: Extent, field: Field) -> Any:
+def within(allowed: ValueRange, extent: Extent, field: Field) -> Any:
     """Return which row groups may have a value of a field in a range."""
     low, high, known, empty, nulls = extent
     if field.type is str:
@@ -139,7 +139,7 @@ def within(allowed: Range, extent: Extent, field: Field) -> Any:
     return fits | (nulls & allowed.none)
 
 
-def _meets(allowed: Range, low: Any, high: Any, field: Field) -> Any:
+def _meets(allowed: ValueRange, low: Any, high: Any, field: Field) -> Any:
     bound = _bounds(allowed, field)
     if bound is None:
         return np.zeros(len(low), bool)
@@ -158,14 +158,14 @@ def _meets(allowed: Range, low: Any, high: Any, field: Field) -> Any:
     return fits
 
 
-def _text_within(allowed: Range, low: Any, high: Any) -> bool:
+def _text_within(allowed: ValueRange, low: Any, high: Any) -> bool:
     if allowed.values is None:
         return True
     texts = [value for value in allowed.values if isinstance(value, str)]
     return any(low <= text and (text <= high or text.startswith(high)) for text in texts)
 
 
-def _bounds(allowed: Range, field: Field) -> tuple[Any, Any] | None:
+def _bounds(allowed: ValueRange, field: Field) -> tuple[Any, Any] | None:
     """Return the least and the largest value of a range, None: no bound; of ints as ints that int64 holds. None: there is none."""
     low = None if allowed.low == -math.inf else allowed.low
     high = None if allowed.high == math.inf else allowed.high
@@ -191,7 +191,7 @@ def _floats(bound: Any, beyond: float) -> Any:
     return found if found == bound else math.nextafter(found, beyond)
 
 
-def _values(allowed: Range, field: Field) -> list[Any]:
+def _values(allowed: ValueRange, field: Field) -> list[Any]:
     """Return the values of a range that a field of numbers can have."""
     numbers = [value for value in allowed.values or () if isinstance(value, (int, float))]
     if field.type is float:
@@ -207,7 +207,7 @@ def _values(allowed: Range, field: Field) -> list[Any]:
 def rows_in(boxes: Sequence[Box], columns: Mapping[str, Any], le: Any, events: Schema) -> Any:
     """Return which rows are in one of the boxes; ``columns``: of the fields that the boxes name, as `Frame.field` gives them."""
     fields = {field.name: field for field in events.fields}
-    known: dict[tuple[str, Range], Any] = {}
+    known: dict[tuple[str, ValueRange], Any] = {}
     found: Any = None
     for box in boxes:
         here: Any = None
@@ -233,7 +233,7 @@ def compared(frame: Frame, field: Field, events: Schema, tick: str | None) -> An
     return frame.field(field, events, tick)
 
 
-def values_in(allowed: Range, column: Any, field: Field) -> Any:
+def values_in(allowed: ValueRange, column: Any, field: Field) -> Any:
     """Return which values of a column are in a range: an array, or one of Arrow with texts coded or values missing."""
     if isinstance(column, pa.DictionaryArray):
         each = np.array([allowed.contains(value) for value in column.dictionary.to_pylist()] + [allowed.none], bool)
@@ -249,7 +249,7 @@ def values_in(allowed: Range, column: Any, field: Field) -> Any:
     return _numbers_in(allowed, column, field)
 
 
-def _numbers_in(allowed: Range, column: Any, field: Field) -> Any:
+def _numbers_in(allowed: ValueRange, column: Any, field: Field) -> Any:
     found = _meets(allowed, column, column, field)
     if field.type is not float:
         return found
@@ -258,5 +258,5 @@ def _numbers_in(allowed: Range, column: Any, field: Field) -> Any:
     return found if _bounded(allowed) else found & (column == column)
 
 
-def _bounded(allowed: Range) -> bool:
+def _bounded(allowed: ValueRange) -> bool:
     return allowed.values is not None or allowed.low != -math.inf or allowed.high != math.inf

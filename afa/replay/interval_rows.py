@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afa.frames.frame_reading import Reading
+from afa.frames.frame_reading import FrameReading
 from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
 from afa.replay.key_spans import Spans, ranges_of, stable_order
@@ -58,7 +58,7 @@ class RowsOfSpans:
 
         return in_groups(asking.stored, groups, found, names)  # type: ignore[no-any-return]
 
-    def taken(self, frame: Frame, reading: Reading | None = None) -> dict[str, Any]:
+    def taken(self, frame: Frame, reading: FrameReading | None = None) -> dict[str, Any]:
         """Return the columns that an operator takes which has the number of the span as its key, or, if none has, the key's own."""
         asking = self._asking
         columns = columns_of(frame, asking.plan, reading or asking.reading)

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError
-from afa.frames.asked import Asked, asked
-from afa.frames.frame_reading import End, Reading
+from afa.frames.asked import OperatorPlan, asked
+from afa.frames.frame_reading import End, FrameReading
 from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
 from afa.model.arc import TIMEOUT, Arc
@@ -24,7 +24,7 @@ from afa.replay.holding import Extents
 from afa.replay.key_spans import later
 from afa.replay.known_blocks import Blocks
 from afa.replay.stored import Stored
-from afa.replay.witness.boxes import Serving
+from afa.replay.witness.boxes import ArcLifetime
 from afa.replay.witness.witnesses import Necessary, Share, necessary
 from afa.schema import as_ticks
 from punctuation.time import BEGINNING, FOREVER
@@ -64,9 +64,9 @@ class Question(NamedTuple):
     stored: Stored
     head: Frame
     arcs: tuple[Change, ...]
-    reading: Reading
-    plan: Asked
-    by_span: Asked | None
+    reading: FrameReading
+    plan: OperatorPlan
+    by_span: OperatorPlan | None
     span: str
     extents: Extents
     of_blocks: Extents
@@ -106,10 +106,10 @@ class Question(NamedTuple):
 
     def necessary(self, share: Share | None = None) -> Necessary:
         """Return what a match must contain."""
-        arcs = [*servings(self.plan, self.arcs), *(Serving(arc) for other in self.also for arc in other.arcs)]
+        arcs = [*servings(self.plan, self.arcs), *(ArcLifetime(arc) for other in self.also for arc in other.arcs)]
         return necessary(self.plan.automaton, arcs, share, {state for other in self.also for state in other.final})
 
-    def operator(self, of: Asked) -> Any:
+    def operator(self, of: OperatorPlan) -> Any:
         """Make an operator, which has taken the arcs."""
         made = of.make()
         for change in self.arcs:
@@ -131,7 +131,7 @@ def question(
     """
     stored = source if isinstance(source, Stored) else Stored(source)
     head = stored.head()
-    reading = Reading.of(head, pattern, *said)
+    reading = FrameReading.of(head, pattern, *said)
     plan = reading.asked(pattern, head, options)
     columns_of(head, plan, reading)  # which says what is missing
     given = checked_arcs(arcs, plan)
@@ -216,12 +216,12 @@ def ends_of(frame: Frame, asking: Question, le: Any) -> Any:
     return np.where(gone, later(le, window), found.fill_null(0).to_numpy())
 
 
-def servings(plan: Asked, arcs: Iterable[Change]) -> list[Serving]:
+def servings(plan: OperatorPlan, arcs: Iterable[Change]) -> list[ArcLifetime]:
     """Return the arcs that serve, with their lifetimes: the automaton's own, and those that come."""
-    found = [Serving(arc) for arc in plan.automaton.arcs]
+    found = [ArcLifetime(arc) for arc in plan.automaton.arcs]
     for change in arcs:
         le, re = lifetime_of(change)
-        serving = Serving(bound_arc(change.payload, plan.tick, plan.automaton), le, re)
+        serving = ArcLifetime(bound_arc(change.payload, plan.tick, plan.automaton), le, re)
         same = [i for i, one in enumerate(found) if (one.arc, one.since, one.until) == tuple(serving)]
         if change.diff > 0:
             found.append(serving)
@@ -236,12 +236,12 @@ def lifetime_of(change: Change) -> tuple[int, int]:
     return change.le, FOREVER if change.re is None else change.re
 
 
-def waiting(plan: Asked, arcs: Iterable[Change]) -> Asked:
+def waiting(plan: OperatorPlan, arcs: Iterable[Change]) -> OperatorPlan:
     """Return a plan that waits for the end, too, if one of the arcs that come is a time-out."""
     return plan._replace(waits=plan.waits or any(change.payload.kind == TIMEOUT for change in arcs))
 
 
-def checked_arcs(arcs: Iterable[Change], plan: Asked) -> tuple[Change, ...]:
+def checked_arcs(arcs: Iterable[Change], plan: OperatorPlan) -> tuple[Change, ...]:
     """Return changes of arcs with their lifetimes in ticks; refuse one without a lifetime, or that does not fit."""
     found = []
     for change in arcs:

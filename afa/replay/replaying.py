@@ -15,9 +15,9 @@ from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
 from afa.operator.options import FrameOptions, Options, options_of, takes_options
 from afa.replay.costs import Costs
-from afa.replay.finding_spans import Found, find_spans, first_scan
+from afa.replay.finding_spans import MatchSpans, find_spans, first_scan
 from afa.replay.question import Question, Said, longest_lifetime, question
-from afa.replay.scan_plan import Plan
+from afa.replay.scan_plan import ReplayPlan
 from afa.replay.shares import Shares
 from afa.replay.through_spans import all_rows, by_key, rows_of_spans, through_spans
 from afa.replay.witness.witnesses import Necessary
@@ -45,7 +45,7 @@ class Replayed(NamedTuple):
     """
 
     matches: pa.Table
-    plan: Plan
+    plan: ReplayPlan
 
     def __repr__(self) -> str:
         return f"{self.matches.num_rows:,} matches; {self.plan}"
@@ -152,7 +152,7 @@ def explain(
     diff: str | None = None,
     arcs: Iterable[Change] = (),
     **options: Unpack[FrameOptions],
-) -> Plan:
+) -> ReplayPlan:
     """Say what `replay` would do, from the statistics alone: no row is read.
 
     Parameters
@@ -170,7 +170,7 @@ def explain(
     return foreseen(asking)
 
 
-def foreseen(asking: Question) -> Plan:
+def foreseen(asking: Question) -> ReplayPlan:
     """Return the plan of a question for which no row is read."""
     needs = asking.necessary()
     lived = longest_lifetime(asking) if asking.reading.until is None else FOREVER - 1
@@ -199,11 +199,11 @@ def _silent(what: str, done: int, many: int) -> None:
     """Tell nobody how far the work is."""
 
 
-def planned(asking: Question, needs: Necessary) -> Plan:
+def planned(asking: Question, needs: Necessary) -> ReplayPlan:
     """Return a plan in which nothing has been done yet."""
     schema = asking.plan.events
     said = [witness.text(schema) for witness in needs.witnesses]
-    return Plan(said, len(asking.stored), asking.stored.total, [repr(arc) for arc in needs.opaque])
+    return ReplayPlan(said, len(asking.stored), asking.stored.total, [repr(arc) for arc in needs.opaque])
 
 
 def why_all(asking: Question, needs: Necessary, longest: int) -> str | None:
@@ -222,7 +222,7 @@ def located(
     require: bool = False,
     progress: Progress | None = None,
     order: Sequence[tuple[str, ...]] | None = None,
-) -> tuple[Found | None, Plan]:
+) -> tuple[MatchSpans | None, ReplayPlan]:
     """Find where matches can lie; None: anywhere, and the plan says why. ``order``: the columns to scan, whatever they cost."""
     lived = longest_lifetime(asking)
     needs = asking.necessary()
@@ -236,7 +236,7 @@ def located(
     plan = planned(asking, needs)
     if not needs.possible:
         plan.reason, reason = None, None
-        return Found.nothing(asking), plan
+        return MatchSpans.nothing(asking), plan
     if reason is None:
         found = find_spans(asking, needs, costs, lived, plan, order, progress or _silent)
         if order is None and _dear(asking, found, costs, plan):
@@ -249,7 +249,7 @@ def located(
     return None, plan
 
 
-def _dear(asking: Question, found: Found, costs: Costs, plan: Plan) -> bool:
+def _dear(asking: Question, found: MatchSpans, costs: Costs, plan: ReplayPlan) -> bool:
     """Return whether a full run costs less than the replay of what was found."""
     if found.spans is None:
         left = costs.after_none(found.alive)
@@ -258,12 +258,14 @@ def _dear(asking: Question, found: Found, costs: Costs, plan: Plan) -> bool:
     return costs.of_replay(left) >= costs.total
 
 
-def matches_in(asking: Question, found: Found | None, plan: Plan, progress: Progress | None = None) -> list[Any]:
+def matches_in(asking: Question, found: MatchSpans | None, plan: ReplayPlan, progress: Progress | None = None) -> list[Any]:
     """Return what the pattern gives where matches can lie, and note in the plan how much that was."""
     return matches_of([asking], found, plan, progress)[0]
 
 
-def matches_of(askings: Sequence[Question], found: Found | None, plan: Plan, progress: Progress | None = None) -> list[list[Any]]:
+def matches_of(
+    askings: Sequence[Question], found: MatchSpans | None, plan: ReplayPlan, progress: Progress | None = None
+) -> list[list[Any]]:
     """Return what each of several patterns gives where matches can lie; the rows there are read once."""
     first = askings[0]
     groups = np.arange(len(first.stored)) if found is None else np.flatnonzero(found.alive)
@@ -282,7 +284,7 @@ def matches_of(askings: Sequence[Question], found: Found | None, plan: Plan, pro
     return [by_key(tables, asking, spans, keys) for asking, tables in zip(askings, several)]
 
 
-def counted(parts: Iterator[tuple[Any, int]], plan: Plan) -> Iterator[tuple[Any, int]]:
+def counted(parts: Iterator[tuple[Any, int]], plan: ReplayPlan) -> Iterator[tuple[Any, int]]:
     """Yield rows of spans, and count them in the plan."""
     for columns, then in parts:
         plan.replayed += len(columns["le"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Step:
+class ScanStep:
     """One scan: the witnesses that it decided, and what it met.
 
     Attributes
@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass
-class Plan:
+class ReplayPlan:
     """What a replay did; ``print`` shows it.
 
     Attributes
@@ -62,7 +62,7 @@ class Plan:
     groups: int
     rows: int
     opaque: list[str] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ScanStep] = field(default_factory=list)
     reason: str | None = None
     may_hold: int = 0
     read: int = 0

@@ -25,7 +25,7 @@ DENSE = 0.3
 """From so many candidates a row group on, their times and keys are read with the column, not behind it."""
 
 
-class Block(NamedTuple):
+class WitnessBlock(NamedTuple):
     """Witnesses at exact distances, by their places among all of them; and how many steps each is behind the first one."""
 
     places: tuple[int, ...]
@@ -49,20 +49,20 @@ class Scan(NamedTuple):
     """
 
     columns: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[WitnessBlock, ...]
 
 
-def blocks_of(witnesses: Sequence[Witness], places: Sequence[int], exact: bool) -> tuple[Block, ...]:
+def blocks_of(witnesses: Sequence[Witness], places: Sequence[int], exact: bool) -> tuple[WitnessBlock, ...]:
     """Return some of the witnesses in blocks; ``exact``: whether steps can be counted at all."""
-    found: list[Block] = []
+    found: list[WitnessBlock] = []
     for place in places:
         last = found[-1] if found else None
         between = [witnesses[i].distance for i in range(last.places[-1] + 1, place + 1)] if last is not None else [None]
         if last is not None and exact and None not in between:
             steps = last.steps[-1] + sum(between)  # type: ignore[arg-type]
-            found[-1] = Block((*last.places, place), (*last.steps, steps))
+            found[-1] = WitnessBlock((*last.places, place), (*last.steps, steps))
         else:
-            found.append(Block((place,), (0,)))
+            found.append(WitnessBlock((place,), (0,)))
     return tuple(found)
 
 
@@ -110,13 +110,13 @@ class Scanner:
 
         return in_groups(stored, groups, found, names)  # type: ignore[no-any-return]
 
-    def _rows_of_rarest(self, block: Block, part: RowsOfGroups) -> Any:
+    def _rows_of_rarest(self, block: WitnessBlock, part: RowsOfGroups) -> Any:
         return part.rows_of(self._witnesses[block.places[self._rarest(block)]])
 
-    def _rarest(self, block: Block) -> int:
+    def _rarest(self, block: WitnessBlock) -> int:
         return min(range(len(block.places)), key=lambda i: self._shares(block.places[i]))
 
-    def _of_block(self, block: Block, part: RowsOfGroups, rows: Any, within: Lookup | None) -> Candidates:
+    def _of_block(self, block: WitnessBlock, part: RowsOfGroups, rows: Any, within: Lookup | None) -> Candidates:
         if len(block.places) == 1:
             return self._plain(block, part, rows, within)
         steps, off = part.steps, block.steps[self._rarest(block)]
@@ -136,7 +136,7 @@ class Scanner:
             begin = begin[kept]
         return self._stepped(block, part, begin, within)
 
-    def _plain(self, block: Block, part: RowsOfGroups, rows: Any, within: Lookup | None) -> Candidates:
+    def _plain(self, block: WitnessBlock, part: RowsOfGroups, rows: Any, within: Lookup | None) -> Candidates:
         if not len(rows):
             return joined_candidates(block.place, [])
         le, key, re = part.about(rows)
@@ -144,7 +144,7 @@ class Scanner:
         le, key, re = le[kept], key[kept], re[kept]
         return Candidates(block.place, key, le, le, re, np.ones(len(le), bool))
 
-    def _stepped(self, block: Block, part: RowsOfGroups, begin: Any, within: Lookup | None) -> Candidates:
+    def _stepped(self, block: WitnessBlock, part: RowsOfGroups, begin: Any, within: Lookup | None) -> Candidates:
         if not len(begin):
             return joined_candidates(block.place, [])
         steps = part.steps

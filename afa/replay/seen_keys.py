@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.frames.asked import Asked
+from afa.frames.asked import OperatorPlan
 from afa.frames.slicing import numbered
 from afa.io.frame import Frame
 from afa.io.listed_columns import listed, picked
@@ -75,7 +75,7 @@ class SeenKeys:
         return listed(frame.raw(name, "key").take(rows[places]))
 
 
-def key_column(plan: Asked, frame: Frame, name: str) -> Any:
+def key_column(plan: OperatorPlan, frame: Frame, name: str) -> Any:
     """Return a column of the key; None: it is the LE."""
     if name == plan.events.instant:
         return None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.errors import AfaError
-from afa.expression.intervals import Range
+from afa.expression.intervals import ValueRange
 from afa.frames.slicing import numbered
 from afa.io.frame import Frame
 from afa.replay.holding import rows_in
@@ -77,7 +77,7 @@ class Shares:
             share *= self._evenly_within(name, allowed)
         return share
 
-    def _evenly_within(self, name: str, allowed: Range) -> Any:
+    def _evenly_within(self, name: str, allowed: ValueRange) -> Any:
         bounds = self._asking.extents.numbers(name)
         if bounds is None:
             return np.full(len(self._rows), 0.3)

@@ -18,7 +18,7 @@ from afa.replay.column_totals import Plain, Totals, plain, plain_type, times_in,
 from afa.replay.key_spans import ranges_of
 from afa.replay.known_blocks import Blocks
 from afa.replay.row_reading import Stretches, batches
-from afa.replay.slices import Cut, Gathered, Slices, joined
+from afa.replay.slices import Gathered, Slices, WindowCut, joined
 from afa.replay.stored import Stored
 
 Way = Literal["auto", "index", "read"]
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
     """The column of times, the windows, whether they are of rows, and what is wanted of columns."""
 
     time: str
-    cut: Cut
+    cut: WindowCut
     of_rows: bool
     measures: dict[str, Measure]
 
@@ -203,7 +203,7 @@ def _read(stored: Stored, wanted: Wanted, stretches: Stretches, some: np.ndarray
     return rows
 
 
-def _runs(cut: Cut, ticks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _runs(cut: WindowCut, ticks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return slices of times, and where rows of each begin. A slice comes several times where times are not in order."""
     if (ticks[1:] >= ticks[:-1]).all():
         low, high = cut.ids(ticks[[0, -1]]).tolist()

@@ -26,7 +26,7 @@ SHORT = 64
 """Stretches of more slices are summed up one by one, shorter ones side by side, in at most six steps."""
 
 
-class Cut(NamedTuple):
+class WindowCut(NamedTuple):
     """Windows ``[origin + k * slide, origin + k * slide + size)``, and the slices that they consist of."""
 
     size: int
@@ -161,7 +161,7 @@ class OverSlices:
     lies in two of them at most, so that it is a suffix of the one and a prefix of the other.
     """
 
-    def __init__(self, ids: np.ndarray, cut: Cut, windows: np.ndarray) -> None:
+    def __init__(self, ids: np.ndarray, cut: WindowCut, windows: np.ndarray) -> None:
         self._ids, self._cut, self._windows = ids, cut, windows
         self._stretch = ids // cut.width
         self._dense = bool(int(ids[-1]) - int(ids[0]) + 1 == len(ids))

@@ -19,7 +19,7 @@ from afa.frames.frame_reading import End
 from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.question import Question, question
 from afa.replay.replaying import Progress, located, matches_of
-from afa.replay.scan_plan import Plan
+from afa.replay.scan_plan import ReplayPlan
 from afa.replay.stored import Stored
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Swept(NamedTuple):
     """
 
     matches: dict[str, pa.Table]
-    plan: Plan
+    plan: ReplayPlan
 
 
 @takes_options(*SWEEPS)

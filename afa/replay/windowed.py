@@ -18,7 +18,7 @@ from afa.io.frame import unit_of_times
 from afa.io.listed_columns import missing
 from afa.replay.column_totals import can_be_added, check_time, in_arrow, plain_type, total_type, whole_sums
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
-from afa.replay.slices import Cut, OverSlices, Slices, check_many
+from afa.replay.slices import OverSlices, Slices, WindowCut, check_many
 from afa.replay.stored import Stored
 from punctuation.durations import NANOSECONDS, has_unit, ticks_of_duration
 from punctuation.time import as_time
@@ -157,7 +157,7 @@ def _check_type(name: str, kind: pa.DataType, words: list[str]) -> None:
             raise AfaError(f"expected a column of numbers or times for {word} but got {name!r} of {kind}; count takes it")
 
 
-def _of_rows(size: Any, slide: Any, origin: Any, tick: Any) -> Cut:
+def _of_rows(size: Any, slide: Any, origin: Any, tick: Any) -> WindowCut:
     if origin != 0 or tick is not None:
         raise AfaError(f"expected neither origin= nor tick= beside by='rows' but got origin={origin!r}, tick={tick!r}")
     for name, value in (("size", size), ("slide", slide)):
@@ -166,7 +166,7 @@ def _of_rows(size: Any, slide: Any, origin: Any, tick: Any) -> Cut:
     return _cut([as_time(size, "size"), as_time(slide, "slide"), 0], "row")
 
 
-def _of_time(said: tuple[Any, Any, Any], kind: pa.DataType, tick: str | None, time: str) -> Cut:
+def _of_time(said: tuple[Any, Any, Any], kind: pa.DataType, tick: str | None, time: str) -> WindowCut:
     times = None if types.is_integer(kind) else Times("arrow", kind)
     unit = tick or unit_of_times(times, time)
     names = ("size", "slide", "origin")
@@ -185,12 +185,12 @@ def _of_time(said: tuple[Any, Any, Any], kind: pa.DataType, tick: str | None, ti
     return _cut([int(value * ratio) for value in ticks], "tick")
 
 
-def _cut(said: Sequence[int], what: str) -> Cut:
+def _cut(said: Sequence[int], what: str) -> WindowCut:
     size, slide, origin = said
     for name, value in (("size", size), ("slide", slide)):
         if value < 1:
             raise AfaError(f"expected at least 1 {what} but got {name}={value}")
-    return Cut(size, slide, origin)
+    return WindowCut(size, slide, origin)
 
 
 def _schema(stored: Stored, asked: dict[str, list[str]], kind: pa.DataType, wanted: Wanted) -> pa.Schema:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError, AutomatonError, blame
-from afa.expression import FENCE, TRANSFER, Kind, Unreadable, callable_of, split, text_of_expr
-from afa.expression.arc_functions import Known, expression_of
-from afa.expression.nodes import Binary, Const, Expr, Field, conjunction, sides
+from afa.expression import FENCE, TRANSFER, FunctionKind, Unreadable, callable_of, split, text_of_expr
+from afa.expression.arc_functions import GivenExpression, expression_of
+from afa.expression.nodes import Binary, Const, Expr, FieldRead, conjunction, sides
 from afa.model.arc import SKIP, Arc
 from afa.model.automaton import Automaton
 from afa.rewrite.vectors import Vector, vector_of
 
 
-class Parts(NamedTuple):
+class ArcParts(NamedTuple):
     """A consuming arc taken apart; ``event`` None: true of every event.
 
     ``test`` and ``vector`` ask the event part of one event, and of columns, if it can be asked so.
@@ -80,7 +80,7 @@ class Reduction:
             shown=automaton.shown,
         )
 
-    def parts(self, arc: Arc) -> Parts:
+    def parts(self, arc: Arc) -> ArcParts:
         """Return a consuming arc taken apart."""
         registers, transfer = self.automaton.register_schema, None
         fence = split(self._read(arc, "fence", FENCE), self.schema, registers)
@@ -94,7 +94,7 @@ class Reduction:
                 raise refused(arc, f"transfer: {text_of_expr(transfer)} reads the event")
         event = None if isinstance(fence.event, Const) and fence.event.value else fence.event
         asked = Const(True) if event is None else event
-        return Parts(
+        return ArcParts(
             arc, event, fence.register, transfer, callable_of(asked, FENCE, registers), vector_of(asked, self.schema, registers)
         )
 
@@ -102,20 +102,20 @@ class Reduction:
         """Return an arc over triggering sets, with the first bit."""
         return arc if not arc.reads_event else self.arc(self.parts(arc), 0)
 
-    def arc(self, parts: Parts, bit: int | None) -> Arc:
+    def arc(self, parts: ArcParts, bit: int | None) -> Arc:
         arc, registers = parts.arc, self.automaton.register_schema
-        clauses: list[Expr] = [] if bit is None else [Binary("&", Field("e", self.field), Const(1 << bit))]
+        clauses: list[Expr] = [] if bit is None else [Binary("&", FieldRead("e", self.field), Const(1 << bit))]
         clauses += [] if parts.register is None else [parts.register]
-        fence = Known(conjunction(clauses) if clauses else Const(True), FENCE, registers)
+        fence = GivenExpression(conjunction(clauses) if clauses else Const(True), FENCE, registers)
         if arc.kind == SKIP:
             return Arc.skip(arc.src, fence, name=arc.name)
-        transfer = None if parts.transfer is None else Known(parts.transfer, TRANSFER, registers)
+        transfer = None if parts.transfer is None else GivenExpression(parts.transfer, TRANSFER, registers)
         return Arc(arc.src, arc.dst, fence, transfer, name=arc.name, final=arc.final, select=arc.select)
 
     def set_of(self, triggers: int, payload: Any) -> Any:
         return self.event(triggers) if self.sequence is None else self.event(triggers, getattr(payload, self.sequence))
 
-    def _read(self, arc: Arc, role: str, kind: Kind) -> Expr:
+    def _read(self, arc: Arc, role: str, kind: FunctionKind) -> Expr:
         try:
             return expression_of(getattr(arc, role), kind, self.schema, self.automaton.register_schema)
         except Unreadable as error:

@@ -17,13 +17,13 @@ import numpy as np
 from afa.change import Change
 from afa.conditions.promised import Paths, PromisesByKey, Tests
 from afa.cuts import Cuts
-from afa.engine import Batch, Budget, Engine, Host, Numbered
+from afa.engine import Batch, Budget, Engine, Host, NumberedEngine
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.rewrite.known_ahead import difference, lifetimes, presents
-from afa.rewrite.vectors import Picked
+from afa.rewrite.vectors import RowSelection
 from afa.schema import Field, Schema
 from afa.state.plain import field_columns, ints
 from afa.state.states import Column, records
@@ -95,7 +95,7 @@ class Rewriting(Tests, Protocol):
         """Fill in some rows of them, from the columns and LEs of these rows' events."""
 
 
-class Rows(Batch, Protocol):
+class ArrivalRows(Batch, Protocol):
     """What the inner engine's batches tell besides: rows in order of arrival."""
 
     @property
@@ -122,7 +122,7 @@ class RewrittenBatch(NamedTuple):
     ``made``: columns of ``rows`` that are filled in once it is known by which arcs.
     """
 
-    rows: Rows
+    rows: ArrivalRows
     made: dict[str, Any]
     columns: dict[str, Column]
     schema: Schema
@@ -135,7 +135,7 @@ class RewrittenBatch(NamedTuple):
         return found
 
     def columns_of(self, rows: Any) -> Mapping[str, Column]:
-        return Picked(self.columns, rows)
+        return RowSelection(self.columns, rows)
 
     def promises(self, part: slice, before: int) -> tuple[Any, Any]:
         """Return of each row of a part what the events are promised there, and whether it is an event."""
@@ -183,7 +183,7 @@ class RewrittenEngine:
         return self.rewriting.bits
 
     @property
-    def numbers(self) -> Numbered | None:
+    def numbers(self) -> NumberedEngine | None:
         return None
 
     def bound(self, budget: Budget) -> None:
@@ -249,7 +249,7 @@ class RewrittenEngine:
         made = self.rewriting.blank(len(times["le"]))
         kept = {name: columns[name] for name in self.rewriting.kept}
         rows = self.inner.encode({**made, **kept}, times, arcs, window, key_columns, single)
-        return RewrittenBatch(cast(Rows, rows), made, own, self.rewriting.schema)
+        return RewrittenBatch(cast(ArrivalRows, rows), made, own, self.rewriting.schema)
 
     def run_columns(self, batch: RewrittenBatch, host: Host, cuts: Cuts | None = None) -> None:
         """Carry out a batch. Its changes of arcs are known ahead; where they can't be, it is cut at each of them.

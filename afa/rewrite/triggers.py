@@ -26,8 +26,8 @@ from afa.expression.nodes import Expr
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
-from afa.rewrite.reduction import Parts, Reduction, refused
-from afa.rewrite.vectors import Picked
+from afa.rewrite.reduction import ArcParts, Reduction, refused
+from afa.rewrite.vectors import RowSelection
 from afa.schema import Schema
 from afa.state.states import Column, records
 from punctuation.time import BEGINNING, FOREVER, as_count
@@ -85,7 +85,7 @@ class Triggers:
         self.reduction = reduction
         self.events: Sequence[ArcEvent] = tuple(events)
         known = before._parts if before is not None else {}
-        self._parts: dict[int, Parts] = {}
+        self._parts: dict[int, ArcParts] = {}
         for arc in {id(event.arc): event.arc for event in events if event.arc.reads_event}.values():
             self._parts[id(arc)] = known.get(id(arc)) or self._shared(reduction.parts(arc), known)
         wanted: list[int | None] = [None] * len(self.events)
@@ -165,7 +165,7 @@ class Triggers:
     def __deepcopy__(self, memo: dict[int, Any]) -> Triggers:
         return self  # a value
 
-    def _shared(self, parts: Parts, known: Mapping[int, Parts]) -> Parts:
+    def _shared(self, parts: ArcParts, known: Mapping[int, ArcParts]) -> ArcParts:
         """With the event part of another arc, if it has an equal one: by that object it is known."""
         others = [*known.values(), *self._parts.values()]
         return parts._replace(event=next((other.event for other in others if other.event == parts.event), parts.event))
@@ -222,10 +222,10 @@ class Triggers:
             if low == high:
                 continue
             rows: Any = slice(low, high) if order is None or high - low == len(le) else order[low:high]
-            found[rows] |= np.where(self._asked(self._parts[id(arc)], Picked(columns, rows), le[rows]), 1 << bit, 0)
+            found[rows] |= np.where(self._asked(self._parts[id(arc)], RowSelection(columns, rows), le[rows]), 1 << bit, 0)
         return found
 
-    def _asked(self, parts: Parts, columns: Picked, le: Any) -> Any:
+    def _asked(self, parts: ArcParts, columns: RowSelection, le: Any) -> Any:
         """Of which rows an event part is true."""
         if parts.vector is not None:
             return parts.vector(columns)
@@ -247,10 +247,10 @@ class Triggers:
         return sorted({t for event, bit in zip(self.events, self.bits) if bit is not None for t in (event.le, event.re)})
 
     @cached_property
-    def _known(self) -> dict[int, list[tuple[int, Parts]]]:
+    def _known(self) -> dict[int, list[tuple[int, ArcParts]]]:
         return {}
 
-    def _at(self, place: int) -> list[tuple[int, Parts]]:
+    def _at(self, place: int) -> list[tuple[int, ArcParts]]:
         """Return what is asked between two of the bounds: each event part in force with its bit."""
         if place not in self._known:
             at = self._bounds[place - 1] if place else BEGINNING - 1

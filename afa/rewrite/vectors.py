@@ -16,7 +16,7 @@ import numpy as np
 
 from afa.expression.evaluation import callable_of
 from afa.expression.kinds import CONDITION
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, In, IsNone, Not, Or, Unary, walk
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, FieldRead, In, IsNone, Not, Or, Unary, walk
 from afa.expression.types import may_raise
 from afa.schema import Schema
 from afa.state.states import Column
@@ -64,7 +64,7 @@ def vector_of(expr: Expr, event_schema: Schema, register_schema: Schema) -> Vect
     if may_raise(expr, event_schema, register_schema):
         return None
     try:
-        found = _Reader(event_schema, register_schema).truth(expr)
+        found = _VectorReader(event_schema, register_schema).truth(expr)
     except _Unfit:
         return None
 
@@ -75,7 +75,7 @@ def vector_of(expr: Expr, event_schema: Schema, register_schema: Schema) -> Vect
     return vector
 
 
-class _Reader:
+class _VectorReader:
     """Makes the functions of one expression's nodes."""
 
     def __init__(self, event_schema: Schema, register_schema: Schema) -> None:
@@ -101,18 +101,18 @@ class _Reader:
             case In(x, items):
                 same = [self._two(np.equal, x, item) for item in items]
                 return lambda columns: functools.reduce(np.logical_or, [one(columns) for one in same], np.bool_(False))
-            case IsNone(Field(_, name)) if name in self._fields:
+            case IsNone(FieldRead(_, name)) if name in self._fields:
                 return lambda columns: np.bool_(False) if columns[name].present is None else ~columns[name].present
         number = self._number(expr)[1]
         return lambda columns: np.not_equal(number(columns), 0)
 
     def _reads_one_text(self, expr: Expr) -> bool:
-        names = {node.name for node in walk(expr) if isinstance(node, Field)}
+        names = {node.name for node in walk(expr) if isinstance(node, FieldRead)}
         return len(names) == 1 and all(self._fields[name].type is str for name in names)
 
     def _by_text(self, expr: Expr) -> Vector:
         """Return a function that reads one str field: it is evaluated once for each different text, and once for None."""
-        (name,) = {node.name for node in walk(expr) if isinstance(node, Field)}
+        (name,) = {node.name for node in walk(expr) if isinstance(node, FieldRead)}
         function, optional = callable_of(expr, CONDITION, self._register_schema), self._fields[name].optional
 
         def asked(text: str | None) -> bool:
@@ -143,7 +143,7 @@ class _Reader:
         match expr:
             case Const(bool() | int() | float() as value):
                 return type(value).__name__, _constant(value)
-            case Field(_, name):
+            case FieldRead(_, name):
                 field = self._fields[name]
                 if field.optional or field.type not in (int, float, bool):
                     raise _Unfit
@@ -154,7 +154,7 @@ class _Reader:
                 return FLOAT, self._floats(ARITHMETIC[op], left, right)
             case Binary("/", left, Const(int() | float()) as right):
                 return FLOAT, self._floats(np.divide, left, right)
-            case Binary("%", Field(_, name), Const(int() as n)) if self._fields[name] == (name, int, False) and n > 0:
+            case Binary("%", FieldRead(_, name), Const(int() as n)) if self._fields[name] == (name, int, False) and n > 0:
                 return INT, lambda columns: np.remainder(columns[name].values, n)
         raise _Unfit
 
@@ -188,7 +188,7 @@ def _exactly(value: Any, kind: str) -> Any:
     return found
 
 
-class Picked(dict[str, Column]):
+class RowSelection(dict[str, Column]):
     """Some rows of columns, picked when they are asked for."""
 
     def __init__(self, columns: Mapping[str, Column], rows: Any) -> None:

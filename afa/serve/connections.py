@@ -20,7 +20,7 @@ def protocol() -> Any:
 
     here: list[Any] = []  # from the oldest one on
 
-    class Bounded(H11Protocol):
+    class BoundedProtocol(H11Protocol):
         head: Any = None
 
         def connection_made(self, transport: Any) -> None:
@@ -70,4 +70,4 @@ def protocol() -> Any:
                 self.head.cancel()
                 self.head = None
 
-    return Bounded
+    return BoundedProtocol

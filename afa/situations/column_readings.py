@@ -14,7 +14,7 @@ import numpy as np
 from afa.schema import NAN
 from afa.situations.column_folds import Folded, empty, folded, held_behind
 from afa.situations.key_standing import Kind
-from afa.situations.reading_columns import BITS, NONE, Covers, Instants, Rows, derived, difference, standing, starts_of, together
+from afa.situations.reading_columns import BITS, NONE, Covers, KeyInstants, Rows, derived, difference, standing, starts_of, together
 from afa.situations.reading_pieces import Piece, in_order, one_after_another, rows_below, rows_from, tables_of, together_with
 from afa.situations.reading_sources import ROW_BITS
 from afa.situations.satisfied import as_bits
@@ -68,7 +68,7 @@ class ColumnState(NamedTuple):
     last: Any
     covers: Covers
     behind: Covers
-    told: Sequence[Instants]
+    told: Sequence[KeyInstants]
     tables: Mapping[int, Mapping[str, Column]]
     plan: Sequence[Folded] = ()
 
@@ -78,7 +78,7 @@ class ColumnState(NamedTuple):
         covers = _covers(len(kinds), plan)
         return cls(kinds, keys, (), np.empty(0, np.int64), covers, covers, (), {}, plan)
 
-    def taken(self, coming: Coming, promised: int) -> tuple[ColumnState, tuple[Instants, Instants]] | None:
+    def taken(self, coming: Coming, promised: int) -> tuple[ColumnState, tuple[KeyInstants, KeyInstants]] | None:
         """Take readings. Returns the state behind them, what goes and what comes; None: two readings of one key and time."""
         number, one_key = max(self.tables, default=-1) + 1, len(self.keys) == 1
         new = Rows(coming.key, coming.le, coming.on, _counted(len(coming.le)), coming.values, moved=coming.moved)
@@ -145,7 +145,7 @@ class ColumnState(NamedTuple):
         """Return how each key stands behind all that is held, when its clock is there."""
         return standing((), self.behind, self.kinds, FOREVER, clock)
 
-    def promised(self, t: int) -> tuple[ColumnState, tuple[Instants, Instants]]:
+    def promised(self, t: int) -> tuple[ColumnState, tuple[KeyInstants, KeyInstants]]:
         """Take a promise: return the state without what is final, and what the clock brings."""
         told, come, behind = self.told, NONE, self.behind
         if self._waits:
@@ -258,12 +258,12 @@ def _covers(m: int, plan: Sequence[Folded], n: int = 0) -> Covers:
     return Covers(np.full((n, m), FOREVER), np.ones((n, m), np.bool_), empty(plan, n))
 
 
-def _told(parts: Sequence[Instants]) -> Instants:
+def _told(parts: Sequence[KeyInstants]) -> KeyInstants:
     """Return what is told in one piece, sorted."""
     if len(parts) < 2:
         return parts[0] if parts else NONE
     key, t, code, *values = together(parts)
-    whole = Instants(key, t, code, tuple(values))
+    whole = KeyInstants(key, t, code, tuple(values))
     return whole.at(np.lexsort((whole.t, whole.key)))
 
 
@@ -291,6 +291,6 @@ def items(column: Column, places: Any, kind: Any) -> list[Any]:
     return items
 
 
-def marks(instants: Instants, number: int, mark: int) -> Any:
+def marks(instants: KeyInstants, number: int, mark: int) -> Any:
     """Return for which instants something is this to a definition."""
     return (instants.code >> (BITS * number) & ((1 << BITS) - 1)) == mark

@@ -17,7 +17,19 @@ import functools
 from collections.abc import Sequence
 from itertools import pairwise
 
-from afa.situations.configurations import BEGINS, ENDED, ENDS, LASTS, ON, STAYS, UNBEGUN, YOUNG, Configuration, Plan, Step
+from afa.situations.configurations import (
+    BEGINS,
+    ENDED,
+    ENDS,
+    LASTS,
+    ON,
+    STAYS,
+    UNBEGUN,
+    YOUNG,
+    Configuration,
+    ConfigurationStep,
+    PatternPlan,
+)
 from afa.situations.relations import ALL, composed, inverted, names_of, set_of
 
 START, DECIDED = "not begun", "all decided"
@@ -38,7 +50,7 @@ _SEEN = {
 HAPPENS = {BEGINS: "begins", LASTS: "has lasted", ENDS: "ends"}
 
 
-def state_name(plan: Plan, there: Configuration) -> str:
+def state_name(plan: PatternPlan, there: Configuration) -> str:
     """Return the name of a configuration."""
     begun = [k for k, status in enumerate(there.statuses) if status != UNBEGUN]
     if not begun:
@@ -75,7 +87,7 @@ def _beyond(
     return found
 
 
-def arc_name(before: str, after: str, plan: Plan, step: Step) -> str:
+def arc_name(before: str, after: str, plan: PatternPlan, step: ConfigurationStep) -> str:
     """Return the name of an arc between two states.
 
     Notes
@@ -90,7 +102,7 @@ def loop_name(state: str) -> str:
     return f"{state}: goes on"
 
 
-def happens_in_words(plan: Plan, step: Step) -> str:
+def happens_in_words(plan: PatternPlan, step: ConfigurationStep) -> str:
     """Return what happens to the chosen situations: ``accelerating ends, speeding begins``."""
     return ", ".join(f"{each.name} {HAPPENS[what]}" for each, what in zip(plan.definitions, step.happens) if what != STAYS)
 

@@ -18,7 +18,7 @@ from afa.errors import QueryError
 from afa.situations.consistency import network_of
 from afa.situations.relations import ALL, inverted, narrowed, set_of
 from afa.situations.situation import Definition
-from afa.situations.where_text import Constraint
+from afa.situations.where_text import RelationConstraint
 
 UNBEGUN, YOUNG, ON, ENDED = range(4)
 """Of a definition: no situation is chosen yet; it goes on, and is to last longer before the match can be decided; it goes on; it
@@ -39,7 +39,7 @@ class Configuration(NamedTuple):
     possible: tuple[int, ...]
 
 
-class Step(NamedTuple):
+class ConfigurationStep(NamedTuple):
     """What happens to each definition at an instant; ``after`` None: it decides the match."""
 
     before: Configuration
@@ -60,7 +60,7 @@ class Pair(NamedTuple):
     left: int
 
 
-class Plan(NamedTuple):
+class PatternPlan(NamedTuple):
     """A pattern as configurations and steps, without those that lead to no match. The first configuration is the start.
 
     ``waits``: the definitions of which a match waits for `at_least`, as one of them may go on when it is decided. Of all others the
@@ -71,10 +71,10 @@ class Plan(NamedTuple):
     waits: tuple[bool, ...]
     pairs: tuple[Pair, ...]
     configurations: tuple[Configuration, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ConfigurationStep, ...]
 
 
-def plan_of(definitions: Sequence[Definition], constraints: Sequence[Constraint]) -> Plan:
+def plan_of(definitions: Sequence[Definition], constraints: Sequence[RelationConstraint]) -> PatternPlan:
     """Return the configurations that a match can go through, and the steps between them.
 
     Raises
@@ -91,12 +91,12 @@ def plan_of(definitions: Sequence[Definition], constraints: Sequence[Constraint]
     )
     steps = _explored(definitions, pairs, waits, constraints) if any(waits) else steps
     order = tuple(dict.fromkeys(step.before for step in steps))
-    return Plan(tuple(definitions), waits, pairs, order, tuple(steps))
+    return PatternPlan(tuple(definitions), waits, pairs, order, tuple(steps))
 
 
 def _explored(
-    definitions: Sequence[Definition], pairs: Sequence[Pair], waits: Sequence[bool], constraints: Sequence[Constraint]
-) -> list[Step]:
+    definitions: Sequence[Definition], pairs: Sequence[Pair], waits: Sequence[bool], constraints: Sequence[RelationConstraint]
+) -> list[ConfigurationStep]:
     """Return the steps that lead to a match, from the start on."""
     begun = Configuration((UNBEGUN,) * len(definitions), (ALL,) * len(pairs))
     found, todo, steps = {begun}, deque([begun]), []
@@ -116,7 +116,7 @@ def _explored(
     return [step for step in steps if step.before in kept and (step.after is None or step.after in kept)]
 
 
-def _pairs(names: Sequence[str], constraints: Sequence[Constraint]) -> tuple[Pair, ...]:
+def _pairs(names: Sequence[str], constraints: Sequence[RelationConstraint]) -> tuple[Pair, ...]:
     network = network_of(names, constraints)
     found = []
     for each in constraints:
@@ -138,7 +138,7 @@ class _Moves:
             [i for i, p in enumerate(pairs) if max(rank[p.first], rank[p.second]) == at] for at in range(len(self.order))
         ]
 
-    def steps(self, now: Configuration) -> Iterator[Step]:
+    def steps(self, now: Configuration) -> Iterator[ConfigurationStep]:
         """Return all steps by which something happens."""
         outcomes = self._outcomes(now)
         for happens, possible in self._chosen(now, outcomes, 0, [STAYS] * len(self.order), list(now.possible)):
@@ -180,13 +180,13 @@ class _Moves:
         possible[i] = narrowed(now.possible[i], _ENDPOINTS[a], _ENDPOINTS[b], a_now, b_now)
         return bool(possible[i] & pair.left)
 
-    def _step(self, now: Configuration, happens: list[int], possible: list[int]) -> Step:
+    def _step(self, now: Configuration, happens: list[int], possible: list[int]) -> ConfigurationStep:
         statuses = tuple(
             status if what == STAYS else ENDED if what == ENDS else YOUNG if what == BEGINS and waits else ON
             for waits, status, what in zip(self.waits, now.statuses, happens)
         )
         after = Configuration(statuses, tuple(possible))
-        return Step(now, tuple(happens), None if self._decided(after) else after)
+        return ConfigurationStep(now, tuple(happens), None if self._decided(after) else after)
 
     def _decided(self, there: Configuration) -> bool:
         """Return whether each continuation satisfies all constraints and durations.
@@ -221,7 +221,7 @@ def _connected_order(count: int, pairs: Sequence[Pair]) -> list[int]:
     return found
 
 
-def _leading(steps: Sequence[Step]) -> set[Configuration]:
+def _leading(steps: Sequence[ConfigurationStep]) -> set[Configuration]:
     """Return the configurations from which a match can be reached."""
     into: dict[Configuration | None, list[Configuration]] = {}
     for step in steps:
@@ -236,7 +236,7 @@ def _leading(steps: Sequence[Step]) -> set[Configuration]:
     return kept
 
 
-def _too_many(configurations: int, steps: int, constraints: Sequence[Constraint]) -> QueryError:
+def _too_many(configurations: int, steps: int, constraints: Sequence[RelationConstraint]) -> QueryError:
     """Name the definition with the most constraints, and the way out."""
     stars: dict[str, list[str]] = {}
     for each in constraints:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from afa.errors import QueryError
 from afa.situations.relations import ALL, composed, inverted, names_of, set_of
-from afa.situations.where_text import Constraint
+from afa.situations.where_text import RelationConstraint
 
 Network = dict[tuple[str, str], int]
 """What each definition may be to each other one, both ways."""
 
 
-def network_of(definitions: Sequence[str], constraints: Sequence[Constraint]) -> Network:
+def network_of(definitions: Sequence[str], constraints: Sequence[RelationConstraint]) -> Network:
     """Return what all constraints together leave of each pair.
 
     Raises
@@ -27,10 +27,10 @@ def network_of(definitions: Sequence[str], constraints: Sequence[Constraint]) ->
 
     Examples
     --------
-    >>> a_b, b_c = Constraint("a", "b", ("before",)), Constraint("b", "c", ("before", "meets"))
+    >>> a_b, b_c = RelationConstraint("a", "b", ("before",)), RelationConstraint("b", "c", ("before", "meets"))
     >>> names_of(network_of("abc", [a_b, b_c])["a", "c"])
     ('before',)
-    >>> network_of("abc", [a_b, b_c, Constraint("c", "a", ("during",))])
+    >>> network_of("abc", [a_b, b_c, RelationConstraint("c", "a", ("during",))])
     Traceback (most recent call last):
     afa.errors.QueryError: expected constraints that can hold together but 'a before b' and 'b before|meets c' leave only 'a ...
     """
@@ -56,12 +56,12 @@ def network_of(definitions: Sequence[str], constraints: Sequence[Constraint]) ->
     return network
 
 
-def parts_of(definitions: Sequence[str], constraints: Sequence[Constraint]) -> list[list[str]]:
+def parts_of(definitions: Sequence[str], constraints: Sequence[RelationConstraint]) -> list[list[str]]:
     """Return the definitions in groups that no constraint connects.
 
     Examples
     --------
-    >>> parts_of("abcd", [Constraint("a", "c", ("before",)), Constraint("b", "d", ("before",))])
+    >>> parts_of("abcd", [RelationConstraint("a", "c", ("before",)), RelationConstraint("b", "d", ("before",))])
     [['a', 'c'], ['b', 'd']]
     """
     part = {name: {name} for name in definitions}
@@ -76,10 +76,10 @@ def _contradiction(first: str, second: str, third: str, network: Network, given:
     """Say of which pair nothing is left, and by which third definition."""
 
     def said(a: str, b: str) -> str:
-        text = f"'{Constraint(a, b, names_of(network[a, b]))}'"
+        text = f"'{RelationConstraint(a, b, names_of(network[a, b]))}'"
         return text if network[a, b] == given[a, b] else f"{text} (which follows)"
 
-    follows = Constraint(first, third, names_of(composed(network[first, second], network[second, third])))
+    follows = RelationConstraint(first, third, names_of(composed(network[first, second], network[second, third])))
     return QueryError(
         f"expected constraints that can hold together but {said(first, second)} and {said(second, third)} leave only '{follows}', "
         f"against {said(first, third)}"

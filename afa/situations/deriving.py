@@ -19,8 +19,8 @@ from afa.model.raised import Faults, Raised
 from afa.schema import Schema, as_ticks
 from afa.situations.column_readings import ColumnState, Coming
 from afa.situations.judged import InForce, Judged
-from afa.situations.key_standing import Going, Reading, Standing
-from afa.situations.reading_columns import Instants
+from afa.situations.key_standing import Going, LastingSituations, Reading
+from afa.situations.reading_columns import KeyInstants
 from afa.situations.reading_tables import ReadingTables
 from afa.situations.readings import Readings
 from afa.situations.standing_data import going_data, kind_data, standing_of
@@ -187,7 +187,7 @@ class Deriving(Stage):
 
     # -- tables ------------------------------------------------------------------------------------------------------------------
 
-    def take_table(self, coming: Coming, state: ColumnState) -> tuple[ColumnState, Instants, Instants] | None:
+    def take_table(self, coming: Coming, state: ColumnState) -> tuple[ColumnState, KeyInstants, KeyInstants] | None:
         """Take a table of readings at or above the promise, where nothing is held row by row. O(n + what is held).
 
         Returns
@@ -224,7 +224,7 @@ class Deriving(Stage):
         state, self.by_column = self.by_column, None
         touched: dict[Hashable, set[int]] = {}
         for key, going in state.standings():
-            self._put_line(key).cover = Standing(FOREVER, tuple([each and Going(*each) for each in going]))
+            self._put_line(key).cover = LastingSituations(FOREVER, tuple([each and Going(*each) for each in going]))
             touched[key] = set()
         for key, le, payload in self.tables.readings(state):
             self._put_line(key).change((le, 0), payload, None, 1)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from afa.situations.configuration_names import DECIDED, START, arc_name, happens_in_words, state_name
-from afa.situations.configurations import ENDED, ON, UNBEGUN, YOUNG, Plan
+from afa.situations.configurations import ENDED, ON, UNBEGUN, YOUNG, PatternPlan
 from afa.situations.consistency import parts_of
 from afa.situations.relations import ALL, ORDERS, narrowed, set_of
 from afa.situations.situation import Definition
-from afa.situations.where_text import Constraint
+from afa.situations.where_text import RelationConstraint
 
 
 class PatternState(NamedTuple):
@@ -69,7 +69,7 @@ class PatternExplanation(NamedTuple):
         return "\n".join([*lines, *map(str, self.states), *map(str, self.arcs)])
 
 
-def explained(plan: Plan, constraints: Sequence[Constraint], within: Any) -> PatternExplanation:
+def explained(plan: PatternPlan, constraints: Sequence[RelationConstraint], within: Any) -> PatternExplanation:
     """Explain a plan."""
     names = [each.name for each in plan.definitions]
     state = {there: state_name(plan, there) for there in plan.configurations}
@@ -88,7 +88,7 @@ def explained(plan: Plan, constraints: Sequence[Constraint], within: Any) -> Pat
     )
 
 
-def _apart(plan: Plan) -> tuple[str, ...]:
+def _apart(plan: PatternPlan) -> tuple[str, ...]:
     """Return what to say of definitions that read different fields which may be missing, as in rows of two sources."""
     found = []
     for each, other in itertools.combinations(plan.definitions, 2):
@@ -103,14 +103,14 @@ def _apart(plan: Plan) -> tuple[str, ...]:
     return tuple(found)
 
 
-def decisions(constraint: Constraint) -> list[Decision]:
+def decisions(constraint: RelationConstraint) -> list[Decision]:
     """Return at which instant each relation that is allowed is decided; those of one instant together.
 
     Examples
     --------
-    >>> print(*decisions(Constraint("a", "b", ("meets", "overlaps"))), sep="; ")
+    >>> print(*decisions(RelationConstraint("a", "b", ("meets", "overlaps"))), sep="; ")
     a meets b: when a ends and b begins; a overlaps b: when a ends
-    >>> print(*decisions(Constraint("a", "b", ("overlaps", "contains", "finished_by"))))
+    >>> print(*decisions(RelationConstraint("a", "b", ("overlaps", "contains", "finished_by"))))
     a overlaps|contains|finished_by b: when b begins
     """
     found: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ def decisions(constraint: Constraint) -> list[Decision]:
     return [Decision(constraint.first, constraint.second, tuple(names), when) for when, names in found.items()]
 
 
-def _when(relation: str, constraint: Constraint) -> str:
+def _when(relation: str, constraint: RelationConstraint) -> str:
     """Go through the endpoints in the order of the relation, until nothing that is possible is forbidden."""
     order, allowed = ORDERS[relation], set_of(constraint.relations)
     possible, seen = ALL, [0, 0]
@@ -136,7 +136,7 @@ def _when(relation: str, constraint: Constraint) -> str:
     return f"when {' and '.join(f'{name} ends' if end else f'{name} begins' for name, end in said)}"
 
 
-def _durations(plan: Plan) -> list[str]:
+def _durations(plan: PatternPlan) -> list[str]:
     return [_duration(each, waits) for each, waits in zip(plan.definitions, plan.waits) if each.fails]
 
 
@@ -150,7 +150,7 @@ def _duration(each: Definition, waits: bool) -> str:
     return f"{each.name}, {said}: told by its end, which comes before the match is decided"
 
 
-def _costs(plan: Plan, constraints: Sequence[Constraint], within: Any) -> list[str]:
+def _costs(plan: PatternPlan, constraints: Sequence[RelationConstraint], within: Any) -> list[str]:
     found = [f"{len(plan.configurations)} states and {len(plan.steps)} arcs, and one that waits in each state but {START!r}"]
     parts = parts_of([each.name for each in plan.definitions], constraints)
     if len(parts) > 1:

@@ -61,7 +61,7 @@ GOES_ON = Going(BEGINNING, True, ())
 """A plain one."""
 
 
-class Standing(NamedTuple):
+class LastingSituations(NamedTuple):
     """The situations that go on, one or None for each definition; until when, if no reading comes."""
 
     until: int
@@ -81,12 +81,12 @@ class Happens(NamedTuple):
     of: tuple[Going | None, ...]
 
 
-def nothing(kinds: Sequence[Kind]) -> Standing:
+def nothing(kinds: Sequence[Kind]) -> LastingSituations:
     """Return how a key stands of which no reading is known."""
-    return Standing(FOREVER, (None,) * len(kinds))
+    return LastingSituations(FOREVER, (None,) * len(kinds))
 
 
-def due(kinds: Sequence[Kind], standing: Standing) -> int:
+def due(kinds: Sequence[Kind], standing: LastingSituations) -> int:
     """Return when something happens next if no reading comes; FOREVER: never."""
     if standing.idle:
         return FOREVER
@@ -94,7 +94,7 @@ def due(kinds: Sequence[Kind], standing: Standing) -> int:
     return min(standing.until, *lasts, FOREVER)
 
 
-def passed(kinds: Sequence[Kind], standing: Standing, until: int) -> Iterator[tuple[Happens, Standing]]:
+def passed(kinds: Sequence[Kind], standing: LastingSituations, until: int) -> Iterator[tuple[Happens, LastingSituations]]:
     """Yield what happens before a time, if no reading comes until then; with how it stands behind each."""
     while (t := due(kinds, standing)) < until:
         if t == standing.until:
@@ -110,7 +110,7 @@ def passed(kinds: Sequence[Kind], standing: Standing, until: int) -> Iterator[tu
         yield happens, standing
 
 
-def taken(kinds: Sequence[Kind], standing: Standing, t: int, reading: Reading | None) -> tuple[Happens, Standing]:
+def taken(kinds: Sequence[Kind], standing: LastingSituations, t: int, reading: Reading | None) -> tuple[Happens, LastingSituations]:
     """Return what happens at a reading, or (None) where the last one stops to hold; nothing lies open before it."""
     marks, of, going = [], [], list[Going | None]()
     for number, (g, kind) in enumerate(zip(standing.going, kinds)):
@@ -131,7 +131,7 @@ def taken(kinds: Sequence[Kind], standing: Standing, t: int, reading: Reading | 
         of.append(now or g)
         going.append(now)
     until = FOREVER if reading is None or not any(going) else reading.until
-    return Happens(t, tuple(marks), tuple(of)), Standing(until, tuple(going))
+    return Happens(t, tuple(marks), tuple(of)), LastingSituations(until, tuple(going))
 
 
 def _first(fold: str, value: Any) -> Any:

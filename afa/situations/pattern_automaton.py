@@ -23,16 +23,16 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.schema import Instant, Schema
 from afa.situations.configuration_names import DECIDED, START, arc_name, loop_name, state_name
-from afa.situations.configurations import BEGINS, ENDS, LASTS, ON, STAYS, YOUNG, Configuration, Plan, Step
+from afa.situations.configurations import BEGINS, ENDS, LASTS, ON, STAYS, YOUNG, Configuration, ConfigurationStep, PatternPlan
 from afa.situations.situation import Definition
-from afa.situations.situation_aggregates import Aggregate
+from afa.situations.situation_aggregates import SituationAggregate
 
 AT = "at"
 """The field of an instant that holds its time."""
 FieldType = tuple[str, type, bool]
 
 
-def instants_of(definitions: Sequence[Definition], aggregates: Iterable[Aggregate], event: Schema) -> Any:
+def instants_of(definitions: Sequence[Definition], aggregates: Iterable[SituationAggregate], event: Schema) -> Any:
     """Return the class of the instants."""
     fields: list[FieldType] = []
     for each in definitions:
@@ -44,7 +44,7 @@ def instants_of(definitions: Sequence[Definition], aggregates: Iterable[Aggregat
     return made("Instant", tuple(fields))
 
 
-def match_of(definitions: Sequence[Definition], returns: Mapping[str, Aggregate], event: Schema) -> Any:
+def match_of(definitions: Sequence[Definition], returns: Mapping[str, SituationAggregate], event: Schema) -> Any:
     """Return the class of the matches; its instance without arguments is the register at the start."""
     fields: list[FieldType] = []
     for each in definitions:
@@ -56,7 +56,7 @@ def match_of(definitions: Sequence[Definition], returns: Mapping[str, Aggregate]
     return made("Match", tuple(fields), tuple(times))
 
 
-def automaton_of(plan: Plan, instants: Any, match: Any, returns: Mapping[str, Aggregate]) -> Automaton:
+def automaton_of(plan: PatternPlan, instants: Any, match: Any, returns: Mapping[str, SituationAggregate]) -> Automaton:
     """Return the automaton of a plan."""
     names = {there: state_name(plan, there) for there in plan.configurations}
     arcs = []
@@ -75,7 +75,7 @@ def automaton_of(plan: Plan, instants: Any, match: Any, returns: Mapping[str, Ag
     return Automaton(start=START, final={DECIDED}, register=first, event=instants, arcs=arcs)
 
 
-def _fence(plan: Plan, step: Step) -> str:
+def _fence(plan: PatternPlan, step: ConfigurationStep) -> str:
     parts = []
     for k, what in enumerate(step.happens):
         name, status = plan.definitions[k].name, step.before.statuses[k]
@@ -86,13 +86,13 @@ def _fence(plan: Plan, step: Step) -> str:
     return " and ".join(parts)
 
 
-def _nothing(plan: Plan, there: Configuration) -> str:
+def _nothing(plan: PatternPlan, there: Configuration) -> str:
     """Return the fence of the self-loop: nothing happens to what goes on."""
     parts = [part for k, status in enumerate(there.statuses) for part in _stays(plan, k, status)]
     return " and ".join(parts) or "True"
 
 
-def _stays(plan: Plan, k: int, status: int) -> list[str]:
+def _stays(plan: PatternPlan, k: int, status: int) -> list[str]:
     each = plan.definitions[k]
     if status not in (YOUNG, ON):
         return []
@@ -100,7 +100,7 @@ def _stays(plan: Plan, k: int, status: int) -> list[str]:
     return [f"not {each.name}_{flag}" for flag in flags]
 
 
-def _transfer(plan: Plan, step: Step, returns: Mapping[str, Aggregate]) -> str | None:
+def _transfer(plan: PatternPlan, step: ConfigurationStep, returns: Mapping[str, SituationAggregate]) -> str | None:
     sets = []
     for k, what in enumerate(step.happens):
         each = plan.definitions[k]

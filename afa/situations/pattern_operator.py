@@ -18,7 +18,7 @@ from afa.situations.judged import Judged
 from afa.situations.key_standing import Kind
 from afa.situations.situated import Situated
 from afa.situations.situation import Definition
-from afa.situations.situation_aggregates import Aggregate
+from afa.situations.situation_aggregates import SituationAggregate
 from afa.situations.told_forms import Telling, instants
 from speculation.before_after import Before
 from speculation.cleanse import Cleanse
@@ -75,7 +75,7 @@ def _bound(pattern: Any, key: Any, said: dict[str, Any]) -> tuple[Any, str | Non
     return pattern, order_by, threads
 
 
-def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[Aggregate], begun: bool = False) -> list[Kind]:
+def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[SituationAggregate], begun: bool = False) -> list[Kind]:
     """Return what of definitions counts for what they derive; ``begun``: also when each situation began."""
     found = []
     for each in definitions:
@@ -88,7 +88,7 @@ def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[Aggregate],
 def deriving(
     event: Schema,
     definitions: Sequence[Definition],
-    aggregates: Iterable[Aggregate],
+    aggregates: Iterable[SituationAggregate],
     telling: Telling,
     order_by: str | None,
     tick: str | None,

@@ -10,7 +10,7 @@ from afa.errors import QueryError
 from afa.situations.consistency import network_of
 from afa.situations.relations import set_of
 from afa.situations.situation import Definition, length
-from afa.situations.where_text import Constraint
+from afa.situations.where_text import RelationConstraint
 from punctuation.durations import Duration, has_unit, nanoseconds_of, ticks_of_duration
 
 FOLLOWS = set_of(["before", "meets"])
@@ -34,7 +34,7 @@ def window_of(within: Duration, tick: str | None) -> Duration:
     return found
 
 
-def check_window(window: Duration, definitions: Sequence[Definition], constraints: Sequence[Constraint]) -> None:
+def check_window(window: Duration, definitions: Sequence[Definition], constraints: Sequence[RelationConstraint]) -> None:
     """Refuse a window in which no match can be decided, as situations that follow one another last longer.
 
     Raises
@@ -52,7 +52,7 @@ def check_window(window: Duration, definitions: Sequence[Definition], constraint
         raise QueryError(f"expected within= above {said} but got within={window!r}: {follow} at least so long")
 
 
-def _longest(names: Sequence[str], constraints: Sequence[Constraint], lengths: Mapping[str, Any]) -> list[str]:
+def _longest(names: Sequence[str], constraints: Sequence[RelationConstraint], lengths: Mapping[str, Any]) -> list[str]:
     """Return the definitions that must follow one another and together last longest, of those with ``at_least``."""
     network = network_of(names, constraints)
     follow = {name: [other for other in lengths if other != name and not network[name, other] & ~FOLLOWS] for name in lengths}

@@ -89,7 +89,7 @@ class Covers(NamedTuple):
         return Covers(ts, lasted, tuple(map(np.concatenate, zip(self.held, more.held))))
 
 
-class Instants(NamedTuple):
+class KeyInstants(NamedTuple):
     """What is told: the instants of each key, sorted by key and time, with a mark for each definition."""
 
     key: Any
@@ -97,12 +97,12 @@ class Instants(NamedTuple):
     code: Any
     values: tuple[Any, ...] = ()
 
-    def at(self, places: Any) -> Instants:
+    def at(self, places: Any) -> KeyInstants:
         """Return some of them."""
-        return Instants(self.key[places], self.t[places], self.code[places], tuple(each[places] for each in self.values))
+        return KeyInstants(self.key[places], self.t[places], self.code[places], tuple(each[places] for each in self.values))
 
 
-NONE = Instants(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+NONE = KeyInstants(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class Moves(NamedTuple):
@@ -114,7 +114,7 @@ class Moves(NamedTuple):
     now: Any
 
 
-def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, plan: Sequence[Folded] = ()) -> Instants:
+def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, plan: Sequence[Folded] = ()) -> KeyInstants:
     """Return the instants of readings, as far as they and a promise tell. O(n)."""
     key, le, before, now = _moves(rows, covers)
     code = np.zeros(len(key), np.int64)
@@ -135,7 +135,7 @@ def derived(rows: Rows, covers: Covers, kinds: Sequence[Kind], promised: int, pl
             allowed &= lasts <= kind.at_most
         code |= np.where(begins, BEGINS, np.where(ends, np.where(allowed, ENDS, FAILS), 0)) << (BITS * number)
     there = np.flatnonzero(code)
-    found = Instants(key[there], le[there], code[there])
+    found = KeyInstants(key[there], le[there], code[there])
     found = _merged(found, lasting) if lasting else found
     return found._replace(values=told_at(plan, *found[:3], rows, covers, BITS)) if plan else found
 
@@ -208,7 +208,7 @@ def _lasting(
         yield open_[there], t[there], mark
 
 
-def _merged(found: Instants, more: Sequence[tuple[Any, Any, int]]) -> Instants:
+def _merged(found: KeyInstants, more: Sequence[tuple[Any, Any, int]]) -> KeyInstants:
     """Return instants with marks that lie elsewhere, sorted, one for each key and time."""
     key = np.concatenate([found.key, *(each[0] for each in more)])
     t = np.concatenate([found.t, *(each[1] for each in more)])
@@ -218,10 +218,10 @@ def _merged(found: Instants, more: Sequence[tuple[Any, Any, int]]) -> Instants:
     if not len(key):
         return NONE
     new = np.flatnonzero(np.concatenate([[True], (key[1:] != key[:-1]) | (t[1:] != t[:-1])]))
-    return Instants(key[new], t[new], np.bitwise_or.reduceat(code, new))
+    return KeyInstants(key[new], t[new], np.bitwise_or.reduceat(code, new))
 
 
-def together(parts: Sequence[Instants]) -> list[Any]:
+def together(parts: Sequence[KeyInstants]) -> list[Any]:
     """Return the columns of several, one after the other: key, time, code, values."""
     return [np.concatenate(each) for each in zip(*((*part[:3], *part.values) for part in parts))]
 
@@ -231,7 +231,7 @@ def _alike(one: Any, other: Any) -> Any:
     return (one == other) | ((one != one) & (other != other)) if one.dtype.kind == "f" else one == other
 
 
-def difference(old: Instants, new: Instants) -> tuple[Instants, Instants]:
+def difference(old: KeyInstants, new: KeyInstants) -> tuple[KeyInstants, KeyInstants]:
     """Return the instants of two sorted tellings that go and that come."""
     n = min(len(old.t), len(new.t))
     unlike = np.zeros(n, np.bool_)
@@ -254,7 +254,7 @@ def difference(old: Instants, new: Instants) -> tuple[Instants, Instants]:
     return old.at(~stays[: len(old.t)]), new.at(comes)
 
 
-def standing(told: Sequence[Instants], covers: Covers, kinds: Sequence[Kind], below: int, clock: Any) -> Covers:
+def standing(told: Sequence[KeyInstants], covers: Covers, kinds: Sequence[Kind], below: int, clock: Any) -> Covers:
     """Return how keys stand behind what was told of times below one; ``clock``: up to when each has told what lasts."""
     ts = covers.ts.copy()
     for number in range(len(kinds)):

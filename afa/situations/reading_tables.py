@@ -16,7 +16,7 @@ from afa.schema import NAN, Schema
 from afa.situations.column_folds import Folded, empty
 from afa.situations.column_readings import ColumnState, Coming, items, marks
 from afa.situations.judged import InForce
-from afa.situations.reading_columns import BITS, MOST, Covers, Instants, together
+from afa.situations.reading_columns import BITS, MOST, Covers, KeyInstants, together
 from afa.situations.reading_slices import in_slices
 from afa.situations.readings import Readings
 from afa.situations.satisfied import as_bits
@@ -127,12 +127,12 @@ class ReadingTables:
 
     # -- what leaves -----------------------------------------------------------------------------------------------------------
 
-    def columns(self, state: ColumnState, gone: Instants, come: Instants, keys: Keys | None) -> tuple[Any, Any, Any]:
+    def columns(self, state: ColumnState, gone: KeyInstants, come: KeyInstants, keys: Keys | None) -> tuple[Any, Any, Any]:
         """Return what goes and what comes as columns: the fields of instants, their times, those of the key."""
         whole = come
         if len(gone.t):
             key, t, code, *values = together([gone, come] if len(come.t) else [gone])
-            whole = Instants(key, t, code, tuple(values))
+            whole = KeyInstants(key, t, code, tuple(values))
         fields = {name: marks(whole, number, mark) for name, number, mark in self._flags}
         t, span = whole.t, self._stage.telling.span
         re = np.where(t > FOREVER - span, FOREVER, t + np.minimum(span, FOREVER - np.maximum(t, 0)))
@@ -146,7 +146,7 @@ class ReadingTables:
         )
         return {**fields, **self._aggregates(whole), self._stage.telling.instant: t}, times, of_keys
 
-    def _aggregates(self, whole: Instants) -> dict[str, Any]:
+    def _aggregates(self, whole: KeyInstants) -> dict[str, Any]:
         import pyarrow as pa
 
         names = self._stage.telling.aggregates
@@ -168,7 +168,7 @@ class ReadingTables:
             self._names = len(names), state.keys, [*known, dictionary]
         return pa.DictionaryArray.from_arrays(pa.array(numbers), dictionary)
 
-    def changes(self, state: ColumnState, gone: Instants, come: Instants) -> Iterator[Change]:
+    def changes(self, state: ColumnState, gone: KeyInstants, come: KeyInstants) -> Iterator[Change]:
         """Yield what goes and what comes as changes."""
         stage, names = self._stage, state.keys.names
         for diff, each in ((-1, gone), (1, come)):
@@ -238,7 +238,7 @@ class ReadingTables:
             return None
         at, t, code = (np.array([each[i] for each in told], np.int64) for i in range(3))
         of = [_arrays([each[i] for each in tells], self.plan[i]) for i in range(len(self.plan))]
-        known = Instants(at, t, code, tuple(part for pair in of for part in pair))
+        known = KeyInstants(at, t, code, tuple(part for pair in of for part in pair))
         order = np.lexsort((t, at))
         return taken[0]._replace(told=(known.at(order),))
 

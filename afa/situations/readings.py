@@ -18,7 +18,7 @@ from sortedcontainers import SortedDict
 from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.model.copies import added
-from afa.situations.key_standing import Going, Happens, Kind, Reading, Standing, due, nothing, passed, taken
+from afa.situations.key_standing import Going, Happens, Kind, LastingSituations, Reading, due, nothing, passed, taken
 from punctuation.time import FOREVER
 
 Place = tuple[Any, ...]
@@ -53,22 +53,22 @@ class Form(NamedTuple):
 
     kinds: Sequence[Kind]
     happens: Callable[[Happens], Iterable[Any]]
-    open: Callable[[Standing], Iterable[Any]]
+    open: Callable[[LastingSituations], Iterable[Any]]
     time: Callable[[Any], int]
     ordered: bool = True
     waits: bool = True
     steps: dict[tuple[Any, int], tuple[Happens, tuple[Going | None, ...]]] | None = None
 
 
-class Entry(NamedTuple):
+class ReadingEntry(NamedTuple):
     """What was told between the reading before and this one, how it stands behind it, and what it says."""
 
     told: Told
-    standing: Standing
+    standing: LastingSituations
     reading: Reading
 
 
-class Waiting(NamedTuple):
+class AwaitedReading(NamedTuple):
     """A retraction whose reading has not come: of which payload, at which LE, how many."""
 
     payload: Any
@@ -92,7 +92,7 @@ class Readings:
     def __init__(self, journal: Journal, form: Form) -> None:
         self._journal, self._form = journal, form
         self.places: SortedDict[Place, dict[tuple[Any, int | None], int]] = SortedDict()  # copies of each, of each place
-        self.entries: SortedDict[int, Entry] = SortedDict()
+        self.entries: SortedDict[int, ReadingEntry] = SortedDict()
         self.cover = nothing(form.kinds)
         self.tail: Told = ()
 
@@ -151,7 +151,7 @@ class Readings:
                 reading = old.reading
             if reading is not None:
                 told, standing = self._told_to(standing, le, reading)
-                now = Entry(told, standing, reading)
+                now = ReadingEntry(told, standing, reading)
                 if now != old:
                     if told:
                         difference.update(told)
@@ -170,12 +170,12 @@ class Readings:
             following = next(self.entries.irange(le, inclusive=(False, True)), None)
             le = order[0] if order and (following is None or order[0] < following) else following
 
-    def _told_to(self, standing: Standing, le: int, reading: Reading) -> tuple[Told, Standing]:
+    def _told_to(self, standing: LastingSituations, le: int, reading: Reading) -> tuple[Told, LastingSituations]:
         found, standing = self._passed(standing, le)
         happens, standing = self._taken(standing, le, reading)
         return (*found, *self._form.happens(happens)) if any(happens.marks) else tuple(found), standing
 
-    def _taken(self, standing: Standing, le: int, reading: Reading) -> tuple[Happens, Standing]:
+    def _taken(self, standing: LastingSituations, le: int, reading: Reading) -> tuple[Happens, LastingSituations]:
         """Return what happens at a reading, and how it stands behind it."""
         steps = self._form.steps
         if steps is None:
@@ -188,9 +188,9 @@ class Readings:
                 steps[step] = happens, behind.going
             return happens, behind
         (_, marks, of), going = known
-        return Happens(le, marks, of), Standing(reading.until if reading.bits else FOREVER, going)
+        return Happens(le, marks, of), LastingSituations(reading.until if reading.bits else FOREVER, going)
 
-    def _passed(self, standing: Standing, until: int) -> tuple[Sequence[Any], Standing]:
+    def _passed(self, standing: LastingSituations, until: int) -> tuple[Sequence[Any], LastingSituations]:
         """Return what is told before a time, if no reading comes until then, and how it stands there."""
         if standing.until >= until and not self._form.waits:
             return (), standing
@@ -210,7 +210,7 @@ class Readings:
             self._journal.set(self, "tail", tail)
 
     @property
-    def last(self) -> Standing:
+    def last(self) -> LastingSituations:
         """How it stands behind the last reading."""
         return self.entries.peekitem(-1)[1].standing if self.entries else self.cover
 
@@ -235,12 +235,12 @@ class Readings:
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
 
-    def settle(self, t: int) -> Iterator[Waiting]:
+    def settle(self, t: int) -> Iterator[AwaitedReading]:
         """Forget what lies below a promise. Yields the retractions that have waited in vain."""
         for place in list(self.places.irange(None, (t,), inclusive=(True, False))):
             for (payload, re), copies in self.places[place].items():
                 if copies < 0:
-                    yield Waiting(payload, place[0], re, copies)
+                    yield AwaitedReading(payload, place[0], re, copies)
             self._journal.drop(self.places, place)
         cover = self.cover
         for le in list(self.entries.irange(None, t, inclusive=(True, False))):

@@ -12,11 +12,11 @@ from afa.model.copies import as_diff
 from afa.model.keys import Keys
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
-from afa.operator.tables import Come
+from afa.operator.tables import CallInput
 from afa.schema import as_ticks
 from afa.situations.column_readings import ColumnState
 from afa.situations.deriving import Deriving, vain
-from afa.situations.reading_columns import NONE, Instants
+from afa.situations.reading_columns import NONE, KeyInstants
 from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -105,7 +105,7 @@ class Situated(Front):
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
-    def _table_reaches(self, table: Table, come: Come) -> Iterator[Any]:
+    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         yield from self._left()
         steps = self._table(table)
         yield from self._rows_reach(table, come) if steps is None else steps
@@ -131,7 +131,7 @@ class Situated(Front):
             core.progress.see(seen)
         return self._told(*found, state.latest)
 
-    def _told(self, state: ColumnState, gone: Instants, come: Instants, latest: int = BEGINNING) -> list[Any]:
+    def _told(self, state: ColumnState, gone: KeyInstants, come: KeyInstants, latest: int = BEGINNING) -> list[Any]:
         """Return what goes and what comes as the operator takes it; ``latest``: up to when something was told before."""
         core, tables = self._core, self.stage.tables
         if latest > BEGINNING and len(come.t) > MANY:  # what lies behind all that was told goes apart, in order

@@ -25,7 +25,7 @@ NAME: /[^\W\d]\w*/
 FORM = "write 'avg(speeding.speed)', or 'count(speeding)' for the number of readings"
 
 
-class Aggregate(NamedTuple):
+class SituationAggregate(NamedTuple):
     """An aggregate of the readings of a situation.
 
     ``name`` is the field of an instant that holds it, ``field`` that of the readings; None: `count` of the readings themselves.
@@ -48,7 +48,7 @@ class Aggregate(NamedTuple):
         return self.field is not None and self.field == event.instant and self.function in ("first", "last", "min", "max")
 
 
-def aggregates_of(returns: Any, definitions: Sequence[str], event: Schema) -> dict[str, Aggregate]:
+def aggregates_of(returns: Any, definitions: Sequence[str], event: Schema) -> dict[str, SituationAggregate]:
     """Return what each name of ``returns`` asks for.
 
     Raises
@@ -63,7 +63,7 @@ def aggregates_of(returns: Any, definitions: Sequence[str], event: Schema) -> di
     ...     plate: str
     >>> car = Schema.of(Car, "event")
     >>> aggregates_of({"speed": "avg(fast.speed)"}, ["fast"], car)
-    {'speed': Aggregate(name='avg_fast_speed', function='avg', definition='fast', field='speed')}
+    {'speed': SituationAggregate(name='avg_fast_speed', function='avg', definition='fast', field='speed')}
     >>> aggregates_of({"plate": "avg(fast.plate)"}, ["fast"], car)
     Traceback (most recent call last):
     afa.errors.QueryError: line 1, column 10: expected a number for avg but got 'plate', which is str in Car; first and las...
@@ -83,7 +83,7 @@ def _returned(name: Any) -> str:
     return name
 
 
-def _aggregate(name: str, text: Any, definitions: Sequence[str], event: Schema) -> Aggregate:
+def _aggregate(name: str, text: Any, definitions: Sequence[str], event: Schema) -> SituationAggregate:
     from lark.exceptions import UnexpectedInput
 
     if not isinstance(text, str):
@@ -99,7 +99,7 @@ def _aggregate(name: str, text: Any, definitions: Sequence[str], event: Schema) 
         raise query_error(text, error) from None
 
 
-def _checked(tree: Tree[Any], definitions: Sequence[str], event: Schema) -> Aggregate:
+def _checked(tree: Tree[Any], definitions: Sequence[str], event: Schema) -> SituationAggregate:
     children: list[Any] = tree.children
     function, definition, field = children
     if function not in FUNCTIONS:
@@ -116,7 +116,7 @@ def _checked(tree: Tree[Any], definitions: Sequence[str], event: Schema) -> Aggr
             raise RefusedError(
                 f"expected a field for {function} but got none; write '{function}({definition}.speed)'", definition.end_pos
             )
-        return Aggregate(f"count_{definition}", "count", str(definition), None)
+        return SituationAggregate(f"count_{definition}", "count", str(definition), None)
     known = {each.name: each for each in event.fields}
     if field not in known:
         raise RefusedError(
@@ -134,7 +134,7 @@ def _checked(tree: Tree[Any], definitions: Sequence[str], event: Schema) -> Aggr
         raise RefusedError(
             f"expected a scalar for {function} but got {str(field)!r}, which is Any in {event.cls.__name__}", field.start_pos
         )
-    return Aggregate(f"{function}_{definition}_{field}", str(function), str(definition), str(field))
+    return SituationAggregate(f"{function}_{definition}_{field}", str(function), str(definition), str(field))
 
 
 def _type(event: Schema, name: str | None) -> type:

@@ -22,7 +22,7 @@ from afa.schema import Schema
 from afa.situations.pattern_operator import deriving, kinds_of
 from afa.situations.situated import Situated
 from afa.situations.situation import bare_durations, definition_of
-from afa.situations.situation_aggregates import Aggregate, aggregates_of
+from afa.situations.situation_aggregates import SituationAggregate, aggregates_of
 from afa.situations.told_forms import records
 from punctuation.late import Policy
 from speculation.layers import Layer, restore
@@ -218,7 +218,7 @@ def _parts(
     for name in ("name", "ts", "te"):
         if name in asked:
             raise AfaError(f"expected names beside name, ts and te in returns= but got {name!r}")
-    distinct: dict[Aggregate, str] = {}
+    distinct: dict[SituationAggregate, str] = {}
     for name, aggregate in asked.items():
         if aggregate in distinct:
             raise AfaError(f"expected each aggregate once but got {aggregate} as {distinct[aggregate]!r} and {name!r}")

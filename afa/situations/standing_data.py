@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from afa.schema import NAN
-from afa.situations.key_standing import Going, Kind, Standing
+from afa.situations.key_standing import Going, Kind, LastingSituations
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -21,7 +21,9 @@ def going_data(going: Sequence[tuple[int, bool, tuple[Any, ...]] | None]) -> lis
     return [None if each is None else [*each[:2], [list(v) if isinstance(v, tuple) else v for v in each[2]]] for each in going]
 
 
-def standing_of(until: Any, going: Any, kinds: Sequence[Kind], types: Sequence[Sequence[type | None]], promised: int) -> Standing:
+def standing_of(
+    until: Any, going: Any, kinds: Sequence[Kind], types: Sequence[Sequence[type | None]], promised: int
+) -> LastingSituations:
     """Return how a key stood at a promise; ``types``: of each definition those of the fields that are aggregated.
 
     Raises
@@ -32,7 +34,7 @@ def standing_of(until: Any, going: Any, kinds: Sequence[Kind], types: Sequence[S
     wanted("one situation or none for each definition", len(going) == len(kinds), going)
     made = [None if each is None else _going(each, kind, of, promised) for each, kind, of in zip(going, kinds, types)]
     wanted("situations that go on", any(made) and as_time(until, "until") >= promised, until)
-    return Standing(until, tuple(made))
+    return LastingSituations(until, tuple(made))
 
 
 def _going(each: Any, kind: Kind, types: Sequence[type | None], promised: int) -> Going:

@@ -16,18 +16,18 @@ from afa.model.conflicts import TEMPORAL
 from afa.operator.contract import Pattern, own_key
 from afa.operator.options import OperatorOptions, options_again, said_options, takes_options
 from afa.schema import Schema
-from afa.situations.configurations import Plan, plan_of
+from afa.situations.configurations import PatternPlan, plan_of
 from afa.situations.consistency import parts_of
 from afa.situations.explain_pattern import PatternExplanation, explained, not_connected
 from afa.situations.pattern_automaton import automaton_of, instants_of, match_of
 from afa.situations.pattern_changes import changes_between
 from afa.situations.pattern_operator import made, restored
 from afa.situations.pattern_window import check_window, window_of
-from afa.situations.situated import Situated
 from afa.situations.situation import Definition, definition_of
-from afa.situations.situation_aggregates import Aggregate, aggregates_of
-from afa.situations.where_text import Constraint, constraints_of
+from afa.situations.situation_aggregates import SituationAggregate, aggregates_of
+from afa.situations.where_text import RelationConstraint, constraints_of
 from punctuation.durations import Duration, has_unit, in_units, ticks_of_duration
+from speculation.around import Front
 
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
@@ -38,8 +38,8 @@ class _Parts(NamedTuple):
 
     event: Schema
     definitions: tuple[Definition, ...]
-    constraints: tuple[Constraint, ...]
-    returns: tuple[tuple[str, Aggregate], ...]
+    constraints: tuple[RelationConstraint, ...]
+    returns: tuple[tuple[str, SituationAggregate], ...]
     window: Duration
     tick: str | None
     key: str | tuple[str, ...] | None
@@ -114,7 +114,7 @@ class TemporalPattern(Pattern):
 
     __slots__ = ("_made", "_parts")
 
-    _made: tuple[Plan, Any, Automaton]
+    _made: tuple[PatternPlan, Any, Automaton]
     _parts: _Parts
 
     def __init__(
@@ -177,17 +177,17 @@ class TemporalPattern(Pattern):
         return self._parts.definitions
 
     @property
-    def constraints(self) -> tuple[Constraint, ...]:
+    def constraints(self) -> tuple[RelationConstraint, ...]:
         """The constraints, one for each pair."""
         return self._parts.constraints
 
     @property
-    def returns(self) -> dict[str, Aggregate]:
+    def returns(self) -> dict[str, SituationAggregate]:
         """What a match tells of its situations beside their times, by the names of its fields."""
         return dict(self._parts.returns)
 
     @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
+    def aggregates(self) -> tuple[SituationAggregate, ...]:
         """The aggregates that an instant holds, in its order: by definition, of one as they were asked for."""
         return _distinct(self.definitions, self._parts.returns)
 
@@ -230,7 +230,7 @@ class TemporalPattern(Pattern):
         return _pattern(self._parts._replace(window=window, definitions=definitions, tick=tick))
 
     @takes_options()
-    def operator(self, **options: Unpack[OperatorOptions]) -> Situated:
+    def operator(self, **options: Unpack[OperatorOptions]) -> Front:
         """Make an operator that takes readings: a `Keyed` where the pattern has a key or ``key=`` is said, else an `Operator`.
 
         Parameters
@@ -245,12 +245,12 @@ class TemporalPattern(Pattern):
             An option is one that the pattern says, or that does not go with readings that may be revised.
         """
         said = said_options(options, "TemporalPattern.operator")
-        found: Situated = made(self, own_key(self, said), said)
+        found: Front = made(self, own_key(self, said), said)
         return found
 
-    def operator_by(self, key: str, /, **options: Unpack[OperatorOptions]) -> Situated:
+    def operator_by(self, key: str, /, **options: Unpack[OperatorOptions]) -> Front:
         """Make an operator that matches within the values of another column than the key, which readings need not have."""
-        found: Situated = made(self._keyless(), key, said_options(options, "TemporalPattern.operator_by"))
+        found: Front = made(self._keyless(), key, said_options(options, "TemporalPattern.operator_by"))
         return found
 
     def _keyless(self) -> TemporalPattern:
@@ -258,7 +258,7 @@ class TemporalPattern(Pattern):
 
     def restore(
         self, blob: bytes, *, arcs: Iterable[Arc] = (), stages: Iterable[Any] = (), **options: Unpack[OperatorOptions]
-    ) -> Situated:
+    ) -> Front:
         """Make the operator of this pattern that ``snapshot`` saved.
 
         Parameters
@@ -273,7 +273,7 @@ class TemporalPattern(Pattern):
             The blob is no snapshot of an operator of this pattern, or is damaged.
         """
         said = options_again(options)
-        found: Situated = restored(self, blob, own_key(self, said), arcs, stages, said)
+        found: Front = restored(self, blob, own_key(self, said), arcs, stages, said)
         return found
 
     def changes_to(self, other: TemporalPattern) -> QueryChanges:
@@ -352,9 +352,9 @@ def _pattern(parts: _Parts) -> TemporalPattern:
 def _compiled(
     event: Schema,
     definitions: tuple[Definition, ...],
-    constraints: tuple[Constraint, ...],
-    returns: tuple[tuple[str, Aggregate], ...],
-) -> tuple[Plan, Any, Automaton]:
+    constraints: tuple[RelationConstraint, ...],
+    returns: tuple[tuple[str, SituationAggregate], ...],
+) -> tuple[PatternPlan, Any, Automaton]:
     """Return the plan of a pattern, the class of its instants, and its automaton."""
     instants = instants_of(definitions, _distinct(definitions, returns), event)
     match = match_of(definitions, dict(returns), event)
@@ -362,7 +362,9 @@ def _compiled(
     return plan, instants, automaton_of(plan, instants, match, dict(returns))
 
 
-def _distinct(definitions: Sequence[Definition], returns: Sequence[tuple[str, Aggregate]]) -> tuple[Aggregate, ...]:
+def _distinct(
+    definitions: Sequence[Definition], returns: Sequence[tuple[str, SituationAggregate]]
+) -> tuple[SituationAggregate, ...]:
     asked = dict.fromkeys(aggregate for _, aggregate in returns)
     return tuple(aggregate for each in definitions for aggregate in asked if aggregate.definition == each.name)
 

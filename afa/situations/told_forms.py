@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, Going, Happens, Kind, Standing, told
+from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, Going, Happens, Kind, LastingSituations, told
 from afa.situations.readings import Form
 from punctuation.time import FOREVER
 
@@ -92,7 +92,7 @@ def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any, width: int) -
             if mark == ENDS and going is not None:
                 yield record(number, going, found.t)
 
-    def open_(standing: Standing) -> Iterator[Any]:
+    def open_(standing: LastingSituations) -> Iterator[Any]:
         for number, (going, kind) in enumerate(zip(standing.going, kinds)):
             if going is not None and going.lasted and kind.at_most is None:
                 yield record(number, going, None)

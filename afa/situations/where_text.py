@@ -48,7 +48,7 @@ ELSEWHERE = {
 """What others call a relation, or several, and what stands for it here."""
 
 
-class Constraint(NamedTuple):
+class RelationConstraint(NamedTuple):
     """What one definition may be to another: names of relations, in the order in which `NAMES` has them."""
 
     first: str
@@ -58,12 +58,12 @@ class Constraint(NamedTuple):
     def __str__(self) -> str:
         return f"{self.first} {'|'.join(self.relations)} {self.second}"
 
-    def turned(self) -> Constraint:
+    def turned(self) -> RelationConstraint:
         """Return the same constraint, said of the second definition."""
-        return Constraint(self.second, self.first, names_of(set_of(INVERSES[name] for name in self.relations)))
+        return RelationConstraint(self.second, self.first, names_of(set_of(INVERSES[name] for name in self.relations)))
 
 
-def constraints_of(text: Any, definitions: Sequence[str]) -> tuple[Constraint, ...]:
+def constraints_of(text: Any, definitions: Sequence[str]) -> tuple[RelationConstraint, ...]:
     """Return the constraints that a text says, one for each pair, in the order in which the pairs come first.
 
     Parameters
@@ -105,7 +105,7 @@ def constraints_of(text: Any, definitions: Sequence[str]) -> tuple[Constraint, .
     return found
 
 
-def _read(text: str, definitions: Sequence[str]) -> list[tuple[Constraint, int]]:
+def _read(text: str, definitions: Sequence[str]) -> list[tuple[RelationConstraint, int]]:
     """Return the constraints as they stand, each with its place."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
@@ -129,7 +129,7 @@ def _read(text: str, definitions: Sequence[str]) -> list[tuple[Constraint, int]]
                 f"expected two definitions but got {str(first)!r} twice: a situation is not related to itself", second.start_pos
             )
         names = set_of(_relation(name) for name in relations.children)
-        found.append((Constraint(str(first), str(second), names_of(names)), first.start_pos))
+        found.append((RelationConstraint(str(first), str(second), names_of(names)), first.start_pos))
     return sorted(found, key=lambda pair: pair[1])
 
 
@@ -149,9 +149,9 @@ def _relation(name: Token) -> str:
     raise RefusedError(f"expected a relation but got {str(name)!r}{hint}", name.start_pos or 0)
 
 
-def _joined(read: list[tuple[Constraint, int]]) -> tuple[Constraint, ...]:
+def _joined(read: list[tuple[RelationConstraint, int]]) -> tuple[RelationConstraint, ...]:
     """Return one constraint for each pair."""
-    found: dict[frozenset[str], Constraint] = {}
+    found: dict[frozenset[str], RelationConstraint] = {}
     for constraint, position in read:
         pair = frozenset(constraint[:2])
         known = found.setdefault(pair, constraint)

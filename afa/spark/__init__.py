@@ -30,7 +30,7 @@ session         Spark in this process, and what `match` wants of any
 
 from __future__ import annotations
 
-from afa.spark.arc_lines import ArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
+from afa.spark.arc_lines import SparkArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
 from afa.spark.live_query import Served, serve
 from afa.spark.metrics import line, listener, metrics
 from afa.spark.plan import match

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from afa.arclog.lines import instant, read_lines
 from afa.arclog.log_writer import LogWriter
-from afa.arclog.versions import Line
+from afa.arclog.versions import LogLine
 from afa.expression.from_text import KEPT
 from afa.spark.job import Job
 
@@ -33,12 +33,12 @@ class Fits:
         return hash(self._schemas)
 
 
-def fitting_lines(raw: str | bytes | None, fits: Fits) -> tuple[Line, ...]:
+def fitting_lines(raw: str | bytes | None, fits: Fits) -> tuple[LogLine, ...]:
     """Read a line, and refuse an arc that can't be in force here. The buckets of a worker read the same ones, batch by batch."""
     return known_lines(raw, fits) if len(raw or "") <= SHORT else _fitting_lines(raw, fits)
 
 
-def _fitting_lines(raw: str | bytes | None, fits: Fits) -> tuple[Line, ...]:
+def _fitting_lines(raw: str | bytes | None, fits: Fits) -> tuple[LogLine, ...]:
     lines = read_lines(raw)
     return tuple(line if line.arc is None else line._replace(arc=fits.fitting(line.arc)) for line in lines)
 
@@ -46,7 +46,7 @@ def _fitting_lines(raw: str | bytes | None, fits: Fits) -> tuple[Line, ...]:
 known_lines = functools.lru_cache(maxsize=KEPT)(_fitting_lines)
 
 
-class ArcLog(LogWriter):
+class SparkArcLog(LogWriter):
     """An arc log in a folder: one line in each file. Any number of processes may write it, any number of streams read it.
 
     Parameters
@@ -64,7 +64,7 @@ class ArcLog(LogWriter):
     >>> class Tick(NamedTuple):
     ...     change: float
     >>> down = Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", lambda e, r: e.change < 0, name="down")])
-    >>> log = ArcLog(tempfile.mkdtemp(), down)
+    >>> log = SparkArcLog(tempfile.mkdtemp(), down)
     >>> log.insert(Arc("a", "b", lambda e, r: e.change < -2, name="far down"), at="2026-01-01T00:00:00")
     >>> log.retract("down", at="2026-01-01T00:00:00")
     """

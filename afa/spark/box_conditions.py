@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import StructType
 
-from afa.expression.intervals import Range
+from afa.expression.intervals import ValueRange
 from afa.replay.key_spans import Spans
 from afa.replay.witness.boxes import Box
 from afa.schema import Field
@@ -49,12 +49,12 @@ class Asker(NamedTuple):
         """Return the condition that every row in a box satisfies."""
         fields = {field.name: field for field in self.job.fields}
         parts = [self._allowed(fields[name], allowed) for name, allowed in box.fields]
-        lived = Range(box.since, box.until, high_open=True, nan=False, none=False)
+        lived = ValueRange(box.since, box.until, high_open=True, nan=False, none=False)
         if box.since > BEGINNING or box.until < FOREVER:
             parts.append(_whole(column(self.time), lived, _moment))
         return reduce(and_, parts, F.lit(True))
 
-    def _allowed(self, field: Field, allowed: Range) -> Any:
+    def _allowed(self, field: Field, allowed: ValueRange) -> Any:
         if field.name == self.job.instant:
             return _whole(column(self.time), allowed, _moment)
         kind, target = self.schema[field.name].dataType.simpleString(), field.type
@@ -81,7 +81,7 @@ def _moment(ticks: int) -> Any:
     return F.timestamp_micros(F.lit(ticks))
 
 
-def _whole(given: Any, allowed: Range, constant: Callable[[int], Any] = F.lit) -> Any:
+def _whole(given: Any, allowed: ValueRange, constant: Callable[[int], Any] = F.lit) -> Any:
     """Return the condition that whole numbers, or the moments that these are, lie in a range."""
     if allowed.values is not None:
         numbers = [value for value in allowed.values if isinstance(value, (int, float))]
@@ -101,7 +101,7 @@ def _whole(given: Any, allowed: Range, constant: Callable[[int], Any] = F.lit) -
     return reduce(and_, parts)
 
 
-def _float(given: Any, allowed: Range) -> Any:
+def _float(given: Any, allowed: ValueRange) -> Any:
     """Return the condition that floats lie in a range, but for NaN.
 
     Readers take -0.0 for less than 0.0 (Spark itself for the same), so that a bound at 0 is the one beyond which nothing lies.
@@ -130,12 +130,12 @@ def _float(given: Any, allowed: Range) -> Any:
     return reduce(and_, parts)
 
 
-def _bool(given: Any, allowed: Range) -> Any:
+def _bool(given: Any, allowed: ValueRange) -> Any:
     some = [value for value in (False, True) if allowed.contains(value)]
     return given.isNotNull() if len(some) == 2 else _any(given == F.lit(value) for value in some)
 
 
-def _text(given: Any, allowed: Range) -> Any:
+def _text(given: Any, allowed: ValueRange) -> Any:
     if allowed.values is None:
         return given.isNotNull()
     texts = [value for value in allowed.values if isinstance(value, str) and _is_sound(value)]
@@ -146,7 +146,7 @@ def _is_sound(text: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in text)  # of which no column has any
 
 
-_VALUES: dict[type, Callable[[Any, Range], Any]] = {int: _whole, float: _float, bool: _bool, str: _text}
+_VALUES: dict[type, Callable[[Any, ValueRange], Any]] = {int: _whole, float: _float, bool: _bool, str: _text}
 
 
 # -- times -----------------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import msgpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.arclog.outcome import Step
+from afa.arclog.outcome import LogStep
 from afa.change import Change
 from afa.compiled.compiled_engine import CompiledEngine
 from afa.engine.budget import Budget
@@ -32,12 +32,12 @@ from afa.operator.options import Options
 from afa.operator.tables import assemble
 from afa.spark import shared
 from afa.spark.hashing import bucket_numbers
-from afa.spark.held import Held, Windows
+from afa.spark.held import WaitingRows, Windows
 from afa.spark.job import BucketAnswer, Fault, Job
-from afa.spark.ledger import Logged
+from afa.spark.ledger import BucketLog
 from afa.spark.operator_image import Image
 from afa.spark.packed_rows import STATE, moment_of
-from afa.spark.recipe import Difference, check, difference, rebuilt
+from afa.spark.recipe import RecipeDifference, check, difference, rebuilt
 from afa.spark.refused import RefusedRows, in_order, is_of_rows, net_of, take_by_halves
 from afa.spark.stages import Stages
 from afa.state.key_columns import KeyColumns
@@ -68,7 +68,7 @@ class Bucket:
         self._code = job.recipe  # the code that the arcs in force follow
         self._base = self._code  # what the operator was made with
         self._end = BEGINNING  # of the last lifetime that ends, where rows say it
-        self._changed: Difference | None = None  # what the job asks for since
+        self._changed: RecipeDifference | None = None  # what the job asks for since
         self._redefined: tuple[Mapping[str, str], int] = {}, BEGINNING  # conditions of definitions that this batch puts in force
         self._windows = Windows([(BEGINNING, job.window)])
         self._delay = self._past = job.delay  # the longest that the watermark was ever behind; that before this job
@@ -78,7 +78,7 @@ class Bucket:
         self._like = Table("arrow", empty, empty)  # as all output is written
         late: Any = self._late.append
         if image is None and not blobs:
-            self._held, self._refused = Held(job.schema, job.speculation), RefusedRows(job.schema)
+            self._held, self._refused = WaitingRows(job.schema, job.speculation), RefusedRows(job.schema)
             options = Options(window=job.window, order_by=job.order_by, late=late, longest=job.longest, members=job.members)
             options = options.but(lineage=job.asked.rows is not None)
             self._core = Core(job.automaton, options, keyed=True, faults=self._faults)
@@ -86,7 +86,7 @@ class Bucket:
             self._core.keys = Keys(job.automaton, job.key)
             self._core.engine.bound(Budget(job.partial_matches))
             self._stages = Stages(job.asked, self._core, job.keys, self._faults)
-            self._logged = Logged(job, self._speaks, self._base, job.automaton)
+            self._logged = BucketLog(job, self._speaks, self._base, job.automaton)
             return
         try:
             self._restore([_saved(image.note)] if image is not None else list(map(_unpack, blobs)), image, late)
@@ -97,7 +97,7 @@ class Bucket:
                 raise
             raise SnapshotError(f"expected the state of a bucket but got something else: {error}") from error
 
-    def _restore(self, parts: list[Saved], image: Image | None, late: Any) -> None:
+    def _restore(self, parts: list[BucketState], image: Image | None, late: Any) -> None:
         """Go on from the state that the store holds, or from an image of the same code."""
         job, automaton, last, faults = self._job, self._job.automaton, parts[-1], Faults()
         self._base, self._code = parts[0].recipes
@@ -109,14 +109,14 @@ class Bucket:
         if self._code != job.recipe:
             self._changed = difference(self._code, job.recipe)
         steps = [step for part in parts[1:] for step in part.logged]
-        self._logged = Logged(job, self._speaks, self._base, automaton, parts[0].logged, steps)
+        self._logged = BucketLog(job, self._speaks, self._base, automaton, parts[0].logged, steps)
         table = self._logged.ledger.table
         if image is None:
             snapshots = [part.snapshot for part in parts]
             core = snapshot.load(automaton, snapshots, (), {"late": late}, keyed=True, faults=faults, table=table)
         else:
             core = image.core(automaton, late=late, faults=faults, table=table)
-        self._held = Held(job.schema, job.speculation, [part.held for part in parts], last.bound)
+        self._held = WaitingRows(job.schema, job.speculation, [part.held for part in parts], last.bound)
         self._refused = RefusedRows(job.schema, last.refused)
         self._end, self._windows, self._past = last.end, Windows(last.spans), last.delay
         self._delay = max(last.delay, job.delay)
@@ -194,7 +194,7 @@ class Bucket:
         self._vain.clear()
         return [change for change in late if self._speaks or not isinstance(change.payload, Arc)]
 
-    def _call(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
+    def _call(self, waited: Any, promised: int, step: LogStep | None, rows: Any) -> pa.Table:
         """Carry out a batch, as one call; where rows are to blame that it fails, as several. What else it raises stops the query:
         no bucket may go on without what others have.
         """
@@ -208,7 +208,7 @@ class Bucket:
         found += self._take_apart(self._known(rows))  # a row that has waited may be refused by now
         return net_of(found, [MEMBERS])
 
-    def _try(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
+    def _try(self, waited: Any, promised: int, step: LogStep | None, rows: Any) -> pa.Table:
         """Carry out a call; if it fails, nothing is told of it."""
         vain = len(self._vain)
         try:
@@ -222,7 +222,7 @@ class Bucket:
         self._told += self._raised()
         return changes
 
-    def _carry_out(self, waited: Any, promised: int, step: Step | None, rows: Any) -> pa.Table:
+    def _carry_out(self, waited: Any, promised: int, step: LogStep | None, rows: Any) -> pa.Table:
         """Take rows that have waited, the promise, arcs and rows, within a call; what changes."""
         core, stages, final, late = self._core, self._stages, self._core.progress.final, len(self._core.late.waiting)
         is_new = promised > max(BEGINNING, core.progress.events)
@@ -385,7 +385,7 @@ class Bucket:
         return _packed(self._state(self._logged.save(incremental), recipes, blob, held, stages))
 
     def _state(self, logged: Any, recipes: Any, snapshot: bytes, held: bytes, stages: Sequence[bytes]) -> list[Any]:
-        """Return the state as plain data; see `Saved`."""
+        """Return the state as plain data; see `BucketState`."""
         rest = [self._held.bound, self._end, self._windows.spans, self._delay, self._refused.save()]
         return [FORMAT, logged, recipes, snapshot, held, stages, *rest]
 
@@ -445,7 +445,7 @@ class Bucket:
         self._end = max(each._end for each in every)
 
 
-class Saved(NamedTuple):
+class BucketState(NamedTuple):
     """The parts of what `Bucket.save` gave."""
 
     logged: list[Any]
@@ -476,7 +476,7 @@ def _packed(state: list[Any]) -> bytes:
     return blob
 
 
-def _unpack(blob: bytes) -> Saved:
+def _unpack(blob: bytes) -> BucketState:
     try:
         state = msgpack.unpackb(blob)
     except Exception as error:
@@ -484,14 +484,14 @@ def _unpack(blob: bytes) -> Saved:
     return _saved(state)
 
 
-def _saved(state: Any) -> Saved:
+def _saved(state: Any) -> BucketState:
     """Return the parts of a state, checked as far as those who take them do not."""
     wanted("the state of a bucket", isinstance(state, list) and len(state) > 0, state)
     version, *parts = state
     if version not in (FORMAT, BEFORE):
         raise SnapshotError(f"expected the state of a bucket in format {FORMAT} but got format {version!r}")
-    wanted("the parts of the state of a bucket", len(parts) == len(Saved._fields) - (version == BEFORE), parts)
-    saved = Saved(*parts)
+    wanted("the parts of the state of a bucket", len(parts) == len(BucketState._fields) - (version == BEFORE), parts)
+    saved = BucketState(*parts)
     lists = isinstance(saved.logged, list) and isinstance(saved.stages, list)
     blobs = all(type(blob) is bytes for blob in (saved.snapshot, saved.held, saved.refused))
     wanted("lines of an arc log, snapshots and rows", lists and blobs, saved)

@@ -15,11 +15,11 @@ from afa.model.arc import TIMEOUT
 from afa.replay.chains import Candidates, spans_of
 from afa.replay.key_spans import Spans, later
 from afa.replay.scan_plan import short
-from afa.replay.witness.boxes import Box, Serving
+from afa.replay.witness.boxes import ArcLifetime, Box
 from afa.replay.witness.witnesses import Necessary, Witness, guessed, necessary
 from afa.spark.box_conditions import Asker, rows_within, stretches
 from afa.spark.job import Job
-from afa.spark.span_rows import KeyNumbers
+from afa.spark.span_rows import KeyCodes
 from afa.spark.typed import column, timed, typed_rows
 from punctuation.time import FOREVER
 
@@ -42,7 +42,7 @@ class History(NamedTuple):
     time: str
     until: str | None
     diff: str | None
-    servings: tuple[Serving, ...]
+    servings: tuple[ArcLifetime, ...]
 
     @property
     def waits(self) -> bool:
@@ -63,14 +63,14 @@ class History(NamedTuple):
         return typed_rows(rows, job or self.job, self.time, self.until, self.diff)
 
 
-class Ends(NamedTuple):
+class HistoryEnds(NamedTuple):
     """What has to be known of all rows: the longest lifetime of one, and the largest LE where time-outs wait for it."""
 
     longest: int
     latest: int | None
 
 
-class Sought(NamedTuple):
+class CandidateSpans(NamedTuple):
     """Where matches can lie, and how that was found.
 
     Attributes
@@ -85,13 +85,13 @@ class Sought(NamedTuple):
     """
 
     spans: Spans | None
-    keys: KeyNumbers | None
+    keys: KeyCodes | None
     witnesses: tuple[str, ...]
     steps: tuple[str, ...] = ()
     reason: str | None = None
 
 
-def ends_of(history: History, end: str) -> Ends:
+def ends_of(history: History, end: str) -> HistoryEnds:
     """Return what has to be known of all rows; a job, if there are time-outs or each row says how long it lives."""
     job = history.job
     window = FOREVER if job.window is None else job.window
@@ -104,14 +104,14 @@ def ends_of(history: History, end: str) -> Ends:
         wanted.append(F.max(lives).alias("longest"))
     found = history.typed(history.rows(history.events)).agg(*wanted).first().asDict() if wanted else {}  # type: ignore[union-attr]
     longest = window if history.until is None else max(found["longest"] or 1, 1)
-    return Ends(longest, found.get("latest") if end == "latest" else FOREVER if history.waits else None)
+    return HistoryEnds(longest, found.get("latest") if end == "latest" else FOREVER if history.waits else None)
 
 
-def sought(history: History, ends: Ends) -> Sought:
+def sought(history: History, ends: HistoryEnds) -> CandidateSpans:
     """Find where matches can lie."""
     job = history.job
     if job.asked.before is not None:
-        return Sought(None, None, (), reason="a stage in front of the operator looks at what was before a match")
+        return CandidateSpans(None, None, (), reason="a stage in front of the operator looks at what was before a match")
     needs = necessary(job.automaton, history.servings)
     if needs.possible and needs.witnesses and ends.longest < FOREVER:
         shares = _shares(history, needs.boxes)
@@ -120,9 +120,9 @@ def sought(history: History, ends: Ends) -> Sought:
             return _located(history, needs, ends, [min(1.0, sum(map(shares.__getitem__, each.boxes))) for each in needs.witnesses])
     said = _said(history, needs)
     if not needs.possible:
-        return Sought(_none(), None, said)
+        return CandidateSpans(_none(), None, said)
     without = "without a window an event may be part of a match at any distance"
-    return Sought(None, None, said, reason=without if needs.witnesses else "every event may be part of a match")
+    return CandidateSpans(None, None, said, reason=without if needs.witnesses else "every event may be part of a match")
 
 
 def _said(history: History, needs: Necessary) -> tuple[str, ...]:
@@ -147,13 +147,13 @@ def _shares(history: History, boxes: Sequence[Box]) -> dict[Box, float]:
     return shares
 
 
-def _located(history: History, needs: Necessary, ends: Ends, shares: Sequence[float]) -> Sought:
+def _located(history: History, needs: Necessary, ends: HistoryEnds, shares: Sequence[float]) -> CandidateSpans:
     """Return the spans that candidates of the witnesses have, taken from the rarest on."""
     said, witnesses = _said(history, needs), needs.witnesses
     kinds: list[Candidates] = []
     steps: list[str] = []
     spans: Spans | None = None
-    keys: KeyNumbers | None = None
+    keys: KeyCodes | None = None
     reason = "at least every second row may be part of a match, as the first rows show"
     for place in sorted(range(len(witnesses)), key=lambda n: shares[n]):
         if shares[place] >= COMMON or (spans is not None and len(spans) <= FEW):
@@ -164,13 +164,13 @@ def _located(history: History, needs: Necessary, ends: Ends, shares: Sequence[fl
             continue
         steps.append(f"{said[place]}: {short(len(rows))} {'row' if len(rows) == 1 else 'rows'}")
         if keys is None:
-            keys = KeyNumbers.of([rows[n] for n in range(len(history.job.keys))])
+            keys = KeyCodes.of([rows[n] for n in range(len(history.job.keys))])
         kinds = sorted([*kinds, _of_rows(rows, place, keys, history)], key=lambda kind: kind.place)
         first, last = witnesses[kinds[0].place[0]].first, witnesses[kinds[-1].place[1]].last and not needs.waits
         spans = spans_of(kinds, ends.longest, first, last, history.job.order_by is None)
         if not len(spans):
             break
-    return Sought(spans, keys, said, tuple(steps), None if spans is not None else reason)
+    return CandidateSpans(spans, keys, said, tuple(steps), None if spans is not None else reason)
 
 
 def _candidates(history: History, witness: Witness, spans: Spans | None) -> pa.Table | None:
@@ -185,7 +185,7 @@ def _candidates(history: History, witness: Witness, spans: Spans | None) -> pa.T
     return rows if len(rows) <= MOST else None
 
 
-def _of_rows(rows: pa.Table, place: int, keys: KeyNumbers, history: History) -> Candidates:
+def _of_rows(rows: pa.Table, place: int, keys: KeyCodes, history: History) -> Candidates:
     """Return rows as candidates, but those without a time, or of a key that no candidate before has."""
     many, window = len(history.job.keys), FOREVER if history.job.window is None else history.job.window
     key = keys.numbers([rows[n] for n in range(many)])

@@ -20,7 +20,7 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation.cleanse import Cleanse
 
 
-class Held:
+class WaitingRows:
     """The rows of a bucket that have come and wait.
 
     ``schema`` has ``le`` and ``diff`` (rows without ``diff`` are insertions); ``ahead`` is in ticks, None: no row waits; ``blobs``
@@ -78,7 +78,7 @@ class Held:
         parts = [rows.filter(pa.array(numbers == number)) for number in range(count)]
         return [stream_of(rows) if len(rows) else b"" for rows in parts]
 
-    def join(self, others: Sequence[Held]) -> None:
+    def join(self, others: Sequence[WaitingRows]) -> None:
         """Let rows that wait elsewhere wait here, as long as there; to be saved as a whole."""
         rows = pa.concat_tables([self.rows, *(other.rows for other in others)])
         bound = min([self.bound, *(other.bound for other in others)])

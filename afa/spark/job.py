@@ -26,7 +26,7 @@ from afa.operator.members import WHOLE, Members
 from afa.operator.options import Options
 from afa.schema import Field, Schema
 from afa.spark.recipe import Recipe, recipe_of
-from afa.spark.stages import NONE, Asked
+from afa.spark.stages import NONE, PatternStages
 from punctuation.durations import has_unit, nanoseconds_of
 
 ARROW: dict[type | None, pa.DataType] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
@@ -65,7 +65,7 @@ class Job(NamedTuple):
     delay: int = 0  # milliseconds by which the watermark is behind the latest row: where a stream stands is known from it
     since: int = 0  # ticks, of whole milliseconds: where Spark's watermark begins, 1970 or earlier
     moved: Moved | None = None  # where the states of its checkpoint are, if that has another number of buckets
-    asked: Asked = NONE  # the stages around its operator
+    asked: PatternStages = NONE  # the stages around its operator
     longest: bool = False  # whether of matches with equal payload and time only the longest is told
     members: str | None = None  # the field of its events, or "le", that a match comes with
     partial_matches: int | None = PARTIAL_MATCHES  # of one key at one step; None: any number
@@ -154,7 +154,7 @@ def job_of(
     late: str = "report",
     lifetimes: bool = False,
     since: int = 0,
-    asked: Asked = NONE,
+    asked: PatternStages = NONE,
     worlds: Mapping[str, Any] | None = None,
 ) -> Job:
     """Return the job that a user asks for, checked, on the driver; ``worlds``: the options of `Worlds`, which need no key."""
@@ -249,7 +249,7 @@ def policy_of(name: str, value: Any) -> str:
     return str(value)
 
 
-def _check_members(automaton: Automaton, asked: Asked, order_by: str | None, members: Any) -> None:
+def _check_members(automaton: Automaton, asked: PatternStages, order_by: str | None, members: Any) -> None:
     if asked.choose is not None:
         raise AfaError(
             f"expected a query without AFTER MATCH SKIP but got members={members!r}: what is chosen may be final already"
@@ -264,7 +264,7 @@ def told_of(job: Job) -> Members:
     return Members(job.automaton, events_of(job.automaton, job.asked), job.order_by, job.members)
 
 
-def events_of(automaton: Automaton, asked: Asked) -> Schema:
+def events_of(automaton: Automaton, asked: PatternStages) -> Schema:
     """Return the schema of events as rows have them: a stage in front of the operator may add fields."""
     if asked.event is not None:
         return Schema.of(asked.event, "event")
@@ -272,13 +272,13 @@ def events_of(automaton: Automaton, asked: Asked) -> Schema:
     return automaton.event_schema
 
 
-def fields_of(automaton: Any, asked: Asked) -> tuple[Field, ...]:
+def fields_of(automaton: Any, asked: PatternStages) -> tuple[Field, ...]:
     """Return the fields of events as rows have them; none of what `job_of` refuses."""
     there = isinstance(automaton, Automaton) and (asked.event is not None or automaton.event_schema is not None)
     return events_of(automaton, asked).fields if there else ()
 
 
-def shown_of(automaton: Automaton, asked: Asked) -> Schema:
+def shown_of(automaton: Automaton, asked: PatternStages) -> Schema:
     """Return what of a match leaves: a stage behind the operator may take more."""
     return automaton.match_schema if asked.shown is None else Schema.of(asked.shown, "match")
 

@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import msgpack
 
 from afa.arclog.lines import digest, shown
-from afa.arclog.outcome import ONE_ID, Step, event_of, not_in_force, step_of
-from afa.arclog.versions import END, INSERT, Line, Version, Versions
+from afa.arclog.outcome import ONE_ID, LogStep, event_of, not_in_force, step_of
+from afa.arclog.versions import END, INSERT, LineVersion, LogLine, Versions
 from afa.change import Change
 from afa.errors import AutomatonError
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.spark.arc_lines import Fits, fitting_lines
 from afa.spark.job import BucketAnswer, Fault, Job
-from afa.spark.recipe import Difference, Recipe, arc_of, name_of, said, texts_of
+from afa.spark.recipe import Recipe, RecipeDifference, arc_of, name_of, said, texts_of
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -57,13 +57,13 @@ class Ledger:
         self._tables: dict[int, ArcTable] = {}  # by how many arcs have ended
         self._ends: list[int] = []
         if not packed:
-            self.versions = Versions([Version(line, BEGINNING, FOREVER) for line in self._own], keep=kept_for(job, recipe))
+            self.versions = Versions([LineVersion(line, BEGINNING, FOREVER) for line in self._own], keep=kept_for(job, recipe))
             return
         begun, lines = msgpack.unpackb(packed)
         self.versions = Versions(map(self._version, begun), keep=kept_for(job, recipe))
         self._take(lines)
 
-    def step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any]) -> Step:
+    def step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any]) -> LogStep:
         """Move the promise, then take lines: those of the log, and those of a changed code."""
         idle, bad = self.versions.promise(promised), list[tuple[str, Raw]]()
         come = [line for source in code for line in self.lines(source)]
@@ -115,8 +115,8 @@ class Ledger:
     def _take(self, sources: Iterable[Any]) -> None:
         self.versions.take(line for source in sources for line in self.lines(source))
 
-    def lines(self, source: Any) -> tuple[Line, ...]:
-        """Return the lines that `Line.source` was kept of: text of the log, or a change of the code, [op, arc, present, number]."""
+    def lines(self, source: Any) -> tuple[LogLine, ...]:
+        """Return the lines of a `LogLine.source`: text of the log, or a change of the code, [op, arc, present, number]."""
         if isinstance(source, str):
             return fitting_lines(source, self._fits)
         op, text, present, n = source
@@ -124,10 +124,10 @@ class Ledger:
         at, sequence = as_time(present, "present"), BEGINNING + as_time(n, "changes of code")
         arc = arc_of(text, self._job.automaton) if op == "insert" else None
         content, identity = digest(["code", text]), digest(["code", source])
-        return (Line(at, sequence, INSERT if arc else END, identity, content, name_of(text), FOREVER, arc, source),)
+        return (LogLine(at, sequence, INSERT if arc else END, identity, content, name_of(text), FOREVER, arc, source),)
 
-    def _read(self, lines: Iterable[Raw], bad: list[tuple[str, Raw]]) -> list[Line]:
-        found: list[Line] = []
+    def _read(self, lines: Iterable[Raw], bad: list[tuple[str, Raw]]) -> list[LogLine]:
+        found: list[LogLine] = []
         for raw in lines:
             try:
                 found += fitting_lines(raw, self._fits)
@@ -135,15 +135,15 @@ class Ledger:
                 bad.append((str(error), raw))
         return found
 
-    def _version(self, saved: Any) -> Version:
+    def _version(self, saved: Any) -> LineVersion:
         source, re = saved
         line = self._own[source] if type(source) is int and source >= 0 else self.lines(source)[-1]
         wanted("the version of an arc", line.op == INSERT and line.at < as_time(re, "re") <= line.until, saved)
-        return Version(line, line.at, re)
+        return LineVersion(line, line.at, re)
 
 
 _ledgers: OrderedDict[bytes, Ledger] = OrderedDict()
-_steps: OrderedDict[Any, tuple[Step, bytes]] = OrderedDict()
+_steps: OrderedDict[Any, tuple[LogStep, bytes]] = OrderedDict()
 
 
 class Retraction(NamedTuple):
@@ -152,7 +152,7 @@ class Retraction(NamedTuple):
     name: str
 
 
-class Logged:
+class BucketLog:
     """Where a bucket is in an arc log: the arcs that its lines, and the code, have come to.
 
     ``speaks`` says whether what there is to tell is asked for; ``state`` is what `save` gave last as a whole, ``steps`` what it
@@ -193,7 +193,7 @@ class Logged:
             _trim(_ledgers)
         return found
 
-    def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[Step, BucketAnswer]:
+    def take(self, lines: Iterable[Raw], promised: int, code: Sequence[Any] = ()) -> tuple[LogStep, BucketAnswer]:
         """Let the promise move, and lines come, in any order: those of the log, and those that `of_code` gave; what to tell."""
         told, step = BucketAnswer([], [], []), self._step(promised, lines, code)
         self._steps.append([promised, sources_of(step.kept)])
@@ -211,7 +211,7 @@ class Logged:
         self._tell_idle(self._step(FOREVER, []), told)
         return told.faults
 
-    def of_code(self, found: Difference, present: int) -> tuple[list[Any], str]:
+    def of_code(self, found: RecipeDifference, present: int) -> tuple[list[Any], str]:
         """Return a change of the code as lines (see `Ledger.line`), and in words."""
         present, n = max(present, self._coded[0]), self._coded[1] + 1
         self._coded = [present, n]
@@ -228,7 +228,7 @@ class Logged:
         """Return the place in the log as plain data."""
         return [self._state, self._coded]
 
-    def _step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any] = ()) -> Step:
+    def _step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any] = ()) -> LogStep:
         """Carry out `Ledger.step`, or find what another bucket's has come to."""
         known = self._key, promised, tuple(sorted(set(lines), key=_bytes)), msgpack.packb(list(code))
         if known not in _steps:
@@ -255,7 +255,7 @@ class Logged:
         self._state, self._key = packed, self._known_by(packed)
         self.waits = self.ledger.waits if self._speaks else FOREVER
 
-    def _tell_idle(self, step: Step, told: BucketAnswer) -> None:
+    def _tell_idle(self, step: LogStep, told: BucketAnswer) -> None:
         for line in step.idle:
             self._fault(told, not_in_force(line, step.names), line.source, line.at)
 
@@ -282,17 +282,17 @@ def _bytes(raw: Raw) -> tuple[bool, bytes]:
     return raw is None, b"" if raw is None else raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass")
 
 
-def _own(place: int, text: str, arc: Any) -> Line:
+def _own(place: int, text: str, arc: Any) -> LogLine:
     identity = digest(["own", place])
-    return Line(BEGINNING, BEGINNING, INSERT, identity, digest(["code", text]), name_of(text), FOREVER, arc, place)
+    return LogLine(BEGINNING, BEGINNING, INSERT, identity, digest(["code", text]), name_of(text), FOREVER, arc, place)
 
 
-def sources_of(lines: Iterable[Line]) -> list[Any]:
+def sources_of(lines: Iterable[LogLine]) -> list[Any]:
     """Return what is kept of lines; of the two of a swap once."""
     return list({json.dumps(line.source): line.source for line in lines}.values())
 
 
-def _late(line: Line) -> Change:
+def _late(line: LogLine) -> Change:
     if line.op == INSERT:
         return Change(line.arc, line.at, line.until)
     return Change(Retraction(line.name), line.at, None, -1)

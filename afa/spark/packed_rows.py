@@ -55,7 +55,7 @@ class BadRow(NamedTuple):
     le: int | None
 
 
-class Parts(NamedTuple):
+class BucketParts(NamedTuple):
     """The parts that came for a bucket."""
 
     events: pa.Table | None
@@ -192,7 +192,7 @@ def moment_of(tick: int | None) -> str | None:
         return str(tick)
 
 
-def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
+def read_parts(rows: Iterable[tuple[int, bytes]]) -> BucketParts:
     """Return the parts again, each as ``(part, rows)``."""
     tables, bad, promised = [], [], None
     arcs: list[bytes | None] = []
@@ -205,7 +205,7 @@ def read_parts(rows: Iterable[tuple[int, bytes]]) -> Parts:
             arcs.append(None if blob is None else bytes(blob))
         elif part == BAD:
             bad.append(BadRow(*json.loads(bytes(blob))))
-    return Parts(pa.concat_tables(tables) if tables else None, arcs, bad, promised)
+    return BucketParts(pa.concat_tables(tables) if tables else None, arcs, bad, promised)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------

@@ -19,23 +19,23 @@ from afa.operator.options import Options
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.job import Job
 from afa.spark.readings_asked import readings_asked
-from afa.spark.stages import NONE, Asked
+from afa.spark.stages import NONE, PatternStages
 from afa.uncertain.worlds import Worlds
 
 ONE_KEY = "; where all rows are of one key, a constant column does it, as .withColumn('one', F.lit(1))"
 log = logging.getLogger("afa.spark")
 
 
-class Said(NamedTuple):
+class PatternOptions(NamedTuple):
     """A pattern, and what is said of it: by itself, or beside it."""
 
     automaton: Automaton
     options: Options  # with a key
-    asked: Asked  # the stages around its operator
+    asked: PatternStages  # the stages around its operator
     pattern: Query | TemporalPattern | None  # which said all this
 
 
-def said_of(pattern: Any, options: Options) -> Said:
+def said_of(pattern: Any, options: Options) -> PatternOptions:
     """Return a pattern and what is said of it.
 
     Raises
@@ -60,10 +60,10 @@ def said_of(pattern: Any, options: Options) -> Said:
         )
     if options.key is None:
         raise AfaError(f"expected the names of key columns but got key=None{ONE_KEY}")
-    return Said(pattern, options, NONE, None)
+    return PatternOptions(pattern, options, NONE, None)
 
 
-def _of_situations(pattern: TemporalPattern, options: Options) -> Said:
+def _of_situations(pattern: TemporalPattern, options: Options) -> PatternOptions:
     """Return a temporal pattern's automaton, and what is said of it. ``order_by`` orders readings, not instants."""
     check(options.said | {TEMPORAL: True})
     if options.window is not None:
@@ -72,12 +72,12 @@ def _of_situations(pattern: TemporalPattern, options: Options) -> Said:
     if key is None:
         raise AfaError(f"expected the names of key columns but got key=None, and the pattern has no key{ONE_KEY}")
     readings = readings_asked(pattern, options.order_by)
-    asked = Asked(event=pattern.event_schema.cls, readings=readings)
+    asked = PatternStages(event=pattern.event_schema.cls, readings=readings)
     told = options.but(key=key, window=timedelta(microseconds=readings.span), order_by=None)
-    return Said(pattern.automaton, told, asked, pattern)
+    return PatternOptions(pattern.automaton, told, asked, pattern)
 
 
-def _of_query(query: Query, options: Options) -> Said:
+def _of_query(query: Query, options: Options) -> PatternOptions:
     """Return the automaton of a query, and what is said of it.
 
     Raises
@@ -97,15 +97,15 @@ def _of_query(query: Query, options: Options) -> Said:
     if tree.tick not in (None, "us"):
         raise AfaError(f"expected a query with tick='us', as times are microseconds on Spark, but got tick={tree.tick!r}")
     window = None if query.window is None else timedelta(microseconds=query.window)
-    return Said(query.automaton, options.but(key=query.key, window=window, order_by=tree.order), _asked(query), query)
+    return PatternOptions(query.automaton, options.but(key=query.key, window=window, order_by=tree.order), _asked(query), query)
 
 
-def _asked(query: Query) -> Asked:
+def _asked(query: Query) -> PatternStages:
     """Return what a query asks for beside an operator."""
     back, choose = query.looking_back, query.choosing
     shown = None if choose is None else query.shown.cls
     rows = None if query.tree.rows is None else query.tree
-    return Asked(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
+    return PatternStages(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
 
 
 def tell_of_carried(pattern: Query | TemporalPattern | None) -> None:

@@ -33,7 +33,7 @@ from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_of
 from afa.spark.job import BucketAnswer, Job
 from afa.spark.moved import arrived, check_token, joined
-from afa.spark.packed_rows import Parts, frame_of, read_parts, settle, written
+from afa.spark.packed_rows import BucketParts, frame_of, read_parts, settle, written
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING
 
@@ -104,14 +104,16 @@ class Matcher(StatefulProcessor):
         """
         head = self._read_head()
         if head.job == self._digest:
-            yield from self._work(bucket_of(int(key[0])), head, Parts(None, [], []), timerValues, fired=True)
+            yield from self._work(bucket_of(int(key[0])), head, BucketParts(None, [], []), timerValues, fired=True)
         else:
             self._write_head(head._replace(timer=NO_TIMER))
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""
 
-    def _work(self, number: int, head: Head, parts: Parts, timers: TimerValues, fired: bool = False) -> Iterator[pd.DataFrame]:
+    def _work(
+        self, number: int, head: Head, parts: BucketParts, timers: TimerValues, fired: bool = False
+    ) -> Iterator[pd.DataFrame]:
         begun = time.perf_counter()
         watermark = timers.getCurrentWatermarkInMs()
         promised = watermark * 1000 + self._job.since if watermark > 0 else BEGINNING

@@ -11,7 +11,7 @@ from afa.schema import Schema
 from afa.situations.deriving import Deriving
 from afa.situations.pattern_operator import deriving, kinds_of
 from afa.situations.situation import Definition
-from afa.situations.situation_aggregates import Aggregate
+from afa.situations.situation_aggregates import SituationAggregate
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.situations.told_forms import instants
 
@@ -31,7 +31,7 @@ class ReadingsAsked(NamedTuple):
     """
 
     definitions: tuple[tuple[str, str, Any, Any], ...]
-    aggregates: tuple[Aggregate, ...]
+    aggregates: tuple[SituationAggregate, ...]
     span: int
     order: str | None
 

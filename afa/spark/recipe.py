@@ -140,7 +140,7 @@ def _globals(code: CodeType) -> Iterator[str]:
             yield from _globals(constant)
 
 
-class Difference(NamedTuple):
+class RecipeDifference(NamedTuple):
     """What a changed job asks for: texts of arcs that go and come; both windows if they differ; conditions of definitions."""
 
     gone: list[str]
@@ -246,7 +246,7 @@ def _without_code(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in item.items() if name not in ("python", "code")}
 
 
-def difference(before: Recipe, now: Recipe) -> Difference:
+def difference(before: Recipe, now: Recipe) -> RecipeDifference:
     """Return what has changed since ``before``, if a job may go on from there: see `check`; new arcs must have a text."""
     check(before, now)
     check_held(before["held"] or {}, now["held"] or {})
@@ -263,7 +263,7 @@ def difference(before: Recipe, now: Recipe) -> Difference:
     windows = before["window"], now["window"]
     was, now_is = before.get("conditions", {}), now.get("conditions", {})
     conditions = {name: text for name, text in now_is.items() if was[name] != text}
-    return Difference(texts_of(gone), texts_of(come), None if windows[0] == windows[1] else windows, conditions)
+    return RecipeDifference(texts_of(gone), texts_of(come), None if windows[0] == windows[1] else windows, conditions)
 
 
 def texts_of(arcs: Sequence[Any]) -> list[str]:
@@ -282,7 +282,7 @@ def arc_of(text: str, now: Automaton) -> Arc:
     return _arc(item if item.get("python") else {**item, "name": name_of(text)}, now)
 
 
-def said(found: Difference) -> str:
+def said(found: RecipeDifference) -> str:
 
     def names(items: Sequence[Any]) -> str:
         return ", ".join(repr(item.get("name") or f"{item['src']} -> {item['dst']}") for item in items) or "none"

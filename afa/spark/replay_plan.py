@@ -19,15 +19,15 @@ from afa.model.option_values import names_of
 from afa.model.reach import check_whole
 from afa.model.renamed import renamed
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
-from afa.replay.witness.boxes import Serving
+from afa.replay.witness.boxes import ArcLifetime
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
-from afa.spark.candidate_rows import Ends, History, Sought, ends_of, sought
+from afa.spark.candidate_rows import CandidateSpans, History, HistoryEnds, ends_of, sought
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
 from afa.spark.job import Job, check_order_by, fields_of, job_of, policy_of
 from afa.spark.ledger import Ledger
 from afa.spark.packed_rows import ARC, packer
-from afa.spark.pattern_said import Said, said_of, tell_of_carried, tell_of_python
+from afa.spark.pattern_said import PatternOptions, said_of, tell_of_carried, tell_of_python
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
@@ -99,10 +99,10 @@ def _counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-class Replaying:
+class SparkReplay:
     """What `replay` returns: called with a static table, it returns the matches. ``plan``: how, once it has been called."""
 
-    def __init__(self, said: Said, options: Asking) -> None:
+    def __init__(self, said: PatternOptions, options: Asking) -> None:
         self._said, self._options = said, options
         self.plan: SparkPlan | None = None
 
@@ -122,7 +122,7 @@ class Replaying:
         options = self._options
         history = self._history(events)
         if self._said.asked.readings is not None:
-            return self._run_in_full(Sought(None, None, (), reason=BETWEEN), events)
+            return self._run_in_full(CandidateSpans(None, None, (), reason=BETWEEN), events)
         ends = ends_of(history, options.end)
         where = sought(history, ends)
         if where.reason is not None:
@@ -133,7 +133,7 @@ class Replaying:
         self._tell(SparkPlan(where.witnesses, where.steps, len(where.spans), many, times))
         return self._in_spans(history, where, times, ends)
 
-    def _run_in_full(self, where: Sought, events: DataFrame) -> DataFrame:
+    def _run_in_full(self, where: CandidateSpans, events: DataFrame) -> DataFrame:
         if self._options.require:
             raise AfaError(f"expected a pattern that needs some rare event, with require=True, but got a full run: {where.reason}")
         self._tell(SparkPlan(where.witnesses, where.steps, reason=where.reason))
@@ -188,7 +188,7 @@ class Replaying:
             told |= {"key": said.options.key, "order_by": said.asked.readings.order}
         return match(said.pattern or said.automaton, **given, **told)(events)
 
-    def _in_spans(self, history: History, where: Sought, times: Sequence[tuple[int, int]], ends: Ends) -> DataFrame:
+    def _in_spans(self, history: History, where: CandidateSpans, times: Sequence[tuple[int, int]], ends: HistoryEnds) -> DataFrame:
         """Return what operators find in spans: one for each, as the number of the span is part of its key."""
         tell_of_carried(self._said.pattern)
         events, spans, keys, job = history.events, where.spans, where.keys, history.job
@@ -207,7 +207,7 @@ class Replaying:
         typed = history.typed(timed(rows, history.time))
         return self._matched(typed, events, job, by_span, PackedSpans(SpanRows(keys, job.keys, spans, span), pack), ends)
 
-    def _matched(self, typed: DataFrame, events: DataFrame, job: Job, by_span: Job, pack: Any, ends: Ends) -> DataFrame:
+    def _matched(self, typed: DataFrame, events: DataFrame, job: Job, by_span: Job, pack: Any, ends: HistoryEnds) -> DataFrame:
         schema = StructType([*events.schema.fields, StructField(by_span.keys[-1], LongType())])
         parts, arcs = packed(typed, by_span, pack), self._options.arcs
         if arcs is not None:
@@ -218,13 +218,13 @@ class Replaying:
         return without(finished(found.drop(by_span.keys[-1]), job, events.schema), job.dropped)
 
 
-def _servings(job: Job, arcs: DataFrame | None) -> tuple[Serving, ...]:
+def _servings(job: Job, arcs: DataFrame | None) -> tuple[ArcLifetime, ...]:
     """Return the arcs that serve, with their lifetimes: the automaton's own, and those of an arc log."""
     if arcs is None:
-        return tuple(map(Serving, job.automaton.arcs))
+        return tuple(map(ArcLifetime, job.automaton.arcs))
     ledger = Ledger(job, job.recipe, job.automaton)
     ledger.step(BEGINNING, [row[0] for row in arcs.select("value").collect()], [])
-    return tuple(Serving(event.arc, event.le, event.re) for event in ledger.table(BEGINNING).events)
+    return tuple(ArcLifetime(event.arc, event.le, event.re) for event in ledger.table(BEGINNING).events)
 
 
 @renamed(automaton="pattern")
@@ -241,7 +241,7 @@ def replay(
     buckets: int = BUCKETS,
     require: bool = False,
     **options: Unpack[SparkOptions],
-) -> Replaying:
+) -> SparkReplay:
     """Return a function that finds the matches of a static table, read only where one can lie: ``table.transform(replay(..))``.
 
     Which events a match must contain follows from the automaton. Spark looks for rows that may be the rarest of them, by conditions
@@ -281,4 +281,4 @@ def replay(
     ``kind = fault`` tell of the others.
     """
     said, on_fault = said_of(pattern, options_of(options, "replay", TAKES)), policy_of("on_fault", on_fault)
-    return Replaying(said, Asking(time, until, diff, arcs, end, on_fault, buckets, require))
+    return SparkReplay(said, Asking(time, until, diff, arcs, end, on_fault, buckets, require))

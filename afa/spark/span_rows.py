@@ -13,7 +13,7 @@ from afa.replay.key_spans import Places, Spans
 from punctuation.time import BEGINNING
 
 
-class KeyNumbers(NamedTuple):
+class KeyCodes(NamedTuple):
     """Keys as numbers: column by column, each value known by its place; a key of several by what those before it gave.
 
     Attributes
@@ -26,7 +26,7 @@ class KeyNumbers(NamedTuple):
     Examples
     --------
     >>> columns = [pa.chunked_array([["a", "b", "a", None]]), pa.chunked_array([[1, 1, 2, 2]])]
-    >>> keys = KeyNumbers.of(columns)
+    >>> keys = KeyCodes.of(columns)
     >>> keys.numbers(columns).tolist(), keys.numbers([pa.chunked_array([["b", "c"]]), pa.chunked_array([[2, 1]])]).tolist()
     ([0, 2, 1, -1], [-1, -1])
     """
@@ -35,7 +35,7 @@ class KeyNumbers(NamedTuple):
     codes: tuple[Any, ...]
 
     @classmethod
-    def of(cls, columns: Sequence[pa.ChunkedArray]) -> KeyNumbers:
+    def of(cls, columns: Sequence[pa.ChunkedArray]) -> KeyCodes:
         """Return the keys of some rows; a row without one counts nothing."""
         values: list[Any] = []
         codes: list[Any] = []
@@ -88,7 +88,7 @@ class SpanRows:
         The column that gets the number of a row's span.
     """
 
-    def __init__(self, keys: KeyNumbers, names: Sequence[str], spans: Spans, span: str) -> None:
+    def __init__(self, keys: KeyCodes, names: Sequence[str], spans: Spans, span: str) -> None:
         self._keys, self._names, self._spans, self._span = keys, list(names), spans, span
         self._at: tuple[Places, Any] | None = None
 

@@ -29,7 +29,7 @@ from afa.model.raised import Faults, Raised
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
 from afa.operator.snapshot import plain, unplain
-from afa.operator.tables import Come, Found, step_of
+from afa.operator.tables import CallInput, CallOutput, step_of
 from afa.schema import Schema
 from afa.situations.situated import Situated
 from afa.spark.readings_asked import ReadingsAsked
@@ -52,7 +52,7 @@ def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
     return {OLD.get(name, name): value for name, value in options.items()}
 
 
-class Asked(NamedTuple):
+class PatternStages(NamedTuple):
     """What a pattern asks for beside an operator: its stages. It travels to the workers as part of the job.
 
     Parameters
@@ -93,7 +93,7 @@ class Asked(NamedTuple):
             **self._of_readings(),
         }
 
-    def as_made(self, recipe: Mapping[str, Any]) -> Asked:
+    def as_made(self, recipe: Mapping[str, Any]) -> PatternStages:
         """Return the same with the conditions of definitions that an operator was made with, by its recipe."""
         if self.readings is None:
             return self
@@ -106,7 +106,7 @@ class Asked(NamedTuple):
         return {"situations": situations, "conditions": self.readings.conditions}
 
 
-NONE = Asked()
+NONE = PatternStages()
 
 
 class Stages:
@@ -115,7 +115,9 @@ class Stages:
     ``blobs`` is what `save` gave; ``faults`` are told of two readings of a key and time, None: they are refused.
     """
 
-    def __init__(self, asked: Asked, core: Core, names: Sequence[str], faults: Faults | None, blobs: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self, asked: PatternStages, core: Core, names: Sequence[str], faults: Faults | None, blobs: Sequence[bytes] = ()
+    ) -> None:
         self._core, self._names = core, names
         self._blobs = list(blobs)
         self._asked = asked
@@ -158,7 +160,7 @@ class Stages:
             around = around.operator
         self._fresh: dict[str, dict[Hashable, None]] = {"looking": {}, "choosing": {}}  # keys that have changed since the last save
 
-    def _choose(self, asked: Asked, parts: Sequence[Any]) -> Choose:
+    def _choose(self, asked: PatternStages, parts: Sequence[Any]) -> Choose:
         core, stage = self._core, Choose(**asked.choose or {}, shown=asked.shown if asked.rows is None else None)
         stage.follow(core)
         for part, without in _newest(parts):
@@ -189,7 +191,7 @@ class Stages:
             return
         if rows is not None:
             self._fresh["looking"].update(dict.fromkeys(self._keys_of(rows)))
-        core.take(self._looking.reaches(Come(parts)))
+        core.take(self._looking.reaches(CallInput(parts)))
 
     def redefine(self, conditions: Mapping[str, str], le: int) -> None:
         """Put other conditions of definitions in force from a time on, within a call."""
@@ -217,7 +219,7 @@ class Stages:
             rows = self._that_can_be_chosen(rows, faults)
         stage, core = self._choosing.stage, self._core
         if stage.columns and self._telling is None:
-            return stage.pass_found(Found(rows, [(len(rows.le), final)] if final > before else [])).rows  # type: ignore[no-any-return]
+            return stage.pass_found(CallOutput(rows, [(len(rows.le), final)] if final > before else [])).rows  # type: ignore[no-any-return]
         came: list[Any] = rows.changes(core.automaton.match_schema)
         chosen = stage.push_fitting([*came, *([Punctuation(final)] if final > before else [])])
         if self._telling is not None:
@@ -311,7 +313,7 @@ class Stages:
         return plain(parts)
 
 
-class _Part(NamedTuple):
+class _StagePart(NamedTuple):
     """What a blob says of a stage; ``keys``: those that have changed since the blob before, None: it is a whole one."""
 
     numbers: Any
@@ -319,15 +321,15 @@ class _Part(NamedTuple):
     waiting: Any
 
 
-def _unpacked(blob: bytes) -> list[_Part | None]:
+def _unpacked(blob: bytes) -> list[_StagePart | None]:
     found = unplain(blob)
     wanted("the state of two stages", isinstance(found, list) and len(found) == 2, found)
-    return [None if part is None else _Part(*part) for part in found]
+    return [None if part is None else _StagePart(*part) for part in found]
 
 
-def _newest(parts: Iterable[_Part | None]) -> Iterator[tuple[_Part, set[Hashable]]]:
+def _newest(parts: Iterable[_StagePart | None]) -> Iterator[tuple[_StagePart, set[Hashable]]]:
     """Return parts in their order, each with the keys of which a later one says more."""
-    found: list[tuple[_Part, set[Hashable]]] = []
+    found: list[tuple[_StagePart, set[Hashable]]] = []
     later = set[Hashable]()
     for part in reversed(list(parts)):
         wanted("the state of a stage", part is not None, part)

@@ -40,7 +40,7 @@ _LISTED = re.compile(r"(\d+)(\.compact)?", re.ASCII)
 FOLD = ("diff", "kind", "reason")
 
 
-class Table(NamedTuple):
+class FolderTable(NamedTuple):
     """A table of the folder."""
 
     number: int  # of two tables the later one has the larger number
@@ -57,8 +57,8 @@ class Table(NamedTuple):
 class Turn(NamedTuple):
     """A table to be written, and the one that it follows, if there is one."""
 
-    before: Table | None
-    table: Table
+    before: FolderTable | None
+    table: FolderTable
 
     @property
     def draft(self) -> Path:
@@ -72,12 +72,12 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
 
-    def all(self) -> list[Table]:
+    def all(self) -> list[FolderTable]:
         there = _inside(self._folder)
         named = ((_NAME.fullmatch(path.name), path) for path in there)
-        found = [Table(int(name[1]), int(name[2]), name[3], path) for name, path in named if name is not None]
+        found = [FolderTable(int(name[1]), int(name[2]), name[3], path) for name, path in named if name is not None]
         before = ((_OLD.fullmatch(path.name), path) for path in there if _is_table(path))
-        return sorted(found + [Table(int(name[1]), int(name[1]), NOBODY, path) for name, path in before if name is not None])
+        return sorted(found + [FolderTable(int(name[1]), int(name[1]), NOBODY, path) for name, path in before if name is not None])
 
     def turn(self, run: str, batch: int, has_changes: Callable[[], bool]) -> Turn | None:
         """Return what a batch has to write: the table after it. None: the last one is that."""
@@ -93,9 +93,9 @@ class Tables:
             return None
         linked = [int(name[1]) for path in _inside(self._folder) if (name := _OLD.fullmatch(path.name))]  # some may not be ours
         number = max([batch, *(n + 1 for n in linked), *(table.number + 1 for table in self.all())])
-        return Turn(before, Table(number, batch, run, self._folder / f"{number}-{batch}-{run}.afa.parquet"))
+        return Turn(before, FolderTable(number, batch, run, self._folder / f"{number}-{batch}-{run}.afa.parquet"))
 
-    def _own(self, run: str, batch: int) -> list[Table]:
+    def _own(self, run: str, batch: int) -> list[FolderTable]:
         """Return the run's tables; if it has none and is at work, those of nobody."""
         tables = self.all()
         own = [table for table in tables if table.run == run]
@@ -114,7 +114,7 @@ class Tables:
         hidden.write_text(f"v1\n{_entry(turn.table.path)}", encoding="utf-8")
         os.replace(hidden, lists / f"{number}{LIST}")
 
-    def prune(self, n: int, besides: Table | None) -> None:
+    def prune(self, n: int, besides: FolderTable | None) -> None:
         """Delete all tables of ours but the last n and another one that is to stay."""
         lists, ours = self._lists(), [table for table in self.all() if _is_ours(table.path)]
         for number in sorted(lists)[:-n]:
@@ -271,7 +271,7 @@ def _query(changes: DataFrame) -> str:
     return (context and context.getLocalProperty("sql.streaming.queryId")) or NOBODY
 
 
-def _with(news: DataFrame, before: Table | None) -> DataFrame:
+def _with(news: DataFrame, before: FolderTable | None) -> DataFrame:
     """Return the table before, as insertions, and the changes after it."""
     if before is None:
         return news

@@ -68,7 +68,7 @@ def column(name: str) -> Any:
     return F.col(quoted(name))
 
 
-class Taken(NamedTuple):
+class TypedColumn(NamedTuple):
     """A column in the type of a field; where it has lost a value, and None if it can't."""
 
     column: Any
@@ -80,7 +80,7 @@ def micros(moment: Any) -> Any:
     return F.unix_micros(moment.cast("timestamp"))
 
 
-def taken(name: str, kind: str, target: type) -> Taken:
+def taken(name: str, kind: str, target: type) -> TypedColumn:
     """Return a column, of a type in Spark's words, as a field of type ``target``. Refuse one whose values are none of these."""
     if kind.partition("(")[0].partition(" ")[0] not in CASTS[target]:
         raise AfaError(
@@ -95,14 +95,14 @@ def taken(name: str, kind: str, target: type) -> Taken:
             given, kind = F.unix_micros(F.timestamp_micros(F.lit(0)) + given), "bigint"
     found = given.try_cast(SPARK[target])
     if kind in SAFE[target]:
-        return Taken(found, None)
+        return TypedColumn(found, None)
     lost = found.isNull() & given.isNotNull()
     if kind.split("(")[0] in NUMBERS and target is not str:
         there = found.cast("int") if target is bool else found
         lost |= ~F.coalesce(there.try_cast(kind) == given, F.lit(False)) & given.isNotNull()
         if target is int or kind == "bigint":
             lost |= F.coalesce(given.try_cast("double") >= EDGE, F.lit(False))
-    return Taken(F.when(~lost, found), lost)
+    return TypedColumn(F.when(~lost, found), lost)
 
 
 def check_tables(events: Any, arcs: Any) -> None:

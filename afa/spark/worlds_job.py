@@ -15,7 +15,7 @@ from afa.model.option_values import names_of
 from afa.operator.options import Options
 from afa.spark.job import Job, job_of
 from afa.spark.recipe import Recipe, difference
-from afa.spark.stages import Asked
+from afa.spark.stages import PatternStages
 from afa.uncertain.distributions import data_of, shape_of
 from afa.uncertain.told_tables import match_class
 from afa.uncertain.worlds import Worlds
@@ -104,7 +104,7 @@ def worlds_job_of(
         automaton,
         Options(key=names, order_by=options["order_by"]),
         key_types=key_types(names),
-        asked=Asked(shown=match_class(automaton.match_schema)),
+        asked=PatternStages(shown=match_class(automaton.match_schema)),
         worlds=told,
         **more,
     )

@@ -1,7 +1,7 @@
 """Adapt a bucket of `Worlds` to Spark's stateful operator: rows in, changes out, its state, whole, in the state store.
 
 State of a bucket
-    worlds_head    see `Head`
+    worlds_head    see `WorldsHead`
     worlds         the snapshot, in pieces; written anew by each batch that calls the bucket, and cleared where all is final
 
 Every bucket is called in each batch that has rows, so that a job whose checkpoint was made by another one is refused at once.
@@ -26,7 +26,7 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from afa.errors import SnapshotError
 from afa.spark.hashing import bucket_of
 from afa.spark.job import BucketAnswer
-from afa.spark.packed_rows import Parts, frame_of, read_parts, settle, written
+from afa.spark.packed_rows import BucketParts, frame_of, read_parts, settle, written
 from afa.spark.processor import NO_TIMER, numbers_of, set_timer
 from afa.spark.worlds_bucket import WorldsBucket
 from afa.spark.worlds_job import WorldsJob, check_same
@@ -38,7 +38,7 @@ SIZE = 1 << 23
 """The bytes of a piece."""
 
 
-class Head(NamedTuple):
+class WorldsHead(NamedTuple):
     """The head of a bucket."""
 
     recipe: bytes  # of its job
@@ -72,12 +72,12 @@ class WorldsMatcher(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Follow the watermark: time-outs fire, what is final is dropped."""
-        yield self._work(bucket_of(int(key[0])), Parts(None, [], []), timerValues.getCurrentWatermarkInMs(), fired=True)
+        yield self._work(bucket_of(int(key[0])), BucketParts(None, [], []), timerValues.getCurrentWatermarkInMs(), fired=True)
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""
 
-    def _work(self, number: int, parts: Parts, watermark: int, fired: bool = False) -> pd.DataFrame:
+    def _work(self, number: int, parts: BucketParts, watermark: int, fired: bool = False) -> pd.DataFrame:
         begun = time.perf_counter()
         head, job = self._read_head(), self._job.job
         due = fired or NO_TIMER < head.timer <= watermark
@@ -95,19 +95,19 @@ class WorldsMatcher(StatefulProcessor):
         state = bucket.save()
         self._write(state, head.stored)
         timer = set_timer(self._handle, self._wanted(bucket, watermark), watermark, NO_TIMER if fired else head.timer)
-        self._head.update(Head(self._recipe, timer, len(state)))
+        self._head.update(WorldsHead(self._recipe, timer, len(state)))
         events = len(parts.bad) + (0 if parts.events is None else parts.events.num_rows)
         numbers = numbers_of(job, number, watermark, events, len(state), len(state), len(blob))
         numbers |= {"operator_ms": 1e3 * (done - there), "state_ms": 1e3 * (there - begun + time.perf_counter() - done)}
         return frame_of(written(job, answer, [], numbers))
 
-    def _read_head(self) -> Head:
+    def _read_head(self) -> WorldsHead:
         """Return the head of a bucket, and refuse that of another job."""
         found = self._head.get()
         if found is None:
-            return Head(b"", NO_TIMER, 0)
+            return WorldsHead(b"", NO_TIMER, 0)
         recipe, *rest = found
-        head = Head(bytes(recipe), *rest)
+        head = WorldsHead(bytes(recipe), *rest)
         if head.recipe != self._recipe:
             check_same(json.loads(head.recipe), self._job.job.recipe)
         return head

@@ -11,7 +11,7 @@ STEPS = 256
 """So many steps are looked at at once."""
 
 
-class Span(NamedTuple):
+class HeldSpan(NamedTuple):
     """Partial matches of one key that began at ``start``, in ``state`` from the step at ``low`` up to the one at ``high``.
 
     At ``low`` they were stored, the *anchor*; up to ``high`` they stand by ignorable arcs, or for others of the same state.
@@ -28,13 +28,13 @@ class Span(NamedTuple):
 class Threads(NamedTuple):
     """The spans of some keys, and how many keys were left out."""
 
-    spans: dict[Hashable, list[Span]]
+    spans: dict[Hashable, list[HeldSpan]]
     left_out: int
 
 
 def threads_of(core: Any, keys: Sequence[Hashable], times: dict[Hashable, list[int]]) -> Threads:
     """Return the spans of keys, in their order, until there are enough. ``times``: the LEs of each key's events, sorted."""
-    found: dict[Hashable, list[Span]] = {}
+    found: dict[Hashable, list[HeldSpan]] = {}
     left = SPANS
     for n, key in enumerate(keys):
         if left <= 0:
@@ -44,20 +44,20 @@ def threads_of(core: Any, keys: Sequence[Hashable], times: dict[Hashable, list[i
     return Threads(found, 0)
 
 
-def _spans(engine: Any, key: Hashable, times: Sequence[int], most: int) -> list[Span]:
+def _spans(engine: Any, key: Hashable, times: Sequence[int], most: int) -> list[HeldSpan]:
     """Return the first spans of a key."""
-    done: list[Span] = []
+    done: list[HeldSpan] = []
     here: dict[tuple[int, str], list[int]] = {}
     for step in _steps(engine, key, times):
         standing = {(_le(p.start), p.state) for p in step.partial}
         for name in [name for name in here if name not in standing]:
             low, high = here.pop(name)
-            done.append(Span(*name, low, high, False))
+            done.append(HeldSpan(*name, low, high, False))
         for name in standing:
             here.setdefault(name, [step.le, step.le])[1] = step.le
         if len(done) + len(here) >= most:
             break
-    done += [Span(*name, low, high, True) for name, (low, high) in here.items()]
+    done += [HeldSpan(*name, low, high, True) for name, (low, high) in here.items()]
     return sorted(done)[:most]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from afa.change import Change
 from afa.reasons.because import Because
-from afa.reasons.telling import Words, plain, short, zone_of
+from afa.reasons.telling import SentenceWords, plain, short, zone_of
 from afa.reasons.why_gone import arc_change, is_arc
 from afa.schema import any_payload
 from afa.tracing.held_spans import threads_of
@@ -31,7 +31,7 @@ def page_data(trace: Any, title: str, why: str = "") -> dict[str, Any]:
 def _page_data(trace: Any, title: str, why: str) -> dict[str, Any]:
     core, words = trace._core, trace._words
     les: list[Any] = [seen.change.le for seen in trace.events] + [each.change.le for each in trace.announcements]
-    table = Table(words, min(les, default=0), trace)
+    table = EventTable(words, min(les, default=0), trace)
     matches = [table.match(each) for each in trace.announcements]
     spans = _spans(trace, table, core)
     return {
@@ -51,7 +51,7 @@ def _page_data(trace: Any, title: str, why: str) -> dict[str, Any]:
     }
 
 
-def _counts(trace: Any, table: Table) -> dict[str, int]:
+def _counts(trace: Any, table: EventTable) -> dict[str, int]:
     """Return the numbers of the whole run, whatever of it is shown."""
     final = sum(each.gone_at is None and each.change.le < trace.final for each in trace.announcements)
     return {
@@ -67,7 +67,7 @@ def _counts(trace: Any, table: Table) -> dict[str, int]:
     }
 
 
-def _time(words: Words, base: int) -> dict[str, Any]:
+def _time(words: SentenceWords, base: int) -> dict[str, Any]:
     """Return how the page tells times: ``ms``, what a tick is; ``zone``, and how far it is ahead of UTC where the run begins."""
     if not words.times or words.tick is None:
         return {"base": str(base), "ms": None, "baseMs": 0, "zone": "", "ahead": 0}
@@ -83,10 +83,10 @@ def _time(words: Words, base: int) -> dict[str, Any]:
     }
 
 
-class Table:
+class EventTable:
     """Events of the page, in order of arrival; behind them those that came later, or before the trace, and belong to a match."""
 
-    def __init__(self, words: Words, base: int, trace: Any) -> None:
+    def __init__(self, words: SentenceWords, base: int, trace: Any) -> None:
         self.words, self.base = words, base
         core = trace._core
         self.keys: dict[Hashable, int] = {}
@@ -176,7 +176,7 @@ def _name(change: Change) -> Any:
     return any_payload(change.payload), change.le, change.re, change.key
 
 
-def _promises(trace: Any, table: Table) -> list[dict[str, Any]]:
+def _promises(trace: Any, table: EventTable) -> list[dict[str, Any]]:
     """Return the promises of events, each with its cover: the last event before it in force then, of those that are kept."""
     found = []
     there: list[tuple[int, int]] = []
@@ -203,7 +203,7 @@ def _take(change: Change, n: int, there: list[tuple[int, int]], places: dict[Any
         del there[bisect_left(there, (le, held.pop()))]
 
 
-def _spans(trace: Any, table: Table, core: Any) -> dict[str, Any]:
+def _spans(trace: Any, table: EventTable, core: Any) -> dict[str, Any]:
     """Return the spans of partial matches, of keys with withdrawn matches first."""
     times: dict[Hashable, set[int]] = defaultdict(set)
     for seen in trace.events:

@@ -19,7 +19,7 @@ from afa.reasons.why_gone import is_arc
 from afa.schema import any_payload
 from afa.tracing.page_data import page_data
 from afa.tracing.page_text import page_text
-from afa.tracing.seen import Announcement, Seen
+from afa.tracing.seen import Announcement, TracedChange
 from punctuation.promise import Punctuation
 
 EVENTS = 100_000
@@ -56,7 +56,7 @@ class Trace(Reasons):
                 raise AfaError(f"expected a number, at least 0, but got {name}={value!r}")
         super().__init__(operator, zone=zone)
         self.most, self.most_matches = most, matches
-        self.events: list[Seen] = []
+        self.events: list[TracedChange] = []
         self.promises: list[tuple[int, int]] = []
         self.arcs: list[tuple[Change, int]] = []
         self.announcements: list[Announcement] = []
@@ -169,7 +169,7 @@ class Trace(Reasons):
             self._frontier = le if self._frontier is None else max(le, self._frontier)
             if len(self.events) < self.most:
                 left_out = self._promised is not None and le < self._promised
-                self.events.append(Seen(whole, arrival, left_out))
+                self.events.append(TracedChange(whole, arrival, left_out))
 
     def _tell(self, arrival: int, place: tuple[int, int], change: Change) -> None:
         name = _name(change)

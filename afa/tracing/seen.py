@@ -10,7 +10,7 @@ from afa.reasons.because import Because
 from afa.reasons.telling import short
 
 
-class Seen(NamedTuple):
+class TracedChange(NamedTuple):
     """A change of an event as it came: the how many-th of all items it was, and whether it was late and left out."""
 
     change: Change

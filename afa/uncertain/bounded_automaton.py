@@ -16,9 +16,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
-from afa.expression.arc_functions import KINDS, Known, expression_of
-from afa.expression.kinds import Kind, Unreadable
-from afa.expression.nodes import Compare, Const, Expr, Field, If, Make
+from afa.expression.arc_functions import KINDS, GivenExpression, expression_of
+from afa.expression.kinds import FunctionKind, Unreadable
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Make
 from afa.model.arc import CONSUME, SKIP, Arc
 from afa.model.automaton import Automaton
 from afa.model.binding import bound_arc
@@ -112,7 +112,7 @@ def _bounded_arc(arc: Arc, given: Automaton, event: Schema, register: Schema) ->
     if arc.ignorable and arc.kind == CONSUME and arc.src not in finals:
         kind_of = SKIP
     elif arc.kind == CONSUME and arc.transfer is None:
-        stays = Make(tuple(Field("r", field.name) for field in given.register_schema.fields))
+        stays = Make(tuple(FieldRead("r", field.name) for field in given.register_schema.fields))
         functions["transfer"] = _with_bounds(stays, KINDS[CONSUME][1], register)
     found = Arc.__new__(Arc)
     fence, transfer, at = (functions.get(role) for role in ("fence", "transfer", "at"))
@@ -120,7 +120,7 @@ def _bounded_arc(arc: Arc, given: Automaton, event: Schema, register: Schema) ->
     return found
 
 
-def _read(arc: Arc, function: Any, kind: Kind, given: Automaton, event: Schema, register: Schema) -> Any:
+def _read(arc: Arc, function: Any, kind: FunctionKind, given: Automaton, event: Schema, register: Schema) -> Any:
     """Return a function over the fields of the user's classes as one over those with bounds."""
     assert given.event_schema is not None
     try:
@@ -128,19 +128,19 @@ def _read(arc: Arc, function: Any, kind: Kind, given: Automaton, event: Schema, 
     except Unreadable:
         return _called(arc, function, kind, given)
     if kind.role != "transfer":
-        return Known(expr, kind, register)
+        return GivenExpression(expr, kind, register)
     return _with_bounds(expr, kind, register, taken=arc.kind == CONSUME)
 
 
-def _with_bounds(expr: Expr, kind: Kind, register: Schema, taken: bool = True) -> Known:
+def _with_bounds(expr: Expr, kind: FunctionKind, register: Schema, taken: bool = True) -> GivenExpression:
     """Return a transfer that also keeps the bounds; ``taken``: of an arc that takes its event."""
     assert isinstance(expr, Make)
-    first, latest = Field("r", FIRST_BY), Field("e", LATEST)
-    bounds = (If(Compare("==", first, Const(FOREVER)), latest, first), latest) if taken else (first, Field("r", LAST_BY))
-    return Known(Make((*expr.items, *bounds)), kind, register)
+    first, latest = FieldRead("r", FIRST_BY), FieldRead("e", LATEST)
+    bounds = (If(Compare("==", first, Const(FOREVER)), latest, first), latest) if taken else (first, FieldRead("r", LAST_BY))
+    return GivenExpression(Make((*expr.items, *bounds)), kind, register)
 
 
-def _called(arc: Arc, function: Callable[..., Any], kind: Kind, given: Automaton) -> Callable[..., Any]:
+def _called(arc: Arc, function: Callable[..., Any], kind: FunctionKind, given: Automaton) -> Callable[..., Any]:
     """Return a function in Python over the user's classes as one over those with bounds."""
     assert given.event_schema is not None
     events, registers = given.event_schema.cls, type(given.register)

@@ -140,7 +140,7 @@ def confidence(links: Sequence[Link], window: int, spans: Sequence[tuple[int, in
     return total
 
 
-class Growing(NamedTuple):
+class GrowingClosure(NamedTuple):
     """An interchangeable closure that grows by one event: what `extend` makes anew of all its events.
 
     Parameters
@@ -160,13 +160,13 @@ class Growing(NamedTuple):
     some: Any
 
     @classmethod
-    def of(cls, before: Mass | None, low: int, high: int) -> Growing:
+    def of(cls, before: Mass | None, low: int, high: int) -> GrowingClosure:
         """Return an empty one behind what stands before it, of events that lie between two times."""
         s = np.array([[low - 1]]) if before is None else before.low + np.arange(before.mass.shape[1])[:, None]
         m = np.arange(low, high + 1)[None, :]
         return cls(before, s, m, (s < m).astype(np.float64), np.zeros((len(s), m.shape[1])))
 
-    def with_more(self, event: Instants) -> Growing:
+    def with_more(self, event: Instants) -> GrowingClosure:
         """Return it with one more event."""
         at, until = event.at(self.m), event.at_most(self.m - 1)
         below = np.maximum(until - event.at_most(self.s), 0.0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.errors import AfaError
-from afa.uncertain.distributions import Shape, shape_of
+from afa.uncertain.distributions import Distribution, shape_of
 from afa.uncertain.draws import drawn
 from punctuation.durations import Duration, ticks_of_duration
 from punctuation.time import BEGINNING, FOREVER
@@ -79,7 +79,7 @@ class InTicks(NamedTuple):
     skew: int
     own: int
     granularity: int
-    shape: Shape
+    shape: Distribution
 
     def bounds(self, lower: Any, upper: Any) -> tuple[Any, Any]:
         """Return the first and the last instant at which what is dated so may have happened; arrays.

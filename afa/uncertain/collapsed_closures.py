@@ -18,7 +18,7 @@ from afa.errors import AfaError
 from afa.uncertain.chain_confidence import Link, Mass, begin, extend, through
 from afa.uncertain.event_instants import Instants
 from afa.uncertain.sequence_pattern import CLOSURE, SequencePattern
-from afa.uncertain.signatures import Found, Search, Shape, Signature, Standing, found_of
+from afa.uncertain.signatures import FittingEvent, Search, Signature, SignatureConstraints, UncertainMatch, found_of
 
 
 class CollapsedSearch:
@@ -31,7 +31,7 @@ class CollapsedSearch:
         For each component.
     """
 
-    def __init__(self, pattern: SequencePattern, near: Sequence[Sequence[Standing]]) -> None:
+    def __init__(self, pattern: SequencePattern, near: Sequence[Sequence[FittingEvent]]) -> None:
         self._pattern, self._place = pattern, place_of(pattern)
         self._closure = near[self._place]
         others = [of for number, of in enumerate(near) if number != self._place]
@@ -42,12 +42,12 @@ class CollapsedSearch:
         """Lists that were ended early."""
         return self._search.pruned
 
-    def matches(self, anchor: Standing) -> Iterator[tuple[Signature, Found]]:
+    def matches(self, anchor: FittingEvent) -> Iterator[tuple[Signature, UncertainMatch]]:
         """Yield the matches, each with what is told of it. Raises as `Search`."""
         for prefix, _ in self._search.complete(anchor):
             chosen = [*prefix.chosen[: self._place], (), *prefix.chosen[self._place :]]
             before = sum(map(len, chosen[: self._place]))  # links: a chain has one for each event
-            group, found = [], list[Found]()
+            group, found = [], list[UncertainMatch]()
             for each in self._closure:
                 told = self._with(each, chosen, prefix.links, before)
                 if told is not None:
@@ -60,9 +60,9 @@ class CollapsedSearch:
                 first, last = min(each.first for each in found), max(each.last for each in found)
                 le, latest = max(each.le for each in found), max(each.latest for each in found)
                 chosen[self._place] = tuple(group)
-                yield tuple(chosen), Found(total, first, last, le, latest)
+                yield tuple(chosen), UncertainMatch(total, first, last, le, latest)
 
-    def _with(self, each: Standing, chosen: Signature | list[Any], links: Sequence[Link], before: int) -> Found | None:
+    def _with(self, each: FittingEvent, chosen: Signature | list[Any], links: Sequence[Link], before: int) -> UncertainMatch | None:
         """Return the times of the match whose closure is one event; None: no world has it, or a constraint breaks."""
         place, pattern = self._place, self._pattern
         if not pattern.goes_with(chosen[:place], place, each.payload):
@@ -70,14 +70,16 @@ class CollapsedSearch:
         only = [*chosen[:place], (each,), *chosen[place + 1 :]]
         if not all(pattern.goes_with(only[:n], n, other.payload) for n in range(place + 1, len(only)) for other in only[n]):
             return None
-        shape = Shape([*links[:before], Link([each.instants]), *links[before:]])
+        shape = SignatureConstraints([*links[:before], Link([each.instants]), *links[before:]])
         ranges = shape.ranges(pattern.window)
         if ranges is None:
             return None
-        return Found(0.0, ranges[0][0], ranges[-1][1], *shape.lifetime(pattern.window))
+        return UncertainMatch(0.0, ranges[0][0], ranges[-1][1], *shape.lifetime(pattern.window))
 
 
-def subsets(pattern: SequencePattern, near: Sequence[Sequence[Standing]], chosen: Signature) -> Iterator[tuple[Signature, Found]]:
+def subsets(
+    pattern: SequencePattern, near: Sequence[Sequence[FittingEvent]], chosen: Signature
+) -> Iterator[tuple[Signature, UncertainMatch]]:
     """Yield the matches that a collapsed one stands for, the most probable one first.
 
     A subset is at most as probable as what it contains: so what is next is among those that have grown from what was yielded.
@@ -101,7 +103,7 @@ def subsets(pattern: SequencePattern, near: Sequence[Sequence[Standing]], chosen
     if prefix is None:
         return
     before = sum(map(len, chosen[:place]))
-    todo: list[tuple[float, tuple[int, ...], Found]] = []
+    todo: list[tuple[float, tuple[int, ...], UncertainMatch]] = []
 
     def look(numbers: tuple[int, ...]) -> None:
         link = Link([group[number].instants for number in numbers], closure=True)

@@ -36,7 +36,7 @@ TOLD = ("worlds", "first", "last", "le", "re")
 """What is told of a match, as columns: in how many worlds it is, the range of its times in these, its lifetime."""
 
 
-class Block(NamedTuple):
+class ChangedMatches(NamedTuple):
     """Matches that a call has changed.
 
     Parameters
@@ -55,21 +55,21 @@ class Block(NamedTuple):
     told: tuple[Any, ...]
 
 
-Record = tuple[Block, int]
+Record = tuple[ChangedMatches, int]
 """A match: the call that has changed it last, and its place there."""
 
 
-class Matches(NamedTuple):
+class WorldMatches(NamedTuple):
     """Matches with what is told of them: names, and columns as of `TOLD`."""
 
     names: list[Name]
     told: tuple[Any, ...]
 
-    def at(self, chosen: Any) -> Matches:
+    def at(self, chosen: Any) -> WorldMatches:
         """Return those for which an array of bools says so."""
         if chosen.all():
             return self
-        return Matches(
+        return WorldMatches(
             [name for name, there in zip(self.names, chosen.tolist()) if there], tuple(each[chosen] for each in self.told)
         )
 
@@ -77,11 +77,11 @@ class Matches(NamedTuple):
 class Difference(NamedTuple):
     """What goes and what comes."""
 
-    gone: Matches
-    come: Matches
+    gone: WorldMatches
+    come: WorldMatches
 
 
-NONE = Matches([], tuple(np.empty(0, np.int64) for _ in TOLD))
+NONE = WorldMatches([], tuple(np.empty(0, np.int64) for _ in TOLD))
 
 
 class Confidences(Member):
@@ -132,15 +132,15 @@ class Confidences(Member):
         ends = np.append(starts[1:], len(group))
         told = self._told(names, group, cells, starts, ends > starts)
         same = np.logical_and.reduce([one == other for one, other in zip(was, told)])
-        gone = Matches(names, was).at(~same & (was[0] >= self.least))
-        come = Matches(names, told).at(~same & (told[0] >= self.least))
-        self._put(names, olds, Block(cells, starts, ends, told))
+        gone = WorldMatches(names, was).at(~same & (was[0] >= self.least))
+        come = WorldMatches(names, told).at(~same & (told[0] >= self.least))
+        self._put(names, olds, ChangedMatches(cells, starts, ends, told))
         self.told += len(come.names)
         self.withdrawn += len(gone.names)
         return Difference(gone, come)
 
     def _by_match(self, rows: Logged) -> tuple[list[Name], Any, Any]:
-        """Return the names of the matches of worlds; which of them each row is of, and the rows as the cells of a `Block`."""
+        """Return the names of the matches of worlds; which of them each row is of, and rows as cells of `ChangedMatches`."""
         world, of_key = _keys(rows)
         first_by, last_by = np.asarray(rows.fields[-2]), np.asarray(rows.fields[-1])
         ends = np.full(len(world), FOREVER - 1)
@@ -184,7 +184,7 @@ class Confidences(Member):
             to[left] = column
         return found
 
-    def _put(self, names: list[Name], olds: Sequence[Record | None], block: Block) -> None:
+    def _put(self, names: list[Name], olds: Sequence[Record | None], block: ChangedMatches) -> None:
         """Hold the matches of a block in the place of what was held of them."""
         self._journal.note(_put_back, self.records, names, olds)
         self.records.update(zip(names, zip(repeat(block), range(len(names)))))
@@ -211,7 +211,7 @@ class Confidences(Member):
                     self.records.pop(name, None)
                 self._wait(le[final:], names[final:])
 
-    def shares(self, matches: Matches) -> Any:
+    def shares(self, matches: WorldMatches) -> Any:
         """Return confidences: the share of the worlds that have each match."""
         return matches.told[0] / self.worlds
 
@@ -257,7 +257,7 @@ class Confidences(Member):
             self._put(names, [None] * len(names), self._block(names, parts))
         self._journal.commit()
 
-    def _block(self, names: list[Name], parts: list[Any]) -> Block:
+    def _block(self, names: list[Name], parts: list[Any]) -> ChangedMatches:
         """Return the matches of worlds that were held of each match as one block, checked."""
         sizes, cells = [each.shape[1] for each in parts], np.concatenate(parts, axis=1)
         ends, group = np.cumsum(sizes), np.repeat(np.arange(len(names)), sizes)
@@ -271,7 +271,7 @@ class Confidences(Member):
         )
         if not sound or len(set(names)) < len(names) or not np.array_equal(_added(group, cells)[1], cells):
             raise ValueError(f"no matches of worlds: {names!r}")
-        return Block(cells, starts, ends, self._told(names, group, cells, starts, ends > starts))
+        return ChangedMatches(cells, starts, ends, self._told(names, group, cells, starts, ends > starts))
 
 
 def least_of(threshold: float | None, worlds: int) -> int:
@@ -305,7 +305,7 @@ def _put_back(records: dict[Name, Record], names: Sequence[Name], olds: Sequence
 
 
 def _cells(record: Record) -> Any:
-    """Return the matches of worlds that are a match, as of a `Block`."""
+    """Return the matches of worlds that are a match, as of a `ChangedMatches`."""
     (cells, starts, ends, _), i = record
     return cells[:, starts[i] : ends[i]]
 

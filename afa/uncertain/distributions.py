@@ -24,7 +24,7 @@ MOST = 10**6
 """The most instants of a table of weights."""
 
 
-class Shape:
+class Distribution:
     """A distribution over an interval. Two of one kind and with one parameter are equal.
 
     Parameters
@@ -59,7 +59,7 @@ class Shape:
         """Refuse an interval that the shape does not fit. Raises AfaError."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shape) and (self.name, self.parameters) == (other.name, other.parameters)
+        return isinstance(other, Distribution) and (self.name, self.parameters) == (other.name, other.parameters)
 
     def __hash__(self) -> int:
         return hash((self.name, self.parameters))
@@ -69,7 +69,7 @@ class Shape:
         return f"{self.name}({said})" if said else self.name
 
 
-class _Uniform(Shape):
+class _Uniform(Distribution):
     def below(self, x: Any) -> Any:
         return np.asarray(x, np.float64)
 
@@ -80,7 +80,7 @@ class _Uniform(Shape):
         return np.full(n, 1 / n)
 
 
-class _Triangular(Shape):
+class _Triangular(Distribution):
     def below(self, x: Any) -> Any:
         (peak,), x = self.parameters, np.asarray(x, np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -91,7 +91,7 @@ class _Triangular(Shape):
         return np.where(u < peak, np.sqrt(u * peak), 1 - np.sqrt((1 - u) * (1 - peak)))
 
 
-class _Pieces(Shape):
+class _Pieces(Distribution):
     """F by straight pieces."""
 
     def _curve(self) -> tuple[Any, Any]:
@@ -141,15 +141,15 @@ def _weights_curve(weights: tuple[float, ...]) -> tuple[Any, Any]:
     return np.linspace(0, 1, len(weights) + 1), total / total[-1]
 
 
-UNIFORM: Shape = _Uniform("uniform")
+UNIFORM: Distribution = _Uniform("uniform")
 
 
-def triangular(peak: float = 0.5) -> Shape:
+def triangular(peak: float = 0.5) -> Distribution:
     """Make a triangle whose peak lies at a share of the interval: 0 at its lower end, 1 at its upper one."""
     return _Triangular("triangular", (_number("peak", peak, 0.0, 1.0),))
 
 
-def normal(spread: float = 0.25) -> Shape:
+def normal(spread: float = 0.25) -> Distribution:
     """Make a normal distribution around the middle, cut off at the ends; its standard deviation is a share of the interval.
 
     By 4,096 straight pieces.
@@ -160,7 +160,7 @@ def normal(spread: float = 0.25) -> Shape:
     return _Normal("normal", (found,))
 
 
-def weights(table: Sequence[float]) -> Shape:
+def weights(table: Sequence[float]) -> Distribution:
     """Make a table of weights, one for each instant of the interval.
 
     Raises
@@ -176,7 +176,7 @@ def weights(table: Sequence[float]) -> Shape:
     return _Weights("weights", tuple(items))
 
 
-def shape_of(given: Any) -> Shape:
+def shape_of(given: Any) -> Distribution:
     """Return a shape by its name, or a table of weights.
 
     Raises
@@ -184,24 +184,24 @@ def shape_of(given: Any) -> Shape:
     AfaError
         It is none.
     """
-    if isinstance(given, Shape):
+    if isinstance(given, Distribution):
         return given
     if isinstance(given, str):
         if given not in _NAMED:
             raise AfaError(f"expected one of {', '.join(_NAMED)} but got shape={given!r}{did_you_mean(given, _NAMED)}")
-        named: Shape = _NAMED[given]()
+        named: Distribution = _NAMED[given]()
         return named
     return weights(given)
 
 
-def shape_in(data: Any) -> Shape:
+def shape_in(data: Any) -> Distribution:
     """Return the shape that `data_of` has made plain data of. What is none raises what it may."""
     name, parameters = data
-    found: Shape = weights(parameters) if name == "weights" else _NAMED[name](*parameters)
+    found: Distribution = weights(parameters) if name == "weights" else _NAMED[name](*parameters)
     return found
 
 
-def data_of(shape: Shape) -> list[Any]:
+def data_of(shape: Distribution) -> list[Any]:
     """Return a shape as plain data."""
     return [shape.name, list(shape.parameters)]
 

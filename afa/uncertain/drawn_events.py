@@ -19,7 +19,7 @@ from afa.state.plain import Unfit
 from afa.uncertain.bounded_automaton import LATEST, Bounded
 from afa.uncertain.known_events import KnownEvents
 from afa.uncertain.relevance import LeftOut, relevance
-from afa.uncertain.uncertain_rows import Reading, Rows, spread, spread_key
+from afa.uncertain.uncertain_rows import EventReader, UncertainEvents, spread, spread_key
 from punctuation.time import BEGINNING, FOREVER
 
 LOGGER = logging.getLogger("afa")
@@ -42,7 +42,9 @@ class Drawing:
     worlds : int
     """
 
-    def __init__(self, core: Core, bounded: Bounded, reading: Reading, events: KnownEvents, left_out: LeftOut, worlds: int) -> None:
+    def __init__(
+        self, core: Core, bounded: Bounded, reading: EventReader, events: KnownEvents, left_out: LeftOut, worlds: int
+    ) -> None:
         self._core, self._bounded, self._reading = core, bounded, reading
         self._events, self._left_out, self._worlds = events, left_out, worlds
         self._relevant: tuple[Any, Any] = None, None  # a table of arcs, and which events can change anything under it
@@ -51,7 +53,7 @@ class Drawing:
     def steps(self, parts: Iterable[Any]) -> Iterator[Any]:
         """Yield what reaches the operator of the worlds, as `Core.take` takes it."""
         for part in parts:
-            if isinstance(part, Rows):
+            if isinstance(part, UncertainEvents):
                 rows = self._in_time(part)
                 self._tell_of_long(rows)
                 self._know(rows)
@@ -63,7 +65,7 @@ class Drawing:
             else:
                 yield part
 
-    def _in_time(self, rows: Rows) -> Rows:
+    def _in_time(self, rows: UncertainEvents) -> UncertainEvents:
         """Return events without those that are late, about which the policy decides."""
         core = self._core
         promised = core.progress.events
@@ -79,7 +81,7 @@ class Drawing:
             core.late.take(Change(payload, lower, None, diff), said)
         return rows.at(np.flatnonzero(~late))
 
-    def _tell_of_long(self, rows: Rows) -> None:
+    def _tell_of_long(self, rows: UncertainEvents) -> None:
         """Say once that an interval is longer than the window, which is mostly a mistake."""
         window = self._core.window
         if self._said or window is None or not len(rows.lower):
@@ -95,7 +97,7 @@ class Drawing:
                 window,
             )
 
-    def _know(self, rows: Rows) -> None:
+    def _know(self, rows: UncertainEvents) -> None:
         """Take note of events by their identities."""
         identities = self._reading.identities(rows)
         if identities is not None and len(rows.lower):
@@ -103,7 +105,7 @@ class Drawing:
             contents = self._reading.contents(rows)
             self._events.take(identities, contents, lower, upper, rows.shape, rows.diff.tolist())
 
-    def _without_rest(self, rows: Rows) -> Rows:
+    def _without_rest(self, rows: UncertainEvents) -> UncertainEvents:
         """Return events without those that can't change anything, which are kept."""
         table = self._core.arcs.table
         if self._relevant[0] is not table:
@@ -120,7 +122,7 @@ class Drawing:
             self._core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
         return rows.at(np.flatnonzero(there))
 
-    def _drawn(self, rows: Rows, since: int = BEGINNING) -> Iterator[Any]:
+    def _drawn(self, rows: UncertainEvents, since: int = BEGINNING) -> Iterator[Any]:
         """Yield events in all worlds, so many at a time; ``since``: below it they are final, and left out."""
         n, core, reading = len(rows.lower), self._core, self._reading
         if not n:
@@ -148,7 +150,7 @@ class Drawing:
                 yield [item for item in self._one_by_one(part, le) if item[1].le >= since]  # type: ignore[operator]  # ticks
         core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
 
-    def _one_by_one(self, rows: Rows, le: Any) -> Iterator[tuple[str, Change, Hashable]]:
+    def _one_by_one(self, rows: UncertainEvents, le: Any) -> Iterator[tuple[str, Change, Hashable]]:
         """Yield events in all worlds as items; ``le``: their times, world after world."""
         bounded, n = self._bounded, len(rows.lower)
         columns = {name: each.items(self._reading._of_name[name]) for name, each in rows.fields.items()}

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from afa.errors import AfaError
-from afa.uncertain.distributions import Shape
+from afa.uncertain.distributions import Distribution
 
 MOST = 1_000_000
 """The most instants of an interval: each has its probability."""
@@ -39,7 +39,7 @@ class IntervalKind:
 
     __slots__ = ("__weakref__", "above", "below", "n", "p", "padded", "possible", "shape", "skipped")
 
-    def __init__(self, shape: Shape, n: int) -> None:
+    def __init__(self, shape: Distribution, n: int) -> None:
         self.shape, self.n = shape, n
         p = shape.probabilities(n)
         there = np.flatnonzero(p > 0)
@@ -57,11 +57,11 @@ class IntervalKind:
         return self
 
 
-_KINDS: WeakValueDictionary[tuple[Shape, int], IntervalKind] = WeakValueDictionary()
+_KINDS: WeakValueDictionary[tuple[Distribution, int], IntervalKind] = WeakValueDictionary()
 """The kinds that some event has: 29 bytes for each instant, which go with the last event."""
 
 
-def interval_kind(shape: Shape, n: int) -> IntervalKind:
+def interval_kind(shape: Distribution, n: int) -> IntervalKind:
     """Return the kind of a distribution and length: the same one, as long as some event has it."""
     found = _KINDS.get((shape, n))
     if found is None:
@@ -92,7 +92,7 @@ class Instants:
         """The possible instants, less ``low``, where some between the ends are not; else None."""
 
     @classmethod
-    def of(cls, lower: int, upper: int, shape: Shape) -> Instants:
+    def of(cls, lower: int, upper: int, shape: Distribution) -> Instants:
         """Return the instants of an interval. Those of one shape and length share their arrays."""
         return cls(lower, interval_kind(shape, upper - lower + 1))
 

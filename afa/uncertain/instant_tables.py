@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.errors import ChangeError
-from afa.uncertain.distributions import Shape
+from afa.uncertain.distributions import Distribution
 from afa.uncertain.event_instants import Instants, IntervalKind, interval_kind
 
 LANES, BLOCK = 8, 128
@@ -64,7 +64,7 @@ class Kinds:
         """Which kinds need to be looked at one by one: long ones, and ones with instants of no weight."""
         self._tables: dict[Any, Any] = {}
 
-    def changed(self, kept: Iterable[int], wanted: Iterable[tuple[Shape, int]]) -> Kinds:
+    def changed(self, kept: Iterable[int], wanted: Iterable[tuple[Distribution, int]]) -> Kinds:
         """Return kinds with those of some numbers, then more ones.
 
         Raises

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError
 from afa.schema import as_ticks
-from afa.uncertain.distributions import UNIFORM, Shape, shape_of
+from afa.uncertain.distributions import UNIFORM, Distribution, shape_of
 from punctuation.time import FOREVER
 
 
@@ -16,7 +16,7 @@ class Between(NamedTuple):
 
     lower: Any
     upper: Any
-    shape: Shape = UNIFORM
+    shape: Distribution = UNIFORM
 
     def ticks(self, tick: str | None) -> Between:
         """Return this with its ends in ticks, checked.

@@ -64,7 +64,7 @@ class Behind(NamedTuple):
         return self.first[event] + np.clip(place - start, -times, self.stop[event] - start)
 
 
-class Step:
+class NextComponent:
     """A component behind another one.
 
     Parameters

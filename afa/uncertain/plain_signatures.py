@@ -17,14 +17,14 @@ import numpy as np
 
 from afa.uncertain.chain_confidence import Link, confidence
 from afa.uncertain.instant_tables import Events, Kinds, added_up, expanded, wide
-from afa.uncertain.plain_confidence import Behind, Covered, Step, carried
+from afa.uncertain.plain_confidence import Behind, Covered, NextComponent, carried
 from afa.uncertain.plain_windows import confidences, ranges
-from afa.uncertain.signatures import Found, Shape
+from afa.uncertain.signatures import SignatureConstraints, UncertainMatch
 
 FAR = 1 << 62
 
 
-class Matches(NamedTuple):
+class AnchoredMatches(NamedTuple):
     """Matches by columns; those that are found by anchor, then by the events of each component in their order.
 
     Parameters
@@ -32,7 +32,7 @@ class Matches(NamedTuple):
     places : array of int64, shape (components, n)
         Where the events of each component stand; or their serial numbers.
     confidence, first, last, le, latest : arrays, shape (n,)
-        As of `afa.uncertain.signatures.Found`.
+        As of `afa.uncertain.signatures.UncertainMatch`.
     """
 
     places: Any
@@ -43,17 +43,17 @@ class Matches(NamedTuple):
     latest: Any
 
     @classmethod
-    def empty(cls, components: int) -> Matches:
+    def empty(cls, components: int) -> AnchoredMatches:
         none = np.zeros(0, np.int64)
         return cls(np.zeros((components, 0), np.int64), np.zeros(0), none, none, none, none)
 
-    def at(self, chosen: Any) -> Matches:
+    def at(self, chosen: Any) -> AnchoredMatches:
         """Return those at some places, or under a mask."""
-        return Matches(self.places[:, chosen], *(each[chosen] for each in self[1:]))
+        return AnchoredMatches(self.places[:, chosen], *(each[chosen] for each in self[1:]))
 
-    def with_more(self, more: Matches) -> Matches:
+    def with_more(self, more: AnchoredMatches) -> AnchoredMatches:
         """Return these and more."""
-        return Matches(np.concatenate([self.places, more.places], axis=1), *map(np.concatenate, zip(self[1:], more[1:])))
+        return AnchoredMatches(np.concatenate([self.places, more.places], axis=1), *map(np.concatenate, zip(self[1:], more[1:])))
 
 
 class _Bounds:
@@ -110,7 +110,7 @@ class PlainSearch:
         self._bounds = [_Bounds(events) for events in components]
         self.pruned = 0
 
-    def matches(self, anchors: Any) -> Matches:
+    def matches(self, anchors: Any) -> AnchoredMatches:
         """Return the matches of the anchors at some places, in ascending order."""
         events = self._components[0].at(anchors)
         special = self._kinds.special[events.kind]
@@ -195,10 +195,10 @@ class PlainSearch:
             start = np.maximum(start, covered.behind(self._bounds[number].least(low) - 1))
             latest = self._bounds[number].latest(covered.times)
         width = wide(int((high - low + 1).max(initial=1)))
-        behind = Step(self._kinds, events, covered, latest).behind(wanted, start, stop, width, times, last)
+        behind = NextComponent(self._kinds, events, covered, latest).behind(wanted, start, stop, width, times, last)
         return behind, base, int((chosen.high - chosen.low + 1).max(initial=0))
 
-    def _told(self, lists: Sequence[_Lists]) -> Matches:
+    def _told(self, lists: Sequence[_Lists]) -> AnchoredMatches:
         """Return the matches of full lists: ranges go backward, special ones are looked at."""
         n = len(lists[-1].event)
         at = np.arange(n)
@@ -222,7 +222,7 @@ class PlainSearch:
             for row in special.tolist():
                 found[row], first[row], last[row], le[row], latest[row] = self._one([int(of[row]) for of in places])
         kept = found > self._threshold
-        told = Matches(np.stack(places), found, first, last, le, latest)
+        told = AnchoredMatches(np.stack(places), found, first, last, le, latest)
         return told if kept.all() else told.at(kept)
 
     def _cut_off(self, places: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
@@ -241,14 +241,16 @@ class PlainSearch:
             found[there] = confidences(self._kinds, own, kept, self._window, tables, low[0, there], high[0, there])
         return found, low[0], high[-1], free[-1], free[0]
 
-    def _one(self, places: Sequence[int]) -> Found:
+    def _one(self, places: Sequence[int]) -> UncertainMatch:
         """Return what is told of one signature, as `afa.uncertain.signatures` finds it."""
         links = [self._link(number, place, places) for number, place in enumerate(places)]
-        shape = Shape(links)
+        shape = SignatureConstraints(links)
         ranges = shape.ranges(self._window)
         if ranges is None:
-            return Found(0.0, 0, 0, 0, 0)
-        return Found(confidence(links, self._window, ranges, ranges[0]), ranges[0][0], ranges[-1][1], *shape.lifetime(self._window))
+            return UncertainMatch(0.0, 0, 0, 0, 0)
+        return UncertainMatch(
+            confidence(links, self._window, ranges, ranges[0]), ranges[0][0], ranges[-1][1], *shape.lifetime(self._window)
+        )
 
     def _link(self, number: int, place: int, places: Sequence[int]) -> Link:
         events = self._components[number]

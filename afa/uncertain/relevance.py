@@ -14,13 +14,13 @@ import numpy as np
 
 from afa.expression.arc_functions import expression_of
 from afa.expression.kinds import FENCE, Unreadable
-from afa.expression.nodes import Expr, Field, walk
+from afa.expression.nodes import Expr, FieldRead, walk
 from afa.expression.splitting import split
 from afa.model.arc import CONSUME, SKIP, TIMEOUT, Arc
 from afa.model.arctable import ArcEvent
 from afa.rewrite.vectors import vector_of
 from afa.schema import Schema
-from afa.uncertain.uncertain_rows import Rows
+from afa.uncertain.uncertain_rows import UncertainEvents
 from punctuation.calls import Member
 from punctuation.time import BEGINNING, FOREVER
 
@@ -53,7 +53,9 @@ def relevance(events: Iterable[ArcEvent], start: str, event: Schema, register: S
         except Unreadable:
             return None
         if arc.kind == SKIP and arc.transfer is None:
-            if (le, re) == (BEGINNING, FOREVER) and not any(isinstance(node, Field) and node.side == "r" for node in walk(fence)):
+            if (le, re) == (BEGINNING, FOREVER) and not any(
+                isinstance(node, FieldRead) and node.side == "r" for node in walk(fence)
+            ):
                 passes.setdefault(arc.src, []).append(fence)
             continue
         part = split(fence, event, register).event
@@ -82,7 +84,7 @@ def relevance(events: Iterable[ArcEvent], start: str, event: Schema, register: S
 
 
 def _vector(expr: Expr, event: Schema, register: Schema, names: set[str]) -> Truth | None:
-    if not {node.name for node in walk(expr) if isinstance(node, Field)} <= names:
+    if not {node.name for node in walk(expr) if isinstance(node, FieldRead)} <= names:
         return None
     return vector_of(expr, event, register)
 
@@ -91,14 +93,14 @@ class LeftOut(Member):
     """The events that were left out, and may still change or be asked for; and the user's arcs with names, as they came last."""
 
     def __init__(self, named: Mapping[str, Arc]) -> None:
-        self.rows: list[Rows] = []  # in a call only appended to, or replaced
+        self.rows: list[UncertainEvents] = []  # in a call only appended to, or replaced
         self.named = dict(named)
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: UncertainEvents) -> None:
         if len(rows.lower):
             self.rows.append(rows)
 
-    def all(self) -> Iterator[Rows]:
+    def all(self) -> Iterator[UncertainEvents]:
         """Yield them all, which are left out no more."""
         found, self.rows = self.rows, []
         yield from found

@@ -26,10 +26,10 @@ from afa.uncertain.instant_tables import check_room
 from afa.uncertain.interval import Between, interval_of
 from afa.uncertain.sequence_batches import SequenceBatches
 from afa.uncertain.sequence_columns import SequenceColumns
-from afa.uncertain.sequence_events import Entry, SequenceEvents
+from afa.uncertain.sequence_events import SequenceEvent, SequenceEvents
 from afa.uncertain.sequence_line import Line, Revised, name_of
 from afa.uncertain.sequence_pattern import ANY, ONE, SequencePattern
-from afa.uncertain.signatures import Found, Standing
+from afa.uncertain.signatures import FittingEvent, UncertainMatch
 from afa.uncertain.uncertain_rows import opened
 from punctuation.calls import Calls, Member, whole
 from punctuation.door import Table, is_row, is_table, table_of
@@ -184,7 +184,7 @@ class Sequence(Twins, Member):
         self._late = Late(late)
         self._events = SequenceEvents(self._journal)
         self._lines: dict[Hashable, Line] = {}
-        self._standing: dict[Hashable, tuple[Hashable, int, Standing]] = {}  # by identity: key, component, as it is in its line
+        self._standing: dict[Hashable, tuple[Hashable, int, FittingEvent]] = {}  # by identity: key, component, as it is in its line
         self._kinds: dict[IntervalKind, int] = {}  # how many of them are of each kind
         self._touched: dict[Hashable, None] = {}  # the identities that a call has changed
         self._promised = self._settled = BEGINNING  # said; and up to where all that is final has been forgotten
@@ -301,7 +301,7 @@ class Sequence(Twins, Member):
             standing = self._put(identity, entry)
             identities[serial] = identity, (entry.key, standing.place)
         numbers = zip(*(each.tolist() for each in state.told[1:]))
-        for serials, found in zip(state.told.places.T.tolist(), itertools.starmap(Found, numbers)):
+        for serials, found in zip(state.told.places.T.tolist(), itertools.starmap(UncertainMatch, numbers)):
             key, place = identities[serials[0]][1]
             line = self._lines[key]
             there = line.matches.get(place)
@@ -345,7 +345,7 @@ class Sequence(Twins, Member):
             self._say_long(when[:2])
         check_width(when, ChangeError)
         identity = pattern.identity_of(payload)
-        self._events.change(identity, Entry(pattern.key_of(payload), component, payload, *when), diff)
+        self._events.change(identity, SequenceEvent(pattern.key_of(payload), component, payload, *when), diff)
         self._touched[identity] = None
 
     def _say_long(self, interval: tuple[int, int]) -> None:
@@ -364,7 +364,7 @@ class Sequence(Twins, Member):
     def _end(self) -> list[Change]:
         """End a call: return the difference that it makes, and forget what is final."""
         out: list[Change] = []
-        moved: dict[Hashable, list[tuple[int, Standing]]] = {}
+        moved: dict[Hashable, list[tuple[int, FittingEvent]]] = {}
         for identity in self._touched:
             self._move(identity, moved)
         for key, events in moved.items():
@@ -376,7 +376,7 @@ class Sequence(Twins, Member):
         self._retractions += sum(change.diff < 0 for change in out)
         return out
 
-    def _move(self, identity: Hashable, moved: dict[Hashable, list[tuple[int, Standing]]]) -> None:
+    def _move(self, identity: Hashable, moved: dict[Hashable, list[tuple[int, FittingEvent]]]) -> None:
         """Bring an event into its line, or take it out, or both."""
         entry, was = self._events.settled(identity), self._standing.get(identity)
         if was is not None:
@@ -390,7 +390,7 @@ class Sequence(Twins, Member):
         if entry is not None:
             moved.setdefault(entry.key, []).append((entry.component, self._put(identity, entry)))
 
-    def _put(self, identity: Hashable, entry: Entry) -> Standing:
+    def _put(self, identity: Hashable, entry: SequenceEvent) -> FittingEvent:
         """Put an event into its line."""
         self._numbered += 1
         places, instants = self._places(entry, identity)
@@ -398,7 +398,7 @@ class Sequence(Twins, Member):
         if not copies:
             check_room(sum(each.n for each in self._kinds), instants.kind.n)
         self._journal.put(self._kinds, instants.kind, copies + 1)
-        standing = Standing((*places, self._numbered), identity, entry.payload, instants)
+        standing = FittingEvent((*places, self._numbered), identity, entry.payload, instants)
         line = self._lines.get(entry.key)
         if line is None:
             line = Line(self.pattern, self._journal)
@@ -417,13 +417,13 @@ class Sequence(Twins, Member):
             self._journal.put(self._kinds, kind, self._kinds[kind] - 1)
 
     @staticmethod
-    def _places(entry: Entry, identity: Hashable) -> tuple[tuple[Any, ...], Instants]:
+    def _places(entry: SequenceEvent, identity: Hashable) -> tuple[tuple[Any, ...], Instants]:
         instants = Instants.of(entry.lower, entry.upper, entry.shape)
         return (instants.low, instants.high, entry.shape.name, entry.shape.parameters, repr(identity)), instants
 
-    def _revised(self, key: Hashable, events: ListOf[tuple[int, Standing]]) -> list[Change]:
+    def _revised(self, key: Hashable, events: ListOf[tuple[int, FittingEvent]]) -> list[Change]:
         """Return what events that come and go change of the matches of a key."""
-        line, changed, anchors = self._lines[key], list[Revised](), dict[Any, Standing]()
+        line, changed, anchors = self._lines[key], list[Revised](), dict[Any, FittingEvent]()
         for number, event in events:
             if number == 0 and event.place not in line.components[0]:
                 changed += line.dropped(event)
@@ -432,12 +432,12 @@ class Sequence(Twins, Member):
         more, pruned = line.revised(list(anchors.values()))
         changed += more
         self._pruned += pruned
-        net: dict[tuple[Any, Found], int] = {}
+        net: dict[tuple[Any, UncertainMatch], int] = {}
         for name, found, diff in changed:
             net[name, found] = net.get((name, found), 0) + diff
         return [self._told(key, name, found, diff) for (name, found), diff in net.items() if diff]
 
-    def _told(self, key: Hashable, name: Any, found: Found, diff: int) -> Change:
+    def _told(self, key: Hashable, name: Any, found: UncertainMatch, diff: int) -> Change:
         confidence, first, last, le, latest = found
         subsets = [2 ** len(name[self._collapsed]) - 1] if self.pattern.collapsed else []
         payload = self.pattern.match(*name, *subsets, confidence, first, last)

@@ -20,26 +20,26 @@ from afa.state.states import Column
 from afa.uncertain.distributions import UNIFORM
 from afa.uncertain.event_instants import MOST
 from afa.uncertain.instant_tables import Kinds
-from afa.uncertain.plain_signatures import Matches
-from afa.uncertain.sequence_columns import Block, SequenceColumns
-from afa.uncertain.sequence_events import Entry
+from afa.uncertain.plain_signatures import AnchoredMatches
+from afa.uncertain.sequence_columns import ComponentEvents, SequenceColumns
+from afa.uncertain.sequence_events import SequenceEvent
 from afa.uncertain.sequence_pattern import SequencePattern
-from afa.uncertain.sequence_tables import Columns
-from afa.uncertain.signatures import Found
+from afa.uncertain.sequence_tables import IntervalColumns
+from afa.uncertain.signatures import UncertainMatch
 from punctuation.door import Table
 from punctuation.time import FOREVER
 from speculation.rows.row_keys import RowKeys
 
 LARGEST = 1 << 60
-Held = tuple[Hashable, Entry]
+Held = tuple[Hashable, SequenceEvent]
 """An event that was held as columns, by its identity."""
 
 
-class Coming(NamedTuple):
+class NewEvents(NamedTuple):
     """The events of a table by component, and the state with their kinds; how many fit none; an interval longer than the window."""
 
     state: SequenceColumns
-    blocks: Sequence[Block]
+    blocks: Sequence[ComponentEvents]
     ignored: int
     long: tuple[int, int] | None
 
@@ -53,7 +53,7 @@ class SequenceBatches:
     columns : Columns
     """
 
-    def __init__(self, pattern: SequencePattern, columns: Columns) -> None:
+    def __init__(self, pattern: SequencePattern, columns: IntervalColumns) -> None:
         self._pattern, self._columns = pattern, columns
         known = {field.name: field for field in pattern.schema.fields}
         names = [*known]
@@ -72,7 +72,7 @@ class SequenceBatches:
 
     # -- in --------------------------------------------------------------------------------------------------------------------
 
-    def coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> Coming | None:
+    def coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> NewEvents | None:
         """Return a table's events; None: they must come row by row."""
         try:
             ends = self._columns.lower, self._columns.upper
@@ -80,7 +80,7 @@ class SequenceBatches:
         except Unfit:
             return None
 
-    def _coming(self, batch: EventBatch, keys: RowKeys, state: SequenceColumns, promised: int) -> Coming | None:
+    def _coming(self, batch: EventBatch, keys: RowKeys, state: SequenceColumns, promised: int) -> NewEvents | None:
         pattern, fields = self._pattern, self._pattern.schema.fields
         n, times, columns = batch.n, batch.times, batch.fields
         lower, upper = times[self._columns.lower], times[self._columns.upper]
@@ -107,11 +107,11 @@ class SequenceBatches:
             own = [_array(column, field, each) for column, field in values]
             numbers = np.arange(serial, serial + len(each))
             high = low[each] + state.kinds.lengths[k] - 1
-            blocks.append(Block(key[each], low[each], high, k, lower[each], numbers, own))
+            blocks.append(ComponentEvents(key[each], low[each], high, k, lower[each], numbers, own))
             serial += len(each)
         long = np.flatnonzero((length > pattern.window) & np.logical_or.reduce(fitting))
         said = (int(lower[long[0]]), int(upper[long[0]])) if len(long) else None
-        return Coming(state, blocks, n - sum(map(len, rows)), said)
+        return NewEvents(state, blocks, n - sum(map(len, rows)), said)
 
     def _fitting(self, columns: dict[str, Column], n: int) -> list[Any] | None:
         """Return for each component which rows fit it; None: some row fits two."""
@@ -154,7 +154,7 @@ class SequenceBatches:
 
     # -- out -------------------------------------------------------------------------------------------------------------------
 
-    def told(self, state: SequenceColumns, gone: Matches, come: Matches) -> dict[str, Any]:
+    def told(self, state: SequenceColumns, gone: AnchoredMatches, come: AnchoredMatches) -> dict[str, Any]:
         """Return what goes and comes as columns, for `afa.uncertain.sequence_tables.answer`."""
         told = _ordered(gone).with_more(_ordered(come))
         latest, window = told.latest, self._pattern.window  # times lie within 2^60, the window may be FOREVER
@@ -184,10 +184,12 @@ class SequenceBatches:
             rest = zip(block.key.tolist(), block.kind.tolist(), block.lower.tolist(), block.serial.tolist())
             for values, (key, kind, lower, serial) in zip(fields, rest):
                 payload, of = take(make(*values)), state.kinds.instants[kind].kind
-                entry = Entry(keys.names[key], number, payload, lower, lower + of.n - 1, of.shape)
+                entry = SequenceEvent(keys.names[key], number, payload, lower, lower + of.n - 1, of.shape)
                 yield serial, (self._pattern.identity_of(payload), entry)
 
-    def loaded(self, keys: RowKeys, rows: Sequence[Held], matches: Sequence[tuple[Sequence[Hashable], Found]]) -> SequenceColumns:
+    def loaded(
+        self, keys: RowKeys, rows: Sequence[Held], matches: Sequence[tuple[Sequence[Hashable], UncertainMatch]]
+    ) -> SequenceColumns:
         """Return the state that holds rows, and matches by identities."""
         pattern, fields = self._pattern, self._pattern.schema.fields
         blocks, serials, serial = [], dict[Hashable, int](), 0
@@ -205,15 +207,15 @@ class SequenceBatches:
             ]
             key = np.array([keys.number(each.key) for each in entries], np.int64)
             high = low + kinds.lengths[kind] - 1
-            made = Block(key, low, high, kind, lower, everyone + serial, columns)
+            made = ComponentEvents(key, low, high, kind, lower, everyone + serial, columns)
             serials.update(zip(of, range(serial, serial + len(of))))
             serial += len(of)
             blocks.append(made.with_more(made.at(everyone[:0]), kinds.ranks) if len(of) else made)
         if not matches:
-            return SequenceColumns(blocks, Matches.empty(len(blocks)), serial, kinds)
+            return SequenceColumns(blocks, AnchoredMatches.empty(len(blocks)), serial, kinds)
         names = np.array([[serials[each] for each in name] for name, _ in matches], np.int64).T
         confidence, *times = zip(*(found for _, found in matches))
-        told = Matches(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
+        told = AnchoredMatches(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
         return SequenceColumns(blocks, told, serial, kinds)
 
 
@@ -230,7 +232,7 @@ def _array(column: Column, field: Field, rows: Any) -> Any:
     return values
 
 
-def _ordered(told: Matches) -> Matches:
+def _ordered(told: AnchoredMatches) -> AnchoredMatches:
     """Return matches by LE and RE."""
     return told.at(np.lexsort((told.latest, told.le)))
 

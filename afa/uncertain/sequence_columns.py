@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.uncertain.distributions import Shape
+from afa.uncertain.distributions import Distribution
 from afa.uncertain.instant_tables import Events, Kinds
-from afa.uncertain.plain_signatures import Matches, PlainSearch
+from afa.uncertain.plain_signatures import AnchoredMatches, PlainSearch
 from afa.uncertain.sequence_pattern import SequencePattern
 
 ROOM = 1 << 61
 
 
-class Block(NamedTuple):
+class ComponentEvents(NamedTuple):
     """Events of one component; arrays, shape (n,).
 
     Parameters
@@ -47,17 +47,17 @@ class Block(NamedTuple):
     serial: Any
     fields: Sequence[Any]
 
-    def at(self, places: Any) -> Block:
+    def at(self, places: Any) -> ComponentEvents:
         """Return those at some places, or under a mask."""
-        return Block._make([*(each[places] for each in self[:-1]), [each[places] for each in self.fields]])
+        return ComponentEvents._make([*(each[places] for each in self[:-1]), [each[places] for each in self.fields]])
 
-    def with_more(self, more: Block, ranks: Any) -> Block:
+    def with_more(self, more: ComponentEvents, ranks: Any) -> ComponentEvents:
         """Return these and more, in order; ``ranks``: of the kinds."""
         if not len(self.key):
             joined = more
         else:
             parts = [np.concatenate(pair) for pair in zip(self[:-1], more[:-1])]
-            joined = Block._make([*parts, [np.concatenate(pair) for pair in zip(self.fields, more.fields)]])
+            joined = ComponentEvents._make([*parts, [np.concatenate(pair) for pair in zip(self.fields, more.fields)]])
         order = np.lexsort((ranks[joined.kind], joined.high, joined.low, joined.key))
         return joined.at(order)
 
@@ -75,8 +75,8 @@ class SequenceColumns(NamedTuple):
         Those of the events, by number; others that events have had until a new one comes.
     """
 
-    blocks: Sequence[Block]
-    told: Matches
+    blocks: Sequence[ComponentEvents]
+    told: AnchoredMatches
     serial: int
     kinds: Kinds
 
@@ -85,7 +85,7 @@ class SequenceColumns(NamedTuple):
         """How many events are held."""
         return sum(len(block.key) for block in self.blocks)
 
-    def with_kinds(self, wanted: Sequence[tuple[Shape, int]]) -> SequenceColumns:
+    def with_kinds(self, wanted: Sequence[tuple[Distribution, int]]) -> SequenceColumns:
         """Return the same with some more kinds, if one is new: without those that no event has any more.
 
         Raises
@@ -102,8 +102,8 @@ class SequenceColumns(NamedTuple):
         return self._replace(blocks=blocks, kinds=self.kinds.changed(used.tolist(), wanted))
 
     def taken(
-        self, pattern: SequencePattern, come: Sequence[Block], promised: int
-    ) -> tuple[SequenceColumns, Matches, Matches, int] | None:
+        self, pattern: SequencePattern, come: Sequence[ComponentEvents], promised: int
+    ) -> tuple[SequenceColumns, AnchoredMatches, AnchoredMatches, int] | None:
         """Take new events, of kinds that are there.
 
         Returns
@@ -127,13 +127,13 @@ class SequenceColumns(NamedTuple):
         places = np.flatnonzero(concerned)
         held = self._replace(blocks=blocks, serial=self.serial + sum(len(more.key) for more in come))
         if not len(places):
-            return held, Matches.empty(len(blocks)), Matches.empty(len(blocks)), 0
+            return held, AnchoredMatches.empty(len(blocks)), AnchoredMatches.empty(len(blocks)), 0
         events = [Events(axis.moved(each.key, each.low), axis.moved(each.key, each.high), each.kind) for each in blocks]
         search = PlainSearch(self.kinds, events, pattern.window, pattern.next, pattern.threshold)
         found = search.matches(places)
         back = axis.offsets[anchors.key[found.places[0]]]
         serials = np.stack([block.serial[at] for block, at in zip(blocks, found.places)])
-        new = Matches(serials, found.confidence, *(each - back for each in found[2:]))
+        new = AnchoredMatches(serials, found.confidence, *(each - back for each in found[2:]))
         known = np.isin(self.told.places[0], anchors.serial[places])
         gone, come_now = _difference(self.told.at(known), new)
         kept = self.told.at(~known) if known.any() else self.told
@@ -161,7 +161,7 @@ class _Axis(NamedTuple):
     offsets: Any
 
     @classmethod
-    def of(cls, blocks: Sequence[Block], window: int) -> _Axis | None:
+    def of(cls, blocks: Sequence[ComponentEvents], window: int) -> _Axis | None:
         """Return the axis of events; None: it would be longer than times can say."""
         there = [block for block in blocks if len(block.key)]
         keys = 1 + max((int(block.key.max()) for block in there), default=0)
@@ -176,7 +176,7 @@ class _Axis(NamedTuple):
         """Return times of keys on the axis."""
         return time + self.offsets[key]
 
-    def spans(self, blocks: Sequence[Block], window: int) -> tuple[Any, Any]:
+    def spans(self, blocks: Sequence[ComponentEvents], window: int) -> tuple[Any, Any]:
         """Return the spans in which anchors are that new events of later components concern, merged."""
         low = np.concatenate([self.moved(block.key, block.low) - (window - 1) for block in blocks] or [np.zeros(0, np.int64)])
         high = np.concatenate([self.moved(block.key, block.high) for block in blocks] or [np.zeros(0, np.int64)])
@@ -188,7 +188,7 @@ class _Axis(NamedTuple):
         return low[starts], reach[np.append(starts[1:], len(low)) - 1] if len(low) else reach
 
 
-def _difference(old: Matches, new: Matches) -> tuple[Matches, Matches]:
+def _difference(old: AnchoredMatches, new: AnchoredMatches) -> tuple[AnchoredMatches, AnchoredMatches]:
     """Return what of the old is not in the new, and what of the new is not in the old."""
     if not len(old.confidence):
         return old, new

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from afa.errors import ChangeError
 from afa.journal import Journal
 from afa.model.copies import COPIES, crowded
-from afa.uncertain.distributions import Shape
+from afa.uncertain.distributions import Distribution
 from afa.uncertain.interval import Between
 
 
-class Entry(NamedTuple):
+class SequenceEvent(NamedTuple):
     """An event as it came."""
 
     key: Hashable
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     payload: Any
     lower: int
     upper: int
-    shape: Shape
+    shape: Distribution
 
 
 class SequenceEvents:
@@ -37,12 +37,12 @@ class SequenceEvents:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.entries: dict[Hashable, dict[Entry, int]] = {}
+        self.entries: dict[Hashable, dict[SequenceEvent, int]] = {}
         """By identity: how many copies of each event; below 0, retractions that wait. Between two calls there is one of each."""
         self.waiting: dict[Hashable, int] = {}
         """The identities whose retraction waits, with the lower ends of their intervals."""
 
-    def change(self, identity: Hashable, entry: Entry, diff: int) -> None:
+    def change(self, identity: Hashable, entry: SequenceEvent, diff: int) -> None:
         """Take a change. `settled` checks what a call has left."""
         there = self.entries.get(identity, {})
         copies = there.get(entry, 0) + diff
@@ -56,7 +56,7 @@ class SequenceEvents:
         elif there:
             self._journal.drop(self.entries, identity)
 
-    def settled(self, identity: Hashable) -> Entry | None:
+    def settled(self, identity: Hashable) -> SequenceEvent | None:
         """Return the event of an identity that is in force after a call; None: there is none.
 
         Raises
@@ -78,7 +78,7 @@ class SequenceEvents:
         """Forget an event that nothing concerns any more."""
         self._journal.drop(self.entries, identity)
 
-    def vain(self, t: int) -> Iterator[tuple[Entry, int]]:
+    def vain(self, t: int) -> Iterator[tuple[SequenceEvent, int]]:
         """Yield, and forget, the retractions that have waited in vain for an event below a promise."""
         for identity in [identity for identity, lower in self.waiting.items() if lower < t]:
             ((entry, copies),) = self.entries[identity].items()
@@ -87,7 +87,7 @@ class SequenceEvents:
             yield entry, copies
 
 
-def _refuse(identity: Hashable, there: dict[Entry, int]) -> None:
+def _refuse(identity: Hashable, there: dict[SequenceEvent, int]) -> None:
     (a, copies), (b, others) = list(there.items())[:2]
     if a.payload != b.payload:
         raise ChangeError(
@@ -100,5 +100,5 @@ def _refuse(identity: Hashable, there: dict[Entry, int]) -> None:
     raise ChangeError(f"expected one interval of the identity {identity!r} but got {ends}")
 
 
-def _said(entry: Entry) -> str:
+def _said(entry: SequenceEvent) -> str:
     return repr(Between(entry.lower, entry.upper, entry.shape)).removeprefix("Between")

@@ -21,7 +21,7 @@ from afa.uncertain.event_instants import IntervalKind
 from afa.uncertain.instant_tables import Events, Kinds
 from afa.uncertain.plain_signatures import PlainSearch
 from afa.uncertain.sequence_pattern import CLOSURE, ONE, SequencePattern
-from afa.uncertain.signatures import Found, Search, Signature, Standing
+from afa.uncertain.signatures import FittingEvent, Search, Signature, UncertainMatch
 
 Name = tuple[Any, ...]
 """A signature by identities."""
@@ -31,7 +31,7 @@ class Revised(NamedTuple):
     """A match that goes or comes."""
 
     name: Name
-    found: Found
+    found: UncertainMatch
     diff: int
 
 
@@ -48,13 +48,13 @@ class Line:
 
     def __init__(self, pattern: SequencePattern, journal: Journal) -> None:
         self._pattern, self._journal = pattern, journal
-        self.components: list[SortedDict[Any, Standing]] = [SortedDict() for _ in pattern.components]
+        self.components: list[SortedDict[Any, FittingEvent]] = [SortedDict() for _ in pattern.components]
         self.spread = [0] * len(pattern.components)
         """At least the length of the longest interval of each component."""
-        self.matches: dict[Hashable, dict[Name, Found]] = {}
+        self.matches: dict[Hashable, dict[Name, UncertainMatch]] = {}
         """By the place of the anchor."""
 
-    def add(self, number: int, event: Standing) -> None:
+    def add(self, number: int, event: FittingEvent) -> None:
         """Put an event in force."""
         length = event.instants.high - event.instants.low
         if length > self.spread[number]:
@@ -63,7 +63,7 @@ class Line:
             self._journal.set(self, "spread", spread)
         self._journal.put(self.components[number], event.place, event)
 
-    def remove(self, number: int, event: Standing) -> None:
+    def remove(self, number: int, event: FittingEvent) -> None:
         """Take an event out."""
         self._journal.drop(self.components[number], event.place)
 
@@ -72,14 +72,14 @@ class Line:
         """Whether no event is in force."""
         return not any(self.components)
 
-    def between(self, number: int, low: int, high: int) -> Iterator[Standing]:
+    def between(self, number: int, low: int, high: int) -> Iterator[FittingEvent]:
         """Yield the events of a component that may be at an instant from ``low`` to ``high``, in order."""
         events = self.components[number]
         for place in events.irange((low - self.spread[number],), (high + 1,)):
             if place[1] >= low:
                 yield events[place]
 
-    def concerned(self, number: int, event: Standing, promised: int) -> Iterator[Standing]:
+    def concerned(self, number: int, event: FittingEvent, promised: int) -> Iterator[FittingEvent]:
         """Yield the anchors whose matches an event may change, of those that may change at all."""
         window, kind = self._pattern.window, self._pattern.components[0].kind
         low, high = event.instants.low, event.instants.high
@@ -91,12 +91,12 @@ class Line:
             if anchor.instants.high + window > promised:
                 yield anchor
 
-    def revised(self, anchors: Sequence[Standing]) -> tuple[list[Revised], int]:
+    def revised(self, anchors: Sequence[FittingEvent]) -> tuple[list[Revised], int]:
         """Find the matches of anchors anew. Returns what goes and comes, and how many lists of events were ended early."""
         found, pruned = self._found_plain(anchors) if self._pattern.plain else self._found(anchors)
         return [each for anchor, new in zip(anchors, found) for each in self._put(anchor, new)], pruned
 
-    def _found(self, anchors: Sequence[Standing]) -> tuple[list[dict[Name, Found]], int]:
+    def _found(self, anchors: Sequence[FittingEvent]) -> tuple[list[dict[Name, UncertainMatch]], int]:
         """Find the matches of each anchor, one by one."""
         matches, pruned = [], 0
         for anchor in anchors:
@@ -106,7 +106,7 @@ class Line:
             pruned += search.pruned
         return matches, pruned
 
-    def _found_plain(self, anchors: Sequence[Standing]) -> tuple[list[dict[Name, Found]], int]:
+    def _found_plain(self, anchors: Sequence[FittingEvent]) -> tuple[list[dict[Name, UncertainMatch]], int]:
         """Find the matches of all anchors at once."""
         if not anchors:
             return [], 0
@@ -118,14 +118,14 @@ class Line:
         search = PlainSearch(Kinds(kinds), columns, self._pattern.window, self._pattern.next, self._pattern.threshold)
         wanted = {anchor.place: number for number, anchor in enumerate(anchors)}
         told = search.matches(np.array([at for at, each in enumerate(near[0]) if each.place in wanted], np.int64))
-        found: list[dict[Name, Found]] = [{} for _ in anchors]
+        found: list[dict[Name, UncertainMatch]] = [{} for _ in anchors]
         identities = [[of[at].identity for at in places.tolist()] for of, places in zip(near, told.places)]
         numbers = zip(told.confidence.tolist(), told.first.tolist(), told.last.tolist(), told.le.tolist(), told.latest.tolist())
-        for anchor, name, each in zip(told.places[0].tolist(), zip(*identities), itertools.starmap(Found, numbers)):
+        for anchor, name, each in zip(told.places[0].tolist(), zip(*identities), itertools.starmap(UncertainMatch, numbers)):
             found[wanted[near[0][anchor].place]][name] = each
         return found, search.pruned
 
-    def _put(self, anchor: Standing, new: dict[Name, Found]) -> list[Revised]:
+    def _put(self, anchor: FittingEvent, new: dict[Name, UncertainMatch]) -> list[Revised]:
         """Write the matches of an anchor. Returns what goes and comes."""
         old = self.matches.get(anchor.place, {})
         changed = [Revised(name, found, -1) for name, found in old.items() if new.get(name) != found]
@@ -136,7 +136,7 @@ class Line:
             self._journal.drop(self.matches, anchor.place)
         return changed
 
-    def dropped(self, anchor: Standing) -> list[Revised]:
+    def dropped(self, anchor: FittingEvent) -> list[Revised]:
         """Take out the matches of an anchor that is no longer in force. Returns them."""
         old = self.matches.get(anchor.place)
         if old is None:
@@ -144,7 +144,7 @@ class Line:
         self._journal.drop(self.matches, anchor.place)
         return [Revised(name, found, -1) for name, found in old.items()]
 
-    def near(self, anchor: Standing) -> list[list[Standing]]:
+    def near(self, anchor: FittingEvent) -> list[list[FittingEvent]]:
         """Return the events of each component that may be in a world with an anchor, within a window."""
         window = self._pattern.window
         low, high = anchor.instants.low, anchor.instants.high + window - 1
@@ -152,7 +152,7 @@ class Line:
             low -= window - 1
         return [list(self.between(number, low, high)) for number in range(len(self.components))]
 
-    def forget(self, t: int) -> list[Standing]:
+    def forget(self, t: int) -> list[FittingEvent]:
         """Forget what no change at or above a promise can concern. Returns the events that are forgotten."""
         window, behind = self._pattern.window, 0
         if self._pattern.components[0].kind == CLOSURE:
@@ -174,7 +174,7 @@ class Line:
         return [event for _, event in over]
 
 
-def _columns(events: Sequence[Standing], kinds: dict[IntervalKind, int]) -> Events:
+def _columns(events: Sequence[FittingEvent], kinds: dict[IntervalKind, int]) -> Events:
     ends = np.array([each.place[:2] for each in events], np.int64).reshape(len(events), 2)
     return Events(ends[:, 0].copy(), ends[:, 1].copy(), np.array([kinds[each.instants.kind] for each in events], np.int64))
 

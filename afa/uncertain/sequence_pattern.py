@@ -23,7 +23,7 @@ TOLD = ("confidence", "first", "last")
 OURS = ("subsets", *TOLD)
 
 
-class Component(NamedTuple):
+class SequenceComponent(NamedTuple):
     """A component: what fits it. ``value``: of the field ``of=``; or a condition."""
 
     name: str
@@ -76,9 +76,9 @@ class SequencePattern:
             raise AfaError(f"expected the name of a field but got of={of!r}")
         self._fields("of", of)
         self.components = tuple(
-            Component(name, self._kind(number, plus), value, None)
+            SequenceComponent(name, self._kind(number, plus), value, None)
             if of is not None
-            else Component(name, self._kind(number, plus), None, Condition(value, self.schema, tick))
+            else SequenceComponent(name, self._kind(number, plus), None, Condition(value, self.schema, tick))
             for number, (name, plus, value) in enumerate(zip(bare, kleene, given))
         )
         self._numbers = {each.value: number for number, each in enumerate(self.components)} if of is not None else {}

@@ -18,16 +18,16 @@ from afa.state.sound import short, wanted
 from afa.uncertain.distributions import data_of, shape_in
 from afa.uncertain.event_instants import check_width
 from afa.uncertain.interval import Between
-from afa.uncertain.sequence_events import Entry
+from afa.uncertain.sequence_events import SequenceEvent
 from afa.uncertain.sequence_pattern import SequencePattern
 from punctuation import sealed
 from punctuation.time import as_time
 
 MAGIC, VERSION = b"AFAU", 1
-Events = list[tuple[Hashable, Entry, int]]
+Events = list[tuple[Hashable, SequenceEvent, int]]
 
 
-def seal(pattern: SequencePattern, numbers: list[int], entries: Mapping[Hashable, Mapping[Entry, int]]) -> bytes:
+def seal(pattern: SequencePattern, numbers: list[int], entries: Mapping[Hashable, Mapping[SequenceEvent, int]]) -> bytes:
     """Return a `Sequence` as a blob, in an order that does not depend on how events came."""
     events = [
         [list(entry.payload), entry.lower, entry.upper, data_of(entry.shape), copies]
@@ -61,7 +61,7 @@ def unseal(pattern: SequencePattern, blob: bytes) -> tuple[list[int], Events]:
         raise SnapshotError(f"expected the three fields of a Sequence but got {short(body)}: {error}") from error
 
 
-def _event(pattern: SequencePattern, promised: int, data: Sequence[Any]) -> tuple[Hashable, Entry, int]:
+def _event(pattern: SequencePattern, promised: int, data: Sequence[Any]) -> tuple[Hashable, SequenceEvent, int]:
     values, lower, upper, shape, copies = data
     payload = pattern.schema.take(tuple(values))
     when = Between(lower, upper, shape_in(shape)).ticks(None)
@@ -71,4 +71,4 @@ def _event(pattern: SequencePattern, promised: int, data: Sequence[Any]) -> tupl
     component = pattern.component_of(payload)
     wanted("an event that fits a component", component is not None, payload)
     assert component is not None
-    return pattern.identity_of(payload), Entry(pattern.key_of(payload), component, payload, *when), copies
+    return pattern.identity_of(payload), SequenceEvent(pattern.key_of(payload), component, payload, *when), copies

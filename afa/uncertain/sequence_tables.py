@@ -12,7 +12,7 @@ from afa.io.answer import Answer, as_arrow
 from afa.io.listed_columns import listed_columns
 from afa.io.table_times import TimeType
 from afa.schema import Field, as_ticks
-from afa.uncertain.distributions import UNIFORM, Shape, shape_of
+from afa.uncertain.distributions import UNIFORM, Distribution, shape_of
 from afa.uncertain.interval import Between
 from afa.uncertain.sequence_pattern import ONE, SequencePattern
 from afa.uncertain.told_tables import TIMES
@@ -22,15 +22,15 @@ OTHERS: Mapping[str, tuple[Any, bool]] = {"confidence": (float, False), "subsets
 """What a column holds that is no component and no field of the key, and whether it may be beyond int64: others hold int64."""
 
 
-class Columns(NamedTuple):
+class IntervalColumns(NamedTuple):
     """The columns of the ends of intervals, and the distribution over each."""
 
     lower: str
     upper: str
-    shape: Shape
+    shape: Distribution
 
 
-def columns_of(lower: Any, upper: Any, shape: Any) -> Columns:
+def columns_of(lower: Any, upper: Any, shape: Any) -> IntervalColumns:
     """Return which columns hold times.
 
     Raises
@@ -41,10 +41,10 @@ def columns_of(lower: Any, upper: Any, shape: Any) -> Columns:
     for name, given in (("lower", lower), ("upper", upper)):
         if not isinstance(given, str) or given == "diff":
             raise AfaError(f"expected the name of a column but got {name}={given!r}")
-    return Columns(lower, upper, shape_of(shape))
+    return IntervalColumns(lower, upper, shape_of(shape))
 
 
-def changes_of(pattern: SequencePattern, columns: Columns, table: Table, tick: str | None) -> Iterator[Change]:
+def changes_of(pattern: SequencePattern, columns: IntervalColumns, table: Table, tick: str | None) -> Iterator[Change]:
     """Yield the rows of a table, whose times are ticks, as changes.
 
     Raises

@@ -25,7 +25,7 @@ Fence = Callable[[Any, Any], Any]
 _KNOWN = {*BUILTINS, "inf", "nan", "span"}
 
 
-class Constraint(NamedTuple):
+class OrderConstraint(NamedTuple):
     """A conjunct: the numbers of the earlier and the later component; ``chain``: of two events of one closure, one behind another.
 
     ``earlier`` is None where one event alone is asked.
@@ -48,7 +48,7 @@ class Constraint(NamedTuple):
 
 def constraints_of(
     where: str | Sequence[str], names: Sequence[str], kleene: Sequence[bool], event: Schema, tick: str | None
-) -> list[Constraint]:
+) -> list[OrderConstraint]:
     """Read the constraints of a sequence.
 
     Parameters
@@ -81,7 +81,7 @@ def constraints_of(
     return found
 
 
-def _read(tree: ast.expr, names: Sequence[str], kleene: Sequence[bool], event: Schema, tick: str | None) -> Constraint:
+def _read(tree: ast.expr, names: Sequence[str], kleene: Sequence[bool], event: Schema, tick: str | None) -> OrderConstraint:
     text = ast.unparse(tree)
     reads = _Reads(text, names, kleene)
     reads.visit(tree)
@@ -104,7 +104,7 @@ def _read(tree: ast.expr, names: Sequence[str], kleene: Sequence[bool], event: S
     register = Schema.of(event.cls, "register")
     expr = in_ticks(parse(made, FENCE, event, register), tick, f"the constraint {text!r}")
     alone = len(asked) == 1
-    return Constraint(None if alone else earlier[0], later[0], chain, expr, callable_of(expr, FENCE, register), text)
+    return OrderConstraint(None if alone else earlier[0], later[0], chain, expr, callable_of(expr, FENCE, register), text)
 
 
 class _Reads(ast.NodeVisitor):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
-from afa.uncertain.chain_confidence import Growing, Link, Mass, begin, confidence, extend
+from afa.uncertain.chain_confidence import GrowingClosure, Link, Mass, begin, confidence, extend
 from afa.uncertain.event_instants import Instants
 from afa.uncertain.interval_propagation import NEVER, Ceiling, Order, tightest
 from afa.uncertain.sequence_pattern import CLOSURE, ONE, SequencePattern
@@ -23,7 +23,7 @@ MOST = 100_000
 """The most lists of events that are looked at behind one anchor."""
 
 
-class Standing(NamedTuple):
+class FittingEvent(NamedTuple):
     """An event in force that fits a component.
 
     Parameters
@@ -38,7 +38,7 @@ class Standing(NamedTuple):
     instants: Instants
 
 
-class Found(NamedTuple):
+class UncertainMatch(NamedTuple):
     """A match: its confidence and the tightest range of its times; its LE, and the latest possible time of its first event.
 
     The last two are those of skip till any, which no competitor moves: so one that comes behind a promise moves no LE below it.
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     latest: int
 
 
-Signature = tuple[tuple[Standing, ...], ...]
+Signature = tuple[tuple[FittingEvent, ...], ...]
 """For each component the events that stand for it: one, a chain in its order, or a closure in the order of places."""
 
 
@@ -71,7 +71,7 @@ class Prefix(NamedTuple):
     chosen: Signature
     links: tuple[Link, ...]
     mass: Mass
-    growing: Growing | None = None
+    growing: GrowingClosure | None = None
 
 
 class Search:
@@ -92,12 +92,12 @@ class Search:
     """
 
     def __init__(
-        self, pattern: SequencePattern, near: Sequence[Sequence[Standing]], only: Sequence[set[Any]] | None = None
+        self, pattern: SequencePattern, near: Sequence[Sequence[FittingEvent]], only: Sequence[set[Any]] | None = None
     ) -> None:
         self._pattern, self._near, self._only = pattern, near, only
         self.pruned = self._lists = 0
 
-    def matches(self, anchor: Standing) -> Iterator[tuple[Signature, Found]]:
+    def matches(self, anchor: FittingEvent) -> Iterator[tuple[Signature, UncertainMatch]]:
         """Yield the matches, each with what is told of it.
 
         Raises
@@ -108,7 +108,7 @@ class Search:
         for prefix, found in self.complete(anchor):
             yield prefix.chosen, found
 
-    def complete(self, anchor: Standing) -> Iterator[tuple[Prefix, Found]]:
+    def complete(self, anchor: FittingEvent) -> Iterator[tuple[Prefix, UncertainMatch]]:
         """Yield the lists that are matches. Raises as `matches`."""
         todo = [self._first(anchor)]
         while todo:
@@ -118,7 +118,7 @@ class Search:
                 yield prefix, found
             todo.extend(self._longer(prefix))
 
-    def _first(self, anchor: Standing) -> Prefix:
+    def _first(self, anchor: FittingEvent) -> Prefix:
         if self._pattern.components[0].kind != CLOSURE:
             link = Link([anchor.instants])
             return Prefix(((anchor,),), (link,), begin(link))
@@ -184,26 +184,28 @@ class Search:
             yield self._one_more(prefix, each, Link([each.instants], rivals))
 
     @staticmethod
-    def _one_more(prefix: Prefix, event: Standing, link: Link) -> Prefix:
+    def _one_more(prefix: Prefix, event: FittingEvent, link: Link) -> Prefix:
         return Prefix((*prefix.chosen, (event,)), (*prefix.links, link), extend(prefix.mass, link))
 
-    def _empty(self, before: Mass | None, number: int) -> Growing:
+    def _empty(self, before: Mass | None, number: int) -> GrowingClosure:
         near = self._near[number]
-        return Growing.of(before, min(each.instants.low for each in near), max(each.instants.high for each in near))
+        return GrowingClosure.of(before, min(each.instants.low for each in near), max(each.instants.high for each in near))
 
-    def _closure(self, growing: Growing | None, chosen: Signature, links: tuple[Link, ...], group: Sequence[Standing]) -> Prefix:
+    def _closure(
+        self, growing: GrowingClosure | None, chosen: Signature, links: tuple[Link, ...], group: Sequence[FittingEvent]
+    ) -> Prefix:
         """Return a list whose last component is a closure that has grown by the last of its events."""
         grown = (growing or self._empty(None, 0)).with_more(group[-1].instants)
         link = Link([each.instants for each in group], closure=True)
         return Prefix((*chosen, tuple(group)), (*links, link), grown.mass(link), grown)
 
-    def _may(self, number: int) -> Iterator[Standing]:
+    def _may(self, number: int) -> Iterator[FittingEvent]:
         """Yield the events that may be chosen for a component."""
         for each in self._near[number]:
             if self._only is None or each.place in self._only[number]:
                 yield each
 
-    def _found(self, prefix: Prefix) -> Found | None:
+    def _found(self, prefix: Prefix) -> UncertainMatch | None:
         """Return what is told of a list; None: it is no match, or not above the threshold."""
         if len(prefix.chosen) < len(self._pattern.components):
             return None
@@ -211,9 +213,9 @@ class Search:
         return found if found is not None and found.confidence > self._pattern.threshold else None
 
 
-def found_of(links: Sequence[Link], window: int, total: float | None = None) -> Found | None:
+def found_of(links: Sequence[Link], window: int, total: float | None = None) -> UncertainMatch | None:
     """Return what is told of a signature; None: no world has it. ``total``: its confidence but for the window, if it is known."""
-    shape = Shape(links)
+    shape = SignatureConstraints(links)
     ranges = shape.ranges(window)
     if ranges is None:
         return None
@@ -221,10 +223,10 @@ def found_of(links: Sequence[Link], window: int, total: float | None = None) -> 
     if links[-1].span[1] - min(each.low for each in links[0].events) >= window:
         spans = [(max(ranges[u][0] for u in of), max(ranges[u][1] for u in of)) for of in shape.of_links]
         total = confidence(links, window, spans, (first, shape.latest))
-    return Found(confidence(links, window) if total is None else total, first, last, *shape.lifetime(window))
+    return UncertainMatch(confidence(links, window) if total is None else total, first, last, *shape.lifetime(window))
 
 
-class Shape:
+class SignatureConstraints:
     """The constraints between the events of a signature."""
 
     def __init__(self, links: Sequence[Link]) -> None:

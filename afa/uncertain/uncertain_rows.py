@@ -18,7 +18,7 @@ from afa.state.plain import Unfit, distinct
 from afa.state.states import Column
 from afa.uncertain.clock import Clock
 from afa.uncertain.clock import InTicks as ClockTicks
-from afa.uncertain.distributions import Shape, data_of, shape_in
+from afa.uncertain.distributions import Distribution, data_of, shape_in
 from afa.uncertain.draws import drawn, words_of, worlds_of
 from afa.uncertain.interval import interval_of
 from punctuation.door import Table
@@ -26,7 +26,7 @@ from punctuation.time import FOREVER
 from punctuation.timestamps import WITHOUT_TICK, Timed, times_of
 
 
-class Rows(NamedTuple):
+class UncertainEvents(NamedTuple):
     """Events.
 
     Parameters
@@ -49,13 +49,13 @@ class Rows(NamedTuple):
     lower: Any
     upper: Any
     diff: Any
-    shape: Shape
+    shape: Distribution
 
-    def part(self, low: int, high: int) -> Rows:
+    def part(self, low: int, high: int) -> UncertainEvents:
         """Return some of them."""
         return self.at(slice(low, high))
 
-    def at(self, places: Any) -> Rows:
+    def at(self, places: Any) -> UncertainEvents:
         """Return those at some places."""
         fields = {
             name: Column(each.values[places], None if each.present is None else each.present[places], each.texts)
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
         }
         keys = [(numbers[places], values) for numbers, values in self.keys]
         recorded, until, lower, upper, diff = (each[places] for each in self[2:7])
-        return Rows(fields, keys, recorded, until, lower, upper, diff, self.shape)
+        return UncertainEvents(fields, keys, recorded, until, lower, upper, diff, self.shape)
 
 
 def opened(table: Table, names: Sequence[str], tick: str | None) -> Table:
@@ -87,7 +87,7 @@ def opened(table: Table, names: Sequence[str], tick: str | None) -> Table:
     return found
 
 
-class Reading:
+class EventReader:
     """Reads events, and draws their times.
 
     Parameters
@@ -113,7 +113,7 @@ class Reading:
         time: str,
         clock: Clock | None,
         identity: Sequence[str] | None,
-        shape: Shape,
+        shape: Distribution,
         tick: str | None,
         seed: int,
         worlds: int,
@@ -137,7 +137,7 @@ class Reading:
         """Return a table whose times are ticks."""
         return opened(table, self.times(), self.tick)
 
-    def rows(self, table: Table) -> Rows:
+    def rows(self, table: Table) -> UncertainEvents:
         """Read a table, whose times are ticks.
 
         Raises
@@ -159,7 +159,9 @@ class Reading:
         diff = batch.times.get("diff", np.ones(batch.n, np.int64))
         return self._checked(batch.fields, keys, [batch.times[name] for name in times], diff, self.shape)
 
-    def _checked(self, fields: dict[str, Column], keys: Any, times: Sequence[Any], diff: Any, shape: Shape) -> Rows:
+    def _checked(
+        self, fields: dict[str, Column], keys: Any, times: Sequence[Any], diff: Any, shape: Distribution
+    ) -> UncertainEvents:
         recorded, until = times[0], times[-1]
         lower, upper = recorded, until
         wrong = np.flatnonzero(lower > upper)
@@ -173,12 +175,12 @@ class Reading:
         if shape.name == "weights":
             for n in np.unique(until - recorded + 1).tolist():
                 shape.check(n)
-        return Rows(fields, keys, recorded, until, lower, upper, diff, shape)
+        return UncertainEvents(fields, keys, recorded, until, lower, upper, diff, shape)
 
     # -- changes ---------------------------------------------------------------------------------------------------------------
 
-    def change(self, change: Change, key: Any) -> tuple[Any, int, int, int, int, int, Shape, Any]:
-        """Return a change of an event: payload, times as of `Rows`, diff, distribution, key.
+    def change(self, change: Change, key: Any) -> tuple[Any, int, int, int, int, int, Distribution, Any]:
+        """Return a change of an event: payload, times as of `UncertainEvents`, diff, distribution, key.
 
         Raises
         ------
@@ -204,9 +206,11 @@ class Reading:
         lower, upper = (int(each[0]) for each in self.clock.bounds(np.array([at.lower]), np.array([at.upper])))
         return payload, at.lower, at.upper, lower, upper, diff, at.shape, key
 
-    def rows_of(self, changes: Sequence[tuple[Any, int, int, int, int, int, Shape, Any]], single: bool) -> list[Rows]:
+    def rows_of(
+        self, changes: Sequence[tuple[Any, int, int, int, int, int, Distribution, Any]], single: bool
+    ) -> list[UncertainEvents]:
         """Return changes, as `change` gives them, as rows: those of one distribution together."""
-        found: list[Rows] = []
+        found: list[UncertainEvents] = []
         low = 0
         for high in range(1, len(changes) + 1):
             if high < len(changes) and changes[high][6] == changes[low][6]:
@@ -221,18 +225,18 @@ class Reading:
                 places = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
                 of_keys.append((places, list(numbers)))
             recorded, until, lower, upper, diff = (np.array(each, np.int64) for each in times)
-            found.append(Rows(fields, of_keys, recorded, until, lower, upper, diff, shapes[0]))
+            found.append(UncertainEvents(fields, of_keys, recorded, until, lower, upper, diff, shapes[0]))
             low = high
         return found
 
-    def data(self, rows: Rows) -> list[Any]:
+    def data(self, rows: UncertainEvents) -> list[Any]:
         """Return rows as plain data."""
         columns = [rows.fields[field.name].items(field) for field in self.fields]
         keys = [[places.tolist(), values] for places, values in rows.keys]
         times = [each.tolist() for each in (rows.recorded, rows.until, rows.lower, rows.upper, rows.diff)]
         return [columns, keys, times, data_of(rows.shape)]
 
-    def loaded(self, data: Any) -> Rows:
+    def loaded(self, data: Any) -> UncertainEvents:
         """Return the rows that `data` has made plain data of; checked. What are none raise what they may."""
         columns, keys, times, shape = data
         recorded, until, lower, upper, diff = (np.array(each, np.int64) for each in times)
@@ -246,33 +250,33 @@ class Reading:
         if not sound or any(len(places) != n or not ((places >= 0) & (places < len(values))).all() for places, values in of_key):
             raise ValueError(f"no rows: {data!r}")
         fields = {field.name: Column.of([getattr(each, field.name) for each in taken], field) for field in self.fields}
-        return Rows(fields, of_key, recorded, until, lower, upper, diff, shape_in(shape))
+        return UncertainEvents(fields, of_key, recorded, until, lower, upper, diff, shape_in(shape))
 
     # -- identities, draws -----------------------------------------------------------------------------------------------------
 
-    def identities(self, rows: Rows) -> list[Any] | None:
+    def identities(self, rows: UncertainEvents) -> list[Any] | None:
         """Return the identities of events; None: all that they hold."""
         if self.identity is None:
             return None
         parts = [_listed(self._column(rows, name), self._of_name.get(name)) for name in self.identity]
         return parts[0] if len(parts) == 1 else list(zip(*parts))
 
-    def words(self, rows: Rows) -> Any:
+    def words(self, rows: UncertainEvents) -> Any:
         """Return 64 bits for the identity of each event."""
         if self.identity is None:
             columns = [*rows.fields.values(), *map(_as_column, rows.keys)]
             return words_of([*columns, Column(rows.recorded), Column(rows.until)], len(rows.lower))
         return words_of([self._column(rows, name) for name in self.identity], len(rows.lower))
 
-    def _column(self, rows: Rows, name: str) -> Column:
+    def _column(self, rows: UncertainEvents, name: str) -> Column:
         return rows.fields[name] if name in rows.fields else _as_column(rows.keys[list(self.keys).index(name)])
 
-    def contents(self, rows: Rows) -> list[int]:
+    def contents(self, rows: UncertainEvents) -> list[int]:
         """Return 64 bits for what each event holds."""
         found: list[int] = words_of([*rows.fields.values(), *map(_as_column, rows.keys)], len(rows.lower)).tolist()
         return found
 
-    def draw(self, rows: Rows, words: Any) -> Any:
+    def draw(self, rows: UncertainEvents, words: Any) -> Any:
         """Return the time of each event in each world, shape (worlds, n)."""
         found, instants = rows.recorded, rows.until - rows.recorded + 1
         if (instants > 1).any():

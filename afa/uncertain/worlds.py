@@ -35,7 +35,7 @@ from afa.uncertain.drawn_events import Drawing
 from afa.uncertain.known_events import KnownEvents
 from afa.uncertain.relevance import LeftOut
 from afa.uncertain.told_tables import match_class, table_of_matches
-from afa.uncertain.uncertain_rows import Reading
+from afa.uncertain.uncertain_rows import EventReader
 from afa.uncertain.worlds_options import WorldsBudget, check_times, check_worlds, fields_named, of_query
 from punctuation import sealed
 from punctuation.door import is_row, table_of
@@ -207,7 +207,7 @@ class Worlds(Twins, Pattern):
         clock = said["clock"]
         if clock is not None:
             fields_named(clock.by, "by", [*(field.name for field in event.fields), *names])
-        self._reading = Reading(
+        self._reading = EventReader(
             event, names, said["lower"], said["upper"], said["time"], clock, of, shape_of(said["shape"]), self._core.tick,
             said["seed"], worlds,
         )  # fmt: skip

@@ -19,7 +19,7 @@ from speculation.rows.row_names import R_WORDS
 _MASK = 0x7FFFFFFFFFFFFFFF
 
 
-class Place(NamedTuple):
+class FieldPlace(NamedTuple):
     """Where a field's words stand in a row: its value, whether it is missing (None: it never is); and its type."""
 
     value: int
@@ -46,12 +46,12 @@ class RowWords:
     def __init__(self, schema: Schema) -> None:
         self.strings = Strings()
         self.cls: Any = schema.cls
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, FieldPlace] = {}
         at = R_WORDS
         for field in schema.fields:
             missing = at if field.optional else None
             at += field.optional
-            self.places[field.name] = Place(at, missing, field.type)
+            self.places[field.name] = FieldPlace(at, missing, field.type)
             at += 1
         self.width = at
         self._all = list(self.places.values())
@@ -105,7 +105,7 @@ class RowWords:
         return [record(items) for items in zip(*columns)] if columns else [record(())] * len(rows)
 
 
-def words_of(place: Place, column: Column, strings: Strings, rows: Any) -> None:
+def words_of(place: FieldPlace, column: Column, strings: Strings, rows: Any) -> None:
     """Write a field, given as numbers, into the rows."""
     values, present, texts = column
     if texts is not None:

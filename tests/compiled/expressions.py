@@ -13,7 +13,7 @@ from afa.expression.nodes import (
     Compare,
     Const,
     Expr,
-    Field,
+    FieldRead,
     If,
     In,
     IsNone,
@@ -105,7 +105,7 @@ def leaf(rng: random.Random, kind: str) -> Expr:
     """A field or a constant."""
     if rng.random() < 0.35:
         return Const(None if rng.random() < 0.03 else pick(rng, kind))
-    return Field(rng.choice("er"), kind if rng.random() < 0.8 else f"o{kind}")
+    return FieldRead(rng.choice("er"), kind if rng.random() < 0.8 else f"o{kind}")
 
 
 def number(rng: random.Random, kind: str, x: Any) -> Expr:
@@ -182,7 +182,7 @@ def transfer(rng: random.Random, depth: int) -> Expr:
     items = []
     for name in R._fields:
         if rng.random() < 0.5:
-            items.append(Field("r", name))
+            items.append(FieldRead("r", name))
         elif name == "oi" and rng.random() < 0.2:
             items.append(Const(None))
         else:

@@ -12,7 +12,24 @@ from afa.compiled.code.arc_code import arc_code, words
 from afa.compiled.code.casts import NotCompilable
 from afa.compiled.code.strings import Strings
 from afa.expression import evaluate
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Make, Not, Or, Text, Unary, walk
+from afa.expression.nodes import (
+    And,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    FieldRead,
+    If,
+    In,
+    IsNone,
+    Make,
+    Not,
+    Or,
+    Text,
+    Unary,
+    walk,
+)
 from afa.model.arc import TIMEOUT
 from afa.schema import NAN, Schema
 from punctuation.base_errors import AfaError
@@ -22,7 +39,7 @@ from tests.lanes import sample
 
 TAKE = Schema.of(R, "register").take
 ALWAYS = Const(True)
-SAME = Make(tuple(Field("r", name) for name in R._fields))
+SAME = Make(tuple(FieldRead("r", name) for name in R._fields))
 RAISES = (ArithmeticError, AttributeError, TypeError, ValueError, AfaError)
 
 
@@ -54,7 +71,7 @@ def makes_text(expr: Expr) -> bool:
     """A str that there was not, which Python makes."""
     return any(
         (isinstance(node, Call) and node.name in ("str", "upper", "lower", "contains"))
-        or (isinstance(node, Binary) and node.op == "+" and any(isinstance(x, Field) and x.name[-1] == "s" for x in walk(node)))
+        or (isinstance(node, Binary) and node.op == "+" and any(isinstance(x, FieldRead) and x.name[-1] == "s" for x in walk(node)))
         or (isinstance(node, Binary) and node.op == "+" and any(isinstance(x, Const) and type(x.value) is str for x in walk(node)))
         for node in walk(expr)
     )
@@ -64,7 +81,7 @@ def stores_int_as_bool(made: Expr, register: R) -> bool:
     """A choice of an int and a bool, for a bool field."""
     return any(
         isinstance(node, Make)
-        and any(not isinstance(item, (Field, Compare, Not, In, IsNone, Text)) for item in (node.items[2], node.items[6]))
+        and any(not isinstance(item, (FieldRead, Compare, Not, In, IsNone, Text)) for item in (node.items[2], node.items[6]))
         for node in walk(made)
     )
 
@@ -110,7 +127,7 @@ def test_expressions_mean_what_they_mean_in_python(role: str, numbers: range) ->
     assert seen["in vain"] < sum(seen.values()) / (8 if role == "nested" else 20), seen
 
 
-F, N, B, S, ON, OS = (Field("r", name) for name in ("f", "i", "b", "s", "oi", "os"))
+F, N, B, S, ON, OS = (FieldRead("r", name) for name in ("f", "i", "b", "s", "oi", "os"))
 BIG = 2**63 - 1
 
 
@@ -148,7 +165,7 @@ def less(x: Expr, y: Any) -> Expr:
         (Compare("==", Call("max", (Const(0), F)), Const(0)), R(f=NAN), 1),
         (less(ON, 5), R(oi=None), -1),
         (Compare("==", ON, Const(0)), R(oi=None), 0),
-        (Compare("==", ON, Field("e", "oi")), R(oi=None), 1),
+        (Compare("==", ON, FieldRead("e", "oi")), R(oi=None), 1),
         (ON, R(oi=None), 0),
         (Or((IsNone(ON), less(ON, 5))), R(oi=None), 1),
         (And((Compare("!=", N, Const(0)), less(Binary("//", Const(9), N), 4))), R(i=0), 0),  # no further than needed
@@ -175,7 +192,7 @@ def test_python_s_meaning_at_the_edges(fence: Expr, register: R, status: int) ->
 
 def stored(**fields: Expr) -> Expr:
     """A transfer that sets some fields."""
-    return Make(tuple(fields.get(name, Field("r", name)) for name in R._fields))
+    return Make(tuple(fields.get(name, FieldRead("r", name)) for name in R._fields))
 
 
 @pytest.mark.parametrize(
@@ -215,7 +232,7 @@ def test_fields_are_stored_in_their_schema_s_form(made: Expr, expected: R | None
         (ALWAYS, stored(s=N), "int for the register's s: str"),
         (ALWAYS, Make((F,)), "a transfer returns 1 fields where the register has 8"),
         (ALWAYS, F, "a transfer returns no register"),
-        (Field("e", "gone"), SAME, "e has no field 'gone'"),
+        (FieldRead("e", "gone"), SAME, "e has no field 'gone'"),
     ],
 )
 def test_what_has_no_native_form_says_why(fence: Expr, made: Expr, message: str) -> None:
@@ -238,11 +255,11 @@ def test_deep_nesting_is_refused(depth: int) -> None:
 
 
 def test_arcs_that_differ_in_constants_share_their_code() -> None:
-    one, other = (compiled(And((less(Field("e", "f"), -x), Compare("==", S, Const(f"{x}"))))) for x in (0.25, 1.5))
+    one, other = (compiled(And((less(FieldRead("e", "f"), -x), Compare("==", S, Const(f"{x}"))))) for x in (0.25, 1.5))
     assert one.key == other.key
     assert one.params != other.params
-    assert compiled(less(Field("e", "f"), 1)).key != compiled(less(Field("e", "of"), 1)).key
-    assert compiled(less(Field("e", "f"), 1)).key != compiled(less(Field("e", "i"), 1)).key
+    assert compiled(less(FieldRead("e", "f"), 1)).key != compiled(less(FieldRead("e", "of"), 1)).key
+    assert compiled(less(FieldRead("e", "f"), 1)).key != compiled(less(FieldRead("e", "i"), 1)).key
 
 
 def test_one_operand_is_computed_once_and_has_one_constant() -> None:
@@ -267,4 +284,4 @@ def test_a_time_out_at_no_int_is_refused() -> None:
     with pytest.raises(NotCompilable, match="a time-out at float always raises; make it an int"):
         arc_code(TIMEOUT, None, None, F, False, None, REGISTER)
     with pytest.raises(NotCompilable, match=r"e\.f is read where there is no event"):
-        arc_code(TIMEOUT, None, None, Field("e", "f"), False, None, REGISTER)
+        arc_code(TIMEOUT, None, None, FieldRead("e", "f"), False, None, REGISTER)

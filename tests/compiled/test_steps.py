@@ -13,7 +13,7 @@ from afa.compiled.code.arc_code import words
 from afa.compiled.code.casts import NotCompilable
 from afa.compiled.code.step_function import ALONE, HEAD, START, SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
 from afa.compiled.code.strings import Strings
-from afa.expression.nodes import And, Const, Expr, Field, walk
+from afa.expression.nodes import And, Const, Expr, FieldRead, walk
 from punctuation.time import FOREVER
 from tests.compiled.calls import NATIVE, NativeArc, compiled, function, of, to_words
 from tests.compiled.expressions import EVENT, REGISTER, STRS, E, R, expression, record, transfer
@@ -136,7 +136,7 @@ def event_part(fence: Expr) -> list[Expr]:
 
 
 def reads_register(expr: Expr) -> bool:
-    return any(isinstance(node, Field) and node.side == "r" for node in walk(expr))
+    return any(isinstance(node, FieldRead) and node.side == "r" for node in walk(expr))
 
 
 def is_open(slot: Slot, event: E) -> int:

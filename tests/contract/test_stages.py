@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +14,9 @@ import pytest
 from afa import FOREVER, AfaError, Operator, Punctuation, SnapshotError, insert, retract
 from afa.operator.matching import Matching
 from afa.situations import Derive, Situation, TemporalPattern
-from speculation import Cleanse, Consolidate, LastBefore
-from speculation.around import Around
-from tests.contract.operators import FILLED, KINDS, QUERY, TICK, E, chain, worlds
+from speculation import Before, Cleanse, Consolidate, LastBefore, LookBack, stage_state
+from speculation.around import MOST, Around
+from tests.contract.operators import BACK, FILLED, KINDS, PAIR, PAIRS, QUERY, TICK, E, chain, worlds
 from tests.contract.test_contract import net
 
 FRONTS: dict[str, Any] = {
@@ -168,6 +169,88 @@ def test_what_is_no_operator_has_no_stage() -> None:
     assert isinstance(Cleanse(0).before(KINDS["Derive"].make()), Matching)
 
 
+def test_what_a_stage_holds_already_may_not_be_at_its_operator() -> None:
+    """Nor may a stage stand at an operator twice, nor too many."""
+    back = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
+    held = Cleanse(0).before(Operator(FILLED, window="10 s", tick=TICK))
+    held.push(insert(FILLED.event("b", 5, None), 7))  # type: ignore[misc]
+    with pytest.raises(AfaError, match="expected an operator and a LastBefore that have taken nothing yet"):
+        back.before(held)
+    late, op = Consolidate(), KINDS["Operator"].make()
+    late.push(insert(E("a", 1), 5))
+    op.push(Punctuation(50))
+    with pytest.raises(AfaError, match=r"expected a Consolidate in which nothing below 50 \(promised\) waits but got le=5"):
+        late.before(op)
+    twice = Cleanse(0)
+    with pytest.raises(AfaError, match="expected a stage that stands nowhere at this operator"):
+        twice.before(twice.before(KINDS["Operator"].make()))
+    op = KINDS["Operator"].make()
+    for _ in range(MOST):
+        op = Cleanse(None).before(op)
+    assert KINDS["Operator"].restored(op.snapshot()).snapshot() == op.snapshot()
+    with pytest.raises(AfaError, match="expected at most 16 stages around an operator but got one more"):
+        Cleanse(None).before(op)
+
+
+@pytest.mark.parametrize("name", ["Query", "AllRows", "Situated", "Derive", "Operator", "Keyed"])
+@pytest.mark.parametrize("blob", [None, "abcdef", 5, [], b""])
+def test_what_is_no_snapshot(name: str, blob: Any) -> None:
+    with pytest.raises(SnapshotError, match="expected"):
+        KINDS[name].restored(blob)
+
+
+def test_incremental_snapshots_of_a_query() -> None:
+    query = PAIRS.by("n").of(E).query(tick=TICK)
+    op = query.operator()
+    op.push(insert(E("a", 1), 5))
+    whole = op.snapshot()
+    op.push(insert(E("a", 2), 6))
+    saved = [whole, op.snapshot(incremental=True)]  # type: ignore[call-arg]
+    assert len(query.restore(saved).push_many([insert(E("b", 1), 7), insert(E("b", 2), 8)])) == 2  # type: ignore[arg-type]
+    assert query.restore([whole]).snapshot() == whole  # type: ignore[arg-type]
+
+
+def test_the_old_way_to_restore() -> None:
+    """A function that restores the operator from its part; by position and by keyword."""
+    back = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
+    before, looking = Cleanse(3).before(KINDS["Operator"].make()), back.before(Operator(FILLED, tick=TICK))
+    of = KINDS["Operator"].restored
+    with pytest.warns(DeprecationWarning, match=r"Before.restore\(blob, function\) is now Operator.restore\(pattern, blob\)"):
+        found = [Before.restore(before.snapshot(), of), Before.restore(blob=before.snapshot(), operator=of)]
+    assert [each.snapshot() for each in found] == [before.snapshot()] * 2
+    with pytest.warns(DeprecationWarning, match=r"LookBack.restore"):
+        again = LookBack.restore(looking.snapshot(), operator=lambda blob: Operator.restore(FILLED, blob), like=back)
+    assert again.snapshot() == looking.snapshot()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ["Situated", "AllRows", "LookBack"])
+def test_the_old_way_knows_no_conditions(name: str) -> None:
+    op = KINDS[name].make()
+    with pytest.raises(AfaError, match=r"expected the pattern whose operator was saved, pattern.restore\(blob\), or like="):
+        type(op).restore(op.snapshot(), partial(Operator.restore, op.automaton))
+
+
+def test_definitions_change_behind_a_stage() -> None:
+    alone = KINDS["Situated"].make()
+    fronts = [Cleanse(None).before(KINDS["Situated"].make()), Consolidate(per="call").after(KINDS["Situated"].make())]
+    for op in (alone, *fronts):
+        op.push_many([insert(E("a", 1), 5), insert(E("b", 2), 7), insert(E("x", 5), 9)])
+    wanted = alone.redefine("low", "n < 1", le=6)
+    assert [net(op.redefine("low", "n < 1", le=6)) for op in fronts] == [net(wanted)] * 2
+    with pytest.raises(AfaError, match="expected an operator of situations, whose definitions may change, but got"):
+        Cleanse(0).before(KINDS["Operator"].make()).redefine("low", "n < 1")
+
+
+def test_stages_that_are_given_are_those_that_no_snapshot_says() -> None:
+    blob = Cleanse(0).before(KINDS["Operator"].make()).snapshot()
+    for given in ([Cleanse(3)], [None]):
+        with pytest.raises(AfaError, match="expected stages whose conditions are no data, LastBefore, but got"):
+            Operator.restore(PAIR, blob, stages=given)
+    with pytest.raises(AfaError, match="expected a list of stages but got stages="):
+        Operator.restore(PAIR, blob, stages=BACK)
+
+
 def test_a_snapshot_has_the_stages_that_are_asked_for() -> None:
     back = LastBefore(E, {"low": "n < 3"}, filled=FILLED.event, tick=TICK)
     looking, plain = back.before(Operator(FILLED, tick=TICK)), Operator(FILLED, tick=TICK)
@@ -183,14 +266,7 @@ def test_a_snapshot_has_the_stages_that_are_asked_for() -> None:
     ):
         KINDS["AllRows"].restored(plain.snapshot())
     blob = plain.snapshot()
-    for _ in range(20):
-        blob = Cleanse(0).before(Operator.restore(FILLED, blob)).snapshot() if _ < 16 else wrapped(blob)
-    with pytest.raises(SnapshotError):
+    for _ in range(MOST + 1):
+        blob = stage_state.seal("Cleanse", "before", Cleanse(0).numbers(), [], None, blob)
+    with pytest.raises(SnapshotError, match="expected a snapshot of at most 16 stages around an operator but got one of more"):
         Operator.restore(FILLED, blob)
-
-
-def wrapped(blob: bytes) -> bytes:
-    """The blob within one more stage."""
-    from speculation import stage_state
-
-    return stage_state.seal("Cleanse", "before", Cleanse(0).numbers(), [], None, blob)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from afa import Arc, Automaton
-from afa.expression import Range, ranges
-from afa.expression.nodes import Const, Field, IsNone
+from afa.expression import ValueRange, ranges
+from afa.expression.nodes import Const, FieldRead, IsNone
 from tests.expression.test_written import Tick, Vees
 from tests.expression.worlds import EVENT
 
@@ -64,30 +64,30 @@ def test_blocks() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Range(), "anything"),
-        (Range(none=False), "not None"),
-        (Range(nan=False, none=False), "not NaN and not None"),
-        (Range(low=1, nan=False, none=False), ">= 1"),
-        (Range(high=1.5, high_open=True, none=False), "< 1.5 or NaN"),
-        (Range(values=(1, "a"), nan=False), "1 or 'a' or None"),
-        (Range(values=(), nan=False), "None"),
-        (Range(low=2, high=1, nan=False, none=False), "never"),
+        (ValueRange(), "anything"),
+        (ValueRange(none=False), "not None"),
+        (ValueRange(nan=False, none=False), "not NaN and not None"),
+        (ValueRange(low=1, nan=False, none=False), ">= 1"),
+        (ValueRange(high=1.5, high_open=True, none=False), "< 1.5 or NaN"),
+        (ValueRange(values=(1, "a"), nan=False), "1 or 'a' or None"),
+        (ValueRange(values=(), nan=False), "None"),
+        (ValueRange(low=2, high=1, nan=False, none=False), "never"),
     ],
 )
-def test_words_of_a_range(found: Range, words: str) -> None:
+def test_words_of_a_range(found: ValueRange, words: str) -> None:
     assert found.text() == words
 
 
 def test_meet_and_join() -> None:
-    low, high = Range(low=1, low_open=True, nan=False), Range(high=5, nan=False, none=False)
-    assert low.meet(high) == Range(1, 5, low_open=True, nan=False, none=False)
-    assert low.join(high) == Range(nan=False)
-    assert Range(values=(1, 7), nan=False, none=False).meet(high).values == (1,)
-    assert Range(1, 1, values=(1,), nan=False).join(Range(2, 2, values=(2,))).values == (1, 2)
-    assert Range(1, 3, low_open=True).join(Range(1, 2)).low_open is False
-    assert Range(low=3, high=3, low_open=True, nan=False, none=False).empty
+    low, high = ValueRange(low=1, low_open=True, nan=False), ValueRange(high=5, nan=False, none=False)
+    assert low.meet(high) == ValueRange(1, 5, low_open=True, nan=False, none=False)
+    assert low.join(high) == ValueRange(nan=False)
+    assert ValueRange(values=(1, 7), nan=False, none=False).meet(high).values == (1,)
+    assert ValueRange(1, 1, values=(1,), nan=False).join(ValueRange(2, 2, values=(2,))).values == (1, 2)
+    assert ValueRange(1, 3, low_open=True).join(ValueRange(1, 2)).low_open is False
+    assert ValueRange(low=3, high=3, low_open=True, nan=False, none=False).empty
 
 
 def test_a_fence_that_is_never_true_allows_nothing() -> None:
     assert all(found.empty for found in ranges(Const(0), EVENT).values())
-    assert all(not found.contains(math.nan) for found in ranges(IsNone(Field("e", "x")), EVENT).values() if found.values == ())
+    assert all(not found.contains(math.nan) for found in ranges(IsNone(FieldRead("e", "x")), EVENT).values() if found.values == ())

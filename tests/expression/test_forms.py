@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa.expression import EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind, callable_of, evaluate, read, text_of_expr
+from afa.expression import EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, FunctionKind, callable_of, evaluate, read, text_of_expr
 from tests.expression import defs, lambdas, worlds
 from tests.expression.worlds import REGISTER, SCHEMAS, R, outcome
 
 
-def plain(value: Any, kind: Kind) -> Any:
+def plain(value: Any, kind: FunctionKind) -> Any:
     """A tuple of a transfer is the register; numpy's bool of a fence is its truth."""
     if kind.role == "transfer":
         return R(*value)
     return value.item() if isinstance(value, np.bool_) else value
 
 
-def compare(function: Any, kind: Kind) -> None:
+def compare(function: Any, kind: FunctionKind) -> None:
     rng = random.Random(1)
     found = read(function, kind, *SCHEMAS)
     closures = callable_of(found, kind, REGISTER)
@@ -62,7 +62,7 @@ def test_there_are_many_forms() -> None:
         (lambdas.bump, EPSILON_TRANSFER),
     ],
 )
-def test_functions_of_the_register_alone(function: Any, kind: Kind) -> None:
+def test_functions_of_the_register_alone(function: Any, kind: FunctionKind) -> None:
     found = read(function, kind, None, REGISTER)
     assert [evaluate(found, None, R(n)) for n in (-5, 0, 7)] == [function(R(n)) for n in (-5, 0, 7)]
 

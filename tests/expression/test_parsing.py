@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import AutomatonError, ExpressionError
-from afa.expression import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, Kind, parse, text_of_expr
+from afa.expression import AT, EPSILON_FENCE, EPSILON_TRANSFER, FENCE, TRANSFER, FunctionKind, parse, text_of_expr
 from afa.expression.nodes import Expr
 from afa.schema import Schema
 from tests.expression.worlds import EVENT, REGISTER, SCHEMAS
@@ -56,7 +56,7 @@ ODD = Schema.of(Odd, "event")
         ("(n, 0.5, f, w, None)", EPSILON_TRANSFER, "(r.n, 0.5, r.f, r.w, None)"),
     ],
 )  # fmt: skip
-def test_what_text_means(text: str, kind: Kind, read: str) -> None:
+def test_what_text_means(text: str, kind: FunctionKind, read: str) -> None:
     assert text_of_expr(parse(text, kind, EVENT if kind.sees_event else None, REGISTER)) == read
 
 
@@ -148,7 +148,7 @@ def test_what_is_refused_and_where(text: str, reason: str, place: str | None) ->
         ("r", AT, "the register as a whole"),
     ],
 )
-def test_what_a_kind_of_function_refuses(text: str, kind: Kind, reason: str) -> None:
+def test_what_a_kind_of_function_refuses(text: str, kind: FunctionKind, reason: str) -> None:
     with pytest.raises(ExpressionError, match=reason):
         parse(text, kind, None, REGISTER)
 

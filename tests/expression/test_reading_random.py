@@ -13,7 +13,7 @@ from afa.expression import (
     EPSILON_FENCE,
     FENCE,
     TRANSFER,
-    Kind,
+    FunctionKind,
     callable_of,
     evaluate,
     may_raise,
@@ -147,4 +147,4 @@ def test_epsilon_fences_see_no_event() -> None:
             continue
         (function,) = functions([f"lambda r: {text}"])
         assert read(function, EPSILON_FENCE, None, REGISTER) == expr
-        assert parse(text, Kind("fence", False), None, REGISTER) == expr
+        assert parse(text, FunctionKind("fence", False), None, REGISTER) == expr

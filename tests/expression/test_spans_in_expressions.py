@@ -76,9 +76,9 @@ def test_random_expressions(tick: str) -> None:
 
 
 def _known(expr: Expr) -> Any:
-    from afa.expression.arc_functions import Known
+    from afa.expression.arc_functions import GivenExpression
 
-    return Known(expr, FENCE, REGISTER, "said")
+    return GivenExpression(expr, FENCE, REGISTER, "said")
 
 
 def test_functions_say_spans_as_text_does() -> None:

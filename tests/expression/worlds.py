@@ -12,7 +12,7 @@ from afa.expression.nodes import (
     Compare,
     Const,
     Expr,
-    Field,
+    FieldRead,
     If,
     In,
     IsNone,
@@ -91,7 +91,7 @@ def expression(rng: random.Random, kind: str = "bool", depth: int = 4, optional:
         if rng.random() < 0.35:
             return const(rng, kind)
         safe = [field for field in FIELDS[kind] if field in SAFE or rng.random() < optional]
-        return Field(*rng.choice(safe))
+        return FieldRead(*rng.choice(safe))
     if rng.random() < 0.1:
         return If(make("bool"), make(kind), make(kind))
     if kind == "bool":
@@ -122,11 +122,11 @@ def _truth(rng: random.Random, make: Any) -> Expr:
         items = [const(rng, kind) for _ in range(rng.randint(0, 3))]
         return In(make(kind), tuple(item for item in items if item.value == item.value))
     if way == 8:
-        return IsNone(Field(*rng.choice([("e", "oi"), ("e", "os"), ("r", "on"), ("e", "i")])))
+        return IsNone(FieldRead(*rng.choice([("e", "oi"), ("e", "os"), ("r", "on"), ("e", "i")])))
     if way == 9:
         return Compare(rng.choice(["<", "==", "!=", ">="]), make("str"), make("str"))
     if way == 10 and rng.random() < 0.3:
-        return Call("contains", (Call("upper", (make("str"),)), Field(*rng.choice([("e", "s"), ("r", "w")]))))
+        return Call("contains", (Call("upper", (make("str"),)), FieldRead(*rng.choice([("e", "s"), ("r", "w")]))))
     if way == 10:
         method = rng.choice(["startswith", "endswith", "contains"])
         count = 1 if method == "contains" else rng.randint(0, 2)
@@ -163,7 +163,7 @@ def clauses(rng: random.Random, depth: int = 3) -> Expr:
         test = clauses(rng, depth - 1) if rng.random() < 0.5 else expression(rng, depth=1)
         return rng.choice([conjunction(items), disjunction(items), Not(items[0]), If(test, *items)])
     kind = rng.choice(ANY)
-    field = Field(*rng.choice([(side, name) for side, name in FIELDS[kind] if side == "e"]))
+    field = FieldRead(*rng.choice([(side, name) for side, name in FIELDS[kind] if side == "e"]))
     value, number = const(rng, kind), const(rng, rng.choice(NUMBERS))
     op = rng.choice(["<", "<=", ">", ">=", "==", "!="])
     items = (value,) if value.value == value.value else ()
@@ -171,7 +171,7 @@ def clauses(rng: random.Random, depth: int = 3) -> Expr:
         [field, IsNone(field), In(field, (*items, Const(None))), In(field, items), Compare(op, field, value),
          Compare(op, value, field),
          Compare(op, Call("abs", (field,)), number), Compare(op, field, number), Compare(op, number, field),
-         Compare(op, field, Field("e", "x")), Text("startswith", field, (Const("a"),)), Call("bool", (field,))]
+         Compare(op, field, FieldRead("e", "x")), Text("startswith", field, (Const("a"),)), Call("bool", (field,))]
     )  # fmt: skip
 
 

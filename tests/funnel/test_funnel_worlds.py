@@ -64,7 +64,7 @@ def then(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "a window that ends one tick late": (
-        standing.Standing,
+        standing.StandingMatches,
         "expired",
         lambda right: lambda self, le: right(self, le - 1),
     ),
@@ -72,7 +72,7 @@ PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "nothing begins": (counting.Counting, "_begin", lambda right: lambda *given: None),
     "what led on is forgotten": (counting.Counting, "_led", lambda right: staticmethod(lambda *given: None)),
     "a skip that any event passes": (counting, "_first_of", then(lambda found: -1)),
-    "an arc in force for ever": (counting.Asked, "serves", lambda right: lambda self, le: True),
+    "an arc in force for ever": (counting.CountedFence, "serves", lambda right: lambda self, le: True),
     "the shorter one stands": (counting.Counting, "_keep_longest", lambda right: lambda *given: None),
 }
 """Faults, each of which some world shows."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from afa import Keyed, Operator, Punctuation, insert, retract
-from afa.expression.nodes import Binary, Compare, Const, Expr, Field
+from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead
 from afa.language.pattern import Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Ref
 from tests.language.oracle import Event
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 
 def e(name: str) -> Expr:
-    return Field("e", name)
+    return FieldRead("e", name)
 
 
 def a(name: str, which: str = "last", component: str = "a") -> Ref:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import afa
 from afa import Punctuation, insert, retract
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, If, IsNone, Not, Text, conjunction, disjunction, walk
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, FieldRead, If, IsNone, Not, Text, conjunction, disjunction, walk
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.language.terms import Aggregate, Ref, changed
@@ -91,7 +91,7 @@ def _term(node: ast.expr) -> Expr:
         case ast.Constant(value):
             return Const(value)
         case ast.Name(name):
-            return Field("e", "kind" if name == "type" else name)
+            return FieldRead("e", "kind" if name == "type" else name)
         case ast.BoolOp(ast.And(), values):
             return conjunction([_term(value) for value in values])
         case ast.BoolOp(ast.Or(), values):
@@ -127,7 +127,7 @@ def fails(condition: Expr) -> Expr:
 def exclusive(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
     """Whether two conditions ask for different names."""
     match a, b:
-        case (Compare("==", Field() as left, Const() as one), *_), (Compare("==", Field() as right, Const() as other), *_):
+        case (Compare("==", FieldRead() as left, Const() as one), *_), (Compare("==", FieldRead() as right, Const() as other), *_):
             return left == right and one != other
     return False
 
@@ -143,7 +143,7 @@ def component(stage: dict[str, Any], case: dict[str, Any], absent: bool = False)
     if gap is not None and not absent and stage["contiguity"] != "begin":
         stages = [each["name"] for each in case["pattern"]]
         before = Ref(identifier(stages[stages.index(stage["name"]) - 1]), "one", "at")
-        conditions += (Compare("<", Binary("-", Field("e", "at"), before), Const(gap)),)
+        conditions += (Compare("<", Binary("-", FieldRead("e", "at"), before), Const(gap)),)
     name = identifier(stage["name"])
     if absent or "times" not in stage:
         return Component(("not_" if absent else "") + name, where=conditions)

@@ -12,7 +12,7 @@ from afa.expression.nodes import (
     Compare,
     Const,
     Expr,
-    Field,
+    FieldRead,
     If,
     In,
     IsNone,
@@ -79,7 +79,7 @@ def value(expr: Expr, event: Any, taken: Taken) -> Any:
     match expr:
         case Const(const):
             return const
-        case Field("e", name):
+        case FieldRead("e", name):
             return getattr(event, name)
         case Ref():
             return ref(expr, taken)

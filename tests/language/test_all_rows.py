@@ -12,7 +12,7 @@ import pytest
 
 import afa
 from afa import AfaError, Change, ChangeError, Int64Error, Punctuation, QueryError, SnapshotError, insert, retract
-from afa.compiled.block import Block
+from afa.compiled.block import KeyBlock
 from afa.language.pattern import NEXT, Component, Gap, Seq, Tree
 from afa.language.terms import Ref
 from speculation import Cleanse
@@ -195,8 +195,8 @@ def test_a_change_reads_the_steps_of_its_matches_only(monkeypatch: pytest.Monkey
     """However many the key holds."""
     op = afa.sql(falls().replace("WITHIN 10", "WITHIN 9999"), event=Tick).operator(engine="compiled")
     op.push_many([insert(Tick("k", le % 3), le) for le in range(3000)])
-    read, word = [], Block.word
-    monkeypatch.setattr(Block, "word", lambda block, column, step: read.append(step) or word(block, column, step))
+    read, word = [], KeyBlock.word
+    monkeypatch.setattr(KeyBlock, "word", lambda block, column, step: read.append(step) or word(block, column, step))
     assert [c.diff for c in op.push_many([retract(Tick("k", 1), 1501), insert(Tick("k", 1, 7), 1501)])] == []  # of no match
     assert [c.diff for c in op.push_many([retract(Tick("k", 2), 1502), insert(Tick("k", 2, 7), 1502)])] == [-1, 1]
     assert 0 < len(read) < 100

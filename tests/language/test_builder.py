@@ -12,7 +12,7 @@ import pytest
 import afa
 from afa import AfaError, Keyed, Operator, insert
 from afa.errors import QueryError
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, If, In, IsNone, Not, Or
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or
 from afa.language import Builder, absent, either, many, one, optional, times
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Ref
@@ -178,11 +178,11 @@ def c(name: str, *where: Expr) -> Component:
     return Component(name, None, where)
 
 
-def e(name: str) -> Field:
-    return Field("e", name)
+def e(name: str) -> FieldRead:
+    return FieldRead("e", name)
 
 
-CHEAP = Compare("<", Field("e", "price"), Const(3))
+CHEAP = Compare("<", FieldRead("e", "price"), Const(3))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_trees(built: Any, expected: Any) -> None:
 def test_what_is_absent_at_the_ends() -> None:
     tree = absent("n", lambda e: e.price < 3).followed_by(one("a")).absent("x", lambda e, m: e.price < m.a.price).of(Stock).tree()
     assert tree.before == (c("n", CHEAP),)
-    assert tree.after == (c("x", Compare("<", Field("e", "price"), Ref("a", "one", "price"))),)
+    assert tree.after == (c("x", Compare("<", FieldRead("e", "price"), Ref("a", "one", "price"))),)
 
 
 # -- terms -----------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from afa.errors import QueryError
-from afa.expression.nodes import Compare, Const, Field
+from afa.expression.nodes import Compare, Const, FieldRead
 from afa.language.builder_printer import builder_text
 from afa.language.pattern import PARTITION, STRICT, Component, Gap, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Classifier, Ref
@@ -63,7 +63,7 @@ def test_the_examples(tmp_path: Path) -> None:
 
 
 A = Component("a")
-OWN = Compare("<", Field("e", "price"), Ref("a", "last", "price"))
+OWN = Compare("<", FieldRead("e", "price"), Ref("a", "last", "price"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import afa
 from afa import AfaError, Keyed, Operator, insert, retract
-from afa.expression.nodes import And, Compare, Const, Expr, Field, Or
+from afa.expression.nodes import And, Compare, Const, Expr, FieldRead, Or
 from afa.language.pattern import ANY, NEXT, PARTITION, Component, Gap, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.language.terms import Aggregate, Ref
@@ -24,7 +24,7 @@ class Tick(NamedTuple):
     at: afa.Instant | None = None
 
 
-X = Field("e", "x")
+X = FieldRead("e", "x")
 
 
 def above(n: int) -> Expr:
@@ -40,7 +40,7 @@ def rising(condition: Expr, strategy: str = NEXT, **options: Any) -> Tree:
 
 
 def before(t: int) -> Expr:
-    return Compare("<", Field("e", "at"), Const(t))
+    return Compare("<", FieldRead("e", "at"), Const(t))
 
 
 @pytest.mark.parametrize("strategy", [PARTITION, NEXT, ANY])
@@ -59,7 +59,7 @@ def test_a_threshold_changes_from_the_present_on(strategy: str, engine: str) -> 
         assert (told.stays, told.goes, told.comes) == (("a+",), (), ())
         held = by_hand.net(op, half)
         held.update(by_hand.net(_Swapped(op, told.arcs), arrivals[len(half) :]))
-        merged = Or((And((before(present), above(1))), And((Compare(">=", Field("e", "at"), Const(present)), above(3)))))
+        merged = Or((And((before(present), above(1))), And((Compare(">=", FieldRead("e", "at"), Const(present)), above(3)))))
         want = matches(rising(merged, strategy), events)
         assert {match for match, n in held.items() if n} == want, seed
         op._check()

@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 
 from afa.expression.nodes import Compare, Const, Expr, walk
-from afa.language.conjuncts import MisplacedError, Named, Over, Place, Placed, filled, place, places, returned
+from afa.language.conjuncts import (
+    AggregateTerm,
+    FieldTerm,
+    MisplacedError,
+    PatternPlace,
+    SlotPredicate,
+    filled,
+    place,
+    places,
+    returned,
+)
 from afa.language.pattern import ANY, Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Ref, changed
 from tests.language.meaning import Taken, holds
@@ -28,42 +38,44 @@ PATTERNS: list[Pattern] = [
 ]
 
 
-def written(conjunct: Expr, placed: Placed, picks: Picks) -> bool:
+def written(conjunct: Expr, placed: SlotPredicate, picks: Picks) -> bool:
     """Whether a conjunct as it is written holds of a match; true where its last component has taken nothing."""
     taken = {name: [event.payload for each, event in picks if each == name] for name in "abc"}
-    terms = [node for node in walk(conjunct) if isinstance(node, Named | Over)]
+    terms = [node for node in walk(conjunct) if isinstance(node, FieldTerm | AggregateTerm)]
     if not taken[placed.component]:
         return True
     moving = [term for term in terms if moves(term)]
     if not moving:
         return meant(conjunct, 0, taken)
-    own = {(term.which if isinstance(term, Named) else term.span) for term in terms if term.component == placed.component}
+    own = {(term.which if isinstance(term, FieldTerm) else term.span) for term in terms if term.component == placed.component}
     least = 2 if "first" in own and own & {"this", "now"} else 1
     numbers = range(least, max(len(taken[term.component]) for term in moving) + 2)
     return all(meant(conjunct, i, taken) for i in numbers if all(there(term, i, len(taken[term.component])) for term in moving))
 
 
-def moves(term: Named | Over) -> bool:
+def moves(term: FieldTerm | AggregateTerm) -> bool:
     """Whether a term reads i."""
-    return (term.which in ("this", "before")) if isinstance(term, Named) else term.span != "all"
+    return (term.which in ("this", "before")) if isinstance(term, FieldTerm) else term.span != "all"
 
 
-def there(term: Named | Over, i: int, count: int) -> bool:
+def there(term: FieldTerm | AggregateTerm, i: int, count: int) -> bool:
     """Whether a term means something in iteration i."""
-    if isinstance(term, Over):
+    if isinstance(term, AggregateTerm):
         return 2 <= i <= count if term.span == "before" else i <= count
     return i <= count if term.which == "this" else i - 1 - term.back >= 1 and i <= count
 
 
 def meant(conjunct: Expr, i: int, taken: dict[str, list[Any]]) -> bool:
     """Whether a conjunct is true for one i."""
-    given = changed(conjunct, lambda node: Const(value(node, i, taken[node.component])) if isinstance(node, Named | Over) else None)
+    given = changed(
+        conjunct, lambda node: Const(value(node, i, taken[node.component])) if isinstance(node, FieldTerm | AggregateTerm) else None
+    )
     return holds(given, None, Taken((), {}))
 
 
-def value(term: Named | Over, i: int, rows: list[Any]) -> Any:
+def value(term: FieldTerm | AggregateTerm, i: int, rows: list[Any]) -> Any:
     """The value of a term for one i."""
-    if isinstance(term, Over):
+    if isinstance(term, AggregateTerm):
         some = rows[: {"before": i - 1, "now": i, "all": len(rows)}[term.span]]
         if term.function == "count":
             return len(some)
@@ -74,9 +86,9 @@ def value(term: Named | Over, i: int, rows: list[Any]) -> Any:
     return getattr(rows[at], term.field) if 0 <= at < len(rows) else None
 
 
-def conjuncts(rng: random.Random, where: dict[str, Place]) -> list[tuple[Expr, Placed]]:
+def conjuncts(rng: random.Random, where: dict[str, PatternPlace]) -> list[tuple[Expr, SlotPredicate]]:
     """One or two conjuncts that have a meaning."""
-    make, found = Maker(rng.randrange(1 << 30)), list[tuple[Expr, Placed]]()
+    make, found = Maker(rng.randrange(1 << 30)), list[tuple[Expr, SlotPredicate]]()
     wanted = rng.choice([1, 1, 2])
     while len(found) < wanted:
         left, right = (make.term(where, "x") for _ in range(2))
@@ -109,7 +121,7 @@ def test_placed_and_written_conditions_agree(number: int) -> None:
 
 def test_returned_terms() -> None:
     where = places(PATTERNS[0])
-    assert returned(Named("b", "last", "x", 2), where) == Ref("b", "last", "x", 2)
-    assert returned(Over("b", "avg", "x", "all"), where) == Aggregate("b", "avg", "x")
+    assert returned(FieldTerm("b", "last", "x", 2), where) == Ref("b", "last", "x", 2)
+    assert returned(AggregateTerm("b", "avg", "x", "all"), where) == Aggregate("b", "avg", "x")
     with pytest.raises(MisplacedError, match=r"expected a value of all of b but got b\[i\], which means one iteration"):
-        returned(Named("b", "this", "x"), where)
+        returned(FieldTerm("b", "this", "x"), where)

@@ -9,7 +9,7 @@ import pytest
 
 import afa
 from afa import AfaError, Change, insert, retract
-from afa.expression.nodes import Compare, Const, Field, Or
+from afa.expression.nodes import Compare, Const, FieldRead, Or
 from afa.language import many, one
 from afa.language.builder_printer import builder_text
 from afa.language.pattern import Component, Gap, Seq, Tree
@@ -121,10 +121,10 @@ def test_one_value_from_one_side_can_be_noted() -> None:
         afa.query("PATTERN SEQ(A a, ~(N n), B b) WHERE skip_till_next_match(a, b) { n.x > b.x and n.y < b.y }", event=Tick)
     two = "PATTERN SEQ(A a, ~(N n), ~(N k), B b) WHERE skip_till_next_match(a, b) { n.x > b.x and k.y < b.y } WITHIN 9"
     assert len(afa.query(two, event=Tick).explain().register) > 2
-    gap = Gap("any", (Component("n", None, (Or((Compare(">", Field("e", "y"), Ref("b", "one", "y")), Const(True))),)),))
+    gap = Gap("any", (Component("n", None, (Or((Compare(">", FieldRead("e", "y"), Ref("b", "one", "y")), Const(True))),)),))
     with pytest.raises(AfaError, match=r"conditions of the absent n on b, which comes after it, by order .* but got one by or"):
         Query(Tree(Seq((Component("a"), Component("b")), (gap,)), Tick))
-    mixed = Compare(">", Field("e", "type"), Ref("b", "one", "type"))
+    mixed = Compare(">", FieldRead("e", "type"), Ref("b", "one", "type"))
     assert Query(Tree(Seq((Component("a"), Component("b")), (Gap("any", (Component("n", None, (mixed,)),)),)), Tick)).automaton
 
 

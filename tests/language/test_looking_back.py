@@ -9,7 +9,7 @@ import pytest
 
 import afa
 from afa import BEGINNING, FOREVER, AfaError, Change, Keyed, Punctuation, insert, retract
-from afa.expression.nodes import Compare, Field
+from afa.expression.nodes import Compare, FieldRead
 from afa.language import absent, one
 from afa.language.pattern import Component, Tree
 from afa.language.query import Query
@@ -145,10 +145,10 @@ def test_an_arc_swapped_behind_it(engine: str) -> None:
 
 
 def test_what_is_refused() -> None:
-    shared = Component("n", "N", where=(Compare("==", Field("e", "x"), Ref("a", "one", "x")),))
+    shared = Component("n", "N", where=(Compare("==", FieldRead("e", "x"), Ref("a", "one", "x")),))
     with pytest.raises(AfaError, match="expected ~n at the start to read fields of its own event only but got one of a: nothing"):
         Query(Tree(Component("a"), Event, "type", before=(shared,)))
-    unknown = Component("n", "N", where=(Compare("==", Field("e", "y"), Field("e", "x")),))
+    unknown = Component("n", "N", where=(Compare("==", FieldRead("e", "y"), FieldRead("e", "x")),))
     with pytest.raises(AfaError, match="expected a field of Event but got 'y'"):
         Query(Tree(Component("a"), Event, "type", before=(unknown,)))
     with pytest.raises(AfaError, match=r"that may be revised.* but got retractions=False"):

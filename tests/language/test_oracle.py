@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from afa.expression.nodes import And, Binary, Compare, Const, Field, IsNone, Not, Or
+from afa.expression.nodes import And, Binary, Compare, Const, FieldRead, IsNone, Not, Or
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Classifier, Ref
 from tests.language.oracle import Event, choices, matches
@@ -25,8 +25,8 @@ class Row(NamedTuple):
     key: int = 0
 
 
-def e(name: str) -> Field:
-    return Field("e", name)
+def e(name: str) -> FieldRead:
+    return FieldRead("e", name)
 
 
 def words(tree: Tree, rows: list[Event], punctuation: int = -(2**62)) -> list[str]:

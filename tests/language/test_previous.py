@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from afa.expression.nodes import Compare, Field
+from afa.expression.nodes import Compare, FieldRead
 from afa.language.pattern import NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.previous import with_known_previous
 from afa.language.terms import Ref
@@ -10,7 +10,7 @@ from tests.language.oracle import Event, choices
 from tests.language.test_oracle import Row
 from tests.strategies import Seeded
 
-RISES = Compare(">", Field("e", "x"), Ref("", "last", "x"))
+RISES = Compare(">", FieldRead("e", "x"), Ref("", "last", "x"))
 
 
 def c(name: str) -> Component:
@@ -52,5 +52,5 @@ def test_what_matches_is_the_same() -> None:
 
 
 def test_of_the_first_component_it_is_asked_from_the_second_event_on() -> None:
-    rises = Compare(">", Field("e", "x"), Ref("a", "last", "x"))
+    rises = Compare(">", FieldRead("e", "x"), Ref("a", "last", "x"))
     assert with_known_previous(several("a")) == Repeat(Component("a", rest=(rises,)), gap=Gap(NEXT))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from afa.expression.nodes import Binary, Compare, Const, Field
+from afa.expression.nodes import Binary, Compare, Const, FieldRead
 from afa.language.pattern import Component, Gap, Repeat, Seq, Tree
 from afa.language.sase_printer import sase_text
 from afa.language.sase_reader import read_sase
@@ -106,7 +106,7 @@ def paper(name: str) -> Tree:
 
 
 def test_shoplifting() -> None:
-    same = Compare("==", Ref("a", "one", "tag_id"), Field("e", "tag_id"))
+    same = Compare("==", Ref("a", "one", "tag_id"), FieldRead("e", "tag_id"))
     register, leave = Component("b", "Register", (same,)), Component("c", "Exit", (same,))
     assert paper("SASE+ Q1") == Tree(
         Seq((Component("a", "Shelf"), leave), (Gap("next", (register,)),)), Reading, "type", window=12 * 3600
@@ -117,10 +117,10 @@ def test_contamination() -> None:
     shipment = Component(
         "b",
         "Shipment",
-        first=(Compare("==", Field("e", "from_"), Ref("a", "one", "site")),),
-        rest=(Compare("==", Field("e", "from_"), Ref("b", "last", "to")),),
+        first=(Compare("==", FieldRead("e", "from_"), Ref("a", "one", "site")),),
+        rest=(Compare("==", FieldRead("e", "from_"), Ref("b", "last", "to")),),
     )
-    alert = Component("a", "Alert", (Compare("==", Field("e", "type"), Const("contaminated")),))
+    alert = Component("a", "Alert", (Compare("==", FieldRead("e", "type"), Const("contaminated")),))
     assert paper("SASE+ Q2") == Tree(
         Seq((alert, Repeat(shipment, 1, None, Gap("any"))), (Gap("any"),)), Food, "kind", window=3 * 3600
     )
@@ -129,10 +129,10 @@ def test_contamination() -> None:
 def test_stock_trend() -> None:
     rising = Component(
         "a",
-        first=(Compare(">", Field("e", "volume"), Const(1000)),),
-        rest=(Compare(">", Field("e", "price"), Aggregate("a", "avg", "price")),),
+        first=(Compare(">", FieldRead("e", "volume"), Const(1000)),),
+        rest=(Compare(">", FieldRead("e", "price"), Aggregate("a", "avg", "price")),),
     )
-    falling = Component("b", where=(Compare("<", Field("e", "volume"), Binary("*", Const(0.8), Ref("a", "last", "volume"))),))
+    falling = Component("b", where=(Compare("<", FieldRead("e", "volume"), Binary("*", Const(0.8), Ref("a", "last", "volume"))),))
     assert paper("SASE+ Q3") == Tree(Seq((Repeat(rising), falling), (Gap(),)), Stock, key=("symbol",), window=3600)
 
 
@@ -140,7 +140,7 @@ def test_mappers_of_a_job() -> None:
     tree = paper("SASE++ Q1")
     assert isinstance(tree.pattern, Seq)
     assert tree.pattern.items[1] == Repeat(
-        Component("b", "Mapper", (Compare("==", Ref("a", "one", "job_id"), Field("e", "job_id")),))
+        Component("b", "Mapper", (Compare("==", Ref("a", "one", "job_id"), FieldRead("e", "job_id")),))
     )
     assert tree.returns == (("b_avg_period", Aggregate("b", "avg", "period")), ("b_max_period", Aggregate("b", "max", "period")))
     assert (tree.key, tree.window) == ((), 86_400)
@@ -162,7 +162,7 @@ def test_queued_data() -> None:
 def test_imbalanced_load(option: int, than: Ref | Aggregate) -> None:
     tree = paper(f"SASE++ Q6, option {option}")
     assert isinstance(tree.pattern, Seq)
-    assert tree.pattern.items[1] == Repeat(Component("b", "LoadStd", rest=(Compare(">=", Field("e", "val"), than),)))
+    assert tree.pattern.items[1] == Repeat(Component("b", "LoadStd", rest=(Compare(">=", FieldRead("e", "val"), than),)))
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -9,8 +9,33 @@ from typing import NamedTuple
 import pytest
 
 from afa.errors import QueryError
-from afa.expression.nodes import Binary, Call, Compare, Const, Expr, Field, If, In, IsNone, Not, Or, Text, conjunction, disjunction
-from afa.language.conjuncts import MisplacedError, Named, Over, Place, filled, filled_component, place, places, returned
+from afa.expression.nodes import (
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    FieldRead,
+    If,
+    In,
+    IsNone,
+    Not,
+    Or,
+    Text,
+    conjunction,
+    disjunction,
+)
+from afa.language.conjuncts import (
+    AggregateTerm,
+    FieldTerm,
+    MisplacedError,
+    PatternPlace,
+    filled,
+    filled_component,
+    place,
+    places,
+    returned,
+)
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.sase_printer import sase_text
 from afa.language.sase_reader import read_sase
@@ -77,7 +102,7 @@ class Maker:
     def absent(self, chance: float) -> tuple[Component, ...]:
         return tuple(Component(next(self.names), "N") for _ in range(2) if self.rng.random() < chance)
 
-    def conjunct(self, where: dict[str, Place]) -> object:
+    def conjunct(self, where: dict[str, PatternPlace]) -> object:
         for _ in range(20):
             try:
                 return place(self.condition(where, 2), where)
@@ -85,7 +110,7 @@ class Maker:
                 continue
         return None
 
-    def returns(self, where: dict[str, Place]) -> tuple[tuple[str, Expr], ...]:
+    def returns(self, where: dict[str, PatternPlace]) -> tuple[tuple[str, Expr], ...]:
         found = []
         for k in range(self.rng.randint(0, 3)):
             try:
@@ -94,7 +119,7 @@ class Maker:
                 continue
         return tuple(found)
 
-    def condition(self, where: dict[str, Place], deep: int) -> Expr:
+    def condition(self, where: dict[str, PatternPlace], deep: int) -> Expr:
         kind = self.rng.randint(0, 9)
         if kind < 4 or deep == 0:
             op = self.rng.choice(["<", "<=", "==", "!=", ">"])
@@ -112,7 +137,7 @@ class Maker:
             return Text(self.rng.choice(["startswith", "contains"]), self.term(where, "from_"), (Const("a\n'b"),))
         return Compare("==", self.term(where, "from_"), self.term(where, "note"))
 
-    def number(self, where: dict[str, Place], deep: int) -> Expr:
+    def number(self, where: dict[str, PatternPlace], deep: int) -> Expr:
         kind = self.rng.randint(0, 9)
         if kind < 5 or deep == 0:
             return (
@@ -126,16 +151,16 @@ class Maker:
             return Call(self.rng.choice(["min", "max"]), (self.number(where, deep - 1), self.number(where, deep - 1)))
         return If(self.condition(where, 0), self.number(where, 0), self.number(where, 0))
 
-    def term(self, where: dict[str, Place], field: str) -> Expr:
+    def term(self, where: dict[str, PatternPlace], field: str) -> Expr:
         name = self.rng.choice(list(where))
         if not where[name].many:
-            return Named(name, "one", field)
+            return FieldTerm(name, "one", field)
         which = self.rng.choice(["first", "this", "this", "before", "last", "over"])
         if which == "over" and field == "x":
             function = self.rng.choice(["min", "max", "sum", "avg", "count"])
-            return Over(name, function, None if function == "count" else "x", self.rng.choice(["before", "now", "all"]))
+            return AggregateTerm(name, function, None if function == "count" else "x", self.rng.choice(["before", "now", "all"]))
         back = self.rng.choice([0, 0, 1, 2]) if which in ("before", "last") else 0
-        return Named(name, which if which != "over" else "this", field, back)
+        return FieldTerm(name, which if which != "over" else "this", field, back)
 
 
 def _gaps(pattern: Pattern) -> list[Gap]:
@@ -195,8 +220,8 @@ def test_trees_of_other_notations_are_printed_or_refused() -> None:
 def test_what_text_cannot_say() -> None:
     one = Component("a", "A")
     for pattern, message in [
-        (Component("a", "A", first=(Compare(">", Field("e", "x"), Const(1)),)), "a condition of a.first"),
-        (Component("a", "A", (Compare(">", Field("e", "x"), Ref("", "last", "x")),)), "a condition of a.where"),
+        (Component("a", "A", first=(Compare(">", FieldRead("e", "x"), Const(1)),)), "a condition of a.first"),
+        (Component("a", "A", (Compare(">", FieldRead("e", "x"), Ref("", "last", "x")),)), "a condition of a.where"),
         (Seq((one, Component("b", "B", (Compare(">", Ref("a", "one", "x"), Const(1)),))), (Gap(),)), "a condition of b.where"),
         (Component("sum", "A"), "what does not read back: line 1, column 15: expected a name but got 'sum'"),
         (Component("a", "Event"), "another one, which reads back differently"),
@@ -232,7 +257,7 @@ RETURN Found(a[1].x, avg(c[].x), (a.LEN + 1) / 2 AS half)"""
 def test_further_back_than_one() -> None:
     """``a[i-2]`` is asked from the third iteration on, and printed as it was written."""
     tree = read_sase("PATTERN Event+ a[] WHERE a[i].x > a[i-2].x", Event)
-    grows = Compare(">", Field("e", "x"), Ref("a", "last", "x", 1))
+    grows = Compare(">", FieldRead("e", "x"), Ref("a", "last", "x", 1))
     assert tree.pattern == Repeat(Component("a", rest=(Or((Compare("<", Aggregate("a", "count"), Const(2)), grows)),)))
     assert sase_text(tree).split("\n")[2].strip() == "a[i].x > a[i-2].x"
     with pytest.raises(QueryError, match=r"a condition of a\.rest"):

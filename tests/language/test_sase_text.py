@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from afa.errors import QueryError
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, Field, In, Not, Or
+from afa.expression.nodes import And, Binary, Compare, Const, Expr, FieldRead, In, Not, Or
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Repeat, Seq, Tree
 from afa.language.sase_reader import read_sase
 from afa.language.terms import Aggregate, Ref
@@ -27,7 +27,7 @@ class Tick(NamedTuple):
     note: str | None = None
 
 
-X, N = Field("e", "x"), Field("e", "n")
+X, N = FieldRead("e", "x"), FieldRead("e", "n")
 
 
 def where(condition: str) -> Expr:
@@ -67,15 +67,17 @@ def where(condition: str) -> Expr:
         ("a.n in {1, 2}", In(N, (Const(1), Const(2)))),
         ("a.n in [1, 2]", In(N, (Const(1), Const(2)))),
         ("a.from = 'it''s'", None),
-        ("a.from = 'it\\'s'", Compare("==", Field("e", "from_"), Const("it's"))),
-        ("a.from_ = \"# no comment /* here */\"", Compare("==", Field("e", "from_"), Const("# no comment /* here */"))),
+        ("a.from = 'it\\'s'", Compare("==", FieldRead("e", "from_"), Const("it's"))),
+        ("a.from_ = \"# no comment /* here */\"", Compare("==", FieldRead("e", "from_"), Const("# no comment /* here */"))),
         ("a.x > MAX(a.n, 1)", None),
     ],
 )  # fmt: skip
 def test_conditions(text: str, expected: object) -> None:
     found = where(text)
     if text == "a.x > 80 % -a.n":
-        assert str(found).startswith("Compare(op='>', left=Field(side='e', name='x'), right=Binary(op='%', left=Const(value=80)")
+        assert str(found).startswith(
+            "Compare(op='>', left=FieldRead(side='e', name='x'), right=Binary(op='%', left=Const(value=80)"
+        )
     elif text == "0 < a.x < 1":
         assert found == And((Compare("<", Const(0), X), Compare("<", X, Const(1))))
     elif expected is not None:
@@ -187,7 +189,7 @@ def test_strategies(word: str, strategy: str) -> None:
 
 def test_equal_fields_under_strict_contiguity_of_what_repeats() -> None:
     tree = read_sase("PATTERN SEQ(A+ a[], ~(N n), B b) WHERE strict_contiguity { [n, x] }", Tick)
-    same = tuple(Compare("==", Field("e", name), Ref("a", "first", name)) for name in "nx")
+    same = tuple(Compare("==", FieldRead("e", name), Ref("a", "first", name)) for name in "nx")
     items = (Repeat(Component("a", "A", rest=same), gap=Gap(STRICT)), Component("b", "B", same))
     assert tree.pattern == Seq(items, (Gap(STRICT, (Component("n", "N", same),)),))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from afa.errors import QueryError
-from afa.expression.nodes import Compare, Const, Field, Or
+from afa.expression.nodes import Compare, Const, FieldRead, Or
 from afa.language.pattern import PARTITION, Component, Either, Gap, Repeat, Seq
 from afa.language.sql_reader import read
 from afa.language.terms import Aggregate, Classifier, Ref
@@ -24,7 +24,7 @@ class Tick(NamedTuple):
 
 
 STRICT = Gap(PARTITION)
-PRICE = Field("e", "price")
+PRICE = FieldRead("e", "price")
 
 
 def sql(define: str = "", pattern: str = "a b", measures: str = "", more: str = "", order: str = "at", rest: str = "") -> str:

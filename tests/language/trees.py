@@ -14,7 +14,7 @@ from afa.expression.nodes import (
     Compare,
     Const,
     Expr,
-    Field,
+    FieldRead,
     If,
     In,
     IsNone,
@@ -245,7 +245,9 @@ class Maker:
     def late(self, absent: Component, known: list[Known]) -> Component:
         """An absent component that is compared with others that come behind it."""
         earlier, self.known = self.known, known
-        own = self.choose.one((Field("e", "x"), Field("e", "x"), Field("e", "y"), Binary("-", Field("e", "y"), Const(1))))
+        own = self.choose.one(
+            (FieldRead("e", "x"), FieldRead("e", "x"), FieldRead("e", "y"), Binary("-", FieldRead("e", "y"), Const(1)))
+        )
         op = self.choose.one((("<", "<="), (">", ">=")))
         turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
         found: list[Expr] = []
@@ -277,14 +279,14 @@ class Maker:
         if deep and kind < 34:
             return Not(self.predicate(deep - 1))
         if kind < 40:
-            return In(Field("e", "x"), tuple(Const(n) for n in range(self.choose.number(1, 3))))
+            return In(FieldRead("e", "x"), tuple(Const(n) for n in range(self.choose.number(1, 3))))
         if kind < 46:
-            return IsNone(self.choose.one((Field("e", "x"), self.value(1))))
+            return IsNone(self.choose.one((FieldRead("e", "x"), self.value(1))))
         if kind < 52:
-            return Text(self.choose.one(("startswith", "contains")), Field("e", "s"), (Const(self.choose.one("pq")),))
+            return Text(self.choose.one(("startswith", "contains")), FieldRead("e", "s"), (Const(self.choose.one("pq")),))
         if kind < 58:
-            return Compare(self.choose.one(("==", "!=")), Field("e", "s"), self.text())
-        return Compare(self.op(), self.choose.one((Field("e", "x"), Field("e", "y"), self.value(1))), self.value(2))
+            return Compare(self.choose.one(("==", "!=")), FieldRead("e", "s"), self.text())
+        return Compare(self.op(), self.choose.one((FieldRead("e", "x"), FieldRead("e", "y"), self.value(1))), self.value(2))
 
     def own(self, name: str) -> Expr:
         """A predicate on one more event of a component, beside those that it has taken."""
@@ -292,7 +294,7 @@ class Maker:
         terms = [Ref(name, "last", "x", back), Ref(name, "last", "y"), Ref(name, "first", "y"), Ref("", "last", "y", back)]
         terms += [Aggregate(name, of, self.choose.one(("x", "y"))) for of in ("avg", "min", "max", "sum")]
         terms += [Aggregate(name, "avg", "y", now=True), Aggregate(name, "count")]
-        return Compare(self.op(), Field("e", self.choose.one(("x", "y"))), self.choose.one(terms))
+        return Compare(self.op(), FieldRead("e", self.choose.one(("x", "y"))), self.choose.one(terms))
 
     def about(self, name: str) -> Expr:
         """A predicate on all events of a component."""
@@ -338,7 +340,7 @@ class Maker:
             return If(test, self.value(0, event), self.value(0, event))
         found = self.ref(self.choose.one(("x", "y", "x", "y", "at"))) if kind < 75 else None
         if found is None and event and self.choose.chance(20):
-            return Field("e", "y")
+            return FieldRead("e", "y")
         return found or Const(self.choose.number(0, 3))
 
     def ref(self, name: str) -> Expr | None:

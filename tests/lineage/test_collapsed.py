@@ -124,8 +124,8 @@ def _not_those_passed(real: Callable[..., Any]) -> Callable[..., Any]:
 PLANTED: dict[str, tuple[int, Any, str, Callable[..., Any]]] = {
     "a step missing at the start": (5, match_ends, "span_of", _too_late),
     "an ignorable arc of the start state": (64, bounded, "_passes_first", _not_those_passed),
-    "a bound that nobody asks": (4, bounded.Bounded, "__init__", lambda real: lambda *said: real(*said[:-1], -(10**9))),
-    "what lies before the promise": (23, bounded.Bounded, "reaches", lambda real: lambda self, before: False),
+    "a bound that nobody asks": (4, bounded.SpanMatches, "__init__", lambda real: lambda *said: real(*said[:-1], -(10**9))),
+    "what lies before the promise": (23, bounded.SpanMatches, "reaches", lambda real: lambda self, before: False),
 }
 """Faults, each with the number of the world that shows it."""
 

@@ -126,9 +126,9 @@ WAITS: dict[str, Any] = {
 """A world in which a partial match rests in a state that only a time-out leads to."""
 
 PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] = {
-    "a step that can lead to a state is passed over": (2, asked_steps.Asked, "_asked", then(lambda found: list(found)[::2])),
-    "what epsilon arcs lead to is passed over": (216, asked_steps.Asked, "_asked", without("epsilon")),
-    "what time-outs lead to is passed over": (WAITS, asked_steps.Asked, "_asked", without("timeout")),
+    "a step that can lead to a state is passed over": (2, asked_steps.StepIndex, "_asked", then(lambda found: list(found)[::2])),
+    "what epsilon arcs lead to is passed over": (216, asked_steps.StepIndex, "_asked", without("epsilon")),
+    "what time-outs lead to is passed over": (WAITS, asked_steps.StepIndex, "_asked", without("timeout")),
     "a shorter lifetime is passed over": (155, asked_steps, "_shortened", lambda right: lambda steps: set()),
     "an ignorable arc that takes is passed over": (17, asked_steps, "component_of", lambda right: lambda arc: None),
     "a way is dropped": (2, graph.Graph, "ways", then(lambda found: found[:-1] if len(found) > 1 else found)),

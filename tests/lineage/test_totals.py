@@ -10,7 +10,7 @@ import pytest
 from afa import Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, query
 from afa.compiled import way_table
 from afa.compiled.kernel import way_sums
-from afa.engine import Sought
+from afa.engine import SoughtMatch
 from afa.lineage.aggregates import Aggregates, aggregates_of
 from afa.lineage.graph import Graph
 from afa.lineage.match_ends import _walked, matches_from
@@ -80,7 +80,7 @@ def records(op: Any, rows: Any) -> list[tuple[Change, Any, Any]]:
     for match in matches.values():
         walked = _walked(held, match, None, match.le + 1, None)
         assert walked is not None
-        graph, sought = Graph(walked), Sought(match.le, None, [tuple(match.payload)], 0, match.le + 1)
+        graph, sought = Graph(walked), SoughtMatch(match.le, None, [tuple(match.payload)], 0, match.le + 1)
         names = walked.components()
         for field in (None, "word", "real", "flag", "some"):
             for component in (None, *sorted(names)):
@@ -145,9 +145,11 @@ def test_no_match_is_told_from_one_that_the_kernels_leave() -> None:
     op = any_b("a.word = a.word", lineage=True)
     op.push_many([insert(Ev(kind, 1, flag=False), le) for le, kind in enumerate("ABC")])
     engine = op._core.engine
-    (none,) = {engine.totals(None, Sought(at, None, [(flag,)], 0, at + 1), "word", None) for at, flag in ((2, True), (1, False))}
+    (none,) = {
+        engine.totals(None, SoughtMatch(at, None, [(flag,)], 0, at + 1), "word", None) for at, flag in ((2, True), (1, False))
+    }
     assert none.paths == 0
-    assert engine.totals(None, Sought(2, None, [(False,)], 1, 3), "word", None) is None, "it began before what is held"
+    assert engine.totals(None, SoughtMatch(2, None, [(False,)], 1, 3), "word", None) is None, "it began before what is held"
 
 
 @pytest.mark.parametrize("longest", [False, True])

@@ -15,7 +15,7 @@ from afa.frames.found import joined, written
 from afa.operator.options import Options
 from afa.replay.question import Question, question
 from afa.replay.replaying import located, matches_in
-from afa.replay.scan_plan import Plan
+from afa.replay.scan_plan import ReplayPlan
 
 Order = Sequence[tuple[str, ...]]
 
@@ -33,7 +33,7 @@ def asking_of(pattern: Any, source: Any, **said: Any) -> Question:
     return question(pattern, source, Options(**said), times, arcs)
 
 
-def forced(pattern: Any, source: Any, order: Order | None = None, **said: Any) -> tuple[pa.Table, Plan]:
+def forced(pattern: Any, source: Any, order: Order | None = None, **said: Any) -> tuple[pa.Table, ReplayPlan]:
     """Replay with these scans, whatever they cost; None: of the columns of each witness. Full only where nothing else would do."""
     asking = asking_of(pattern, source, **said)
     if order is None:
@@ -44,7 +44,7 @@ def forced(pattern: Any, source: Any, order: Order | None = None, **said: Any) -
     return written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading), plan
 
 
-def agree(pattern: Any, table: Any, source: Any, **said: Any) -> Plan:
+def agree(pattern: Any, table: Any, source: Any, **said: Any) -> ReplayPlan:
     """Check that a replay by statistics, and one by scans, find what `afa.find` does; return the plan of the scans."""
     said = {"time": "at", "window": 10, **said}
     want = afa.find(pattern, table, **said)

@@ -1,4 +1,4 @@
-"""Rows and row groups that may hold a value: never too few. Columns of odd values against `Range.contains`, one by one."""
+"""Rows and row groups that may hold a value: never too few. Columns of odd values against `ValueRange.contains`, one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from afa.expression.intervals import Range
+from afa.expression.intervals import ValueRange
 from afa.replay.holding import Extent, values_in, within
 from afa.schema import Field
 
@@ -19,14 +19,14 @@ INTS = [0, 1, 2, 3, 7, 2**53, 2**53 + 1, 2**53 + 3, -(2**53) - 1, 2**63 - 1, -(2
 BOUNDS = [-math.inf, -(2**53) - 3, -3, 0, 2, 2.5, 3.0, 2**53 + 1, 2**53 + 3, 1e300, math.inf]
 
 
-def ranges() -> list[Range]:
+def ranges() -> list[ValueRange]:
     found = [
-        Range(low, high, one, two, None, nan, False)
+        ValueRange(low, high, one, two, None, nan, False)
         for low, high in itertools.combinations(BOUNDS, 2)
         for one, two, nan in itertools.product([False, True], repeat=3)
     ]
     values = [(math.inf,), (1.5e308, 2), (2**53 + 1, 3), (2.5,), (0,), (2.0**53 + 2,), (0, "")]
-    return [*found, *(Range(values=each, nan=False, none=False) for each in values)]
+    return [*found, *(ValueRange(values=each, nan=False, none=False) for each in values)]
 
 
 @pytest.mark.parametrize(("kind", "column"), [(float, FLOATS), (int, INTS), (bool, [False, True])])
@@ -56,7 +56,7 @@ def test_row_groups_are_never_too_few(kind: type, column: list[Any]) -> None:
 def test_nan_and_none_are_beyond_all_bounds() -> None:
     one, yes, no = np.array([5.0]), np.array([True]), np.array([False])
     field = Field("x", float, True)
-    small = Range(high=1, nan=False, none=False)
+    small = ValueRange(high=1, nan=False, none=False)
     assert not within(small, Extent(one, one, yes, no, yes), field)[0]
     assert within(small._replace(nan=True), Extent(one, one, yes, no, no), field)[0]
     assert within(small._replace(none=True), Extent(one, one, yes, no, yes), field)[0]
@@ -70,13 +70,13 @@ def test_texts_that_are_cut_off_are_bounds_of_all_that_begin_alike() -> None:
     low, high = np.array(["abc"], object), np.array(["abd"], object)
     yes, no = np.array([True]), np.array([False])
     for text, held in (("abdzzz", True), ("abcd", True), ("abe", False), ("abb", False)):
-        allowed = Range(values=(text,), nan=False, none=False)
+        allowed = ValueRange(values=(text,), nan=False, none=False)
         assert bool(within(allowed, Extent(low, high, yes, no, no), field)[0]) is held, text
 
 
 def test_texts_and_columns_with_values_missing() -> None:
     coded = pa.array(["a", None, "b", "a"]).dictionary_encode()
-    assert values_in(Range(values=("a",), none=False), coded, Field("s", str, True)).tolist() == [True, False, False, True]
-    assert values_in(Range(values=("b",), none=True), coded, Field("s", str, True)).tolist() == [False, True, True, False]
+    assert values_in(ValueRange(values=("a",), none=False), coded, Field("s", str, True)).tolist() == [True, False, False, True]
+    assert values_in(ValueRange(values=("b",), none=True), coded, Field("s", str, True)).tolist() == [False, True, True, False]
     numbers = pa.array([1.0, None, 3.0])
-    assert values_in(Range(low=2, none=True), numbers, Field("x", float, True)).tolist() == [False, True, True]
+    assert values_in(ValueRange(low=2, none=True), numbers, Field("x", float, True)).tolist() == [False, True, True]

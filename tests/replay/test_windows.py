@@ -17,7 +17,7 @@ from afa import AfaError
 from afa.errors import ChangeError, Int64Error
 from afa.replay import index, slices, windows
 from afa.replay.slice_work import Measure, Wanted, slices_of
-from afa.replay.slices import Cut
+from afa.replay.slices import WindowCut
 from afa.replay.stored import Stored
 from tests.replay.window_oracle import NUMBERS, World, aggregate, of_rows, of_time, plain, same, world
 
@@ -101,7 +101,7 @@ def trades(path: Path, rows: int = 1000, **more: Any) -> Path:
 
 
 def work(path: Path, size: int, slide: int, way: str = "index", of_rows: bool = False, **measure: bool) -> Any:
-    return slices_of(Stored(path), Wanted("at", Cut(size, slide), of_rows, {"x": Measure(**measure)}), way)  # type: ignore[arg-type]
+    return slices_of(Stored(path), Wanted("at", WindowCut(size, slide), of_rows, {"x": Measure(**measure)}), way)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("of_rows", [False, True])

@@ -10,7 +10,7 @@ import pytest
 
 from afa import Arc, Automaton, Operator, insert
 from afa.errors import AutomatonError
-from afa.replay.witness import Serving, Witness, necessary
+from afa.replay.witness import ArcLifetime, Witness, necessary
 from afa.replay.witness.boxes import boxes_of
 
 
@@ -183,7 +183,7 @@ def test_a_register_that_no_arc_can_bring_about_leaves_no_way() -> None:
 
 def boxes(fence: str) -> list[str]:
     automaton = chain(fence, register=Reg())
-    found = boxes_of(Serving(automaton.arcs[0]), automaton.event_schema, automaton.register_schema)
+    found = boxes_of(ArcLifetime(automaton.arcs[0]), automaton.event_schema, automaton.register_schema)
     return [box.text(automaton.event_schema) for box in found]
 
 
@@ -207,7 +207,7 @@ def test_fences_that_can_t_be_read_allow_everything_and_are_named() -> None:
 
 def test_lifetimes_of_arcs_narrow_what_they_ask_for() -> None:
     automaton = chain("x > 1", "x > 3")
-    servings = [Serving(automaton.arcs[0], 10, 20), Serving(automaton.arcs[1])]
+    servings = [ArcLifetime(automaton.arcs[0], 10, 20), ArcLifetime(automaton.arcs[1])]
     (box,) = necessary(automaton, servings).witnesses[0].boxes
     assert (box.since, box.until, box.allows({"x": 5}, 9), box.allows({"x": 5}, 10)) == (10, 20, False, True)
 

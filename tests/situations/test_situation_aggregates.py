@@ -11,7 +11,7 @@ import afa
 from afa.errors import AfaError, QueryError
 from afa.schema import Schema
 from afa.situations import Situation
-from afa.situations.situation_aggregates import Aggregate, aggregates_of
+from afa.situations.situation_aggregates import SituationAggregate, aggregates_of
 
 
 class Car(NamedTuple):
@@ -28,7 +28,7 @@ class Car(NamedTuple):
 CAR = Schema.of(Car, "event")
 
 
-def asked(text: Any) -> Aggregate:
+def asked(text: Any) -> SituationAggregate:
     return aggregates_of({"x": text}, ["speeding", "braking"], CAR)["x"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from afa.errors import QueryError
-from afa.situations.where_text import Constraint, constraints_of
+from afa.situations.where_text import RelationConstraint, constraints_of
 
 
 def said(text: str, definitions: str = "abc") -> list[str]:
@@ -22,11 +22,11 @@ def test_several_of_one_pair_are_what_they_have_in_common() -> None:
 
 
 def test_names_that_are_relations() -> None:
-    assert constraints_of("meets meets before", ["meets", "before"]) == (Constraint("meets", "before", ("meets",)),)
+    assert constraints_of("meets meets before", ["meets", "before"]) == (RelationConstraint("meets", "before", ("meets",)),)
 
 
 def test_names_that_begin_with_and() -> None:
-    assert constraints_of("android before order", ["android", "order"]) == (Constraint("android", "order", ("before",)),)
+    assert constraints_of("android before order", ["android", "order"]) == (RelationConstraint("android", "order", ("before",)),)
 
 
 def test_one_definition_needs_none() -> None:
@@ -34,7 +34,7 @@ def test_one_definition_needs_none() -> None:
 
 
 def test_turned() -> None:
-    assert str(Constraint("a", "b", ("before", "starts")).turned()) == "b after|started_by a"
+    assert str(RelationConstraint("a", "b", ("before", "starts")).turned()) == "b after|started_by a"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.strategies import Seeded
 
 pytest.importorskip("pyspark")
 from afa.spark import table_folder as tables_of_spark
-from afa.spark.table_folder import NOBODY, Table, Tables
+from afa.spark.table_folder import NOBODY, FolderTable, Tables
 
 BATCHES = 12
 
@@ -146,7 +146,7 @@ def test_tables_of_an_older_version_go_too(tmp_path: Path) -> None:
     tables = Tables(tmp_path)
     turn = tables.turn(mine, 3, lambda: True)
     assert turn is not None
-    assert turn.before == Table(2, 2, mine, tmp_path / f"2-2-{mine}.parquet")
+    assert turn.before == FolderTable(2, 2, mine, tmp_path / f"2-2-{mine}.parquet")
     tables.prune(1, None)
     assert [path.name for path in tmp_path.iterdir()] == [f"2-2-{mine}.parquet"]
 
@@ -179,12 +179,12 @@ def test_a_query_without_its_table_is_refused(tmp_path: Path) -> None:
     old = tmp_path / "v=3"
     old.mkdir()
     (old / "part-0.parquet").touch()
-    assert tables.turn(NOBODY, 7, lambda: True) == (None, Table(7, 7, NOBODY, tmp_path / "7-7-.afa.parquet"))
+    assert tables.turn(NOBODY, 7, lambda: True) == (None, FolderTable(7, 7, NOBODY, tmp_path / "7-7-.afa.parquet"))
     (old / "_SUCCESS").touch()  # of an older version of the library
-    before = Table(3, 3, NOBODY, old)
-    assert tables.turn("mine", 7, lambda: True) == (before, Table(7, 7, "mine", tmp_path / "7-7-mine.afa.parquet"))
+    before = FolderTable(3, 3, NOBODY, old)
+    assert tables.turn("mine", 7, lambda: True) == (before, FolderTable(7, 7, "mine", tmp_path / "7-7-mine.afa.parquet"))
     assert tables.turn("mine", 7, lambda: False) is None
-    assert tables.turn("mine", 0, lambda: False) == (None, Table(4, 0, "mine", tmp_path / "4-0-mine.afa.parquet"))
+    assert tables.turn("mine", 0, lambda: False) == (None, FolderTable(4, 0, "mine", tmp_path / "4-0-mine.afa.parquet"))
 
 
 @pytest.mark.parametrize(

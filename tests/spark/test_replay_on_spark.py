@@ -17,12 +17,12 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton
 from afa import spark as afa_spark
-from afa.expression.intervals import Range
+from afa.expression.intervals import ValueRange
 from afa.replay.key_spans import Spans, joined
 from afa.replay.witness.boxes import Box
 from afa.spark import candidate_rows
 from afa.spark.box_conditions import Asker, stretches
-from afa.spark.span_rows import KeyNumbers, SpanRows
+from afa.spark.span_rows import KeyCodes, SpanRows
 from tests.spark.jobs import job_of
 from tests.spark.streams import ZERO, when
 from tests.spark.test_query_on_spark import COLUMNS, RISING, Stock, calm, chosen, random_stock
@@ -406,17 +406,17 @@ class Every(NamedTuple):
 
 
 ONE = {"nan": False, "none": False}
-RANGES: list[tuple[str, Range]] = [
-    *((name, Range(low=low, high=high, low_open=opens, high_open=opens, **more))  # type: ignore[arg-type]
+RANGES: list[tuple[str, ValueRange]] = [
+    *((name, ValueRange(low=low, high=high, low_open=opens, high_open=opens, **more))  # type: ignore[arg-type]
       for name in ("i", "f") for low, high in ((0, math.inf), (-math.inf, 0), (-1, 2.5), (2**70, math.inf), (10**400, math.inf))
       for opens in (False, True) for more in (ONE, {**ONE, "none": True})),
-    *((name, Range(values=values, **ONE)) for name in ("i", "f") for values in ((0,), (3, 2.5), (), (1e308 * 10, 1.0), (True,))),
-    ("f", Range(high=0, none=False)), ("f", Range(values=(), none=False)), ("f", Range(low=2**53 + 1, **ONE)),
-    ("s", Range(values=("a", "\ud800", 3), **ONE)), ("s", Range(none=False)), ("s", Range(values=(), nan=False)),
-    ("b", Range(values=(True,), **ONE)), ("b", Range(values=(0, ""), nan=False)), ("b", Range(none=False)),
-    ("m", Range(low=ZERO + 5, low_open=True, **ONE)), ("m", Range(values=(ZERO, 1.5), nan=False)),
-    ("d", Range(high=3, **ONE)), ("d", Range(values=(7,), nan=False)),
-    ("at", Range(low=ZERO + 3 * SECOND, none=False)),
+    *((name, ValueRange(values=values, **ONE)) for name in "if" for values in ((0,), (3, 2.5), (), (1e308 * 10, 1.0), (True,))),
+    ("f", ValueRange(high=0, none=False)), ("f", ValueRange(values=(), none=False)), ("f", ValueRange(low=2**53 + 1, **ONE)),
+    ("s", ValueRange(values=("a", "\ud800", 3), **ONE)), ("s", ValueRange(none=False)), ("s", ValueRange(values=(), nan=False)),
+    ("b", ValueRange(values=(True,), **ONE)), ("b", ValueRange(values=(0, ""), nan=False)), ("b", ValueRange(none=False)),
+    ("m", ValueRange(low=ZERO + 5, low_open=True, **ONE)), ("m", ValueRange(values=(ZERO, 1.5), nan=False)),
+    ("d", ValueRange(high=3, **ONE)), ("d", ValueRange(values=(7,), nan=False)),
+    ("at", ValueRange(low=ZERO + 3 * SECOND, none=False)),
 ]  # fmt: skip
 VALUES: dict[str, list[Any]] = {
     "i": [0, -1, 3, None, 7, 2, 1, 2**40, -7],
@@ -454,9 +454,9 @@ def test_conditions_hold_for_every_row_in_a_box(spark: Any, tmp_path: Path) -> N
     }
     assert {value for name, allowed, value in extra if allowed.high < 1e300 or name != "f"} <= {"nan"}, extra
     for field, allowed in [
-        ("f", Range(low=0, **ONE)),
-        ("f", Range(high=0, **ONE)),
-        ("f", Range(values=(0,), **ONE)),
+        ("f", ValueRange(low=0, **ONE)),
+        ("f", ValueRange(high=0, **ONE)),
+        ("f", ValueRange(values=(0,), **ONE)),
         ("m", RANGES[-5][1]),
     ]:
         box = Box(((field, allowed),))
@@ -493,7 +493,7 @@ def test_rows_find_their_spans(seed: int) -> None:
         return [pa.chunked_array([pa.array([row[i] for row in rows], kinds[name])]) for i, name in enumerate(names)]
 
     seen, rows = keys(choose.number(0, 8)), keys(choose.number(0, 30))
-    known = KeyNumbers.of(columns(seen))
+    known = KeyCodes.of(columns(seen))
     number = known.numbers(columns(seen)).tolist()
     assert len(known) == len({key for key in seen if None not in key})
     of = dict(zip(seen, number))
@@ -520,5 +520,5 @@ def test_rows_find_their_spans(seed: int) -> None:
 def test_no_spans_hold_no_rows() -> None:
     none = Spans(*np.zeros((3, 0), np.int64))
     batch = pa.RecordBatch.from_pydict({"k": ["a"], "le": [3]})
-    assert list(SpanRows(KeyNumbers.of([pa.chunked_array([["a"]])]), ["k"], none, "span")([batch])) == []
+    assert list(SpanRows(KeyCodes.of([pa.chunked_array([["a"]])]), ["k"], none, "span")([batch])) == []
     assert stretches(none) == []

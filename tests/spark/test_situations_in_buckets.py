@@ -18,7 +18,7 @@ from afa.operator.options import Options
 from afa.operator.snapshot import plain, unplain
 from afa.situations import Situation, TemporalPattern
 from afa.spark import shared
-from afa.spark.bucket import Bucket, Saved
+from afa.spark.bucket import Bucket, BucketState
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import Job
 from afa.spark.moved import joined
@@ -338,7 +338,7 @@ def test_damaged_states_are_refused() -> None:
     bucket = Bucket(here, 0)
     bucket.run(rows_of(here, [Change(Reading(1, 5, True, 0.5), 7, None, 1)]), [], 3)
     body = msgpack.unpackb(bucket.save(False))
-    place = 1 + Saved._fields.index("stages")
+    place = 1 + BucketState._fields.index("stages")
     assert len(unplain(body[place][0])) == 2
     for wrong in ([], [3], [b""], [plain([None, None])], [plain([[[], None, []], None])]):
         with pytest.raises(SnapshotError):

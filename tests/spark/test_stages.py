@@ -22,7 +22,7 @@ from afa import AfaError, BudgetError, ChangeError, SnapshotError
 from afa.language.query import Query
 from afa.operator.snapshot import plain, unplain
 from afa.spark import shared
-from afa.spark.bucket import Bucket, Saved
+from afa.spark.bucket import Bucket, BucketState
 from afa.spark.hashing import bucket_numbers
 from afa.spark.job import Job
 from afa.spark.moved import joined
@@ -309,7 +309,7 @@ def test_damaged_states_of_stages_are_refused() -> None:
     bucket.run(letters(here, "NABANNAB"), [], 2)
     blob = bucket.save(False)
     body = msgpack.unpackb(blob)
-    place = 1 + Saved._fields.index("stages")
+    place = 1 + BucketState._fields.index("stages")
     assert len(unplain(body[place][0])) == 2
     for wrong in (None, 3, [3], [b""], [plain([None, None])], [plain([3, 4])], [plain([])], [plain([[[], None, []]] * 2)]):
         with pytest.raises(SnapshotError):

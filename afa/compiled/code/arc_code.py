@@ -19,7 +19,7 @@ from afa.compiled.code.emit import Emitter
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.code.term import Param, Term
-from afa.compiled.code.term_types import Types
+from afa.compiled.code.term_types import TermTypes
 from afa.expression.nodes import Expr
 from afa.model.arc import CONSUME, SKIP, TIMEOUT
 from afa.schema import NAN
@@ -101,19 +101,19 @@ def arc_code(
     Examples
     --------
     >>> from typing import NamedTuple
-    >>> from afa.expression.nodes import Compare, Const, Field
+    >>> from afa.expression.nodes import Compare, Const, FieldRead
     >>> from afa.schema import Schema
     >>> class Tick(NamedTuple):
     ...     change: float
     >>> class Count(NamedTuple):
     ...     n: int = 0
     >>> tick, count = Layout.of(Schema.of(Tick, "event")), Layout.of(Schema.of(Count, "register"))
-    >>> fence = Compare("<", Field("e", "change"), Const(-0.25))
+    >>> fence = Compare("<", FieldRead("e", "change"), Const(-0.25))
     >>> code = arc_code(CONSUME, fence, None, None, False, tick, count)
     >>> code.shape, code.params
     ('(lt e0float float) - -', (Param(kind='float', value=-0.25),))
     """
-    types = Types(event if kind in (CONSUME, SKIP) else None, register)
+    types = TermTypes(event if kind in (CONSUME, SKIP) else None, register)
     try:
         terms = (
             None if fence is None else types.truth(fence),

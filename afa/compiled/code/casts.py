@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from afa.compiled.code.term import BOOL, FLOAT, INT, NONE, NUM, STR, Kind, Param, Term, term
+from afa.compiled.code.term import BOOL, FLOAT, INT, NONE, NUM, STR, Param, Term, ValueKind, term
 from afa.expression import nodes
 from afa.schema import Field
 from punctuation.time import BEGINNING, FOREVER
@@ -38,7 +38,7 @@ def param(value: nodes.Scalar) -> Term:
 def need(x: Term) -> Term:
     if x.kind.base == "none":
         raise NotCompilable("None where a value is needed always raises")
-    return term("need", Kind(x.kind.base), x) if x.kind.optional else x
+    return term("need", ValueKind(x.kind.base), x) if x.kind.optional else x
 
 
 def number(x: Term, what: str) -> Term:
@@ -49,7 +49,7 @@ def number(x: Term, what: str) -> Term:
 
 
 def bit(x: Term) -> Term:
-    return term("bit", Kind("int", x.kind.optional), x) if x.kind.base == "bool" else x
+    return term("bit", ValueKind("int", x.kind.optional), x) if x.kind.base == "bool" else x
 
 
 def whole(x: Term, what: str) -> Term:
@@ -65,7 +65,7 @@ def rounded(x: Term) -> Term:
         return x
     if x.op == "param":
         return param(float(x.data.value))
-    return term("float", Kind("float", x.kind.optional), x)
+    return term("float", ValueKind("float", x.kind.optional), x)
 
 
 def exact(x: Term) -> Term:
@@ -74,7 +74,7 @@ def exact(x: Term) -> Term:
         return x
     if x.op == "param" and _as_float(x.data.value) is not None:
         return term("param", NUM, data=Param("float", float(x.data.value)))
-    return term("exact", Kind("num", x.kind.optional), x)
+    return term("exact", ValueKind("num", x.kind.optional), x)
 
 
 def _as_float(value: int) -> float | None:
@@ -123,27 +123,27 @@ def equal(left: Term, right: Term) -> Term:
     return term("eq", BOOL, left, right)
 
 
-def union(kinds: list[Kind], what: str) -> Kind:
+def union(kinds: list[ValueKind], what: str) -> ValueKind:
     """Return what is now of one kind, now of another."""
     bases = {kind.base for kind in kinds if kind.base != "none"}
     optional = any(kind.optional or kind.base == "none" for kind in kinds)
     if len(bases) <= 1:
-        return Kind(bases.pop(), optional) if bases else NONE
+        return ValueKind(bases.pop(), optional) if bases else NONE
     if "str" in bases:
         raise NotCompilable(f"{what} gives now a str, now a number")
-    return Kind("int" if bases <= {"int", "bool"} else "num", optional)
+    return ValueKind("int" if bases <= {"int", "bool"} else "num", optional)
 
 
-def cast(x: Term, kind: Kind) -> Term:
+def cast(x: Term, kind: ValueKind) -> Term:
     """Return a value as one of the kinds of a `union`."""
     if x.kind.base == "none":
-        return term("none", Kind(kind.base, True))
+        return term("none", ValueKind(kind.base, True))
     if x.kind.base == kind.base:
         return x
     x = bit(x)
     if kind.base == "int":
         return x
-    return exact(x) if x.kind.base == "int" else term("as", Kind("num", x.kind.optional), x)
+    return exact(x) if x.kind.base == "int" else term("as", ValueKind("num", x.kind.optional), x)
 
 
 def alike(value: nodes.Scalar, base: str) -> nodes.Scalar:
@@ -161,7 +161,7 @@ def alike(value: nodes.Scalar, base: str) -> nodes.Scalar:
 
 def stored(x: Term, field: Field) -> Term:
     """Return a value in the form of a field of the register, as `Schema.take` brings it there."""
-    kind = Kind("none" if field.type is None else field.type.__name__, field.optional)
+    kind = ValueKind("none" if field.type is None else field.type.__name__, field.optional)
     base = x.kind.base
     if base == "none":
         return term("none", kind) if field.optional else term("never", kind)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from afa.compiled.code.column_parts import Flag, Part, makes_alike
-from afa.compiled.code.column_rows import LEAST, Columns
+from afa.compiled.code.column_parts import ClassPart, Flag, makes_alike
+from afa.compiled.code.column_rows import LEAST, ColumnFunction
 from afa.compiled.code.eight_rows import I64
 from afa.compiled.code.lanes import MANY, as_bits, both, either, splat
 from afa.compiled.kernel import names as k
@@ -22,7 +22,7 @@ from afa.compiled.kernel import names as k
 LARGE, UNUSUAL = k.LARGE_STATE, k.UNUSUAL
 
 
-def kept_and_others(e: Columns, parts: Sequence[Part], flags: Sequence[Flag]) -> tuple[str, str]:
+def kept_and_others(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Flag]) -> tuple[str, str]:
     """Return as bits the states whose rows all stay by this event, and those of which the best row does not suffice."""
     stays, others, bests = "0", "0", "false"
     for part, (flag, _, _) in zip(parts, flags):
@@ -41,7 +41,7 @@ def kept_and_others(e: Columns, parts: Sequence[Part], flags: Sequence[Flag]) ->
 class Look:
     """The groups of eight rows that are looked at."""
 
-    def __init__(self, e: Columns, parts: Sequence[Part], flags: Sequence[Flag], kept: str, others: str) -> None:
+    def __init__(self, e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Flag], kept: str, others: str) -> None:
         self.e, self.parts = e, [(part, flag) for part, flag in zip(parts, flags) if part.best]
         self.needs = splat(e, "i64", e.let(f"or i64 {e.let(f'xor i64 {kept}, -1')}, {others}"))
 
@@ -94,7 +94,7 @@ class Look:
         e.line(f"%group = add i64 %group0, {e.call('i64', 'llvm.cttz.i64', 'i64 %bits', 'i1 true')}")
         e.line("%i = shl i64 %group, 3")
 
-    def hint(self, number: int, part: Part, flag: Flag) -> tuple[str, str, str, str]:
+    def hint(self, number: int, part: ClassPart, flag: Flag) -> tuple[str, str, str, str]:
         """In one of the first steps, say which group is looked at: the last one into which a row of the part's state came."""
         e = self.e
         here, on = e.name(), e.name()
@@ -149,7 +149,7 @@ class Look:
         return m, start
 
 
-def put_rows(e: Columns, parts: Sequence[Part], flags: Sequence[Flag], kept: str, others: str) -> None:
+def put_rows(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Flag], kept: str, others: str) -> None:
     """Look at the groups of eight rows that may matter; the best rows of part n are then in ``%m<n>``, ``%start<n>``.
 
     ``kept``, ``others``: see `kept_and_others`.

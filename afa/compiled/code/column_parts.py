@@ -17,7 +17,7 @@ Flag = tuple[str, str, str]
 """Of a part: whether the event may take it, the arc's destination, where its constants stand."""
 
 
-class Part(NamedTuple):
+class ClassPart(NamedTuple):
     """How one class is asked: what the event alone says (``alone``), then the rest, in vectors if ``eight``; see `_part`."""
 
     number: int
@@ -48,17 +48,17 @@ class Part(NamedTuple):
         return [word + i for word, width in places for i in range(width)]
 
 
-def part_of(number: int, slot: SlotClass) -> Part:
+def part_of(number: int, slot: SlotClass) -> ClassPart:
     fence = slot.code.fence
     items = () if fence is None else fence.items if fence.op == "all" else (fence,)
     if any(item.asks for item in items):  # in the order in which Python would ask
-        return Part(number, slot, (), items, False)
+        return ClassPart(number, slot, (), items, False)
     alone = tuple(item for item in items if "r" not in item.reads)
     rest = tuple(item for item in items if "r" in item.reads)
-    return Part(number, slot, alone, rest, all(served(item) for item in rest))
+    return ClassPart(number, slot, alone, rest, all(served(item) for item in rest))
 
 
-def makes_alike(part: Part, other: Part) -> bool:
+def makes_alike(part: ClassPart, other: ClassPart) -> bool:
     """Return whether two parts make of an event rows of one register."""
     x, y = part.slot.code.transfer, other.slot.code.transfer
     return x is not None and y is not None and x.data == y.data and all(map(_alike, x.items, y.items))

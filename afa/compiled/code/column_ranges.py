@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from afa.compiled.code.column_parts import Flag, Part, part_of
-from afa.compiled.code.column_rows import Columns
+from afa.compiled.code.column_parts import ClassPart, Flag, part_of
+from afa.compiled.code.column_rows import ColumnFunction
 from afa.compiled.code.step_function import HEAD, SlotClass
 from afa.compiled.code.term import FLOAT, INT, Term
 from afa.compiled.kernel import names as k
@@ -24,7 +24,7 @@ MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 MAGNITUDE = 2**63 - 1
 
 
-class Order(NamedTuple):
+class RowOrder(NamedTuple):
     """The order of the rows of a state: by a word of the register, an int or a float; ``falls``: large values first."""
 
     word: int
@@ -32,15 +32,15 @@ class Order(NamedTuple):
     falls: bool
 
 
-class Range(NamedTuple):
+class RowRange(NamedTuple):
     """The rows whose field is at or before a value of the event in an order; ``strict``: before it."""
 
-    order: Order
+    order: RowOrder
     bound: Term
     strict: bool
 
 
-def range_of(part: Part) -> Range | None:
+def range_of(part: ClassPart) -> RowRange | None:
     """Return the range of rows of which the rest of a part's fence holds, if it compares one field of theirs with the event."""
     if not part.best or len(part.rest) != 1 or part.rest[0].op not in MIRRORED:
         return None
@@ -50,10 +50,10 @@ def range_of(part: Part) -> Range | None:
     plain = field.op == "field" and field.data[0] == "r" and "r" not in bound.reads
     if not plain or field.kind not in (INT, FLOAT) or bound.kind != field.kind:
         return None
-    return Range(Order(field.data[1], field.kind == FLOAT, op in ("gt", "ge")), bound, op in ("lt", "gt"))
+    return RowRange(RowOrder(field.data[1], field.kind == FLOAT, op in ("gt", "ge")), bound, op in ("lt", "gt"))
 
 
-def orders_of(parts: Sequence[Part]) -> dict[int, Order] | None:
+def orders_of(parts: Sequence[ClassPart]) -> dict[int, RowOrder] | None:
     """Return the order of the rows of each state that has one; None: of this automaton no event asks for ranges.
 
     Nor where every event asks of a register whether it stays: skip till next, whose loop would be refused again and again. Few rows
@@ -62,7 +62,7 @@ def orders_of(parts: Sequence[Part]) -> dict[int, Order] | None:
     asked_always = any(is_unsure(part) and not part.alone for part in parts)
     if asked_always or any(part.slot.state >= k.LARGE_STATE for part in parts):
         return None
-    found: dict[int, Order] = {}
+    found: dict[int, RowOrder] = {}
     for part in parts:
         asked = range_of(part)
         if asked is not None:
@@ -70,12 +70,12 @@ def orders_of(parts: Sequence[Part]) -> dict[int, Order] | None:
     return found or None
 
 
-def is_unsure(part: Part) -> bool:
+def is_unsure(part: ClassPart) -> bool:
     """Return whether of the rows of a state some may stay by a part, some not."""
     return part.stays and bool(part.rest or not part.eight)
 
 
-def served_by_range(part: Part, orders: Mapping[int, Order]) -> bool:
+def served_by_range(part: ClassPart, orders: Mapping[int, RowOrder]) -> bool:
     """Return whether the best row that a part takes is the best one of a range, or of a whole state."""
     asked = range_of(part)
     return part.best and (not part.rest or (asked is not None and orders.get(part.slot.state) == asked.order))
@@ -89,7 +89,7 @@ def orders_in(classes: Sequence[SlotClass]) -> tuple[tuple[int, int], ...] | Non
     return tuple((state, o.word << 2 | o.floats << 1 | o.falls) for state, o in sorted(orders.items()))
 
 
-def put_ranges(e: Columns, parts: Sequence[Part], flags: Sequence[Flag], kept: str, others: str) -> None:
+def put_ranges(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Flag], kept: str, others: str) -> None:
     """Go to ``slowly`` where events do not ask for ranges now, to ``refused``, or to ``begins`` with the rows written.
 
     ``kept``: bits of states whose rows all stay, ``others``: of those of which the best row does not suffice.
@@ -120,7 +120,7 @@ def put_ranges(e: Columns, parts: Sequence[Part], flags: Sequence[Flag], kept: s
     e.goto("begins")
 
 
-def _put_best_of(e: Columns, part: Part, flag: Flag, asked: Range | None, number: int) -> None:
+def _put_best_of(e: ColumnFunction, part: ClassPart, flag: Flag, asked: RowRange | None, number: int) -> None:
     """Write the row that a part makes of the best row of its range, if there is one."""
     asked_for, dst, params = flag
     on, alive, off, state = e.name(), e.name(), e.name(), part.slot.state
@@ -143,7 +143,7 @@ def _put_best_of(e: Columns, part: Part, flag: Flag, asked: Range | None, number
     e.known = dict(e.base)
 
 
-def _last_of(e: Columns, asked: Range, state: int, number: int, none: str) -> str:
+def _last_of(e: ColumnFunction, asked: RowRange, state: int, number: int, none: str) -> str:
     """Return where in %stairs the last row of a range stands; goes to ``none`` where there is none."""
     bound = e.value(asked.bound).ssa
     if asked.order.floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from afa.compiled.code.column_parts import Flag, Part
+from afa.compiled.code.column_parts import ClassPart, Flag
 from afa.compiled.code.eight_rows import I64
 from afa.compiled.code.emit import TYPES, Emitter, Known
 from afa.compiled.code.lanes import MANY, NEVER, Lane, Lanes, as_bits, both, either, opposite, splat, vector
@@ -16,7 +16,7 @@ ALL = "splat (i1 true)"
 LEAST = f"splat (i64 {k.BEGINNING})"
 
 
-class Columns(Emitter):
+class ColumnFunction(Emitter):
     """The function in the making. ``%to``: where the address stands at which the next row goes."""
 
     def __init__(self, width: int) -> None:
@@ -42,7 +42,7 @@ class Columns(Emitter):
     def next(self) -> str:
         return self.load("ptr", "%to")
 
-    def asked(self, part: Part) -> Flag:
+    def asked(self, part: ClassPart) -> Flag:
         """Ask what the event alone says. Returns whether it may hold, the arc's destination, and where its constants stand."""
         on, yes, no, end = (self.name() for _ in range(4))
         dst = self.load("i64", "%slots", 2 * part.number)
@@ -64,7 +64,7 @@ class Columns(Emitter):
         self.known = dict(self.base)
         return self.phi("i1", ("true", yes), ("false", no)), dst, params
 
-    def eight_rows(self, parts: Sequence[Part], flags: Sequence[Flag]) -> None:
+    def eight_rows(self, parts: Sequence[ClassPart], flags: Sequence[Flag]) -> None:
         """Take the eight rows from ``%i`` on through all arcs."""
         m, state, start = self.column(k.N_M), self.column(k.N_STATE), self.column(k.N_START)
         alive = self.let(f"icmp sgt {I64} {m}, %le_eight")
@@ -132,7 +132,7 @@ class Columns(Emitter):
             visit(term)
         return found
 
-    def usual(self, part: Part, mask: str) -> str:
+    def usual(self, part: ClassPart, mask: str) -> str:
         """Return which of the rows of a mask have the words of the initial register where a part takes them over."""
         for word in part.kept:
             mask = both(self, mask, self.let(f"icmp eq {I64} {self.column(HEAD + word)}, %initial{word}"))
@@ -155,7 +155,7 @@ class Columns(Emitter):
         alike = self.let(f"icmp eq {I64} {ms}, {splat(self, 'i64', m)}")
         return m, self.most(self.let(f"select {vector('i1')} {alike}, {I64} {starts}, {I64} {LEAST}"))
 
-    def one_by_one(self, part: Part, dst: str, mask: str, staying: str) -> str:
+    def one_by_one(self, part: ClassPart, dst: str, mask: str, staying: str) -> str:
         """Take the rows of a mask through an arc. Returns which of the eight stay."""
         loop, body, over = self.name(), self.name(), self.name()
         bits0 = self.let(f"zext i{MANY} {as_bits(self, mask)} to i64")
@@ -220,7 +220,7 @@ class Columns(Emitter):
         self.known = dict(self.base)
         return self.let(f"bitcast i{MANY} {self.let(f'trunc i64 {stay} to i{MANY}')} to {vector('i1')}")
 
-    def put_row(self, part: Part, dst: str, start: str, until: str) -> str:
+    def put_row(self, part: ClassPart, dst: str, start: str, until: str) -> str:
         """Write a row, of the register that ``r`` points to. Returns where; the next one goes there too, until ``%to`` moves on."""
         out, on = self.next(), self.name()
         self.branch(self.let(f"icmp uge ptr {out}, %last"), "full", on, "!prof !0")
@@ -233,7 +233,7 @@ class Columns(Emitter):
             self.register(part.slot.code.transfer, self.address(out, HEAD))
         return out
 
-    def put_best(self, part: Part) -> None:
+    def put_best(self, part: ClassPart) -> None:
         """Write the best of the rows that a part makes, if there is any."""
         n, on, off = part.number, self.name(), self.name()
         m, start = self.best(n)
@@ -253,7 +253,7 @@ class Columns(Emitter):
         self.declared.add(f"declare i64 @llvm.vector.reduce.smax.v{MANY}i64({I64})")
         return self.let(f"call i64 @llvm.vector.reduce.smax.v{MANY}i64({I64} {ssa})")
 
-    def begin(self, part: Part, flag: Flag) -> None:
+    def begin(self, part: ClassPart, flag: Flag) -> None:
         """Begin a computation by an arc, if it holds."""
         asked, dst, params = flag
         on, no = self.name(), self.name()

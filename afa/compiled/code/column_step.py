@@ -22,7 +22,7 @@ from afa.compiled.code.arc_code import ends
 from afa.compiled.code.column_groups import LARGE, kept_and_others, put_rows
 from afa.compiled.code.column_parts import part_of
 from afa.compiled.code.column_ranges import put_ranges
-from afa.compiled.code.column_rows import LEAST, Columns
+from afa.compiled.code.column_rows import LEAST, ColumnFunction
 from afa.compiled.code.eight_rows import I64
 from afa.compiled.code.lanes import Lane, splat
 from afa.compiled.code.step_function import HEAD, SlotClass, event_fields, text_of
@@ -37,7 +37,7 @@ def columns_key(classes: Sequence[SlotClass], width: int, start: int = 0) -> str
 
 def columns_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     """Return the code for classes in the order of the slots; computations begin in state ``start``."""
-    e = Columns(width)
+    e = ColumnFunction(width)
     parts = [part_of(number, slot) for number, slot in enumerate(classes)]
     e.read_words()
     for name in [f"%{name}{part.number}" for part in parts if part.best for name in ("m", "start")]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
-from afa.compiled.code.layout import Layout, Slot
+from afa.compiled.code.layout import FieldSlot, Layout
 from afa.compiled.kernel import names as k
 
 NAN = "0x7FF8000000000000"
 
 
-def base_of(slot: Slot) -> str:
+def base_of(slot: FieldSlot) -> str:
     """Return the kind of a field, by the name that `afa.compiled.code.emit` has for it."""
     assert slot.field.type is not None
     return slot.field.type.__name__

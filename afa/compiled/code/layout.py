@@ -16,7 +16,7 @@ from typing import NamedTuple
 from afa.schema import Field, Schema
 
 
-class Slot(NamedTuple):
+class FieldSlot(NamedTuple):
     """Where a field stands: its first word, how many it takes (an optional field: its presence, then its value), its value's."""
 
     field: Field
@@ -40,7 +40,7 @@ class Layout(NamedTuple):
     """
 
     schema: Schema
-    slots: tuple[Slot, ...]
+    slots: tuple[FieldSlot, ...]
     width: int
 
     @classmethod
@@ -48,9 +48,9 @@ class Layout(NamedTuple):
         slots, offset = [], 0
         for field in schema.fields:
             width = 2 if field.optional else 1
-            slots.append(Slot(field, offset, width, offset + width - 1))
+            slots.append(FieldSlot(field, offset, width, offset + width - 1))
             offset += width
         return cls(schema, tuple(slots), offset)
 
-    def slot(self, name: str) -> Slot:
+    def slot(self, name: str) -> FieldSlot:
         return next(slot for slot in self.slots if slot.field.name == name)

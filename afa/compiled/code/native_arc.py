@@ -10,9 +10,9 @@ from afa.compiled.code.arc_code import ArcCode, arc_code
 from afa.compiled.code.casts import NotCompilable
 from afa.compiled.code.layout import Layout
 from afa.expression import Unreadable
-from afa.expression.arc_functions import Written, expression_of, functions_of
+from afa.expression.arc_functions import WrittenFunction, expression_of, functions_of
 from afa.expression.from_text import KEPT, parse
-from afa.expression.kinds import Kind
+from afa.expression.kinds import FunctionKind
 from afa.model.arc import CONSUME, SKIP, TIMEOUT, Arc
 
 ROLES = ("fence", "transfer", "at")
@@ -48,7 +48,7 @@ def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
     ('transfer', None)
     """
     functions = functions_of(arc)
-    if functions and all(isinstance(function, Written) for _, function in functions):
+    if functions and all(isinstance(function, WrittenFunction) for _, function in functions):
         with contextlib.suppress(Unreadable, NotCompilable):  # which is told below
             texts = tuple((kind, function.text) for kind, function in functions)
             return CompiledArc(arc, _code_of_texts(arc.kind, texts, arc.ignorable, event, register))
@@ -67,7 +67,9 @@ def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _code_of_texts(kind: str, texts: tuple[tuple[Kind, str], ...], ignorable: bool, event: Layout, register: Layout) -> ArcCode:
+def _code_of_texts(
+    kind: str, texts: tuple[tuple[FunctionKind, str], ...], ignorable: bool, event: Layout, register: Layout
+) -> ArcCode:
     """Return the code of an arc that was given as text: the operators of a worker have the same few."""
     seen = event if kind in (CONSUME, SKIP) else None
     found = {role.role: parse(text, role, seen.schema if seen else None, register.schema) for role, text in texts}

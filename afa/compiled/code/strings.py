@@ -17,12 +17,12 @@ _METHODS: dict[str, Callable[[str, tuple[Any, ...]], bool]] = {
     "startswith": lambda text, consts: text.startswith(consts),
     "endswith": lambda text, consts: text.endswith(consts),
     "contains": lambda text, consts: any(const in text for const in consts),
-    "satisfies": lambda text, consts: bool(evaluate(consts[0], Named(text), None)),
+    "satisfies": lambda text, consts: bool(evaluate(consts[0], TextEvent(text), None)),
 }
 """What may be asked of a str; ``satisfies``: an expression over its one field, which never raises."""
 
 
-class Named(NamedTuple):
+class TextEvent(NamedTuple):
     """A str as the event of an expression."""
 
     text: str

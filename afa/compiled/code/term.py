@@ -31,7 +31,7 @@ ASKING_FLOAT = frozenset(("div", "floordiv", "mod", "pow"))
 ASKING_NUM = frozenset(("add", "sub", "mul", "div"))
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """What a value may be: int, float, bool, str, none, or num; and whether it may be None.
 
     A *num* is a float64 that Python holds as an int or as a float: both have this value. ints beyond 2**53 ask instead.
@@ -55,8 +55,8 @@ class Param(NamedTuple):
         return 2 if self.kind == "table" else 1
 
 
-INT, FLOAT, BOOL, STR, NUM, NONE = (Kind(base) for base in ("int", "float", "bool", "str", "num", "none"))
-MAKE = Kind("make")
+INT, FLOAT, BOOL, STR, NUM, NONE = (ValueKind(base) for base in ("int", "float", "bool", "str", "num", "none"))
+MAKE = ValueKind("make")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ class Term:
     """A term: one operation. A term that is used twice is one object, and computed once."""
 
     op: str
-    kind: Kind
+    kind: ValueKind
     items: tuple[Term, ...]
     data: Any  # param, table: its `Param`. field: side, offset, width. in: whether None, and whether NaN, is among the items
     asks: bool  # whether it may
@@ -76,7 +76,7 @@ class Term:
 NOTHING: frozenset[str] = frozenset()
 
 
-def term(op: str, kind: Kind, *items: Term, data: Any = None) -> Term:
+def term(op: str, kind: ValueKind, *items: Term, data: Any = None) -> Term:
     asks = op in ASKING
     cost, depth = 1, 0
     reads = frozenset(data[0]) if op == "field" else NOTHING

@@ -12,8 +12,8 @@ from typing import Any
 from afa.compiled.code import casts
 from afa.compiled.code.casts import NotCompilable
 from afa.compiled.code.layout import Layout
-from afa.compiled.code.strings import Named
-from afa.compiled.code.term import BOOL, FLOAT, INT, MAKE, NUM, STR, Kind, Param, Term, term
+from afa.compiled.code.strings import TextEvent
+from afa.compiled.code.term import BOOL, FLOAT, INT, MAKE, NUM, STR, Param, Term, ValueKind, term
 from afa.expression import nodes
 from afa.expression.types import may_raise
 from afa.schema import Schema
@@ -24,7 +24,7 @@ ORDER = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 KINDS = {int: INT, float: FLOAT, bool: BOOL, str: STR}
 
 
-class Types:
+class TermTypes:
     """The terms of expressions over an event (None: of an epsilon arc or a time-out) and a register.
 
     Examples
@@ -34,8 +34,8 @@ class Types:
     >>> class Tick(NamedTuple):
     ...     price: float
     ...     size: int | None = None
-    >>> types = Types(None, Layout.of(Schema.of(Tick, "register")))
-    >>> size = nodes.Field("r", "size")
+    >>> types = TermTypes(None, Layout.of(Schema.of(Tick, "register")))
+    >>> size = nodes.FieldRead("r", "size")
     >>> str(types.value(size).kind), str(types.value(nodes.Binary("+", size, nodes.Const(1))).kind)
     ('int?', 'int')
     >>> types.value(nodes.Compare("<", nodes.Const("a"), nodes.Const("b")))
@@ -48,7 +48,7 @@ class Types:
         self._known: dict[Any, tuple[Any, Term]] = {}  # the expression is kept, so that its id stays its own
 
     def value(self, expr: nodes.Expr) -> Term:
-        key = expr if isinstance(expr, nodes.Field) else id(expr)
+        key = expr if isinstance(expr, nodes.FieldRead) else id(expr)
         if key not in self._known:
             found = self._of_text(expr) or VALUES[type(expr)](self, expr)
             if isinstance(expr, nodes.Const):  # one parameter a place, however often its value occurs
@@ -74,12 +74,12 @@ class Types:
         """Return the term of a truth about one str field that takes work: a table by the numbers of strs. None: it is none."""
         if not (isinstance(expr, TRUTHS) and takes_work(expr)):
             return None
-        fields = {node for node in nodes.walk(expr) if isinstance(node, nodes.Field)}
+        fields = {node for node in nodes.walk(expr) if isinstance(node, nodes.FieldRead)}
         if len(fields) != 1:
             return None
         (field,) = fields
         x = self.value(field)
-        asked = nodes.renamed(expr, lambda _: nodes.Field("e", "text"))
+        asked = nodes.renamed(expr, lambda _: nodes.FieldRead("e", "text"))
         if x.kind.base != "str" or may_raise(asked, TEXT, TEXT):
             return None
         return term("table", BOOL, casts.need(x), data=Param("table", ("satisfies", (asked,))))
@@ -97,7 +97,7 @@ class Types:
         slot = layout.slot(expr.name)
         if slot.field.type is None:
             raise NotCompilable(f"{expr.side}.{expr.name} is annotated Any", "annotate it int, float, bool or str")
-        kind = Kind(KINDS[slot.field.type].base, slot.field.optional)
+        kind = ValueKind(KINDS[slot.field.type].base, slot.field.optional)
         return term("field", kind, data=(expr.side, slot.offset, slot.width))
 
     def unary(self, expr: Any) -> Term:
@@ -230,7 +230,7 @@ class Types:
 
 
 TRUTHS = (nodes.Compare, nodes.In, nodes.Text, nodes.Call)
-TEXT = Schema.of(Named, "event")
+TEXT = Schema.of(TextEvent, "event")
 
 
 def takes_work(expr: nodes.Expr) -> bool:
@@ -246,20 +246,20 @@ def _makes_text(node: nodes.Expr) -> bool:
     return isinstance(node, nodes.Binary) and node.op == "+"
 
 
-VALUES: dict[type, Callable[[Types, Any], Term]] = {
-    nodes.Const: Types.const,
-    nodes.Ticks: Types.const,
-    nodes.Field: Types.field,
-    nodes.Unary: Types.unary,
-    nodes.Not: Types.truth,
-    nodes.Binary: Types.binary,
-    nodes.Compare: Types.compare,
-    nodes.And: Types.first,
-    nodes.Or: Types.first,
-    nodes.If: Types.choice,
-    nodes.Call: Types.call,
-    nodes.In: Types.within,
-    nodes.IsNone: Types.missing,
-    nodes.Text: Types.text,
-    nodes.Make: Types.make,
+VALUES: dict[type, Callable[[TermTypes, Any], Term]] = {
+    nodes.Const: TermTypes.const,
+    nodes.Ticks: TermTypes.const,
+    nodes.FieldRead: TermTypes.field,
+    nodes.Unary: TermTypes.unary,
+    nodes.Not: TermTypes.truth,
+    nodes.Binary: TermTypes.binary,
+    nodes.Compare: TermTypes.compare,
+    nodes.And: TermTypes.first,
+    nodes.Or: TermTypes.first,
+    nodes.If: TermTypes.choice,
+    nodes.Call: TermTypes.call,
+    nodes.In: TermTypes.within,
+    nodes.IsNone: TermTypes.missing,
+    nodes.Text: TermTypes.text,
+    nodes.Make: TermTypes.make,
 }

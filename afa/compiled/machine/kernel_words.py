@@ -58,7 +58,7 @@ def type_of(kind: int) -> str:
     return "i64" if kind == WORD else f"[{kind} x i64]"
 
 
-class Words:
+class KernelExpressions:
     """The expressions of one kernel; ``file``: for errors.
 
     ``meaning`` tells what a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from afa.compiled.machine.kernel_words import ARRAY, WORD, Signature, Words, type_of
+from afa.compiled.machine.kernel_words import ARRAY, WORD, KernelExpressions, Signature, type_of
 
 
-class Body(Words):
-    """One kernel; ``file`` and ``meaning`` as `Words` has them. Raises SyntaxError where the source has what no kernel may have.
+class Body(KernelExpressions):
+    """One kernel; ``file`` and ``meaning`` as of `KernelExpressions`. Raises SyntaxError: the source has what no kernel may have.
 
     Examples
     --------

@@ -7,7 +7,7 @@ min_cut     the cheapest arcs that every way passes
 witnesses   cuts in the order in which a run passes them, with the distances between them
 """
 
-from afa.replay.witness.boxes import Box, Serving
+from afa.replay.witness.boxes import ArcLifetime, Box
 from afa.replay.witness.witnesses import Necessary, Witness, necessary
 
-__all__ = ["Box", "Necessary", "Serving", "Witness", "necessary"]
+__all__ = ["ArcLifetime", "Box", "Necessary", "Witness", "necessary"]

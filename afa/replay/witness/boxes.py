@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
 from afa.expression.arc_functions import expression_of
-from afa.expression.intervals import EVERYTHING, Range, ranges
-from afa.expression.kinds import Kind, Unreadable
-from afa.expression.nodes import Expr, Field, walk
+from afa.expression.intervals import EVERYTHING, ValueRange, ranges
+from afa.expression.kinds import FunctionKind, Unreadable
+from afa.expression.nodes import Expr, FieldRead, walk
 from afa.expression.splitting import clauses
 from afa.expression.types import may_raise
 from afa.model.arc import Arc
@@ -21,7 +21,7 @@ from afa.schema import Field as SchemaField
 from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
 
-ONLY_NONE = Range(values=(), nan=False, none=True)
+ONLY_NONE = ValueRange(values=(), nan=False, none=True)
 
 
 class Box(NamedTuple):
@@ -36,12 +36,12 @@ class Box(NamedTuple):
 
     Examples
     --------
-    >>> box = Box((("x", Range(low=3, nan=False, none=False)),), until=9)
+    >>> box = Box((("x", ValueRange(low=3, nan=False, none=False)),), until=9)
     >>> [box.allows({"x": x}, le) for x, le in [(4, 5), (2, 5), (4, 9)]]
     [True, False, False]
     """
 
-    fields: tuple[tuple[str, Range], ...] = ()
+    fields: tuple[tuple[str, ValueRange], ...] = ()
     since: int = BEGINNING
     until: int = FOREVER
 
@@ -70,7 +70,7 @@ class Box(NamedTuple):
         return " and ".join(_said(name, found, types.get(name)) for name, found in self.fields) or "any event"
 
 
-class Serving(NamedTuple):
+class ArcLifetime(NamedTuple):
     """An arc, and the lifetime in which it is in force."""
 
     arc: Arc
@@ -78,7 +78,7 @@ class Serving(NamedTuple):
     until: int = FOREVER
 
 
-def boxes_of(serving: Serving, event: Schema | None, register: Schema) -> tuple[Box, ...]:
+def boxes_of(serving: ArcLifetime, event: Schema | None, register: Schema) -> tuple[Box, ...]:
     """Return the events that an arc may take: alternatives. None at all: its fence is never true."""
     alone = Box((), serving.since, serving.until)
     expr = fence_of(serving.arc, event, register)
@@ -105,7 +105,7 @@ def safe_clauses(fence: Expr, event: Schema | None, register: Schema) -> Iterabl
         if may_raise(clause, event, register):
             if may_raise(clause, _whole(event), _whole(register) or register):
                 return
-            asked = {node.name for node in walk(clause) if isinstance(node, Field) and node.side == "e"}
+            asked = {node.name for node in walk(clause) if isinstance(node, FieldRead) and node.side == "e"}
             yield clause, [field.name for field in event.fields if field.optional and field.name in asked] if event else []
         else:
             yield clause, []
@@ -114,17 +114,17 @@ def safe_clauses(fence: Expr, event: Schema | None, register: Schema) -> Iterabl
 def fence_of(arc: Arc, event: Schema | None, register: Schema) -> Expr | None:
     """Return the fence of an arc as an expression; None: it can't be read."""
     try:
-        return expression_of(arc.fence, Kind("fence", arc.reads_event), event if arc.reads_event else None, register)
+        return expression_of(arc.fence, FunctionKind("fence", arc.reads_event), event if arc.reads_event else None, register)
     except (Unreadable, AutomatonError):
         return None
 
 
-def opaque(servings: Sequence[Serving], event: Schema | None, register: Schema) -> tuple[Arc, ...]:
+def opaque(servings: Sequence[ArcLifetime], event: Schema | None, register: Schema) -> tuple[Arc, ...]:
     """Return the arcs whose fences can't be read, so that they allow everything."""
     return tuple(serving.arc for serving in servings if serving.arc.reads_event and fence_of(serving.arc, event, register) is None)
 
 
-def _free(allowed: Range, field: SchemaField) -> bool:
+def _free(allowed: ValueRange, field: SchemaField) -> bool:
     """Return whether a range allows every value that a field can have."""
     nan = allowed.nan or field.type not in (float, None)
     none = allowed.none or not field.optional
@@ -136,7 +136,7 @@ def _whole(schema: Schema | None) -> Schema | None:
     return None if schema is None else schema._replace(fields=tuple(field._replace(optional=False) for field in schema.fields))
 
 
-def _said(name: str, found: Range, field: Any) -> str:
+def _said(name: str, found: ValueRange, field: Any) -> str:
     if found == ONLY_NONE:
         return f"{name} is None"
     if found.values is not None and len(found.values) == 1 and not found.none:

@@ -11,7 +11,7 @@ NEVER = 1e18
 TINY = 1e-12
 
 
-class Edge(NamedTuple):
+class CapacityEdge(NamedTuple):
     """An edge with a capacity; ``number``: the edge of the run graph that it stands for."""
 
     src: Hashable
@@ -28,7 +28,7 @@ class Cut(NamedTuple):
     side: frozenset[Hashable]
 
 
-def min_cut(edges: Sequence[Edge], sources: Iterable[Hashable], sinks: Iterable[Hashable]) -> Cut | None:
+def min_cut(edges: Sequence[CapacityEdge], sources: Iterable[Hashable], sinks: Iterable[Hashable]) -> Cut | None:
     """Return the minimum cut that is nearest to the sources; None: there is none that leaves out the edges of capacity `NEVER`.
 
     O(edges * augmenting paths). Where no way leads to a sink, the cut is empty.

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
 from afa.expression.arc_functions import expression_of
-from afa.expression.intervals import EVERYTHING, VALUE, Range, ranges
-from afa.expression.kinds import Kind, Unreadable
-from afa.expression.nodes import And, Call, Const, Expr, Field, If, Make, Or, renamed, sides
+from afa.expression.intervals import EVERYTHING, VALUE, ValueRange, ranges
+from afa.expression.kinds import FunctionKind, Unreadable
+from afa.expression.nodes import And, Call, Const, Expr, FieldRead, If, Make, Or, renamed, sides
 from afa.model.arc import TIMEOUT, Arc
 from afa.replay.witness.boxes import Box, fence_of, safe_clauses
 from afa.schema import Schema
@@ -26,10 +26,10 @@ from punctuation.door import EXACT
 MOST = 16
 """The most ways in which the demands behind an arc are followed; with more of them they are let go."""
 
-Demands = frozenset[tuple[str, Range]]
+Demands = frozenset[tuple[str, ValueRange]]
 """At most one range for each field of the register."""
 NOTHING: Demands = frozenset()
-NUMBER = Range(nan=False, none=False)
+NUMBER = ValueRange(nan=False, none=False)
 
 
 class Way(NamedTuple):
@@ -44,10 +44,10 @@ def demanded(arc: Arc, event: Schema | None, register: Schema) -> Demands | None
     expr = None if arc.kind == TIMEOUT else fence_of(arc, event, register)
     if expr is None or not register.scalar:
         return NOTHING
-    met: dict[str, Range] = {}
+    met: dict[str, ValueRange] = {}
     for clause, _ in safe_clauses(expr, event if arc.reads_event else None, register):
         if sides(clause) == frozenset("r"):
-            found = ranges(renamed(clause, lambda field: Field("e", field.name)), register)
+            found = ranges(renamed(clause, lambda field: FieldRead("e", field.name)), register)
             for name, one in found.items():
                 met[name] = met.get(name, EVERYTHING).meet(one)
     return _demands(met)
@@ -75,7 +75,7 @@ def ways_back(arc: Arc, behind: Demands, event: Schema | None, register: Schema)
         return
     for picks in itertools.product(*choices):
         box: Box | None = Box()
-        before: dict[str, Range] = {}
+        before: dict[str, ValueRange] = {}
         for side, name, wanted in picks:
             if side == "e" and box is not None:
                 box = box.meet(Box(((name, wanted),)))
@@ -99,7 +99,7 @@ def meets(values: Any, demands: Demands) -> bool:
     return all(wanted.contains(getattr(values, name)) for name, wanted in demands)
 
 
-def _demands(met: dict[str, Range]) -> Demands | None:
+def _demands(met: dict[str, ValueRange]) -> Demands | None:
     if any(one.empty for one in met.values()):
         return None
     return frozenset((name, one) for name, one in met.items() if one not in (EVERYTHING, VALUE, NUMBER))
@@ -107,7 +107,7 @@ def _demands(met: dict[str, Range]) -> Demands | None:
 
 def _transfer(arc: Arc, event: Schema | None, register: Schema) -> Make | None:
     try:
-        found = expression_of(arc.transfer, Kind("transfer", arc.reads_event), event if arc.reads_event else None, register)
+        found = expression_of(arc.transfer, FunctionKind("transfer", arc.reads_event), event if arc.reads_event else None, register)
     except (Unreadable, AutomatonError):
         return None
     return found if isinstance(found, Make) else None
@@ -126,21 +126,21 @@ def _leaves(expr: Expr) -> Iterator[Expr]:
             yield expr
 
 
-def _met(leaf: Expr, wanted: Range, kind: type | None, event: Schema | None) -> Iterator[tuple[str, str, Range]]:
+def _met(leaf: Expr, wanted: ValueRange, kind: type | None, event: Schema | None) -> Iterator[tuple[str, str, ValueRange]]:
     """Yield how this leaf's value lies in a range: ("e" | "r", field, range), or ("", ..): it does; nothing: it does not."""
     match leaf:
         case Const(value):
             if wanted.contains(value):
                 yield "", "", EVERYTHING
-        case Field("r", name):
+        case FieldRead("r", name):
             yield "r", name, wanted
-        case Field("e", name) if event is not None and event.scalar and not _rounded(name, wanted, kind, event):
+        case FieldRead("e", name) if event is not None and event.scalar and not _rounded(name, wanted, kind, event):
             yield "e", name, wanted
         case _:
             yield "", "", EVERYTHING
 
 
-def _rounded(name: str, wanted: Range, kind: type | None, event: Schema) -> bool:
+def _rounded(name: str, wanted: ValueRange, kind: type | None, event: Schema) -> bool:
     """Return whether an int could round into a range when it becomes a float."""
     of = next((field.type for field in event.fields if field.name == name), None)
     bounds = [*(bound for bound in (wanted.low, wanted.high) if abs(bound) != float("inf")), *(wanted.values or ())]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from afa.model.arc import CONSUME, EPSILON, SKIP, Arc
-from afa.replay.witness.boxes import Box, Serving, boxes_of
+from afa.replay.witness.boxes import ArcLifetime, Box, boxes_of
 from afa.replay.witness.register_demands import NOTHING, Demands, both, demanded, meets, ways_back
 from afa.schema import Schema
 
@@ -29,7 +29,7 @@ class Node(NamedTuple):
     demands: Demands = NOTHING
 
 
-class Edge(NamedTuple):
+class RunEdge(NamedTuple):
     """An arc between two nodes. ``box``: the events that may take it; None: it can't be cut. ``steps``: how many it passes."""
 
     src: Node
@@ -44,10 +44,10 @@ class RunGraph(NamedTuple):
 
     starts: tuple[Node, ...]
     ends: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[RunEdge, ...]
 
 
-class Program(NamedTuple):
+class ReadAutomaton(NamedTuple):
     """The part of an automaton that is read here, and all arcs that serve it."""
 
     start: str
@@ -55,17 +55,17 @@ class Program(NamedTuple):
     register: Any
     event_schema: Schema | None
     register_schema: Schema
-    servings: tuple[Serving, ...]
+    servings: tuple[ArcLifetime, ...]
 
 
-def run_graph(program: Program) -> RunGraph:
+def run_graph(program: ReadAutomaton) -> RunGraph:
     """Draw the graph of an automaton. O(nodes * arcs), at most a few thousand nodes."""
     return _drawn(program, True) or _drawn(program, False)  # type: ignore[return-value]
 
 
-def _drawn(program: Program, demanding: bool) -> RunGraph | None:
+def _drawn(program: ReadAutomaton, demanding: bool) -> RunGraph | None:
     """Return the graph; None: it has too many nodes. ``demanding``: whether registers are followed."""
-    into: dict[str, list[tuple[Serving, tuple[Box, ...], Demands | None]]] = {}
+    into: dict[str, list[tuple[ArcLifetime, tuple[Box, ...], Demands | None]]] = {}
     for serving in program.servings:
         arc = serving.arc
         boxes = boxes_of(serving, program.event_schema, program.register_schema) if arc.reads_event else ()
@@ -90,7 +90,9 @@ def _drawn(program: Program, demanding: bool) -> RunGraph | None:
     return RunGraph(starts, ends, tuple(_reached(edges, starts)))
 
 
-def _edges(arc: Arc, boxes: Sequence[Box], wants: Demands, node: Node, program: Program, demanding: bool) -> Iterator[Edge]:
+def _edges(
+    arc: Arc, boxes: Sequence[Box], wants: Demands, node: Node, program: ReadAutomaton, demanding: bool
+) -> Iterator[RunEdge]:
     """Yield the edges of an arc into a node."""
     if arc.kind == CONSUME:
         layers: tuple[int, ...] = () if node.layer == FIRST else (FIRST, BETWEEN)
@@ -108,12 +110,12 @@ def _edges(arc: Arc, boxes: Sequence[Box], wants: Demands, node: Node, program: 
             src = Node(arc.src, layer, before)
             if arc.kind != CONSUME:
                 if src != node or arc.kind == SKIP:  # a skip leads nowhere else, and yet passes a step
-                    yield Edge(src, node, arc, None, int(arc.kind == SKIP))
+                    yield RunEdge(src, node, arc, None, int(arc.kind == SKIP))
                 continue
             for box in boxes:
                 met = box.meet(way.event)
                 if met is not None:
-                    yield Edge(src, node, arc, met, 1)
+                    yield RunEdge(src, node, arc, met, 1)
 
 
 class _Any(NamedTuple):
@@ -124,9 +126,9 @@ class _Any(NamedTuple):
 _ANY = _Any()
 
 
-def _reached(edges: list[Edge], starts: Sequence[Node]) -> Iterator[Edge]:
+def _reached(edges: list[RunEdge], starts: Sequence[Node]) -> Iterator[RunEdge]:
     """Yield the edges that are reached from the start."""
-    out: dict[Node, list[Edge]] = {}
+    out: dict[Node, list[RunEdge]] = {}
     for edge in edges:
         out.setdefault(edge.src, []).append(edge)
     known, ahead = set(starts), list(starts)

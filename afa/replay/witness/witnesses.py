@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from afa.model.arc import TIMEOUT, Arc
 from afa.model.automaton import Automaton
-from afa.replay.witness.boxes import Box, Serving, opaque
+from afa.replay.witness.boxes import ArcLifetime, Box, opaque
 from afa.replay.witness.min_cut import NEVER, min_cut
-from afa.replay.witness.min_cut import Edge as Capacity
-from afa.replay.witness.run_graph import FIRST, LAST, Edge, Program, RunGraph, run_graph
+from afa.replay.witness.min_cut import CapacityEdge as Capacity
+from afa.replay.witness.run_graph import FIRST, LAST, ReadAutomaton, RunEdge, RunGraph, run_graph
 from afa.schema import Schema
 
 Share = Callable[[Box], float]
@@ -82,7 +82,7 @@ class Necessary(NamedTuple):
 
 def necessary(
     automaton: Automaton,
-    servings: Sequence[Serving] | None = None,
+    servings: Sequence[ArcLifetime] | None = None,
     share: Share | None = None,
     final: Iterable[str] = (),
 ) -> Necessary:
@@ -124,10 +124,10 @@ def necessary(
     delay < 30 (0 -> flying)
     delay >= 60 (flying -> flying)
     """
-    own = [Serving(arc) for arc in automaton.arcs] if servings is None else list(servings)
+    own = [ArcLifetime(arc) for arc in automaton.arcs] if servings is None else list(servings)
     finals = automaton.final.union(final, (serving.arc.dst for serving in own if serving.arc.final))
     event, register = automaton.event_schema, automaton.register_schema
-    program = Program(automaton.start, finals, automaton.register, event, register, tuple(own))
+    program = ReadAutomaton(automaton.start, finals, automaton.register, event, register, tuple(own))
     graph = run_graph(program)
     known = share or guessed
     cuts = [cut for cut in _chain(graph, known) if all((box := graph.edges[n].box) and known(box) < 1 for n in cut)]
@@ -164,7 +164,7 @@ def _chain(graph: RunGraph, share: Share) -> list[list[int]]:
     """Return cuts in the order in which a run passes them: the cheapest, then the cheapest before it and behind it, and so on."""
     known: dict[Box, float] = {}
 
-    def capacity(edge: Edge) -> float:
+    def capacity(edge: RunEdge) -> float:
         if edge.box is None:
             return NEVER
         if edge.box not in known:
@@ -196,7 +196,7 @@ def _distance(graph: RunGraph, one: Sequence[int], other: Sequence[int]) -> int 
     """Return by how many steps the events of one cut are before those of another, if all ways pass equally many."""
     goals = {graph.edges[n].src for n in other}
     leading = _leading_to(graph, goals)
-    out: dict[Hashable, list[Edge]] = {}
+    out: dict[Hashable, list[RunEdge]] = {}
     for edge in graph.edges:
         if edge.src in leading and edge.dst in leading:
             out.setdefault(edge.src, []).append(edge)
