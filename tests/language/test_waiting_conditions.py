@@ -70,10 +70,10 @@ def test_lineages(engine: str) -> None:
 @pytest.mark.parametrize(
     ("owner", "name", "wrong"),
     [
-        ("Asked", "holds", lambda right: lambda self, value: True),
-        ("Asked", "decided", lambda right: lambda self, *a: "kept" if (found := right(self, *a)) == "cut" else found),
-        ("Asked", "decided", lambda right: lambda self, *a: "cut" if (found := right(self, *a)) == "kept" else found),
-        ("Asked", "weights", lambda right: lambda self, *a: (0, 0)),
+        ("FollowedCondition", "holds", lambda right: lambda self, value: True),
+        ("FollowedCondition", "decided", lambda right: lambda self, *a: "kept" if (found := right(self, *a)) == "cut" else found),
+        ("FollowedCondition", "decided", lambda right: lambda self, *a: "cut" if (found := right(self, *a)) == "kept" else found),
+        ("FollowedCondition", "weights", lambda right: lambda self, *a: (0, 0)),
     ],
 )
 def test_a_planted_fault_is_found(owner: str, name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
