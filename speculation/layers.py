@@ -84,7 +84,7 @@ def restore(
         Restores the operator from its own part.
     layers : sequence of Layer
         Of the pattern; the snapshot must have all of them, in that order.
-    stages : iterable of Stage
+    stages : list of Stage
         Those that the user has put there and whose conditions are no data (`LastBefore`), with the same parameters.
     sigma : int (ticks), str or timedelta, optional
         In place of that of the `Cleanse` at the input.

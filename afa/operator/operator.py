@@ -215,7 +215,7 @@ class Operator(Matching, metaclass=OperatorMeta):
             As of `Keyed.restore`, where the operator was made with a key.
         arcs : iterable of Arc
             The arcs that were pushed since, found by their names.
-        stages : iterable of speculation.LastBefore
+        stages : list of speculation.LastBefore
             Stages like those around it whose conditions are no data. All others come back by themselves.
 
         Raises
