@@ -34,31 +34,15 @@ class RowStatistics(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What of the rows of a match is shown.
-
-    Parameters
-    ----------
-    values : RowValues
-    hidden : frozenset of int
-        The places of the components whose rows are not shown.
-    said : str
-        All that decides what rows show, as text: a snapshot belongs to queries that say the same.
-    """
+    """What of the rows of a match is shown."""
 
     values: RowValues
-    hidden: frozenset[int]
-    said: str
+    hidden: frozenset[int]  # the places of the components whose rows are not shown
+    said: str  # all that decides what rows show, as text: a snapshot belongs to queries that say the same
 
 
 class ChosenRows(ChosenEvents):
-    """The rows of chosen matches that are not final.
-
-    Parameters
-    ----------
-    shown : Shown
-    spec, choose, core
-        As of `ChosenEvents`.
-    """
+    """The rows of chosen matches that are not final."""
 
     def __init__(self, shown: Shown, spec: MatchRows, choose: Choose, core: Any) -> None:
         super().__init__(spec, choose, core)

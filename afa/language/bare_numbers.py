@@ -24,22 +24,12 @@ LIKE = ("abs", "min", "max", "round", "int", "float")
 
 
 def check_units(pattern: Any, tick: str | None, times: Collection[str] | None, way_out: str = "tick=") -> None:
-    """Refuse a query with a bare number that stands for time, over timestamps, where no tick is said.
+    """Refuse a query with a bare number that stands for time, over timestamps, where no tick is said (QueryError).
 
-    Parameters
-    ----------
-    pattern : Query, or what has ``bare_durations``: `Derive`
-        Anything else is let through: ``window=`` of an automaton, ``within=`` of a temporal pattern are in ticks.
-    tick : str or None
-        What the user said that a tick is: to the query, or to the call. Not the unit of a column.
-    times : collection of str, or None
-        The columns of timestamps beside the one of LE, as far as they are known. None: times are ints, which bare numbers count.
-    way_out : str
-        How the caller lets a tick be said.
-
-    Raises
-    ------
-    QueryError
+    A pattern is a Query, or has ``bare_durations`` (`Derive`); any other is let through: ``window=`` of an automaton and
+    ``within=`` of a temporal pattern are in ticks. ``tick`` is what the user said to the query or to the call, not the unit of a
+    column. ``times`` are the columns of timestamps beside LE, as far as they are known; None: times are ints, counted by
+    bare numbers. ``way_out`` is how the caller lets a tick be said.
     """
     if tick is not None or times is None:
         return

@@ -19,15 +19,10 @@ BETWEEN = {STRICT: ".consecutive()", PARTITION: ".consecutive()", NEXT: ".relaxe
 
 
 def builder_text(tree: Tree) -> str:
-    """Return a query as Python text, its window in ticks; ``.of(..)`` of its event class is left to say.
+    """Returns a query as Python text, its window in ticks; ``.of(..)`` of its event class is left to say.
 
-    Raises
-    ------
-    QueryError
-        The tree says something that the builder can't.
+    Raises QueryError where the tree says something that the builder can't.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.language import many, one
     >>> class Stock(NamedTuple):

@@ -51,12 +51,7 @@ class BuilderWords:
 
 
 def read_tree(said: BuilderWords) -> Tree:
-    """Return the tree of a query that was built in Python.
-
-    Raises
-    ------
-    QueryError
-    """
+    """Returns the tree of a query that was built in Python."""
     if said.pattern is None:
         raise QueryError('expected a pattern but got nothing that takes an event; begin with one("a") or many("a")')
     if said.event is None:

@@ -48,12 +48,9 @@ class QueryChanges(NamedTuple):
 
 
 def renamed(now: Lowered, then: Lowered) -> frozenset[str]:
-    """Return the names that no state of the other query may have: there the two queries hold other values.
+    """Returns the names that no state of the other query may have: there the two queries hold other values.
 
-    Raises
-    ------
-    AfaError
-        They differ in what an operator can't change while it runs: events, key, order, window, register.
+    Refuses queries that differ in what an operator can't change while it runs: events, key, order, window, register.
     """
     _check(now, then)
     held = {name: _held(now, state) for state, name in now.names.items()}

@@ -28,13 +28,7 @@ class _Untold(Exception):  # noqa: N818  (no error: choices that are told otherw
 
 
 def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
-    """Return a tree that returns what choosing asks as well, and the options of `Choose` but ``shown``.
-
-    Raises
-    ------
-    QueryError
-        The pattern does not say where a match starts.
-    """
+    """Returns a tree that returns what choosing asks as well, and the options of `Choose` but ``shown``."""
     values: list[tuple[str, Expr]] = []
     returns = () if tree.rows is not None else tree.returns or Lowered(tree).returns
     taken = {name for name, _ in returns}

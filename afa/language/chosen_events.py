@@ -31,19 +31,10 @@ from speculation.stage import Output, Stage
 
 
 class MatchRows(NamedTuple):
-    """Which component takes each event of a match.
+    """Which component takes each event of a match."""
 
-    Parameters
-    ----------
-    components : tuple of str
-        The names of the pattern's components, from left to right.
-    taken : callable
-        From the values of the choices to the places of the components that took the events, one after the other.
-    window : int or None
-    """
-
-    components: tuple[str, ...]
-    taken: Callable[[Any], list[int]]
+    components: tuple[str, ...]  # their names, from left to right
+    taken: Callable[[Any], list[int]]  # from the values of the choices to the place of the component that took each event
     window: int | None
 
 
@@ -69,16 +60,7 @@ Span = tuple[list[Point], list[tuple[Any, int, int]]]
 
 
 class ChosenEvents(Stage):
-    """Chosen matches that are not final, and what is told of their events.
-
-    Parameters
-    ----------
-    spec : MatchRows
-    choose : Choose
-        In front of it.
-    core : Core
-        Of the operator, whose events are read.
-    """
+    """Chosen matches that are not final, and what is told of their events; ``core`` is the operator's, whose events are read."""
 
     draws = True
 
@@ -266,13 +248,7 @@ class ChosenEvents(Stage):
 class TellsEvents(After):
     """An operator behind which matches are chosen, with a stage that tells of their events. Made by `Query.operator`.
 
-    What it holds follows from the operator and the choice, so that a snapshot has the stage's parameters only.
-
-    Parameters
-    ----------
-    stage : ChosenEvents
-    operator : After
-        A `Choose` behind an operator.
+    What it holds follows from the operator (a `Choose` behind another) and the choice: a snapshot has the stage's parameters only.
     """
 
     operator: After

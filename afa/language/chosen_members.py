@@ -37,18 +37,7 @@ class MembersStatistics(NamedTuple):
 
 
 class ChosenMembers(ChosenEvents):
-    """The events of chosen matches that are not final.
-
-    Parameters
-    ----------
-    shown : type
-        Of what of a match leaves.
-    members, tell
-        As of `afa.Operator`: what comes with it, and whether a match that stays is told again, with ``diff`` 0, when its events
-        have changed.
-    spec, choose, core
-        As of `ChosenEvents`.
-    """
+    """The events of chosen matches that are not final; ``members`` and ``tell`` are those of `afa.Operator`."""
 
     def __init__(self, shown: Any, members: Any, tell: Any, spec: MatchRows, choose: Choose, core: Any) -> None:
         super().__init__(spec, choose, core)

@@ -47,22 +47,11 @@ class AggregateTerm(Expr):
 
 
 class PatternPlace(NamedTuple):
-    """Where a component stands in the pattern.
+    """Where a component stands in the pattern."""
 
-    Parameters
-    ----------
-    order : int
-        Its number in the order of writing.
-    loops : tuple of int
-        The repeats around it that can take it more than once, the outermost first.
-    alone : bool
-        Whether the innermost of them repeats nothing else, and is the only one.
-    absent : bool
-    """
-
-    order: int
-    loops: tuple[int, ...]
-    alone: bool
+    order: int  # its number in the order of writing
+    loops: tuple[int, ...]  # the repeats around it that can take it more than once, the outermost first
+    alone: bool  # whether the innermost of them repeats nothing else, and is the only one
     absent: bool
 
     @property
@@ -135,14 +124,8 @@ def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[C
 
 
 def place(expr: Expr, where: Mapping[str, PatternPlace]) -> SlotPredicate:
-    """Return a conjunct at its last component, its terms as `FieldRead`, `Ref` and `Aggregate`.
+    """Returns a conjunct at its last component, its terms as `FieldRead`, `Ref` and `Aggregate`.
 
-    Raises
-    ------
-    MisplacedError
-
-    Examples
-    --------
     >>> where = places(Repeat(Component("a")))
     >>> place(Compare(">", FieldTerm("a", "this", "price"), AggregateTerm("a", "avg", "price", "before")), where)[:2]
     ('a', 'rest')
@@ -172,12 +155,9 @@ def _check_order(expr: Expr, absent: str, later: list[FieldTerm | AggregateTerm]
 
 
 def same(attribute: str, pattern: Pattern, where: Mapping[str, PatternPlace]) -> list[SlotPredicate]:
-    """Return the predicates by which all events of a match have one value of a field: that of the first event.
+    """Returns the predicates by which all events of a match have one value of a field: that of the first event.
 
-    Raises
-    ------
-    MisplacedError
-        Several components can take the first event.
+    Raises MisplacedError where several components can take the first event.
     """
     first = _opening(pattern)
     if first is None:
@@ -193,12 +173,7 @@ def same(attribute: str, pattern: Pattern, where: Mapping[str, PatternPlace]) ->
 
 
 def returned(expr: Expr, where: Mapping[str, PatternPlace]) -> Expr:
-    """Return a value of the whole match, its terms as `Ref` and `Aggregate`.
-
-    Raises
-    ------
-    MisplacedError
-    """
+    """Returns a value of the whole match, its terms as `Ref` and `Aggregate`."""
     return changed(expr, lambda node: _of_match(node, where) if isinstance(node, FieldTerm | AggregateTerm) else None)
 
 

@@ -33,8 +33,6 @@ def reads_before(expr: Expr, variable: str) -> bool:
 def at_first(expr: Expr, variable: str) -> Expr:
     """Return an expression as it is for the first row of a variable.
 
-    Examples
-    --------
     >>> from afa.expression.nodes import FieldRead
     >>> before = Ref("a", "last", "x")
     >>> at_first(Or((IsNone(before), Compare("<", FieldRead("e", "x"), before))), "a")

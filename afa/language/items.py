@@ -51,17 +51,10 @@ class Item(Expr):
 
 
 class ItemReader:
-    """Write terms as items.
+    """Writes terms as items.
 
-    Parameters
-    ----------
-    event : Schema
-    groups : mapping of str to set of str
-        The components that a name stands for: itself, those of a subset, all ("").
-    most : mapping of str to int
-        How many events they take at most (2: two or more).
-    there : Presence, optional
-        Which fields are there in what components have taken.
+    A name in ``groups`` stands for itself, for the components of a subset, or for all (""); ``most`` says how many events these
+    take at most (2: two or more).
     """
 
     def __init__(
@@ -72,12 +65,9 @@ class ItemReader:
         self.event, self.groups, self.most = event, groups, most
 
     def read(self, expr: Expr) -> Expr:
-        """Return an expression over the event and items.
+        """Returns an expression over the event and items.
 
-        Raises
-        ------
-        AutomatonError
-            A component or a field is unknown, or a sum is one of strings.
+        Raises AutomatonError where a component or a field is unknown, or a sum is one of strings.
         """
         return changed(expr, self._read)
 
@@ -122,15 +112,9 @@ class ItemReader:
     # -- what becomes of an item --------------------------------------------------------------------------------------------
 
     def after(self, item: Item, taken: str, seen: bool) -> Expr:
-        """Return an item's value when a component has taken the event.
+        """Returns an item's value when a component, ``taken``, has taken the event.
 
-        Parameters
-        ----------
-        item : Item
-        taken : str
-            The component that takes it.
-        seen : bool
-            Whether the item's component has taken events before; where it counts (`Item.kind` other than "last").
+        ``seen``: whether the item's component has taken events before; it counts for all kinds but "last".
         """
         if taken not in self.groups[item.component]:
             return item

@@ -81,21 +81,9 @@ class ReturnValues(NamedTuple):
 
 
 def read_predicate(function: Any, of: str, event: Schema, match: Match) -> tuple[Expr, ...]:
-    """Return the conjuncts of a lambda of e, or of e and m.
+    """Returns the conjuncts of a lambda of e, or of e and m; ``of`` is what it is, for errors: ``where of component 'a'``.
 
-    Parameters
-    ----------
-    function : callable
-    of : str
-        What it is, for errors: ``where of component 'a'``.
-    event : Schema
-    match : Match
-        What m shows.
-
-    Raises
-    ------
-    QueryError
-        It can't be taken apart, or names what is not there.
+    Raises QueryError where it can't be taken apart, or names what is not there.
     """
     count = _parameters(function, of)
     if count not in (1, 2):
@@ -113,12 +101,7 @@ def read_done(function: Any, of: str, event: Schema, match: Match) -> tuple[Expr
 
 
 def read_values(function: Any, of: str, event: Schema, match: Match) -> ReturnValues:
-    """Return what a match shows: a lambda of m that returns a NamedTuple, a tuple or a value.
-
-    Raises
-    ------
-    QueryError
-    """
+    """Returns what a match shows: a lambda of m that returns a NamedTuple, a tuple or a value."""
     if _parameters(function, of) != 1:
         raise QueryError(f"expected a function of m but got one of {_parameters(function, of)} parameters as {of}")
     task = MatchTask(FunctionKind("returns", False), event)
@@ -139,12 +122,7 @@ def conjuncts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def as_condition(found: Value, of: str) -> Expr:
-    """Return a value whose truth counts.
-
-    Raises
-    ------
-    QueryError
-    """
+    """Returns a value whose truth counts."""
     try:
         return _scalar(found, None)
     except Unreadable as error:

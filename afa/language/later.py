@@ -49,14 +49,8 @@ class UnorderedError(Exception):
 
 
 def bound(expr: Expr, absent: str, later: Collection[str]) -> Bound:
-    """Return a conjunct of an absent component that names later ones, as a comparison by order.
+    """Returns a conjunct of an absent component that names later ones, as a comparison by order.
 
-    Raises
-    ------
-    Unordered
-
-    Examples
-    --------
     >>> found = bound(Compare("<", Ref("b", "one", "price"), FieldRead("e", "price")), "n", {"b"})
     >>> found.op, found.value
     ('>', FieldRead(side='e', name='price'))
@@ -105,23 +99,12 @@ def earlier(absent: Component, positions: Positions, groups: Mapping[str, Collec
 
 
 class Later(NamedTuple):
-    """What the conditions of an absent component are, of which some name later ones.
-
-    Parameters
-    ----------
-    component : Component
-    early : tuple of Expr
-        Conditions that are asked when an event is skipped.
-    bounds : tuple of Bound
-        All of one value, in one direction.
-    names : frozenset of str
-        The later components that they name.
-    """
+    """The conditions of an absent component, where some name later components."""
 
     component: Component
-    early: tuple[Expr, ...]
-    bounds: tuple[Bound, ...]
-    names: frozenset[str]
+    early: tuple[Expr, ...]  # asked when an event is skipped
+    bounds: tuple[Bound, ...]  # all of one value, in one direction
+    names: frozenset[str]  # the later components that the bounds name
 
     @property
     def kind(self) -> str:
@@ -132,10 +115,7 @@ class Later(NamedTuple):
     def of(cls, component: Component, later: Collection[str]) -> Later | None:
         """Take the conditions of an absent component apart; None: none names a later component.
 
-        Raises
-        ------
-        AutomatonError
-            One does so otherwise than by order, or they bound several values.
+        Raises AutomatonError where one does so otherwise than by order, or they bound several values.
         """
         late = [expr for expr in component.where if _names(expr, later)]
         if not late:

@@ -23,36 +23,17 @@ from speculation.last_before import LastBefore
 
 
 class LookingBack(NamedTuple):
-    """What a negation at the start asks of the stage and of a match.
-
-    Parameters
-    ----------
-    tree : Tree
-    event : NamedTuple class
-        The operator's events: those of the query, then the fields that the stage fills.
-    field : str
-        The field that says when the last absent event came.
-    condition : str
-        Which events are absent.
-    ended : Expr
-        What a match must satisfy at its end, over terms.
-    """
+    """What a negation at the start asks of the stage and of a match."""
 
     tree: Tree
-    event: Any
-    field: str
-    condition: str
-    ended: Expr
+    event: Any  # the class of the operator's events: fields of the query's, then those that the stage fills
+    field: str  # which field says when the last absent event came
+    condition: str  # which events are absent
+    ended: Expr  # what a match must satisfy at its end, over terms
 
     @classmethod
     def of(cls, tree: Tree) -> LookingBack | None:
-        """Return what a tree asks; None: it has no negation at the start.
-
-        Raises
-        ------
-        AutomatonError
-            What is absent reads other events.
-        """
+        """Returns what a tree asks; None: it has no negation at the start. What is absent may not read other events."""
         if not tree.before:
             return None
         given = Schema.of(tree.event, "event")

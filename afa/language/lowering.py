@@ -33,24 +33,9 @@ from afa.schema import Schema
 
 
 class Lowered:
-    """A tree, lowered.
+    """A tree, lowered; no state gets one of the names in ``taken``.
 
-    Parameters
-    ----------
-    tree : Tree
-    taken : collection of str
-        Names that no state may have.
-
-    Attributes
-    ----------
-    components : tuple of str
-        Their names, in the order of the pattern.
-    names : dict of State to str
-    automaton : Automaton
-    returns : tuple of (str, Expr)
-        What a match shows, over terms.
-    back : LookingBack or None
-        What a negation at the start asks of a stage in front of the operator.
+    Its ``returns`` (what a match shows) are over terms; ``back`` is what a negation at the start asks of a stage in front.
     """
 
     def __init__(self, tree: Tree, taken: Collection[str] = ()) -> None:

@@ -45,32 +45,18 @@ class Prohibition(NamedTuple):
 
 
 class MatchState(NamedTuple):
-    """A state.
+    """A state."""
 
-    Parameters
-    ----------
-    position : int
-        -1: the start state; `WAITS`.
-    seen : frozenset of str
-        Which of the components that tell their first event from others have taken one.
-    skip : Skip or None
-        None: nothing is skipped.
-    """
-
-    position: int
-    seen: frozenset[str]
-    skip: Skip | None
+    position: int  # -1: the start state; or `WAITS`
+    seen: frozenset[str]  # which of the components that tell their first event from others have taken one
+    skip: Skip | None  # None: nothing is skipped
 
 
 class Predicates:
     """The predicates of a pattern's components over items.
 
-    Attributes
-    ----------
-    told : set of str
-        The components of which a state must say whether they have taken an event.
-    ended : list of Expr
-        What all must be true when the match has its last event.
+    ``told`` are the components of which a state must say whether they have taken an event; all of ``ended`` must be true when the
+    match has its last event.
     """
 
     def __init__(self, tree: Tree, positions: Positions, reader: ItemReader, returns: list[Expr], ended: list[Expr]) -> None:
@@ -128,13 +114,7 @@ class Predicates:
         self.blocks.append(Prohibition(once[0] if once else None, exprs))
 
     def _limit(self, tree: Tree) -> Expr | None:
-        """Return that an event lies in the window, where an operator's window is longer, as what is absent behind the match asks.
-
-        Raises
-        ------
-        AutomatonError
-            There is no window, or the time of an event is no field of it.
-        """
+        """Says that an event lies in the window, where the operator's is longer, as what is absent behind the match asks."""
         if not tree.after:
             return None
         if tree.window is None:

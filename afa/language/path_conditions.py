@@ -29,15 +29,7 @@ NAN = math.nan
 
 @dataclass(frozen=True, slots=True)
 class WaitingCondition:
-    """A condition on all of a component, over items.
-
-    Parameters
-    ----------
-    component : str
-        Of which it is asked, if it has taken anything.
-    expr : Expr
-    text : str
-    """
+    """A condition on all of a component, over items; asked if the component has taken anything."""
 
     component: str
     expr: Expr
@@ -119,20 +111,11 @@ class SumDecision:
 
 @dataclass(frozen=True)
 class Postponed:
-    """The conditions of a query that wait for the match; all must hold. An `afa.lineage.satisfying.PathTest`.
-
-    Parameters
-    ----------
-    waiting : tuple of Waiting
-    groups : tuple of (str, tuple of str)
-        The components that each name in them stands for.
-    budget : int
-        Steps for each match.
-    """
+    """The conditions of a query that wait for the match; all must hold. An `afa.lineage.satisfying.PathTest`."""
 
     waiting: tuple[WaitingCondition, ...]
-    groups: tuple[tuple[str, tuple[str, ...]], ...]
-    budget: int = BUDGET
+    groups: tuple[tuple[str, tuple[str, ...]], ...]  # names, and the components that each stands for
+    budget: int = BUDGET  # steps for each match
     _asked: list[FollowedCondition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

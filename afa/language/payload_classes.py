@@ -15,18 +15,10 @@ class PayloadType(type):
 
 
 def made(name: str, fields: tuple[tuple[str, type | None, bool], ...], times: tuple[str, ...] = ()) -> Any:
-    """Make a NamedTuple class.
+    """Make a NamedTuple class of fields: name, scalar type (None: any value), whether it can be None.
 
-    Parameters
-    ----------
-    name : str
-    fields : tuple of (str, type or None, bool)
-        Name, scalar type (None: any value), whether it can be None.
-    times : tuple of str
-        The int fields that hold the LE of an event; see `afa.schema.Schema`.
+    ``times`` are the int fields that hold the LE of an event; see `afa.schema.Schema`.
 
-    Examples
-    --------
     >>> Trend = made("Trend", (("low", int, False), ("top", float, True)))
     >>> Trend(1, None)
     Trend(low=1, top=None)

@@ -26,32 +26,16 @@ class Successor(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """The positions of a pattern.
+    """The positions of a pattern."""
 
-    Parameters
-    ----------
-    components : list of Component
-        Of each position.
-    first, last : list of int
-        At which a match can begin, and end.
-    edges : list of list of Edge
-        What may follow each position.
-    """
-
-    components: list[Component]
-    first: list[int]
-    last: list[int]
-    edges: list[list[Successor]]
+    components: list[Component]  # of each position
+    first: list[int]  # at which a match can begin
+    last: list[int]  # at which it can end
+    edges: list[list[Successor]]  # what may follow each position
 
     @classmethod
     def of(cls, pattern: Pattern) -> Positions:
-        """Take a pattern apart.
-
-        Raises
-        ------
-        AutomatonError
-            It has more than `MOST` positions.
-        """
+        """Take a pattern apart; one of more than `MOST` positions is refused (AutomatonError)."""
         maker = _PositionMaker()
         part = maker.part(pattern)
         found = cls(maker.components, [p for p, _ in part.first], [p for p, _ in part.last], [[] for _ in maker.components])

@@ -43,20 +43,10 @@ class QueryPlan(NamedTuple):
 
 
 def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:
-    """Return what an operator of a query is made of.
+    """Returns what an operator of a query is made of; ``options`` are those that are not as by default.
 
-    Parameters
-    ----------
-    lowered : Lowered
-    postpone : bool or None
-        Whether conditions wait. None: where there are such, and no option speaks against it.
-    options : mapping
-        Of the operator, those that are not as by default.
-
-    Raises
-    ------
-    AfaError
-        Conditions are to wait, and none can, or an option speaks against it.
+    ``postpone``: whether conditions wait; None: where there are such, and no option speaks against it. Raises AfaError where they
+    are to wait, and none can, or an option speaks against it.
     """
     if postpone not in (None, True, False):
         raise AfaError(f"expected postpone=True, False or None but got postpone={postpone!r}")

@@ -38,8 +38,6 @@ class _End(NamedTuple):
 class Preference:
     """The ways on from each position, the preferred one first; positions are numbered as by `afa.language.positions`.
 
-    Examples
-    --------
     >>> def c(name):
     ...     return Component(name)
     >>> rounds = Preference(Seq((Repeat(Seq((c("a"), c("b")), ())), c("c")), ()))

@@ -20,8 +20,6 @@ NOTHING: Fields = frozenset()
 def implied(expr: Expr, truth: bool = True) -> Fields:
     """Return the fields of the event under test that are there wherever a predicate has this truth.
 
-    Examples
-    --------
     >>> price, size = FieldRead("e", "price"), FieldRead("e", "size")
     >>> below = Compare("<", price, size)
     >>> sorted(implied(Not(below))), sorted(implied(Or((below, IsNone(price)))))
@@ -54,15 +52,7 @@ def _needed(expr: Expr) -> Fields:
 
 
 class Presence:
-    """What is there of the events that components have taken.
-
-    Parameters
-    ----------
-    components : iterable of Component
-        Of all positions.
-    most : mapping of str to int
-        How many events the components of each name take at most (2: more than one).
-    """
+    """What is there of the events that components of all positions have taken; ``most``: how many each takes (2: two or more)."""
 
     def __init__(self, components: Iterable[Component], most: Mapping[str, int]) -> None:
         self._first: dict[str, Fields] = {}

@@ -17,8 +17,6 @@ from afa.language.terms import Ref, changed
 def with_known_previous(pattern: Pattern) -> Pattern:
     """Return a pattern in which no ``where`` asks for the event before if it is known which component took it.
 
-    Examples
-    --------
     >>> from afa.expression.nodes import Compare, FieldRead
     >>> falls = Compare("<", FieldRead("e", "price"), Ref("", "last", "price"))
     >>> with_known_previous(Repeat(Component("a", where=(falls,)))).item.rest

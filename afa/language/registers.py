@@ -25,25 +25,13 @@ ZEROS: dict[type | None, Any] = {int: 0, float: 0.0, bool: False, str: ""}
 
 
 class RegisterField(NamedTuple):
-    """A field of the register.
-
-    Parameters
-    ----------
-    name : str
-    type : type or None
-        None: any value.
-    optional : bool
-    item : Item or None
-        What it holds on the way.
-    value : Expr or None
-        RETURN's value, over items; None: it is not shown.
-    """
+    """A field of the register."""
 
     name: str
-    type: type | None
+    type: type | None  # None: any value
     optional: bool
-    item: Item | None
-    value: Expr | None
+    item: Item | None  # what it holds on the way
+    value: Expr | None  # RETURN's value, over items; None: it is not shown
 
     @property
     def initial(self) -> Any:
@@ -52,17 +40,7 @@ class RegisterField(NamedTuple):
 
 
 class Registers:
-    """The register of a query.
-
-    Attributes
-    ----------
-    live : dict of State to set of Item
-    slots : list of Slot
-    initial : NamedTuple or None
-        The initial register; None: there are no fields.
-    shown : type
-        The class of payloads.
-    """
+    """The register of a query; ``initial`` is None where there are no fields, ``shown`` is the class of payloads."""
 
     def __init__(self, steps: StateGraph, returns: tuple[tuple[str, Expr], ...], payload: str, times: tuple[str, ...] = ()) -> None:
         _check_names(returns)

@@ -11,8 +11,6 @@ from afa.language.terms import Aggregate, Ref
 def named(values: Iterable[tuple[str | None, Expr]]) -> list[tuple[str, Expr]]:
     """Return each value with a name: the one given, else one made of its term, else value1, value2 ..
 
-    Examples
-    --------
     >>> [name for name, _ in named([(None, Ref("a", "first", "x")), (None, Aggregate("b", "count")), ("n", Ref("a", "one", "x"))])]
     ['a_first_x', 'b_count', 'n']
     """

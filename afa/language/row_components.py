@@ -21,8 +21,6 @@ Rows = Callable[[Sequence[int]], list[int]]
 def rows_by_counts(pattern: Pattern) -> Rows:
     """Return what reads counts.
 
-    Examples
-    --------
     >>> from afa.language.row_pattern import read_pattern
     >>> rows_by_counts(read_pattern("(a | b+) c*", str))((1, -2, -1))
     [1, 1, 2]
@@ -34,8 +32,6 @@ def rows_by_counts(pattern: Pattern) -> Rows:
 def rows_by_bits(pattern: Pattern) -> Rows:
     """Return what reads an int of bits behind a first 1.
 
-    Examples
-    --------
     >>> from afa.language.row_pattern import read_pattern
     >>> rows_by_bits(read_pattern("(a b)+ c", str))([0b101])
     [0, 1, 0, 1, 2]

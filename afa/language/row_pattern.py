@@ -54,23 +54,11 @@ NUMBER: /\d{1,9}/
 
 
 def read_pattern(text: str, name_of: Callable[[str], str], hidden: list[int] | None = None) -> Pattern:
-    """Read what stands in the parentheses of PATTERN.
+    """Read what stands in the parentheses of PATTERN; a RefusedError has a place in ``text``.
 
-    Parameters
-    ----------
-    text : str
-    name_of : callable
-        From a variable as it is written here to its name; variables are compared without case.
-    hidden : list of int, optional
-        Takes the places of the variables within ``{- -}``, of all of them from left to right.
+    ``name_of`` turns a variable as it is written here into its name (variables are compared without case); ``hidden`` takes the
+    places of the variables within ``{- -}``, of all of them from left to right.
 
-    Raises
-    ------
-    RefusedError
-        With a place in ``text``.
-
-    Examples
-    --------
     >>> read_pattern("A B+", str.lower)
     Seq(items=(Component(name='a', type=None, where=(), first=(), rest=(), done=()), Repeat(item=Component(name='b', type=None, \
 where=(), first=(), rest=(), done=()), low=1, high=None, gap=Gap(strategy='partition', absent=()), greedy=True)), \

@@ -28,25 +28,8 @@ Told = Callable[[Any], Any]
 
 
 class RowValues:
-    """The values of the rows of a match.
+    """The values of the rows of a match; ``groups`` is that of `ItemReader`, ``name`` and ``shown`` are of the class of a row.
 
-    Parameters
-    ----------
-    returns : sequence of (str, Expr)
-        Names and values.
-    event : Schema
-    groups : mapping of str to set of str
-        The components that a name stands for: itself, those of a subset, all ("").
-    name : str
-        Of the class of what a row shows.
-
-    Attributes
-    ----------
-    shown : type
-        The NamedTuple class of what a row shows.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Tick(NamedTuple):
     ...     x: int
@@ -79,14 +62,9 @@ class RowValues:
         self.schema = Schema.of(self.shown, "row")
 
     def of(self, picks: Sequence[Picked]) -> Iterator[Any]:
-        """Yield what each row shows. O(rows * values).
+        """Yields what each row shows. O(rows * values).
 
-        Raises
-        ------
-        Int64Error
-            An int is beyond int64.
-        ArithmeticError
-            What Python raises of a division by zero, or beyond all floats.
+        Raises Int64Error where an int is beyond int64, and ArithmeticError as Python does: a division by zero, beyond all floats.
         """
         size = len(self._running)
         final: list[Any] = []

@@ -16,13 +16,7 @@ from afa.language.row_values import RowValues
 
 
 def rows_of(tree: Tree, choose: Mapping[str, Any] | None) -> MatchRows:
-    """Return which component takes each event of a query's matches.
-
-    Raises
-    ------
-    AfaError
-        A match may skip events, or all matches are shown.
-    """
+    """Returns which component takes each event of a query's matches; refused where a match may skip events, or all are shown."""
     if choose is None:
         raise AfaError("expected a query that chooses (AFTER MATCH SKIP) where each row of a match is shown but got skip=None")
     if tree.ties:

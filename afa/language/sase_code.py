@@ -52,12 +52,7 @@ class Code:
         return self.position(getattr(node, "col_offset", otherwise))
 
     def parsed(self) -> ast.expr:
-        """Return Python's syntax tree.
-
-        Raises
-        ------
-        RefusedError
-        """
+        """Returns Python's syntax tree."""
         try:
             return syntax(self.text, (ast.Slice,))
         except SyntaxError as error:

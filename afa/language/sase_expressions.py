@@ -47,15 +47,9 @@ class Attributes(NamedTuple):
 
 
 class SaseExpressionReader(Translator):
-    """Translate conditions and values; fields of components become placeholders in a register, for their types' sake.
+    """Translates conditions and values; fields of components become placeholders in a register, for their types' sake.
 
-    Parameters
-    ----------
-    event_schema : Schema
-    where : mapping of str to Place
-        The components.
-    tick : str, optional
-        What one int of LE counts, for ``span('10 minutes')``.
+    ``tick`` is what one int of LE counts, for ``span('10 minutes')``.
     """
 
     def __init__(self, event_schema: Schema, where: Mapping[str, PatternPlace], tick: str | None = None) -> None:
@@ -65,12 +59,7 @@ class SaseExpressionReader(Translator):
         self.seen: dict[Expr, tuple[str, ast.AST]] = {}
 
     def conjuncts(self, tokens: list[Any]) -> list[WrittenExpression | Attributes]:
-        """Return the conjuncts of a condition, in their order.
-
-        Raises
-        ------
-        RefusedError
-        """
+        """Returns the conjuncts of a condition, in their order."""
         code = Code(tokens)
         found: list[WrittenExpression | Attributes] = []
         todo = [code.parsed()]

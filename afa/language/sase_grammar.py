@@ -36,12 +36,7 @@ class RefusedError(Exception):
 
 
 def read_frame(text: str) -> Tree[Any]:
-    """Return lark's tree of a query.
-
-    Raises
-    ------
-    RefusedError
-    """
+    """Returns lark's tree of a query."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     if len(text) > LONGEST:
@@ -63,8 +58,6 @@ def read_frame(text: str) -> Tree[Any]:
 def query_error(text: str, refused: RefusedError) -> QueryError:
     """Return the error that shows the place: line, column, the line and a caret.
 
-    Examples
-    --------
     >>> refused = RefusedError("expected a unit of time but got 'moons'; units: ..", 26)
     >>> print(query_error("PATTERN SEQ(A a)\\nWITHIN 3 moons", refused))
     line 2, column 10: expected a unit of time but got 'moons'; units: ..

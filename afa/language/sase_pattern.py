@@ -46,14 +46,7 @@ class WrittenSequence:
 
 
 class PatternReader:
-    """Read the elements of a pattern.
-
-    Parameters
-    ----------
-    types : Types
-    default : str
-        The strategy where no arrow stands.
-    """
+    """Reads the elements of a pattern; ``default`` is the strategy where no arrow stands."""
 
     def __init__(self, types: TypeNames, default: str) -> None:
         self.types = types

@@ -24,15 +24,10 @@ SIGNS = {(1, None): "+", (0, None): "*", (0, 1): "?"}
 
 
 def sase_text(tree: Tree) -> str:
-    """Return a query as SASE+ text, its window in ticks.
+    """Returns a query as SASE+ text, its window in ticks.
 
-    Raises
-    ------
-    QueryError
-        The tree says something that the text can't.
+    Raises QueryError where the tree says something that the text can't.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Stock(NamedTuple):
     ...     price: float

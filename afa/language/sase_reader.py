@@ -33,27 +33,11 @@ STRATEGIES = {
 
 
 def read_sase(text: str, event: type, *, tick: str | None = None, type: str | None = None, order: str | None = None) -> Tree:
-    """Read a query in SASE+.
+    """Read a query in SASE+; `afa.language.query.query` says what each of these means.
 
-    Parameters
-    ----------
-    text : str
-    event : type
-        The event schema, a NamedTuple.
-    tick : str or None
-        The unit that one int of LE counts: "ms", say. Needed where the text names units of time.
-    type : str or None
-        The field that holds the type of an event; None: the field ``type``, if there is one.
-    order : str or None
-        The field that orders events of one instant.
+    ``tick`` is needed where the text names units of time; ``type`` None is the field ``type``, if there is one. A QueryError has
+    line, column, what was expected, what came, and a way out.
 
-    Raises
-    ------
-    QueryError
-        Line, column, what was expected, what came, and a way out.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Stock(NamedTuple):
     ...     price: float

@@ -48,56 +48,25 @@ INTS = ("INT", "BIGINT", "SMALLINT", "TINYINT")
 
 
 class Variable(NamedTuple):
-    """What is known of a variable, or of a subset.
+    """What is known of a variable, or of a subset."""
 
-    Attributes
-    ----------
-    members : frozenset of str
-        The variable itself; of a subset its variables.
-    one : bool
-        Whether it takes at most one row of a match.
-    least : int
-        How many rows of the match lie before its first one, at least.
-    most : int or None
-        At most; None: no bound is known.
-    """
-
-    members: frozenset[str]
-    one: bool
-    least: int
-    most: int | None
+    members: frozenset[str]  # the variable itself; of a subset its variables
+    one: bool  # whether it takes at most one row of a match
+    least: int  # how many rows of the match lie before its first one, at least
+    most: int | None  # at most; None: no bound is known
 
 
 class Scope(NamedTuple):
-    """Where an expression stands.
-
-    Attributes
-    ----------
-    variables : mapping of str to Variable
-        By name.
-    named : callable
-        From a variable as it is written to its name, or None.
-    column : callable
-        From a column to the event's field.
-    kinds : mapping of str to type
-        Of the event's fields.
-    tick : str or None
-    defines : str or None
-        The variable whose condition it is; None: MEASURES.
-    text : SqlText
-        For the words, and the places, of what is refused.
-    every : bool
-        Whether each row of a match shows the MEASURES.
-    """
+    """Where an expression stands."""
 
     variables: Mapping[str, Variable]
-    named: Callable[[str], str | None]
-    column: Callable[[Any], str]
+    named: Callable[[str], str | None]  # from a variable as it is written to its name
+    column: Callable[[Any], str]  # from a column to the event's field
     kinds: Mapping[str, type | None]
     tick: str | None
-    defines: str | None
-    text: SqlText
-    every: bool = False
+    defines: str | None  # the variable whose condition it is; None: MEASURES
+    text: SqlText  # for the words, and the places, of what is refused
+    every: bool = False  # whether each row of a match shows the MEASURES
 
 
 class SqlExpressionReader:

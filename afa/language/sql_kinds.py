@@ -16,8 +16,6 @@ CALLED = {int: "an int", float: "a float", bool: "a condition", str: "a text"}
 def kind_of(expr: Expr, fields: Mapping[str, Kind]) -> Kind:
     """Return the type of a value.
 
-    Examples
-    --------
     >>> kind_of(Binary("+", FieldRead("e", "n"), Const(2.5)), {"n": int}), kind_of(Ref("a", "last", "s"), {"s": str})
     (<class 'float'>, <class 'str'>)
     """

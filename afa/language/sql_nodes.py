@@ -87,8 +87,6 @@ HINTS = {
 def read_of(place: str) -> dict[str, dict[str, str]]:
     """Return what may stand at a place: of each class of nodes its arguments, each with the place that it is.
 
-    Examples
-    --------
     >>> read_of("from")["From"], read_of("word")
     ({'this': 'from'}, {'Var': {'this': ''}})
     """

@@ -63,26 +63,11 @@ WAYS = {
 
 
 def read(text: str, event: type, *, tick: str | None = None, order: str | None = None) -> Tree:
-    """Read a query in SQL.
+    """Read a query in SQL; `afa.language.query.sql` says what each of these means.
 
-    Parameters
-    ----------
-    text : str
-        ``SELECT * FROM name MATCH_RECOGNIZE (..)``. The first column of ORDER BY is LE, a second one orders events of one instant.
-    event : type
-        The event schema, a NamedTuple. Names are compared without case, if they are not quoted.
-    tick : str or None
-        The unit that one int of LE counts; needed where the text has an INTERVAL.
-    order : str or None
-        The field that orders events of one instant, if ORDER BY does not say it.
+    Names are compared without case, if they are not quoted; ``tick`` is needed where the text has an INTERVAL. A QueryError has
+    line, column, what was expected, what came, and a way out.
 
-    Raises
-    ------
-    QueryError
-        Line, column, what was expected, what came, and a way out.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Tick(NamedTuple):
     ...     price: float

@@ -22,16 +22,10 @@ FINALS = re.compile(r"\b(FINAL|RUNNING)(\s+)(LAST|FIRST|SUM|AVG|MIN|MAX|COUNT)(\
 
 
 class SqlText:
-    """A statement, cut into sqlglot's tokens.
+    """A statement, cut into sqlglot's tokens: ``text`` as it was written, and two copies with each character at its place.
 
-    Attributes
-    ----------
-    text : str
-        As it was written.
-    cut : str
-        What sqlglot reads: each character at its place, and blanks where a comment stands, or a clause that was read before.
-    bare : str
-        As ``cut``, with "x" for what stands in quotes: to look for words in.
+    ``cut`` is what sqlglot reads, blank where a comment stands, or a clause that was read before; ``bare`` has "x" for what stands
+    in quotes, to look for words in.
     """
 
     def __init__(self, text: str) -> None:

@@ -32,16 +32,7 @@ class StateStep(NamedTuple):
 
 
 class StateGraph:
-    """All states and steps of a pattern.
-
-    Attributes
-    ----------
-    states : list of State
-        The start state first.
-    steps : list of Step
-    wait : State or None
-        Where a complete match waits for its window's end.
-    """
+    """All states and steps of a pattern; the start state is first, a complete match waits for its window's end in ``wait``."""
 
     def __init__(self, conditions: Predicates, reader: ItemReader, pattern: Pattern) -> None:
         self.conditions, self.reader, self._preference = conditions, reader, Preference(pattern)

@@ -71,8 +71,6 @@ class Choices(Expr):
 def changed(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     """Return an expression with the nodes replaced for which ``change`` returns one; a node before those below it.
 
-    Examples
-    --------
     >>> from afa.expression.nodes import Compare, Const, FieldRead
     >>> below = Compare("<", FieldRead("e", "price"), Const(3))
     >>> changed(below, lambda node: Ref("a", "one", "price") if node == FieldRead("e", "price") else None)

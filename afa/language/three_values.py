@@ -38,8 +38,6 @@ TRUE, FALSE = Const(True), Const(False)
 def true(expr: Expr, absent: Absent) -> Expr:
     """Return an expression that holds exactly where a predicate is true.
 
-    Examples
-    --------
     >>> from afa.expression.nodes import FieldRead
     >>> from afa.expression.text import text_of_expr
     >>> x = Compare("<", FieldRead("e", "x"), FieldRead("r", "last"))
