@@ -56,21 +56,11 @@ class Member:
 
 
 class Calls:
-    """The calls of one operator and the stages around it.
+    """The calls of one operator and the stages around it; ``lock`` is held during a call.
 
-    Parameters
-    ----------
-    members : Member
-        The objects that a call changes, all or none of them. They hold this `Calls`, which refers to them weakly: their memory is
-        freed when the last user lets go of them.
+    The members are the objects that a call changes, all or none of them. They hold this `Calls`, which refers to them weakly: their
+    memory is freed when the last user lets go of them.
 
-    Attributes
-    ----------
-    lock : RLock
-        Held during a call.
-
-    Examples
-    --------
     >>> class Counter(Member):
     ...     n = 0
     ...     def call_begins(self): return self.n
@@ -115,12 +105,8 @@ class Calls:
     def call(self, work: Callable[..., R], *args: Any, **options: Any) -> R:
         """Carry out ``work(*args, **options)`` as one call, once no other call is under way, and return its result.
 
-        Raises
-        ------
-        AfaError
-            The call comes from within a call of the same members; or an interrupted call can't be taken back.
-        BaseException
-            What ``work`` raises. All members are as they were.
+        Raises AfaError where the call comes from within a call of the same members, or an interrupted call can't be taken back.
+        Whatever ``work`` raises, all members are as they were.
         """
         mine = False
         try:
@@ -166,10 +152,7 @@ class Calls:
     def enter(self) -> None:
         """Take back what an interrupt has left half done. The caller holds the lock.
 
-        Raises
-        ------
-        AfaError
-            Not an interrupt but a call from within another one; or the earlier state can't be restored.
+        Raises AfaError where it was not an interrupt but a call from within another one, or the earlier state can't be restored.
         """
         frame: Any = sys._getframe(2)
         while frame is not None:

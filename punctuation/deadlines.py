@@ -10,8 +10,6 @@ from typing import Any
 class Deadlines:
     """The deadline of each key: the smallest watermark that changes something for it.
 
-    Examples
-    --------
     >>> deadlines = Deadlines()
     >>> deadlines.set("a", 5)
     >>> deadlines.set("b", 7)

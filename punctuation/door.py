@@ -28,19 +28,11 @@ FOREIGN = ("Int128", "UInt128", "Object")
 class Table:
     """An opened table of any kind.
 
-    Parameters
-    ----------
-    kind : "dict", "arrow", "pandas" or "polars"
-        The kind of the output that answers the table. A stream is answered by an Arrow table.
-    given : object
-        The input, or the Arrow table that a stream was read into: it can be read again.
-    columns : object
-        A mapping of columns, a pandas frame, or an Arrow table or record batch.
-    foreign : mapping of str to str
-        Columns of the input that Arrow can't hold, and their types. They are refused when they are asked for.
+    The output that answers it is of its ``kind``, "dict", "arrow", "pandas" or "polars"; a stream is answered by an Arrow table.
+    ``given`` is the input, or the Arrow table that a stream was read into: it can be read again. ``columns`` is a mapping of
+    columns, a pandas frame, or an Arrow table or record batch. ``foreign`` has columns that Arrow can't hold, with their types;
+    they are refused when they are asked for.
 
-    Examples
-    --------
     >>> table = table_of({"x": [1, 2], "le": [5, 6]})
     >>> table.kind, table.names, table.column("x")
     ('dict', ['x', 'le'], [1, 2])
@@ -59,12 +51,9 @@ class Table:
         self.names: list[str] = [*map(str, columns.schema.names if self.in_arrow else columns), *self.foreign]
 
     def column(self, name: str) -> Any:
-        """Return a column as it came; one of a library that only speaks Arrow as an Arrow column.
+        """Returns a column as it came; one of a library that only speaks Arrow as an Arrow column.
 
-        Raises
-        ------
-        AfaError
-            Arrow has no type for its values, or there are several columns of this name.
+        Refused where Arrow has no type for its values, or there are several columns of this name.
         """
         if name in self.foreign:
             raise _refused(name, self.foreign[name])
@@ -78,12 +67,9 @@ class Table:
         return column
 
     def take(self, wanted: Iterable[tuple[str, type | None, bool]]) -> list[Any]:
-        """Return columns, each as a numpy array, an Arrow array or a list.
+        """Returns columns, each as a numpy array, an Arrow array or a list.
 
-        Parameters
-        ----------
-        wanted : iterable of (str, type or None, bool)
-            Names; the type of the values, and whether some may be missing: what of pandas is no array stays as it came.
+        ``wanted`` are names, the type of the values, and whether some may be missing: what of pandas is no array stays as it came.
         """
         return [_formed(self.column(name), kind, optional) for name, kind, optional in wanted]
 
@@ -111,8 +97,6 @@ class Table:
 def is_row(item: Any) -> bool:
     """Return whether a dict holds one value under each name, so that it is a row and no table of columns.
 
-    Examples
-    --------
     >>> is_row({"word": "a", "le": 7}), is_row({"word": ["a"], "le": [7]})
     (True, False)
     """
@@ -131,13 +115,7 @@ def is_table(item: Any) -> bool:
 
 
 def table_of(item: Any) -> Table | None:
-    """Open a table of any kind; None if the item is no table. A stream is read to its end.
-
-    Raises
-    ------
-    AfaError
-        A stream is no stream of record batches, or reading it fails.
-    """
+    """Open a table of any kind; None if the item is no table. A stream is read to its end, or refused."""
     if isinstance(item, tuple):  # a change, a punctuation
         return None
     if isinstance(item, Table):

@@ -47,8 +47,6 @@ _CLOCK = re.compile(r"\s*,?\s*([0-9]+):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]*)?))?\s
 def in_units(ticks: Any, tick: str | None) -> str:
     """Return a duration in words: in the largest unit that it is a whole number of; without a tick, and of text, as it is.
 
-    Examples
-    --------
     >>> in_units(600_000, "ms"), in_units(86_400, "s"), in_units(1_500, "ms"), in_units(60, None), in_units("1h 30m", None)
     ('10 minutes', '1 day', '1500 milliseconds', '60', '1h 30m')
     """
@@ -62,8 +60,6 @@ def in_units(ticks: Any, tick: str | None) -> str:
 def unit_of(name: Any, error: type[AfaError] = AfaError, what: str = "") -> str:
     """Return the short name of a unit; ``error`` is raised for what is none, ``what`` names its place.
 
-    Examples
-    --------
     >>> unit_of("Hours")
     'h'
     """
@@ -76,20 +72,11 @@ def unit_of(name: Any, error: type[AfaError] = AfaError, what: str = "") -> str:
 
 
 def ticks(parts: Iterable[tuple[str | int | float, str | None]], tick: str | None, error: type[AfaError] = AfaError) -> int:
-    """Return a duration of at least one tick, given as numbers with units, in ticks.
+    """Returns a duration of at least one tick, given as numbers with units that add up, in ticks; a unit of None means ticks.
 
-    Parameters
-    ----------
-    parts : iterable of (number, unit)
-        They add up. A unit of None means ticks.
-    tick : str or None
-        The unit that one int of LE counts.
-    error : type of AfaError
-        What is raised for an unknown unit, a unit without ``tick``, no whole number of ticks, nothing or less, or more than an
-        int64 holds.
+    ``tick`` is the unit that one int of LE counts. ``error`` is raised for an unknown unit, a unit without ``tick``, no whole
+    number of ticks, nothing or less, or more than an int64 holds.
 
-    Examples
-    --------
     >>> ticks([(1, "hour"), ("30", "minutes")], "s")
     5400
     >>> ticks([(12, None)], None)
@@ -121,24 +108,11 @@ def has_unit(value: Any) -> bool:
 
 
 def ticks_of_duration(value: Duration, tick: str | None, name: str) -> int:
-    """Return a duration in ticks. An int is ticks; text and ``timedelta`` need ``tick``, and a whole number of ticks.
+    """Returns a duration in ticks. An int is ticks; text and ``timedelta`` need ``tick``, and a whole number of ticks.
 
-    Parameters
-    ----------
-    value : int, str or timedelta
-    tick : str or None
-        The unit that one int of LE counts.
-    name : str
-        The name that a message gives the value, an argument's.
+    ``name`` is the argument's, for messages. Refused are what is no duration, has no whole number of ticks, is negative (an int
+    may be), or is more than an int64 holds; and what needs ``tick``, where there is none.
 
-    Raises
-    ------
-    AfaError
-        The value is no duration, has no whole number of ticks, is negative (an int may be), or is more than an int64 holds; or it
-        needs ``tick``, and there is none.
-
-    Examples
-    --------
     >>> ticks_of_duration("1h 30m", "s", "window"), ticks_of_duration(timedelta(milliseconds=5), "us", "window")
     (5400, 5000)
     >>> ticks_of_duration(90, None, "window")
@@ -164,8 +138,6 @@ def ticks_of_duration(value: Duration, tick: str | None, name: str) -> int:
 def nanoseconds_of(value: Any, name: str) -> Fraction:
     """Return the length of a duration that is no bare number, in nanoseconds. Raises and names as `ticks_of_duration`.
 
-    Examples
-    --------
     >>> nanoseconds_of("2 us", "window")
     Fraction(2000, 1)
     """

@@ -18,19 +18,15 @@ Policy = str | Callable[[Any], Any]
 class Late:
     """The policy for late changes of one operator: of events, of arcs, and retractions that waited in vain.
 
-    Parameters
-    ----------
-    policy : "raise" or "drop" or callable or SideOutput
-        ``"raise"``: the call is rejected with `LateEventError`, and the operator is as it was before it.
-        ``"drop"``: the late change is left out.
-        A callable gets each late change, in the order of arrival, once all else of its call has worked; what it raises rejects the
-        call.
-        A `SideOutput` is such a callable, one that keeps what it gets, raises nothing, and may have a bound.
-        Under the last three the late change is counted (``statistics.late``), and the rest of the call takes effect.
-        A copy of the operator calls the same function, or the same object's method; it has a `SideOutput` of its own.
+    - ``"raise"``: the call is rejected with `LateEventError`, and the operator is as it was before it.
+    - ``"drop"``: the late change is left out.
+    - A callable gets each late change, in the order of arrival, once all else of its call has worked; what it raises rejects the
+      call.
+    - A `SideOutput` is such a callable, one that keeps what it gets, raises nothing, and may have a bound.
 
-    Examples
-    --------
+    Under the last three the late change is counted (``statistics.late``), and the rest of the call takes effect. A copy of the
+    operator calls the same function, or the same object's method; it has a `SideOutput` of its own.
+
     >>> late = Late("drop")
     >>> late.take("a tick", "le=1 < 5"), late.count
     (None, 1)

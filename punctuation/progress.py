@@ -30,15 +30,8 @@ class Marks(NamedTuple):
 
 
 class Progress:
-    """The watermarks of both inputs; shared by all keys of an operator.
+    """The watermarks of both inputs, shared by all keys of an operator; with ``arc_punctuation`` the arc input has its own.
 
-    Parameters
-    ----------
-    arc_punctuation : bool
-        Whether the arc input has watermarks of its own.
-
-    Examples
-    --------
     >>> progress = Progress(arc_punctuation=True)
     >>> progress.promise_events(9), progress.promise_arcs(5)
     (True, True)
@@ -118,8 +111,6 @@ class Progress:
 
         Returns whether the floor moved.
 
-        Examples
-        --------
         >>> progress = Progress()
         >>> progress.lags, progress.span = True, 10
         >>> progress.promise_events(25), progress.advance(), progress.floor == BEGINNING

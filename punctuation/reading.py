@@ -28,18 +28,10 @@ class TableWatermark(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Consecutive items without a watermark between them.
+    """Consecutive items without a watermark between them."""
 
-    Parameters
-    ----------
-    items : list
-        As they came: tables, changes of events and arcs.
-    le : numpy.ndarray
-        int64, the LE of each event among them, in order of arrival.
-    """
-
-    items: list[Any]
-    le: Any
+    items: list[Any]  # as they came: tables, changes of events and arcs
+    le: Any  # an array of int64, the LE of each event among them, in order of arrival
 
 
 def le_of(item: Any, tick: str | None = None) -> int | None:
@@ -47,8 +39,6 @@ def le_of(item: Any, tick: str | None = None) -> int | None:
 
     ``tick`` is what one int of LE counts, for LEs that are datetimes.
 
-    Examples
-    --------
     >>> le_of("a tick")
     Traceback (most recent call last):
     punctuation.base_errors.AfaError: expected an item with a time (le) but got 'a tick'

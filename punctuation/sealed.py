@@ -21,8 +21,6 @@ _HEAD = MAGIC + 5
 def seal(magic: bytes, version: int, packed: bytes) -> bytes:
     """Return packed data as a blob.
 
-    Examples
-    --------
     >>> blob = seal(b"AFAX", 1, b"packed")
     >>> blob[:5], len(blob), unseal(b"AFAX", 1, blob, bytes.decode)
     (b'AFAX\\x01', 15, 'packed')

@@ -256,8 +256,6 @@ ENTRIES.add(Source.push.__code__)
 def pack(kind: str, options: list[Any], state: list[Any]) -> bytes:
     """Return the state of a source, or of a union, as a blob of `punctuation.sealed`: [kind, options, state].
 
-    Examples
-    --------
     >>> unpack(pack("Clock", [5], [7, 1]), "Clock", [5])
     [7, 1]
     """

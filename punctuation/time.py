@@ -15,22 +15,10 @@ FOREVER = 2**63 - 1
 
 
 def as_time(value: Any, what: str) -> int:
-    """Return ``value`` as ticks, or refuse it.
+    """Returns ``value`` as ticks; refuses, by the name ``what``, all but an int or another index (``numpy.int64``) within int64.
 
-    Parameters
-    ----------
-    value : int
-        Anything that Python takes as an index (``int``, ``numpy.int64``); no float, no bool.
-    what : str
-        The name that the message gives it.
+    A bool is refused, too.
 
-    Raises
-    ------
-    AfaError
-        The value is no integer, or no int64.
-
-    Examples
-    --------
     >>> as_time(7, "le")
     7
     >>> as_time(7.5, "le")
@@ -52,13 +40,7 @@ def as_time(value: Any, what: str) -> int:
 
 
 def as_count(value: Any) -> int:
-    """Return ``value`` as a number of copies.
-
-    Raises
-    ------
-    AfaError
-        The value is no int64, or less than 1.
-    """
+    """Returns ``value`` as a number of copies; refuses what is no int64, or less than 1."""
     count = as_time(value, "count")
     if count < 1:
         raise AfaError(f"expected a count of at least 1 but got {value!r}")
@@ -68,8 +50,6 @@ def as_count(value: Any) -> int:
 def end_of_time(le: int) -> str:
     """Return the text of the error for an event at FOREVER, the same on every way in: the event's lifetime would be empty.
 
-    Examples
-    --------
     >>> end_of_time(FOREVER)
     'expected le < 9223372036854775807 (FOREVER: after every event) but got le=9223372036854775807'
     """

@@ -61,13 +61,7 @@ class Times(NamedTuple):
         return Fraction(NANOSECONDS["d" if name.startswith("date32") else "ms" if name.startswith("date64") else kind.unit])
 
     def of_ticks(self, ticks: Any, tick: str, name: str) -> Any:
-        """Return ticks, an array of int64, as a column of this type.
-
-        Raises
-        ------
-        AfaError
-            The type does not hold one of them.
-        """
+        """Returns ticks, an array of int64, as a column of this type; refuses one that the type does not hold."""
         missing = (ticks == FOREVER) | (ticks == BEGINNING)
         found, wrong = _scaled(np.where(missing, 0, ticks), NANOSECONDS[unit_of(tick)] / self.unit)
         made = None if wrong.any() else self._made(found, missing)
@@ -107,8 +101,6 @@ class Times(NamedTuple):
 def times_of(column: Any) -> Times | None:
     """Return the type of a column of timestamps or dates; None: it is none. O(1), but for what is missing at the head of a list.
 
-    Examples
-    --------
     >>> times_of(np.array(["2024-01-01"], "M8[D]"))
     Times(kind='numpy', type=dtype('<M8[D]'))
     >>> times_of([7, 8])
@@ -142,12 +134,9 @@ def _arrow_ids() -> frozenset[int]:
 
 
 def ticks_in(column: Any, times: Times, tick: str, name: str) -> Any:
-    """Return a column of times as ticks: an array of int64; where some are missing Arrow's.
+    """Returns a column of times as ticks: an array of int64; where some are missing Arrow's.
 
-    Raises
-    ------
-    AfaError
-        A time is no whole number of ticks, or no int64 of them; the first such row is named.
+    Refuses a time that is no whole number of ticks, or no int64 of them, and names the first such row.
     """
     if times.kind == "objects":
         items = [None if _is_missing(item) else _ticks_at(item, tick, name, i) for i, item in enumerate(column)]
@@ -173,14 +162,9 @@ def counted(column: Any, times: Times, tick: str) -> tuple[Any, Any, Any]:
 
 
 class Timed(Table):
-    """A table of which some columns are read in another form: times as ticks.
+    """A table with some columns, ``read``, in another form: times as ticks. One that the table itself does not have is one more.
 
-    Parameters
-    ----------
-    read : mapping of str to column
-        These columns; one that the table itself does not have is one more.
-    times : Times or None
-        The type of its ``le``; None: ints.
+    ``times`` is the type of its ``le``; None: ints.
     """
 
     __slots__ = ("read", "times")
@@ -197,13 +181,7 @@ class Timed(Table):
 
 
 def in_ticks(table: Table, tick: str, names: Iterable[str]) -> Table:
-    """Return a table in which those of some columns that hold times are ticks; the table itself, if none does.
-
-    Raises
-    ------
-    AfaError
-        As `ticks_in`.
-    """
+    """Returns a table in which those of some columns that hold times are ticks (`ticks_in`); the table itself, if none does."""
     if table.in_arrow and _arrow_ids().isdisjoint([kind.id for kind in table.columns.schema.types]):
         return table  # at once: to ask for each column costs 1 us
     found, of_le = {}, None
@@ -219,8 +197,6 @@ def in_ticks(table: Table, tick: str, names: Iterable[str]) -> Table:
 def is_time(value: Any) -> bool:
     """Return whether a value is a datetime or a date, Python's, numpy's or pandas'.
 
-    Examples
-    --------
     >>> is_time(date(2024, 1, 1)), is_time(7)
     (True, False)
     """
@@ -228,15 +204,10 @@ def is_time(value: Any) -> bool:
 
 
 def ticks_of_time(value: Any, tick: str | None, name: str) -> int:
-    """Return a datetime or a date as ticks; one without a zone is UTC.
+    """Returns a datetime or a date as ticks; one without a zone is UTC.
 
-    Raises
-    ------
-    AfaError
-        There is no ``tick``; or the time is no whole number of ticks, or no int64 of them.
+    Refused without a ``tick``, and where the time is no whole number of ticks, or no int64 of them.
 
-    Examples
-    --------
     >>> ticks_of_time(datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))), "s", "le")
     0
     >>> ticks_of_time(date(1970, 1, 2), "h", "le")
