@@ -77,10 +77,7 @@ class Budget:
     def claim(self, owner: object, wanted: int, least: int | None = None) -> int:
         """Claim ``wanted`` bytes; or up to half of what is left, but at least ``least`` (None: all of them). Returns how many.
 
-        Raises
-        ------
-        BytesError
-            They would be more than the budget.
+        Raises BytesError where they would be more than the budget.
         """
         with self._lock:
             claimed = self.claimed

@@ -14,41 +14,20 @@ from punctuation.progress import Progress
 
 
 class Setup(NamedTuple):
-    """The arguments that an engine is made with.
-
-    Parameters
-    ----------
-    automaton : Automaton
-    table : ArcTable
-        The arcs in force to begin with.
-    progress : Progress
-        The operator's promises of both inputs.
-    journal : Journal
-        The operator's undo log, for calls that fail.
-    sequence : str or None
-        The event's field that orders events of one LE.
-    keyed : bool
-        Whether there are keys.
-    faults : Faults or None
-        Collects what users' functions raise; an arc does not serve where one of its functions raises. None: it is raised.
-    gaps : str or None
-        Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
-    threads : int
-        In so many threads keys may be worked on side by side; an engine need not.
-    longest : bool
-        Whether of matches with equal payload and LE only the one with the largest RE is in force.
-    """
+    """The arguments that an engine is made with."""
 
     automaton: Automaton
-    table: ArcTable
-    progress: Progress
-    journal: Journal
-    sequence: str | None
+    table: ArcTable  # the arcs in force to begin with
+    progress: Progress  # the operator's promises of both inputs
+    journal: Journal  # the operator's undo log, for calls that fail
+    sequence: str | None  # the event's field that orders events of one LE
     keyed: bool
+    # Collects what users' functions raise; an arc does not serve where one of its functions raises. None: it is raised.
     faults: Faults | None = None
+    # Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
     gaps: str | None = None
-    threads: int = 1
-    longest: bool = False
+    threads: int = 1  # in so many keys may be worked on side by side; an engine need not
+    longest: bool = False  # whether of matches with equal payload and LE only the one with the largest RE is in force
 
 
 class Sizes(NamedTuple):
@@ -67,18 +46,10 @@ class Sizes(NamedTuple):
 
 
 class Living(NamedTuple):
-    """What may go on at an instant: where the first partial match began (FOREVER: none may), and what had to be looked at.
+    """What may go on at an instant: where the first partial match began (FOREVER: none may), and what had to be looked at."""
 
-    Parameters
-    ----------
-    begun : int
-        Its LE; where of equal matches the longest counts, that of the first step with an event that lives still.
-    rows, keys : int
-        How many partial matches, or steps, and keys.
-    """
-
-    begun: int
-    rows: int
+    begun: int  # its LE; where of equal matches the longest counts, that of the first step with an event that lives still
+    rows: int  # how many partial matches, or steps
     keys: int
 
 
@@ -91,83 +62,42 @@ class Ends(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of a key, for reading; see `Engine.steps`.
+    """One step of a key, for reading; see `Engine.steps`."""
 
-    Parameters
-    ----------
-    start : hashable
-        The ``start`` of the partial matches that begin here.
-    le : int
-    follows : bool
-        Whether its list continues that of the step before it: always, but behind a gap in numbers.
-    events : mapping of (payload, RE) to int
-        Its events, with their copies. Empty: they were dropped, and nothing says how its list came about.
-    partial : list of PMatch
-        Partial matches that end here, in any order.
-    """
-
-    start: Any
+    start: Any  # the ``start`` of the partial matches that begin here
     le: int
-    follows: bool
+    follows: bool  # whether its list continues that of the step before it: always, but behind a gap in numbers
+    # The copies of each (payload, RE). Empty: they were dropped, and nothing says how its list came about.
     events: Mapping[tuple[Any, int], int]
-    partial: list[PMatch]
+    partial: list[PMatch]  # those that end here, in any order
 
 
 class SoughtMatch(NamedTuple):
-    """A match whose ways are asked for; see `Engine.ways`.
-
-    Parameters
-    ----------
-    le : int
-    re : int or None
-        None: any, of several matches all.
-    payloads : sequence of tuple
-        The first fields of its payload; of any of them, if there are several.
-    since : int
-        What began before is not all held.
-    least : int, optional
-        Beyond ``le``: the ways of all computations whose events have an RE at or above this, by states and registers, whatever
-        their starts (`afa.lineage.bounded`); with an ``re``, which is this then, only if no match with these payloads has a larger
-        one.
-        None: those of the runs that end as the match, by their starts.
-    """
+    """A match whose ways are asked for; see `Engine.ways`."""
 
     le: int
-    re: int | None
-    payloads: Sequence[tuple[Any, ...]]
-    since: int
+    re: int | None  # None: any, of several matches all
+    payloads: Sequence[tuple[Any, ...]]  # the first fields of its payload; of any of them, if there are several
+    since: int  # what began before is not all held
+    # None: the ways of the runs that end as the match, by their starts. Else, beyond ``le``: those of all computations whose events
+    # have an RE at or above this, by states and registers, whatever their starts (`afa.lineage.bounded`); with an ``re``, which is
+    # this then, only if no match with these payloads has a larger one.
     least: int | None = None
 
 
 class Picks(NamedTuple):
-    """The events behind some matches of one key.
+    """The events behind some matches of one key."""
 
-    Parameters
-    ----------
-    of : list of (list of tuple or None)
-        By match, ``(component, number of the event)`` of each event in any of its paths, once, in order; None: nothing was found.
-    events : list of tuple
-        ``(payload, le, re)`` of each event.
-    """
-
+    # By match, (component, number of the event) of each event in any of its paths, once, in order; None: nothing was found.
     of: list[list[tuple[str, int]] | None]
-    events: list[tuple[Any, int, int]]
+    events: list[tuple[Any, int, int]]  # (payload, le, re) of each
 
 
 class PathTotals(NamedTuple):
-    """Aggregates of a field over all pairs of a path and an event in it, as `afa.lineage.Aggregates`; and of what.
+    """Aggregates of a field over all pairs of a path and an event in it, as `afa.lineage.Aggregates`; and of what."""
 
-    Parameters
-    ----------
-    re : int
-        The largest RE of the matches.
-    paths, count : int
-        No paths: there is no such match.
-    sum, min, max : int, float or None
-    """
-
-    re: int
-    paths: int
+    re: int  # the largest RE of the matches
+    paths: int  # 0: there is no such match
     count: int  # type: ignore[assignment]  # a tuple's method of this name is of no use here
     sum: int | float | None
     min: int | float | None
@@ -175,37 +105,21 @@ class PathTotals(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """All that leads to a match. Partial matches are numbered from 2 on; 0 stands for what has not begun yet.
+    """All that leads to a match. Partial matches are numbered from 2 on; 0 stands for what has not begun yet."""
 
-    Parameters
-    ----------
-    times : list of int
-        LE of each step at which a partial match that leads to the match becomes another.
-    groups : list of list of int
-        Four columns, a row for all that leads to one partial match at one step by one pick: the step, the partial match, the
-        number of the event or -1 (none was picked), the number of the component. In order of steps. A partial match without a
-        group at a step rests there.
-    edges : array of shape (2, n)
-        Rows of groups, and the partial matches (0: it begins) at the step before from which they lead. In order of steps.
-    ends : list of list of int
-        Two columns: steps at which the match ends, or since which it rests; the partial matches there that are the match.
-    events : list of tuple
-        ``(fields of the payload, re)`` of each event.
-    form : type
-        Of payloads.
-    components : sequence of str
-    numbers : int
-        One past the last number of a partial match.
-    re : int
-        The largest RE of the matches.
-    """
-
+    # LE of each step at which a partial match that leads to the match becomes another.
     times: list[int]
+    # Four columns, a row for all that leads to one partial match at one step by one pick: the step, the partial match, the number
+    # of the event or -1 (none was picked), the number of the component. In order of steps. A partial match without a group at a
+    # step rests there.
     groups: list[list[int]]
+    # An array of shape (2, n): rows of groups, and the partial matches (0: it begins) at the step before from which they lead. In
+    # order of steps.
     edges: Any
+    # Two columns: steps at which the match ends, or since which it rests; the partial matches there that are the match.
     ends: list[list[int]]
-    events: list[tuple[tuple[Any, ...], int]]
-    form: Any
+    events: list[tuple[tuple[Any, ...], int]]  # (fields of the payload, re) of each
+    form: Any  # the class of payloads
     components: Sequence[str]
-    numbers: int
-    re: int
+    numbers: int  # one past the last number of a partial match
+    re: int  # the largest RE of the matches

@@ -34,13 +34,7 @@ class Host(Protocol):
         """Take a promise of the event input under which no retraction waits in vain: calls `Engine.tick` and `Engine.clean`."""
 
     def take_late(self, change: Change, promised: int) -> None:
-        """Let the policy decide about an event that came behind a promise.
-
-        Raises
-        ------
-        LateEventError
-            It refuses the call.
-        """
+        """Let the policy decide about an event that came behind a promise; it may refuse the call (LateEventError)."""
 
     def take_numbered(self, change: Change) -> int:
         """Return how many copies of an event take effect, where numbers are gapless; see `afa.operator.gapless`."""

@@ -13,25 +13,14 @@ from afa.state.key_columns import keys_at
 
 
 class Logged(NamedTuple):
-    """The output of an engine as columns, in its order.
+    """The output of an engine as columns, in its order."""
 
-    Parameters
-    ----------
-    fields : list of columns
-        Of what matches show.
-    le, re, diff : numpy.ndarray
-    keys : sequence
-        Of each row, as columns (`afa.state.key_columns`) where there are many; empty without keys.
-    members : list, optional
-        Of each row what is told of the events behind the match. None: nothing is told.
-    """
-
-    fields: list[Any]
+    fields: list[Any]  # columns of what matches show
     le: Any
     re: Any
     diff: Any
-    keys: Sequence[Hashable]
-    members: list[Any] | None = None
+    keys: Sequence[Hashable]  # of each row; columns (`afa.state.key_columns`) where there are many, empty without keys
+    members: list[Any] | None = None  # of each row what is told of the events behind the match; None: nothing is
 
     @classmethod
     def of(cls, changes: Sequence[Change], shown: Schema) -> Logged:

@@ -41,23 +41,12 @@ class NumberedEngine(Protocol):
 class Engine(Protocol):
     """The protocol between the operator and an engine. `ByRows` has what follows for engines that take events one by one.
 
-    Attributes
-    ----------
-    name : str
-        The name by which a user asks for the engine.
-    automaton : Automaton
-        The automaton whose events and registers the states of `save` and `load` hold.
-    bits : list of int or None
-        One int for each arc event in force, which a snapshot saves beside the arcs. None: there is nothing to save.
-    alone : bool
-        Whether `push` may be called.
-    began : int or None
-        Set to None before `push`; see there.
+    ``bits`` are one int for each arc event in force, which a snapshot saves beside the arcs; None: there is nothing to save.
     """
 
-    name: str
-    alone: bool
-    began: int | None
+    name: str  # by which a user asks for the engine
+    alone: bool  # whether `push` may be called
+    began: int | None  # set to None before `push`; see there
 
     @property
     def automaton(self) -> Automaton: ...
@@ -107,21 +96,19 @@ class Engine(Protocol):
         single: bool,
         /,
     ) -> Batch:
-        """Return columns as `run_columns` takes them.
+        """Returns columns as `run_columns` takes them; lists, numpy, pandas or Arrow.
 
         Parameters
         ----------
-        columns : mapping of str to column
-            The event's fields; lists, numpy, pandas or Arrow.
-        times : mapping of str to column
+        columns
+            The event's fields.
+        times
             ``le``; where the table has them ``re``, ``diff``, ``kind``, ``arc``.
-        arcs : sequence of Arc
+        arcs
             The arcs that the column ``arc`` refers to by number.
-        window : int or None
+        window
             The length of lifetimes without an ``re``.
-        key_columns : list of columns or None
-            The columns that make the key.
-        single : bool
+        single
             Whether a key is the value of its one column, or a tuple.
 
         Raises
@@ -137,33 +124,15 @@ class Engine(Protocol):
         """
 
     def check_ties(self) -> None:
-        """Where the automaton refuses ties, check those that this call may have brought.
-
-        Raises
-        ------
-        ChangeError
-            Two events of one key share their step.
-        """
+        """Where the automaton refuses ties (two events of a key at one step), check those that this call may have brought."""
 
     # -- arcs and punctuations ---------------------------------------------------------------------------------------------
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
-        """Put a table in force that differs from the last one in ``[le, re)`` only.
-
-        Raises
-        ------
-        AutomatonError
-            The engine can't run an arc that has come.
-        """
+        """Put a table in force that differs from the last one in ``[le, re)`` only; refused if the engine can't run an arc."""
 
     def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
-        """Put a table in force before there is any state, with the `bits` of a snapshot.
-
-        Raises
-        ------
-        AutomatonError, ValueError
-            They do not fit.
-        """
+        """Put a table in force before there is any state, with the `bits` of a snapshot; AutomatonError, ValueError: no fit."""
 
     def overdue(self, t: int) -> list[Change]:
         """Remove and return the retractions whose insertion can no longer arrive (LE < t). The first step of every punctuation."""
@@ -177,13 +146,8 @@ class Engine(Protocol):
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
         """Drop what punctuations with conditions have made superfluous ([AFA10] App. F.2). An engine need not drop anything.
 
-        Parameters
-        ----------
-        promises : PromisesByKey
-        arcs : int
-            Before this instant no arc changes any more.
-        changes : int
-            So many changes of events were taken so far: an engine with many keys looks through them only now and then.
+        Before the instant ``arcs`` no arc changes any more. ``changes`` of events were taken so far: an engine with many keys looks
+        through them only now and then.
         """
 
     # -- output ------------------------------------------------------------------------------------------------------------
@@ -220,26 +184,15 @@ class Engine(Protocol):
         """Return the keys of `keys`, and perhaps more whose state is final, within a call too; nothing changes."""
 
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
-        """Return the steps of a key with an LE in ``[low, high]``, the one before and the one behind them; nothing changes.
+        """Returns the steps of a key with an LE in ``[low, high]``, the one before and the one behind them; nothing changes.
 
-        Parameters
-        ----------
-        key : hashable
-            One of which nothing is held has no steps.
-        low, high : int
-        starts : collection, optional
-            Only partial matches with one of these starts are wanted. None: all.
-
-        Notes
-        -----
+        A key of which nothing is held has no steps. Only partial matches with one of ``starts`` are wanted; None: all.
         O(steps + what stands there). What is final may be held still, or not: nothing may depend on it.
         """
 
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
-        """Return all that leads to a match, as of now. None: there is nothing, or `steps` is to tell.
+        """Returns all that leads to a match, as of now. None: there is nothing, or `steps` is to tell.
 
-        Notes
-        -----
         O(steps from where it began, and the partial matches that began there).
         """
 
@@ -277,13 +230,7 @@ class Engine(Protocol):
         """Take note that a snapshot was taken."""
 
     def load(self, states: States) -> None:
-        """Load the states of keys that are not held yet, from a snapshot.
-
-        Raises
-        ------
-        ValueError, TypeError, AfaError
-            One does not fit.
-        """
+        """Load the states of keys that are not held yet, from a snapshot; ValueError, TypeError or AfaError if one does not fit."""
 
     def check(self) -> None:
         """Assert the engine's invariants."""
