@@ -25,32 +25,14 @@ NO_REGISTER = Schema.of(NoRegister, "register")
 class Condition:
     """A condition over the fields of an event.
 
-    Parameters
-    ----------
-    source : str or callable
-        ``"floor <= 3"``, a Python expression in which a bare name is a field of the event, within `afa.expression.from_text`; or
-        ``lambda e: e.floor <= 3``, one that can be taken apart.
-    event_schema : Schema or None
-        None: of an automaton without ``event=``, which has no conditions.
-    tick : str, optional
-        What one int of LE counts, for durations in the condition.
+    ``source`` is ``"floor <= 3"``, a Python expression in which a bare name is a field of the event, within
+    `afa.expression.from_text`; or ``lambda e: e.floor <= 3``, one that can be taken apart. ``tick`` is what one int of LE counts,
+    for durations in the condition. ``fields`` are those that the condition names; ``text`` makes a condition of the same meaning
+    under the same schema.
 
-    Attributes
-    ----------
-    expr : Expr
-    fields : frozenset of str
-        The fields that the condition names.
-    text : str
-        The condition as text; under the same schema it makes a condition of the same meaning.
+    Raises AutomatonError where the condition names something that is no field of the event, or the register; where it is a function
+    that can't be taken apart; or without a schema (an automaton without ``event=`` has no conditions).
 
-    Raises
-    ------
-    AutomatonError
-        The condition names something that is no field of the event, or the register; it is a function that can't be taken apart; or
-        the automaton has no event schema.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Reading(NamedTuple):
     ...     floor: int

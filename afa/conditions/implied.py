@@ -27,8 +27,6 @@ Promised = Sequence[tuple[Condition, int]]
 def fact(name: str, value: Any) -> Expr:
     """Return the expression ``field == value`` as a known fact: ``is None`` for None, ``field != field`` for NaN.
 
-    Examples
-    --------
     >>> from afa.expression import text_of_expr
     >>> [text_of_expr(fact("feed", value)) for value in (3, None, math.nan)]
     ['e.feed == 3', 'e.feed is None', 'e.feed != e.feed']
@@ -40,26 +38,12 @@ def fact(name: str, value: Any) -> Expr:
 
 
 def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Sequence[Expr] = ()) -> int:
-    """Return the instant before which no event that makes a fence true arrives any more.
+    """Returns the instant before which no event that makes a fence true arrives any more.
 
-    Parameters
-    ----------
-    fence : Expr or None
-        A fence or its event part. None: any event.
-    conditions : sequence of (Condition, int)
-    schema : Schema
-        The event's schema.
-    facts : sequence of Expr
-        Expressions that are known to be true of the events in question; see `fact`.
+    This is the largest t found such that each event that makes the ``facts`` (see `fact`) and, for some register, the fence (None:
+    any event) true satisfies a condition that is promised up to t or later. FOREVER if no event can make them true; BEGINNING if
+    no t is found.
 
-    Returns
-    -------
-    int
-        The largest t found such that each event that makes the facts and (for some register) the fence true satisfies a condition
-        that is promised up to t or later. FOREVER if no event can make them true; BEGINNING if no t is found.
-
-    Notes
-    -----
     Sound, not complete: ``fence and facts and not C1 and not C2 ...`` is seen to be false by the values that it leaves to each
     field (`ranges`), the conditions in the order of their promises; that of the last one needed is the answer. For that,
 
@@ -71,8 +55,6 @@ def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Seq
 
     Fields annotated Any may compare as they like, so that a schema with one yields BEGINNING. O(FEW * conditions * their size).
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import FENCE, parse
     >>> class Reading(NamedTuple):
@@ -92,14 +74,6 @@ def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Seq
 class Implication:
     """`implied` for one fence under changing promises: what a condition leaves of each case is computed once.
 
-    Parameters
-    ----------
-    fence : Expr or None
-    schema : Schema
-    facts : sequence of Expr
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Reading(NamedTuple):
     ...     floor: int
@@ -223,8 +197,6 @@ def _said(base: Expr, schema: Schema) -> dict[Expr, Const]:
 def replaced(expr: Expr, known: Known) -> Expr:
     """Return an expression with known facts put in, and operations on constants carried out unless they could raise.
 
-    Examples
-    --------
     >>> from afa.expression.nodes import And
     >>> a, b = FieldRead("e", "a"), FieldRead("e", "b")
     >>> replaced(And((Compare("<", a, Const(3)), Compare("<", b, Const(3)))), {a: Const(5)}).items[0]
@@ -252,8 +224,6 @@ def _inner(value: Any, known: Known) -> Any:
 def few(found: ValueRange, field: SchemaField) -> list[Any] | None:
     """Return the values of a field that a range holds, in the field's type. None: more than `FEW`, or not known to be few.
 
-    Examples
-    --------
     >>> few(ValueRange(low=1, low_open=True, high=4.5), SchemaField("n", int, False))
     [2, 3, 4]
     >>> few(ValueRange(), SchemaField("b", bool, True))

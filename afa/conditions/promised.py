@@ -43,27 +43,13 @@ def room(steps: Any) -> Any:
 class Paths:
     """The paths to a final state over arcs in force, with the event part of each consuming arc on them.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    arcs : iterable of Arc
-        Those in force, the automaton's own among them; each object once. An arc is known by its object, not by its name: two of one
-        name may be in force one after the other.
+    ``arcs`` are those in force, the automaton's own among them, each object once: an arc is known by its object, not by its name,
+    as two of one name may be in force one after the other. ``fences`` has the event part of each consuming arc, on a path or not,
+    by the arc's ``id`` (None: it can't be read); ``consuming`` the consuming arcs on a path to a final state.
 
-    Attributes
-    ----------
-    fences : dict of int to Expr or None
-        The event part of each consuming arc, on a path or not, by the arc's ``id``. None: it can't be read.
-    consuming : list of Arc
-        The consuming arcs on a path to a final state.
-
-    Notes
-    -----
     O(states * arcs) once for all promises over these arcs. A path goes over arcs of any kind. A final state is one of the
     automaton's, or the ``dst`` of an arc with ``final=True``.
 
-    Examples
-    --------
     >>> one, two, lost = Arc("a", "b", "True"), Arc("b", "c", "True"), Arc("b", "d", "True")
     >>> program = Automaton(start="a", final={"c"}, arcs=[one, two, lost])
     >>> paths = Paths(program, program.arcs)
@@ -168,26 +154,15 @@ class Paths:
 class Promises:
     """What promises with conditions mean for arcs, states and events.
 
-    Parameters
-    ----------
-    paths : Paths
-    conditions : sequence of (Condition, int)
-    facts : sequence of Expr
-        Expressions that are true of each event, for example by its key; see `afa.conditions.implied.fact`.
-    floor : int
-        The punctuation without a condition, which promises every event.
-
-    Notes
-    -----
-    All of it presumes that no event is retracted, as the paper does. An answer is worked out when it is first asked for.
+    ``facts`` are true of each event, for example by its key (`afa.conditions.implied.fact`); ``floor`` is the punctuation without a
+    condition, which promises every event. All of it presumes that no event is retracted, as the paper does. An answer is worked out
+    when it is first asked for.
 
     The paper's Algorithm 2 pushes the punctuation of a path ahead to where its *last* arc could be taken, and takes that as a bound
     for its *first* event. That is too much: on a path a1 a2 a3 with an event at 20 that takes a2, one at 30 that takes a3, and
     pi_1 = 5, it gives 30; but an event at 10 that takes a1 may arrive, and 10, 20, 30 is a match. What is sound is pi of the first
     arc of the path, from which the paper starts; it is what stands here.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.conditions.condition import Condition
     >>> class Reading(NamedTuple):
@@ -263,10 +238,7 @@ class Promises:
 class Conditions:
     """The conditions under which an operator was promised something, with the last promise of each.
 
-    Attributes
-    ----------
-    all : sequence of (Condition, int)
-        A value: a call that fails restores it.
+    ``all`` is a value: a call that fails restores it.
     """
 
     def __init__(self, automaton: Automaton, tick: str | None = None) -> None:
@@ -294,18 +266,9 @@ class Conditions:
 
 
 class PromisesByKey:
-    """The promises of each key, as a value that an engine is handed for pruning.
+    """The promises of each key, as a value that an engine is handed for pruning; ``floor`` is the plain punctuation.
 
-    Of a key's fields only those count that a condition names: keys that share these share what is said.
-
-    Parameters
-    ----------
-    paths : Paths
-    conditions : sequence of (Condition, int)
-    fields : sequence of str
-        The event's fields that make the key.
-    floor : int
-        The plain punctuation.
+    Of the ``fields`` that make the key only those count that a condition names: keys that share these share what is said.
     """
 
     def __init__(self, paths: Paths, conditions: Promised, fields: Sequence[str], floor: int) -> None:
