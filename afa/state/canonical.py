@@ -31,8 +31,6 @@ _HALF = np.uint64(32)
 def order_of_keys(keys: KeyColumns) -> Any:
     """Return the places of keys, all different and in their normal form, in their canonical order: an array. O(n log n).
 
-    Examples
-    --------
     >>> order_of_keys(KeyColumns.of([3, 1, 2])).tolist(), order_of_keys(KeyColumns.of([])).tolist()
     ([1, 2, 0], [])
     """
@@ -157,8 +155,6 @@ def _leave_first(found: Any, keys: Sequence[Any], places: Iterable[int]) -> None
 def order_of(texts: Sequence[str]) -> Any:
     """Return the places of texts, all different, in their canonical order: an array. O(n log n).
 
-    Examples
-    --------
     >>> order_of(["b", "c", "a"]).tolist(), order_of([]).tolist()
     ([1, 0, 2], [])
     """

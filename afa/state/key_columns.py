@@ -27,28 +27,16 @@ DTYPES: dict[type | None, Any] = {int: np.int64, float: np.float64, bool: np.boo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyColumn:
-    """One part of many keys.
+    """One part of many keys."""
 
-    Parameters
-    ----------
-    kind : int, float, bool, str or None
-        Which form the values have; None: objects.
-    values : numpy array, Arrow array or list
-        See the head of this module.
-    present : numpy array of bool or None
-        Which of them are there; None: all. What stands where one is missing does not count.
-    """
-
-    kind: type | None
-    values: Any
-    present: Any = None
+    kind: type | None  # which form the values have; None: objects
+    values: Any  # a numpy array, an Arrow array or a list: see the head of this module
+    present: Any = None  # which are there, an array of bool; None: all. What stands where one is missing does not count
 
     @classmethod
     def of(cls, items: Sequence[Any]) -> KeyColumn:
         """Take values apart. O(n), without a Python step for each.
 
-        Examples
-        --------
         >>> KeyColumn.of([3, None, 5]).values.tolist(), KeyColumn.of([3, "a"]).kind, KeyColumn.of([1, True]).values
         ([3, 0, 5], None, [1, True])
         """
@@ -201,8 +189,6 @@ class KeyColumn:
 class KeyColumns(Sequence[Hashable]):
     """Many keys, as columns; a sequence of them.
 
-    Examples
-    --------
     >>> keys = KeyColumns.of([("a", 1), ("b", None)])
     >>> keys.width, len(keys), keys[1], list(keys), list(keys.take(np.array([1, 1])))
     (2, 2, ('b', None), [('a', 1), ('b', None)], [('b', None), ('b', None)])

@@ -75,12 +75,9 @@ def pack(automaton: Automaton, states: States) -> list[Any]:
 
 
 def unpack(automaton: Automaton, data: Any, final: int) -> States:
-    """Return the states that plain data describes, saved at a punctuation. `afa.state.sound` checks whether they are sound.
+    """Returns the states that plain data describes, saved at a punctuation. `afa.state.sound` checks whether they are sound.
 
-    Raises
-    ------
-    SnapshotError, ValueError, TypeError, AfaError
-        The data has another form.
+    Raises SnapshotError, ValueError, TypeError or AfaError where the data has another form.
     """
     keys, counts, lengths, at, names, start, m, state, registers, le, re, copies, payloads, pruned, numbers = data
     found = _read_keys(keys)

@@ -60,8 +60,6 @@ def filled(column: Any, kind: type, optional: bool) -> tuple[Any, Any]:
 def _there(array: Any) -> Any:
     """Return which values of an Arrow array are there. Its own way to numpy takes ten times as long.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> _there(pa.array([1, None, 3, 4, None])[1:]).tolist()
     [False, True, True, False]

@@ -29,21 +29,11 @@ LE, RE, COPIES = 0, 1, 2
 
 
 class Column(NamedTuple):
-    """The values of one field.
+    """The values of one field."""
 
-    Parameters
-    ----------
-    values : numpy array or list
-        float64; int64, for bool and str too; or a list, of a field that holds anything.
-    present : numpy array of bool or None
-        For an optional field: which values are not None.
-    texts : list of str or None
-        The strings that ``values`` numbers.
-    """
-
-    values: Any
-    present: Any = None
-    texts: list[str] | None = None
+    values: Any  # an array of float64, or of int64, for bool and str too; or a list, of a field that holds anything
+    present: Any = None  # for an optional field: which values are not None
+    texts: list[str] | None = None  # the strings that ``values`` numbers
 
     @classmethod
     def of(cls, items: Sequence[Any], field: Field) -> Column:
@@ -97,44 +87,22 @@ class Column(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """The first steps of a key, up to the last one whose list can't be derived from the step before ([AFA10] App. F.2); plain data.
+    """First steps of a key, up to the last one whose list does not follow from the one before ([AFA10] App. F.2): plain data."""
 
-    Parameters
-    ----------
-    key : int
-        The number of the key among the keys.
-    promised : int
-        No event of the key comes before this instant.
-    last : int or None
-        The LE of the last such step; one more follows in ``steps``, if there is one.
-    steps : list
-        As `given_steps` makes them.
-    """
-
-    key: int
-    promised: int
-    last: int | None
-    steps: list[Any]
+    key: int  # its number among the keys
+    promised: int  # no event of the key comes before this instant
+    last: int | None  # the LE of the last such step; one more follows in ``steps``, if there is one
+    steps: list[Any]  # as `given_steps` makes them
 
 
 def given_steps(steps: Iterable[tuple[int, Iterable[Any], Iterable[Any]]], plain: Callable[[Any], list[Any]]) -> list[Any]:
-    """Return steps with their lists in the form that `Pruned` has them in. O(rows of the lists).
+    """Returns steps with their lists in the form that `Pruned` has them in. O(rows of the lists).
 
-    Parameters
-    ----------
-    steps : iterable of (LE, partial matches, events)
-        In order. The same object stands for a partial match at all steps in a row; an event is ``[RE, copies, [payload..]]``.
-    plain : callable
-        Returns a partial match as ``[start, m, state, [register..]]``.
+    They are given in order, as (LE, partial matches, events): the same object stands for a partial match at all steps in a row; an
+    event is ``[RE, copies, [payload..]]``; ``plain`` returns a partial match as ``[start, m, state, [register..]]``. Of each comes
+    ``[LE, [[start, m, state, [register..], until]..], events]``: the partial matches that are not in the list before, and the LE of
+    the first step at which they are there no longer; None: they are in the last list.
 
-    Returns
-    -------
-    list
-        ``[LE, [[start, m, state, [register..], until]..], events]`` each: the partial matches that are not in the list before, and
-        the LE of the first step at which they are there no longer; None: they are in the last list.
-
-    Examples
-    --------
     >>> given_steps([(1, ["p"], []), (2, ["p", "q"], []), (4, ["q"], [])], lambda p: [0, 9, p, []])
     [[1, [[0, 9, 'p', [], 4]], []], [2, [[0, 9, 'q', [], None]], []], [4, [], []]]
     """
@@ -158,34 +126,18 @@ def given_steps(steps: Iterable[tuple[int, Iterable[Any], Iterable[Any]]], plain
 
 
 class States(NamedTuple):
-    """The states of some keys; see the head of this module.
-
-    Parameters
-    ----------
-    keys : KeyColumns
-    final : int
-        The punctuation that was final. What time-outs before it have made is part of the covers.
-    heads : numpy array of shape (5, keys)
-    names : list of str
-        The states that ``rows`` numbers.
-    rows : numpy array of shape (3, n)
-    registers : list of Column
-    changes : numpy array of shape (3, n)
-    payloads : list of Column
-        One for each field; a single one, without a schema.
-    pruned : list of Pruned
-        For keys that have such steps; the events of their other steps stand in ``changes``.
-    """
+    """The states of some keys; see the head of this module."""
 
     keys: KeyColumns
-    final: int
-    heads: Any
-    names: list[str]
-    rows: Any
+    final: int  # the punctuation that was final. What time-outs before it have made is part of the covers
+    heads: Any  # of shape (5, keys)
+    names: list[str]  # the states that ``rows`` numbers
+    rows: Any  # of shape (3, n)
     registers: list[Column]
-    changes: Any
-    payloads: list[Column]
-    pruned: list[Pruned] = []  # noqa: RUF012  # never written to
+    changes: Any  # of shape (3, n)
+    payloads: list[Column]  # one for each field; a single one, without a schema
+    # Of keys that have such steps; the events of their other steps stand in ``changes``. Never written to.
+    pruned: list[Pruned] = []  # noqa: RUF012
 
     @property
     def covered(self) -> Any:
