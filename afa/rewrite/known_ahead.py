@@ -23,8 +23,6 @@ def presents(le: Any, kind: Any, rows: Any, now: int) -> Any:
 
     An event that is late counts like any other: it lies before a punctuation that was seen.
 
-    Examples
-    --------
     >>> presents(np.array([5, 3, 0, 8, 0]), np.array([0, 2, ARC, 0, ARC]), [2, 4], now=2).tolist()
     [6, 9]
     """
@@ -37,8 +35,6 @@ def lifetimes(events: Sequence[ArcEvent], changes: Iterable[tuple[Any, int]]) ->
 
     None: one has a lifetime of its own, comes and goes at one present, or is refused; or there are time-outs. These go one by one.
 
-    Examples
-    --------
     >>> from afa import Change
     >>> one, two = Arc("a", "b", "True", name="one"), Arc("a", "b", "False", name="two")
     >>> lifetimes([ArcEvent(one, 0, FOREVER)], [(Change(two, None), 4), (Change(one, None, None, -1), 9)])[1]

@@ -37,28 +37,10 @@ class ArcParts(NamedTuple):
 
 
 class Reduction:
-    """The rewriting of an automaton.
+    """The rewriting of an automaton with an event schema. Raises AutomatonError where an arc does not split.
 
-    Parameters
-    ----------
-    automaton : Automaton
-        With an event schema.
-    sequence : str or None
-        The event's field that stays beside the set.
-
-    Attributes
-    ----------
-    field : str
-        The field of the set.
-    event : type
-        The event schema of the rewritten automaton.
-    rewritten : Automaton
-        The rewritten automaton. The bits of its arcs are no more than an example: `Triggers.table` has those that are in force.
-
-    Raises
-    ------
-    AutomatonError
-        An arc does not split.
+    ``sequence`` is the event's field that stays beside the set, which stands in ``field``. The bits of the arcs of ``rewritten``
+    are no more than an example: `Triggers.table` has those that are in force.
     """
 
     def __init__(self, automaton: Automaton, sequence: str | None) -> None:

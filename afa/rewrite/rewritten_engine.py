@@ -36,20 +36,8 @@ from punctuation.time import BEGINNING, FOREVER
 class Rewriting(Tests, Protocol):
     """How an automaton is rewritten, with the arcs in force: all that a rewriting must supply. A value.
 
-    Attributes
-    ----------
-    automaton : Automaton
-        The rewritten automaton; its own arcs are an example.
-    schema : Schema
-        Of the user's events: what messages speak of.
-    events : sequence of ArcEvent
-        The user's arcs in force.
-    table : ArcTable
-        The rewritten arcs in force.
-    bits : list of int or None
-        What a snapshot must say of each arc event, so that `restored` finds the same.
-    kept : sequence of str
-        The fields of the user's events that rewritten ones have too.
+    ``automaton`` is the rewritten one, whose own arcs are an example; ``schema`` that of the user's events, of which messages
+    speak; ``kept`` are the fields of the user's events that rewritten ones have too.
     """
 
     @property
@@ -58,32 +46,21 @@ class Rewriting(Tests, Protocol):
     @property
     def schema(self) -> Schema: ...
 
-    events: Sequence[ArcEvent]
-    table: ArcTable
-    bits: list[int | None]
+    events: Sequence[ArcEvent]  # the user's arcs in force
+    table: ArcTable  # the rewritten arcs in force
+    bits: list[int | None]  # what a snapshot must say of each arc event, so that `restored` finds the same
 
     @property
     def kept(self) -> Sequence[str]: ...
 
     def followed_by(self, events: Sequence[ArcEvent], le: int, now: int) -> Rewriting:
-        """Return the rewriting for other arcs in force, which differ from ``le`` on; all events that came have an LE below ``now``.
+        """Returns the rewriting for other arcs in force, which differ from ``le`` on; all events so far have an LE below ``now``.
 
-        Raises
-        ------
-        AutomatonError
-            An arc can't be rewritten.
-        ChangeError
-            They may not differ there.
+        Raises AutomatonError where an arc can't be rewritten, ChangeError where they may not differ there.
         """
 
     def restored(self, events: Sequence[ArcEvent], bits: Sequence[int | None]) -> Rewriting:
-        """Return the rewriting of a snapshot.
-
-        Raises
-        ------
-        AutomatonError, ValueError
-            The bits do not fit.
-        """
+        """Returns the rewriting of a snapshot; AutomatonError or ValueError where the bits do not fit."""
 
     def event(self, payload: Any, le: int) -> Any:
         """Return the rewritten event."""

@@ -39,30 +39,11 @@ BITS = 62
 class Triggers:
     """The arcs in force, rewritten; a value: `followed_by` gives the next one.
 
-    Parameters
-    ----------
-    reduction : Reduction
-    events : sequence of ArcEvent
-    bits : sequence of int or None, optional
-        The bit that each holds, as a snapshot has it.
-    before : Triggers, optional
-        Those in force so far, whose bits stay where ``keep`` says so of the LE of their arc event.
+    ``bits`` has the bit of each arc event, as a snapshot has it (None: of an epsilon arc, a time-out, or an arc that every event
+    may take). The bits of those in force ``before`` stay where ``keep`` says so of the LE of their arc event. Raises
+    AutomatonError where an arc does not split, more than 62 event parts are in force at one instant, or bits that were given
+    clash.
 
-    Attributes
-    ----------
-    reduction : Reduction
-    table : ArcTable
-        The rewritten arcs.
-    bits : list of int or None
-        By arc event; None: of an epsilon arc, a time-out, or an arc that every event may take.
-
-    Raises
-    ------
-    AutomatonError
-        An arc does not split, more than 62 event parts are in force at one instant, or bits that were given clash.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa import Automaton
     >>> class Reading(NamedTuple):

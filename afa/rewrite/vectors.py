@@ -34,21 +34,10 @@ class _Unfit(Exception):  # noqa: N818  (no error: rows are asked one by one)
 
 
 def vector_of(expr: Expr, event_schema: Schema, register_schema: Schema) -> Vector | None:
-    """Return the truth of an event part as a function of columns. None: evaluate it row by row.
+    """Returns the truth of an event part, which reads no register, as a function of columns. None: evaluate it row by row.
 
-    Parameters
-    ----------
-    expr : Expr
-        It reads no register.
-    event_schema, register_schema : Schema
+    It leads from the columns of the fields to an array of bools, or one bool for all rows.
 
-    Returns
-    -------
-    callable or None
-        From the columns of the fields to an array of bools, or one bool for all rows.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import FENCE, parse
     >>> class E(NamedTuple):
