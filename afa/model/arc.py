@@ -280,10 +280,7 @@ def _arc(*fields: Any) -> Arc:  # for pickle
 def check_arc(arc: Any) -> None:
     """Refuse an arc that can't mean anything, by a message that names it.
 
-    Raises
-    ------
-    AutomatonError
-        The argument is no arc, a state is no name, a function has the wrong arity, or an epsilon self-loop can never end.
+    It is no arc, a state is no name, a function has the wrong arity, or an epsilon self-loop can never end.
     """
     if not isinstance(arc, Arc):
         raise AutomatonError(f"expected an Arc but got {arc!r}")
@@ -307,15 +304,7 @@ def check_arc(arc: Any) -> None:
 
 
 def check_written(arc: Arc, event_schema: Schema | None, register_schema: Schema) -> None:
-    """Refuse an arc with a function given as text that means nothing under these schemas.
-
-    Raises
-    ------
-    ExpressionError
-        The message shows the place in the text.
-    AutomatonError
-        An epsilon self-loop that can never end.
-    """
+    """Refuse an arc with text that means nothing under these schemas, or an epsilon self-loop that can never end."""
     for _, function in functions_of(arc):
         if isinstance(function, WrittenFunction):
             try:

@@ -29,8 +29,6 @@ class ArcTable:
 
     ``made``: what engines have made of this table, for other engines that are given the very same one. None: no other engine is.
 
-    Examples
-    --------
     >>> arc = Arc("a", "b", lambda e, r: True)
     >>> table = ArcTable.of([arc])
     >>> table.ended(ArcEvent(arc, BEGINNING, FOREVER), 5).events

@@ -25,14 +25,11 @@ from afa.model.arc import Arc
 
 
 def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
-    """Return an arc with its spans as ticks, equal to the given one; the very same one if there are none.
+    """Returns an arc with its spans as ticks, equal to the given one; the very same one if there are none.
 
-    An arc that was bound already is bound anew, by what it was bound from; without a ``tick`` it stays as it is.
-
-    Raises
-    ------
-    AutomatonError
-        There is no ``tick``; a span is no whole number of ticks; a function reads a span and can't be taken apart.
+    An arc that was bound already is bound anew, by what it was bound from; without a ``tick`` it stays as it is. Raises
+    AutomatonError where there is no ``tick``, a span is no whole number of ticks, or a function reads a span and can't be taken
+    apart.
     """
     given, arc = arc, arc.origin or arc
     if given is not arc and tick is None:
@@ -56,14 +53,7 @@ def bound_arc(arc: Arc, tick: str | None, schemas: Schemas) -> Arc:
 
 
 class Binder:
-    """Binds the arcs of one operator; an arc that comes again is the same bound arc, as long as that is in use.
-
-    Parameters
-    ----------
-    tick : str or None
-    automaton : Automaton
-        Bound already.
-    """
+    """Binds the arcs of one operator; an arc that comes again is the same bound arc, as long as that is in use."""
 
     def __init__(self, tick: str | None, automaton: Any) -> None:
         self.tick, self._automaton = tick, automaton

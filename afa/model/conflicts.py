@@ -110,19 +110,9 @@ for each in RULES:
 def check(said: Mapping[str, Any], spelled: Callable[[str, Any], str] | None = None) -> None:
     """Refuse options that contradict each other.
 
-    Parameters
-    ----------
-    said : mapping
-        The options that differ from their defaults, by name; a pattern or a command by its words, with any value.
-    spelled : callable, optional
-        Returns how an option and its value are written. None: as in Python.
+    ``said`` has the options that differ from their defaults, by name (a pattern or a command by its words, with any value);
+    ``spelled`` returns how an option and its value are written: None, as in Python.
 
-    Raises
-    ------
-    AfaError
-
-    Examples
-    --------
     >>> check({"collapse": "price", "tell": "lineage"})
     Traceback (most recent call last):
     ...

@@ -18,15 +18,8 @@ COPIES = FOREVER
 
 
 def as_diff(diff: Any, payload: Any) -> int:
-    """Return how many copies enter or leave with a change.
+    """Returns how many copies enter or leave with a change; refuses 0, and what is beyond int64.
 
-    Raises
-    ------
-    ChangeError
-        ``diff`` is 0, or beyond int64.
-
-    Examples
-    --------
     >>> as_diff(-2, "tick")
     -2
     >>> as_diff(2**63, "tick")
@@ -63,15 +56,8 @@ def as_plain(n: int) -> int | str:
 
 
 def as_total(value: Any, least: int | None = 0) -> int:
-    """Return the count that `as_plain` wrote.
+    """Returns the count that `as_plain` wrote; refuses what is no count, or less than ``least``.
 
-    Raises
-    ------
-    AfaError
-        The value is no count, or less than ``least``.
-
-    Examples
-    --------
     >>> as_total(as_plain(2**64))
     18446744073709551616
     """

@@ -24,8 +24,6 @@ KEPT = 4096
 def instant_of(arc: Arc, register: Any, schema: Schema) -> int:
     """Return the instant for which a partial match with this register waits; FOREVER: for none, or nobody can tell.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class R(NamedTuple):
     ...     since: int = 0

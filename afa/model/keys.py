@@ -11,13 +11,7 @@ from afa.schema import any_payload, is_record
 
 
 class Keys:
-    """The way in which the key of an event is made.
-
-    Raises
-    ------
-    AfaError
-        ``key`` is none of these.
-    """
+    """The way in which the key of an event is made: by a field, several, or a callable."""
 
     def __init__(self, automaton: Any, key: Any, tick: str | None = None) -> None:
         self.function = key if callable(key) else None

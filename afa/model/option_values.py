@@ -14,8 +14,6 @@ MOST_THREADS = 1024
 def yes_or_no(**options: Any) -> None:
     """Refuse an option that is neither True nor False; 1 and None are neither.
 
-    Examples
-    --------
     >>> yes_or_no(longest=1)
     Traceback (most recent call last):
     ...

@@ -25,8 +25,6 @@ class Loose(NamedTuple):
 def loose(automaton: Automaton) -> list[Loose]:
     """Return the states that only arcs to come can connect, in order.
 
-    Examples
-    --------
     >>> from afa.model.arc import Arc
     >>> for found in loose(Automaton(start="a", final={"z"}, arcs=[Arc("b", "z", "True")])):
     ...     print(found)
@@ -65,8 +63,6 @@ def reached_states(automaton: Automaton) -> set[str]:
 def loose_ends(automaton: Automaton, come: Sequence[Arc], arcs: Iterable[Arc]) -> list[str]:
     """Describe the loose states of new arcs: none of ``arcs`` reaches them, or leaves them and they are not final. O(arcs).
 
-    Examples
-    --------
     >>> from afa.model.arc import Arc
     >>> automaton, arc = Automaton(start="a", final={"z"}, arcs=[]), Arc("a", "zz", "True", name="typo")
     >>> loose_ends(automaton, [arc], [arc])

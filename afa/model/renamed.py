@@ -32,15 +32,8 @@ def warn_renamed(old: str, new: str) -> None:
 
 
 def under_new_names(said: Mapping[str, Any], names: Mapping[str, str] = RENAMED) -> dict[str, Any]:
-    """Return options under their new names.
+    """Returns options under their new names; refuses one that is said under both.
 
-    Raises
-    ------
-    AfaError
-        One is said under both names.
-
-    Examples
-    --------
     >>> under_new_names({"order_by": "seq", "tick": "ms"})
     {'order_by': 'seq', 'tick': 'ms'}
     """
@@ -69,8 +62,6 @@ def time_of(time: str, old: Mapping[str, str]) -> str:
 def renamed(*old: str, **more: str) -> Callable[[F], F]:
     """Let a function take these old names of its keyword arguments, too; ``more``: names that only it had.
 
-    Examples
-    --------
     >>> @renamed("sequence")
     ... def ordered(order_by=None):
     ...     return order_by

@@ -21,11 +21,7 @@ def check_servable(arc: Arc, event_schema: Schema | None, register_schema: Schem
     """Refuse an arc that reads a field which its schema does not have, or whose fence no event, or no register, can satisfy.
 
     What can't be read is left alone, as is what a function finds out itself (``hasattr``, ``try``), and a fence that is a constant.
-
-    Raises
-    ------
-    AutomatonError
-        The message names the arc, the field and the conditions.
+    The message names the arc, the field and the conditions.
     """
     for kind, function in functions_of(arc):
         found = unknown_field(function, kind, event_schema, register_schema)

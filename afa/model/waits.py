@@ -58,8 +58,6 @@ def warn_of_waits(automaton: Automaton, window: int | None, tick: str | None = N
 def waits_since(arc: Arc, automaton: Automaton) -> Since | None:
     """Return from which field of an event a time-out counts, and how many ticks at least; None: it counts otherwise, or who knows.
 
-    Examples
-    --------
     >>> class Order(NamedTuple):
     ...     ts: int
     >>> class R(NamedTuple):
