@@ -139,8 +139,6 @@ class WrittenFunction(Readable):
     So one arc can serve several automata. An automaton reads the text when it is built, a running operator when the arc is
     pushed; a call in the interpreted engine takes the schemas from its arguments, once for each pair of classes.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import FENCE
     >>> class Tick(NamedTuple):

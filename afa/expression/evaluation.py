@@ -47,8 +47,6 @@ def evaluate(expr: Expr, event: Any, register: Any) -> Any:
 
     ``event`` is None where the function sees none. The value of a Make is of the class of ``register``.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class R(NamedTuple):
     ...     n: int = 0
@@ -103,17 +101,8 @@ Step = Callable[[Any, Any], Any]
 
 
 def callable_of(expr: Expr, kind: FunctionKind, register_schema: Schema) -> Callable[..., Any]:
-    """Return a function of ``(e, r)`` or ``(r)`` that means ``expr``.
+    """Returns a function of ``(e, r)`` or ``(r)`` that means ``expr``; a Make gives an instance of the register's class.
 
-    Parameters
-    ----------
-    expr : Expr
-    kind : Kind
-    register_schema : Schema
-        A Make gives an instance of its class.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import EPSILON_TRANSFER, parse
     >>> class R(NamedTuple):

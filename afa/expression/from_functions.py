@@ -32,15 +32,9 @@ def read(function: Any, kind: FunctionKind, event_schema: Schema | None, registe
     """Take a fence, a transfer (a Make), an ``at`` or a condition apart: a lambda, a def, or a ``functools.partial`` of one.
 
     The expression means what the function means: same value, and where the function raises, it raises. O(nodes), about 50 us for a
-    lambda whose code was read before; else its file is parsed (once) and its code proven.
+    lambda whose code was read before; else its file is parsed (once) and its code proven. Raises Unreadable with the reason, and
+    how to write it.
 
-    Raises
-    ------
-    Unreadable
-        With the reason, and how to write it.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import FENCE
     >>> class Tick(NamedTuple):

@@ -51,13 +51,8 @@ _NODES = (
 def parse(text: str, kind: FunctionKind, event_schema: Schema | None, register_schema: Schema) -> Expr:
     """Read a fence, a transfer (a Make), an ``at`` or a condition from text. Nothing is evaluated.
 
-    Raises
-    ------
-    ExpressionError
-        With the place in the text, what is wrong and what is allowed.
+    Raises ExpressionError with the place in the text, what is wrong and what is allowed.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import FENCE, text_of_expr
     >>> class Tick(NamedTuple):
@@ -130,13 +125,10 @@ class _TextTranslator(Translator):
 
 
 def syntax(text: str, also: tuple[type[ast.AST], ...] = ()) -> ast.expr:
-    """Return Python's syntax tree of a text; refuse nodes that are never allowed, but for those of the types ``also``.
+    """Returns Python's syntax tree of a text; refuses nodes that are never allowed, but for those of the types ``also``.
 
-    Python's parser recurses, so signs that could nest deeply are counted first, in the text without its strings.
-
-    Raises
-    ------
-    SyntaxError, Unreadable
+    Raises SyntaxError or Unreadable. Python's parser recurses, so signs that could nest deeply are counted first, in the text
+    without its strings.
     """
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text)} characters, more than {LONGEST}", "split it over several arcs")

@@ -31,8 +31,6 @@ def nodes_of(function: Any) -> tuple[Function, ...]:
 
     Empty: no source, or one that does not compile to this function (the file was edited since). A file is parsed once.
 
-    Examples
-    --------
     >>> fences = [lambda e, r: e.change < 0, lambda e, r: e.change   >   0]
     >>> [ast.unparse(node) for fence in fences for node in nodes_of(fence)]
     ['lambda e, r: e.change < 0', 'lambda e, r: e.change > 0']

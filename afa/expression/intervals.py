@@ -37,8 +37,6 @@ class ValueRange(NamedTuple):
     None is in it if ``none`` is set, NaN if ``nan`` is set. Any other value is in it if it lies within the bounds (numbers only)
     and, if there are ``values``, equals one of them.
 
-    Examples
-    --------
     >>> above = ValueRange(low=0, low_open=True, nan=False)
     >>> above.contains(0), ValueRange().contains(None), ValueRange(values=(1, 2)).contains(2.0)
     (False, True, True)
@@ -124,8 +122,6 @@ def ranges(fence: Expr, event_schema: Schema) -> Ranges:
 
     O(nodes * fields). Only comparisons of a field (or its ``abs``) with a constant tell anything.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import FENCE, parse
     >>> class E(NamedTuple):
@@ -151,8 +147,6 @@ def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Ex
     ``side``: whether the fields of ``schema`` are those of the event ("e") or of the register ("r"). Between two adjacent ints
     there is no int. O(nodes * fields).
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class E(NamedTuple):
     ...     n: int

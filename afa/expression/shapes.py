@@ -34,8 +34,6 @@ class _Param(Expr):
 def shape(expr: Expr) -> ExpressionShape:
     """Take the constants out of an expression. O(nodes).
 
-    Examples
-    --------
     >>> n = FieldRead("r", "n")
     >>> shape(Or((Compare("<", n, Const(3)), In(n, (Const(7), Const(8.0))))))
     ExpressionShape(text='r.n < $0:int or r.n in ($1:int, $2:float)', params=(3, 7, 8.0))

@@ -65,15 +65,10 @@ def span(duration: str | timedelta) -> Any:
 
 
 def in_ticks(expr: Expr, tick: str | None, where: str, error: type[AfaError] = AutomatonError) -> Expr:
-    """Return an expression with the ticks of each span in its place; the very same one if there are none.
+    """Returns an expression with the ticks of each span in its place; the very same one if there are none.
 
-    Raises
-    ------
-    AutomatonError, or ``error``
-        There is no ``tick``, or a span is no whole number of ticks; ``where`` says whose.
+    Raises ``error`` where there is no ``tick``, or a span is no whole number of ticks; ``where`` says whose.
 
-    Examples
-    --------
     >>> in_ticks(Span(3_000_000), "us", "a fence")
     Const(value=3000)
     """
@@ -119,8 +114,6 @@ def mentions_span(function: Any) -> bool:
     What can be taken apart finds a span by names, cells, defaults, fields of constants, attributes of modules and classes; all of
     these are looked at. O(names), some microseconds.
 
-    Examples
-    --------
     >>> limit, other = span("1 s"), 1
     >>> [mentions_span(f) for f in (lambda e, r: e.at < limit, lambda e, r: e.at < other, lambda e, r: e.at < span("1 s"))]
     [True, False, True]

@@ -25,8 +25,6 @@ def split(fence: Expr, event_schema: Schema | None, register_schema: Schema) -> 
     O(clauses * size). Nothing moves across a clause that could raise: a clause that could comes after all that stood before it, and
     all that stood after it comes after it, if need be in the mixed part.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression import FENCE, parse, text_of_expr
     >>> class E(NamedTuple):

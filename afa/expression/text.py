@@ -34,8 +34,6 @@ BINARY = {"|": 6, "^": 7, "&": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%
 def text_of_expr(expr: Expr, register_schema: Schema | None = None) -> str:
     """Return an expression as text. With a schema, a register of which some fields stay is written ``r._replace(...)``.
 
-    Examples
-    --------
     >>> n = FieldRead("r", "n")
     >>> text_of_expr(Binary("*", Binary("+", n, Const(1)), Const(-2.0)))
     '(r.n + 1) * -2.0'

@@ -41,8 +41,6 @@ FLOAT_BITS = 1000
 def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> Types:
     """Return the types that the value of ``expr`` can have where Python does not raise.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class R(NamedTuple):
     ...     n: int | None = 0
@@ -89,8 +87,6 @@ def types_of(expr: Expr, event_schema: Schema | None, register_schema: Schema) -
 def may_raise(expr: Expr, event_schema: Schema | None, register_schema: Schema) -> bool:
     """Return whether the evaluation of ``expr`` could raise for some event and register of the schemas. O(size ** 2).
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class R(NamedTuple):
     ...     n: int = 0

@@ -53,8 +53,6 @@ class Given(NamedTuple):
 def unknown_field(function: Any, kind: FunctionKind, event_schema: Schema | None, register_schema: Schema) -> Unknown | None:
     """Return a field that a function of an arc reads and its schema does not have; None: there is none, or nobody can tell.
 
-    Examples
-    --------
     >>> from afa.expression import FENCE
     >>> class Pay(NamedTuple):
     ...     amount: int

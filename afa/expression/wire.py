@@ -38,12 +38,10 @@ LONGEST_JSON = 10 * LONGEST
 
 
 def fields_of(data: Any) -> tuple[Any, ...]:
-    """Return the fields of the arc that a JSON object describes: kind, src, dst, fence, transfer, at, name, final, select.
+    """Returns the fields of the arc that a JSON object describes: kind, src, dst, fence, transfer, at, name, final, select.
 
-    Raises
-    ------
-    AutomatonError
-        The data is no JSON or no object; a key is unknown, doubled, missing or out of place; a value has another type.
+    Raises AutomatonError: the data is no JSON or no object; a key is unknown, doubled, missing or out of place; a value has another
+    type.
     """
     given = _object(data)
     unknown = [key for key in given if key not in KEYS]
@@ -77,12 +75,10 @@ def fields_of(data: Any) -> tuple[Any, ...]:
 
 
 def json_of(arc: ArcLike, automaton: Schemas) -> dict[str, Any]:
-    """Return an arc as a JSON object.
+    """Returns an arc as a JSON object.
 
-    Raises
-    ------
-    AutomatonError
-        A function can't be taken apart, with the reason and how to write it; or its text is beyond the limits of text.
+    Raises AutomatonError where a function can't be taken apart, with the reason and how to write it, or its text is beyond the
+    limits.
     """
     found: dict[str, Any] = {"src": arc.src, "dst": arc.dst, "kind": arc.kind}
     for kind, function in functions_of(arc):
