@@ -37,8 +37,6 @@ class Runs:
 
     ``ordered``: whether keys are ``(le, sequence)`` pairs rather than ticks.
 
-    Examples
-    --------
     >>> runs = Runs(Journal(), ordered=False)
     >>> p = PMatch(10, 17, "rise", ())
     >>> runs.cover(p, runs.after(10), runs.end)
