@@ -84,13 +84,7 @@ def aggregates_of(graph: Graph, field: str | None, component: str | None, schema
 
 
 def reader(field: str, schema: Schema | None) -> Callable[[Any], Any]:
-    """Return what reads a field of numbers off a payload.
-
-    Raises
-    ------
-    AfaError
-        Events have no such field, or it holds no numbers.
-    """
+    """Return a function that reads a field of numbers off a payload. Raises `AfaError` where events have none."""
     kinds = {} if schema is None else {each.name: each.type for each in schema.fields}
     if not isinstance(field, str) or (schema is not None and field not in kinds) or kinds.get(field) is str:
         form = "events with fields" if schema is None else schema.describe()
@@ -109,8 +103,6 @@ def reader(field: str, schema: Schema | None) -> Callable[[Any], Any]:
 def summed(pairs: Iterable[tuple[Any, int]]) -> tuple[int, int | float | None, Any, Any]:
     """Return count, sum, min and max of values that count so many times each.
 
-    Examples
-    --------
     >>> summed([(5, 10**20), (-7, 1)])
     (100000000000000000001, 499999999999999999993, -7, 5)
     >>> summed([(0.1, 10), (1e300, 1), (-1e300, 1)])  # exactly, then rounded

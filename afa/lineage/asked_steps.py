@@ -22,15 +22,7 @@ from punctuation.time import BEGINNING
 
 
 class StepIndex:
-    """The steps that are asked, by state.
-
-    Parameters
-    ----------
-    automaton : Automaton
-        Its schemas are read.
-    table : ArcTable
-    steps : sequence of Step
-    """
+    """The steps that are asked, by state."""
 
     def __init__(self, automaton: Automaton, table: ArcTable, steps: Sequence[Step]) -> None:
         self._automaton, self._steps = automaton, steps

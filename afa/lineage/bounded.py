@@ -29,15 +29,7 @@ from afa.model.transitions import Transitions
 
 
 class SpanMatches(Derivation):
-    """The partial matches over a span of steps, by state and register.
-
-    Parameters
-    ----------
-    automaton, transitions, steps, ends, shown
-        As of `Derivation`; partial matches with an ``m`` below the bound are left out.
-    least : int
-        The bound.
-    """
+    """The partial matches over a span of steps, by state and register; none has an ``m`` below the bound ``least``."""
 
     _least: int
 

@@ -17,10 +17,8 @@ class Pick(NamedTuple):
 
 
 def component_of(arc: Arc) -> str | None:
-    """Return the component that an arc takes its event for. None: it is passed over.
+    """Return the component that an arc takes its event for. None: the event is passed over.
 
-    Examples
-    --------
     >>> fence = lambda e, r: True
     >>> [component_of(arc) for arc in (Arc("a", "b", fence, select="big"), Arc("a", "b", fence), Arc("b", "b", fence))]
     ['big', 'b', None]

@@ -35,17 +35,9 @@ class Sources(NamedTuple):
 class Derivation:
     """The partial matches of some starts over a span of steps, backward.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    transitions : Transitions
-        Under the arcs in force.
-    steps : sequence of Step
-        All steps from the first start to the match, with the partial matches of these starts.
-    ends : mapping of int to list of PMatch
-        By the number of a step, the partial matches there that stand for the match.
-    shown : callable
-        What of a payload is told.
+    ``steps`` are all steps from the first start to the match, with the partial matches of these starts; ``ends`` the partial
+    matches that stand for the match, by the number of their step; ``shown`` reduces an event's payload to the fields that are
+    told.
     """
 
     _least: int | None = None

@@ -37,16 +37,8 @@ BEGUN.told = None
 class Graph:
     """The nodes of one match.
 
-    Parameters
-    ----------
-    derivation : Derivation or Walked
-
-    Attributes
-    ----------
-    picks : callable
-        Yields each pick that is in some path, as ``(component, event)``, in order.
-    has_extremes : bool
-        Whether `extremes` tells, without nodes.
+    ``picks()`` yields each pick of any path, as ``(component, event)``, in order. ``has_extremes``: `extremes` answers without
+    nodes.
     """
 
     def __init__(self, derivation: Derivation | Walked) -> None:

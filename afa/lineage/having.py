@@ -275,8 +275,6 @@ def having_of(graph: Graph, text: str, schema: Schema | None, components: set[st
 def terms_of(text: str) -> list[HavingTerm]:
     """Return the comparisons of a condition. It is taken apart, never evaluated.
 
-    Examples
-    --------
     >>> [each[:3] for each in terms_of("sum(b.price) > 100 and 3 <= count(b) and avg(price) < 0.5")]
     [('sum', 'b', 'price'), ('count', 'b', None), ('avg', None, 'price')]
     """

@@ -24,14 +24,9 @@ Row = tuple[int, "int | None", "str | None", "Change | None"]
 
 
 def table_of(graph: Graph, schema: Schema | None) -> Any:
-    """Return the graph as an Arrow table; ``schema``: of the events.
+    """Return the graph as an Arrow table.
 
-    Raises
-    ------
-    AfaError
-        Events have no schema of scalars.
-    ChangeError
-        Text in an event is none that Arrow can hold.
+    Raises `AfaError` where ``schema``, that of the events, is not all scalars; `ChangeError` on text that Arrow can't hold.
     """
     import pyarrow as pa
 

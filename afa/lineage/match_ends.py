@@ -29,23 +29,11 @@ NEAR = 3
 
 
 class LineageSource(NamedTuple):
-    """What a lineage is derived from.
+    """The operator's state from which a lineage is derived.
 
-    Parameters
-    ----------
-    engine : Engine
-    automaton : Automaton
-    table : ArcTable
-        The arcs in force.
-    progress : Progress
-    goes_on : bool
-        Whether an arc does not serve where one of its functions raises.
-    shown : Schema
-        What of a match is told: its first fields.
-    event : Schema or None
-        What of an event is told: its first fields. None: all of any payload.
-    longest : bool
-        Whether of matches of one payload and LE only the one with the largest RE is in force.
+    ``table`` holds the arcs in force; with ``goes_on`` an arc does not serve where one of its functions raises. ``shown`` and
+    ``event`` are the first fields of a match and of an event, all that is told of them (``event=None``: all of any payload). With
+    ``longest`` only the match with the largest RE is in force of those with one payload and LE.
     """
 
     engine: Engine
@@ -70,22 +58,10 @@ class End(NamedTuple):
 
 
 def lineage_of(held: LineageSource, match: Change, only: Collection[Any] | None = None) -> Lineage:
-    """Return the lineage of a match in force.
+    """Return the lineage of a match in force, in the form that `afa.schema.Schema.take` gives its payload.
 
-    Parameters
-    ----------
-    held : Held
-    match : Change
-        Its payload, LE, RE and key count. Of the form that `afa.schema.Schema.take` gives it.
-    only : collection of payloads, optional
-        Where several matches are told as this one, those that are meant, with all that they show.
-
-    Raises
-    ------
-    ChangeError
-        No such match is in force.
-    AfaError
-        It is, but began before a promise, which has dropped its first events; not where lineages are kept (``lineage=True``).
+    ``only``: where a stage shows several matches as this one, the whole payloads of those that are meant. Raises `ChangeError`
+    where no such match is in force, `AfaError` where a promise has dropped its first events (never with ``lineage=True``).
     """
     walked = _walked(held, match, match.re, _least(held, match), only)
     if walked is not None:
@@ -166,20 +142,7 @@ def _sought(
 def collapsed_of(held: LineageSource, match: Change, only: Callable[[Change], Collection[Any]] | None = None) -> Lineage:
     """Return the lineage of all matches in force that have the payload, LE and key of one, whatever their RE.
 
-    Parameters
-    ----------
-    held : Held
-    match : Change
-        As of `lineage_of`; its RE does not count.
-    only : callable, optional
-        As of `lineage_of`, of each of the matches.
-
-    Raises
-    ------
-    ChangeError
-        No such match is in force.
-    AfaError
-        One of them began before a promise.
+    ``only``, and what is raised: as of `lineage_of`, of each of the matches.
     """
     walked = _walked(held, match, None, match.le + 1, None) if only is None else None  # type: ignore[operator]
     if walked is not None:
@@ -197,12 +160,9 @@ def collapsed_of(held: LineageSource, match: Change, only: Callable[[Change], Co
 
 
 def aggregated(held: LineageSource, match: Change, field: str | None, component: str | None) -> tuple[int, Aggregates] | None:
-    """Return the largest RE and the aggregates of all matches of a payload, LE and key, as of `collapsed_of`. None: there are none.
+    """Return the largest RE and the aggregates of all matches of a payload, LE and key, or None where no match is in force.
 
-    Raises
-    ------
-    AfaError
-        One of them began before a promise.
+    As of `collapsed_of`: raises `AfaError` where one of them began before a promise.
     """
     sought = _sought(held, match, None, match.le + 1, None)  # type: ignore[operator]
     totals = None if sought is None or held.event is None else held.engine.totals(match.key, sought, field, component)

@@ -29,14 +29,7 @@ Ranges = tuple[tuple[Any, Any], ...]
 
 
 class PathTest(Protocol):
-    """A condition on what a path has taken.
-
-    Attributes
-    ----------
-    text : str
-    budget : int
-        Steps for each match.
-    """
+    """A condition on the events that a path has taken, to be decided within ``budget`` steps for each match."""
 
     budget: int
 
@@ -61,15 +54,7 @@ class PathTest(Protocol):
 
 
 class Satisfying:
-    """The graph of the paths that satisfy a condition. It stands where `afa.lineage.graph.Graph` does.
-
-    Parameters
-    ----------
-    graph : Graph
-    condition : Condition
-    what : str
-        The match, for messages.
-    """
+    """The graph of the paths that satisfy a condition. It stands where `afa.lineage.graph.Graph` does."""
 
     def __init__(self, graph: Graph, condition: PathTest, what: str) -> None:
         self._graph, self._condition, self._what = graph, condition, what
@@ -81,13 +66,7 @@ class Satisfying:
         self._of: dict[PathNode, tuple[PathNode, frozenset[Value]]] = {}
 
     def exists(self) -> bool:
-        """Return whether there is such a path: first those are asked whose sums are the largest and the least.
-
-        Raises
-        ------
-        BudgetError
-            The budget was spent before that was clear.
-        """
+        """Return whether there is such a path: first those are asked whose sums are the largest and the least."""
         if self._values is None and any(self._satisfies(path) for path in self._extreme()):
             return True
         return self.root is not None

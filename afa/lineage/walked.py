@@ -27,18 +27,7 @@ Group = tuple[int, int, int]
 
 
 class Walked:
-    """The ways of a match, backward.
-
-    Parameters
-    ----------
-    ways : Ways
-    key : hashable
-        Of the events, as changes.
-    shown : callable
-        What of a payload is told.
-    table : ArcTable
-        The arcs in force.
-    """
+    """The ways of a match, backward. ``shown`` reduces an event's payload to the fields that are told."""
 
     def __init__(self, ways: Ways, key: Any, shown: Callable[[Any], Any], table: ArcTable) -> None:
         self._ways, self._key, self._shown, self._table = ways, key, shown, table
