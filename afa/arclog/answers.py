@@ -72,20 +72,8 @@ def digest_of(text: bytes) -> str:
 class AnswerFile:
     """The file of a job that runs: made when it begins, in the place of the one that a job of this name has left.
 
-    Parameters
-    ----------
-    folder : Path
-    job : str
-        How the job is called.
-    tick : str or None
-        What one int of its instants counts.
-    before : mapping of str to LineAnswer
-        What is known from before a restart.
-
-    Raises
-    ------
-    OSError
-        The folder can't be written.
+    ``tick``: what one int of its instants counts; ``before``: the answers known from before a restart. `OSError` where the folder
+    can't be written.
     """
 
     def __init__(self, folder: Path, job: str, tick: str | None, before: Mapping[str, LineAnswer]) -> None:

@@ -52,16 +52,8 @@ class Listing(NamedTuple):
 
     @classmethod
     def of(cls, path: Path, automaton: Automaton | None, tick: str | None, jobs: Sequence[JobAnswers] = ()) -> Listing:
-        """Read a folder.
-
-        Parameters
-        ----------
-        automaton : Automaton, optional
-            Whose arcs these are, if that is known.
-        tick : str, optional
-            What an int is that does not say it.
-        jobs : sequence of JobAnswers
-            Whose answers count.
+        """Read a folder. ``automaton``: whose arcs these are, if that is known; ``tick``: of ints that do not say it; ``jobs``:
+        whose answers count.
         """
         faults, lines, present, unread = list[tuple[Raw, str]](), list[LogLine](), BEGINNING, set[bytes]()
         reading = LogFolder(path).read({})
@@ -124,12 +116,9 @@ class Listing(NamedTuple):
         return WHEN_READ if each.ends_now else f"{_said(each.re, self.tick)}{' (not read yet)' * each.end_unread}"
 
     def one(self, name: str, at: int | str | None) -> Arc:
-        """Return the only arc of a name that is in force at an instant and beyond; None: when a line is read that is written now.
+        """Return the only arc of a name that is in force at an instant and beyond, else raise `ChangeError`.
 
-        Raises
-        ------
-        ChangeError
-            No arc has this name, or not then; or more than one will.
+        ``at=None``: when a line is read that is written now.
         """
         self.last(name)
         found = self.named(name)

@@ -95,8 +95,6 @@ class LineOutcome(NamedTuple):
 class Versions:
     """The versions of all names over a stream of lines and promises, from what is in force, as `begun` gave it.
 
-    Examples
-    --------
     >>> x = LogLine(0, 0, INSERT, b"1", b"", "x")
     >>> versions = Versions()
     >>> list(versions.take([x._replace(at=100, identity=b"2"), x, LogLine(50, 0, RETRACT, b"3", b"", "x")]).before)
