@@ -193,13 +193,7 @@ class Around(Twins, Matching):
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        """Return stage and operator as bytes: plain data.
-
-        Raises
-        ------
-        SnapshotError
-            As `Operator.snapshot`; or a change that waits has a key or payload that is no plain data.
-        """
+        """Return stage and operator as bytes: plain data, else `SnapshotError`."""
         return self._core.calls.call(self._snapshot)
 
     def _snapshot(self) -> bytes:
@@ -235,19 +229,9 @@ class Around(Twins, Matching):
 
     @classmethod
     def loaded(cls, part: saved.SavedStage, operator: Any, like: Any = None) -> Any:
-        """Put the stage that a snapshot holds at its operator.
+        """Put the stage that a snapshot holds at its operator, which is restored already.
 
-        Parameters
-        ----------
-        part : SavedStage
-        operator : Operator, Keyed or Around
-            Restored already.
-        like : Stage, optional
-            One with the same parameters, for stages whose conditions are no data.
-
-        Raises
-        ------
-        SnapshotError
+        ``like``: one with the same parameters, for stages whose conditions are no data.
         """
         found = cls.__new__(cls)
         found._stand(operator)

@@ -33,14 +33,7 @@ class Group(dict[Change, None]):
 
 
 class ChosenMatch(NamedTuple):
-    """A chosen match.
-
-    Attributes
-    ----------
-    resume : tuple
-        The next one must start here or behind it; this one starts before.
-    match : Change
-    """
+    """A chosen match. It starts before the place ``resume``; the next one starts there or behind it."""
 
     resume: Point
     match: Change
@@ -61,16 +54,10 @@ Pick = Callable[[Group, "Point | None"], "ChosenMatch | None"]
 class MatchChain:
     """The matches of one key, and the chosen ones among them.
 
-    Parameters
-    ----------
-    journal : Journal
-        Takes the inverse of every write.
-    pick : callable
-        A group is at least as large as the starts of its matches, so that none in a group below a resume point starts behind it.
-        What starts at the resume point of a link, or behind it, lies in another group than the link.
+    The journal takes the inverse of every write. ``pick`` chooses a match of a group, or none. A group is at least as large as the
+    starts of its matches, so that none in a group below a resume point starts behind it. What starts at the resume point of a
+    link, or behind it, lies in another group than the link.
 
-    Examples
-    --------
     >>> def longest(group, resume):
     ...     match = max(group, key=lambda match: match.le)
     ...     return ChosenMatch((match.le + 1,), match)

@@ -323,14 +323,9 @@ class Choose(Stage):
         self._calls.call(self._way.look)
 
     def load(self, numbers: list[Any], part: Any, schema: Schema, without: Collection[Hashable] = ()) -> None:
-        """Take what a stage with the same parameters has saved, by `numbers` and `part`: of keys that this one does not hold.
+        """Take what a stage with the same parameters has saved, by `numbers` and `part`, of keys that this one does not hold.
 
-        ``schema`` is that of the matches; ``without``: but of these keys.
-
-        Raises
-        ------
-        SnapshotError
-            It is something else.
+        ``schema`` is that of the matches; the keys in ``without`` are left out. Raises `SnapshotError` on anything else.
         """
         try:
             *said, drawn, promised = numbers

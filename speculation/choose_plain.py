@@ -18,13 +18,7 @@ from speculation.stage_state import columns_of
 
 
 class PlainWay:
-    """The matches of a `Choose`, and the chains over them.
-
-    Parameters
-    ----------
-    stage : Choose
-        Its journal takes the inverse of every write.
-    """
+    """The matches of a `Choose`, whose journal takes the inverse of every write, and the chains over them."""
 
     columns = False
 

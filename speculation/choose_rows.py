@@ -23,15 +23,7 @@ from speculation.stage import Output
 
 
 class RowWay(RowHeld):
-    """The matches of a `Choose`, in rows, and which of them are chosen.
-
-    Parameters
-    ----------
-    stage : Choose
-    schema : Schema
-        Of the matches that come.
-    keyed : bool
-    """
+    """The matches of a `Choose`, in rows, and which of them are chosen."""
 
     def __init__(self, stage: Any, schema: Schema, keyed: bool) -> None:
         super().__init__(schema, keyed)

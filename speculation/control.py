@@ -74,22 +74,10 @@ class Control:
 class Spending(Control):
     """The base of `Chattiness` and `Feedback`: how many matches a bound on chattiness lets be withdrawn, and how many have been.
 
-    A final match costs one record, one that is seen and withdrawn two: of each final match ``(bound - 1) / 2`` may be withdrawn.
+    ``bound`` is records out for each final match, at least 1. A final match costs one record, one that is seen and withdrawn two:
+    of each final match ``each = (bound - 1) / 2`` may be withdrawn. ``finals`` and ``withdrawn`` count matches since the
+    beginning: those that are final, and those that were seen to be withdrawn.
 
-    Parameters
-    ----------
-    bound : float
-        Records out for each final match, at least 1.
-
-    Attributes
-    ----------
-    each : Fraction
-        How many may be withdrawn for each final match.
-    finals, withdrawn : int
-        Matches that are final, and those that were seen to be withdrawn, since the beginning.
-
-    Examples
-    --------
     >>> spending = Spending(1.5)
     >>> for le in range(8):
     ...     spending.in_force(le, 1)
@@ -150,23 +138,13 @@ class Spending(Control):
 class Chattiness(Spending):
     """A controller that keeps sigma as large as possible with at most ``bound`` records out for each final match.
 
-    Parameters
-    ----------
-    bound : float
-        At least 1; 1: no match is ever withdrawn.
-    memory : int
-        How many of the last final matches, and the matches withdrawn meanwhile, decide.
-
-    Notes
-    -----
+    With a bound of 1 no match is ever withdrawn. The last ``memory`` final matches, and the matches withdrawn meanwhile, decide.
     While the F last matches became final, ``(bound - 1) / 2 * F`` might have been withdrawn in sight: sigma is the largest under
     which no more would have been. Where more have been seen since the beginning than the bound allows, the excess is taken off that
     number. As one late event may withdraw all that is announced, no more is in force below a promise + sigma than half of what may
     be withdrawn yet; and when nothing may, what is not final waits (``spent``). O(log n) a change, O(matches that are not final) a
     promise.
 
-    Examples
-    --------
     >>> control = Chattiness(1.5, memory=100)
     >>> for t in range(100):  # every second match is withdrawn, 0..9 ticks ahead of the promise
     ...     control.came(t, 1, promised=t)
@@ -245,17 +223,8 @@ class Chattiness(Spending):
 class Delay(Control):
     """A controller that keeps sigma as small as possible, so that at most a share of the changes waits longer than ``bound`` ticks.
 
-    Parameters
-    ----------
-    bound : int
-        Ticks by which the promise moves while a change waits.
-    share : float
-        The share of the changes that may wait longer.
-    memory : int
-        How many of the last insertions decide.
+    A change waits while the promise moves by these ticks. The last ``memory`` insertions decide.
 
-    Examples
-    --------
     >>> control = Delay(3, share=0.1, memory=100)
     >>> for t in range(100):
     ...     control.came(t + t % 10, 1, promised=t)
@@ -306,19 +275,11 @@ class Delay(Control):
 class Feedback(Spending):
     """A controller for the input of an operator, where the cost of another sigma is not known. It halves sigma if the bound fails.
 
-    Parameters
-    ----------
-    bound : float
-        Records out for each final match, at least 1.
+    ``bound`` is records out for each final match, at least 1. Additive increase, multiplicative decrease: after each promise by
+    which at least `LEAST` matches have become final, sigma grows by a twentieth of how far events run ahead of the promise, or is
+    halved. While more has been withdrawn since the beginning than the bound allows, it is halved with each promise. The bound
+    holds in the long run.
 
-    Notes
-    -----
-    Additive increase, multiplicative decrease: after each promise by which at least `LEAST` matches have become final, sigma grows
-    by a twentieth of how far events run ahead of the promise, or is halved. While more has been withdrawn since the beginning than
-    the bound allows, it is halved with each promise. The bound holds in the long run.
-
-    Examples
-    --------
     >>> control = Feedback(1.5)
     >>> for t in range(200):
     ...     control.came(t + 10, 1, promised=t)

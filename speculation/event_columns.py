@@ -21,12 +21,7 @@ _TIMES = (Field("le", int, False), Field("re", int, True), Field("diff", int, Fa
 
 
 class EventColumns:
-    """The columns of an operator's events: the key's that are no fields, the fields, ``le``, ``re``, ``diff``.
-
-    Parameters
-    ----------
-    core : Core
-    """
+    """The columns of an operator's events: the key's that are no fields, the fields, ``le``, ``re``, ``diff``."""
 
     def __init__(self, core: Core) -> None:
         schema, keys = core.automaton.event_schema, core.keys

@@ -382,14 +382,10 @@ class LastBefore(Stage):
         return saved.columns_of(self.waiting(keys)) if self.rows is None else self.rows.part(keys)
 
     def load(self, numbers: list[Any], part: Any, without: Collection[Hashable] = ()) -> None:
-        """Take what a stage with the same parameters has saved, by `numbers` and `part`: of keys that this one does not hold.
+        """Take what a stage with the same parameters has saved, by `numbers` and `part`, of keys that this one does not hold.
 
-        What this one holds follows the promise of the other, which is not smaller than its own. ``without``: but of these keys.
-
-        Raises
-        ------
-        SnapshotError
-            It is something else.
+        What this one holds follows the promise of the other, which is not smaller than its own. The keys in ``without`` are left
+        out. Raises `SnapshotError` on anything else.
         """
         try:
             said, promised, revised, floors = numbers

@@ -40,13 +40,7 @@ class VersionRows(NamedTuple):
 
 
 class LastRows(RowHeld):
-    """The events of a `LastBefore`, in rows.
-
-    Parameters
-    ----------
-    stage : LastBefore
-    keyed : bool
-    """
+    """The events of a `LastBefore`, in rows."""
 
     def __init__(self, stage: Any, keyed: bool) -> None:
         super().__init__(stage.event_schema, keyed)

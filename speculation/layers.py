@@ -17,16 +17,9 @@ from speculation.stage_state import MAGIC, SavedStage, in_words, opened
 
 
 class Layer(NamedTuple):
-    """A stage of a pattern.
+    """A stage of a pattern: its name as snapshots have it, what stands around the operator with it, and what makes it.
 
-    Parameters
-    ----------
-    name : str
-        Of the stage, as snapshots have it.
-    around : type
-        What stands around the operator with it.
-    stage : callable
-        Makes it, taking nothing yet, for the operator at which it stands.
+    ``stage`` makes it, taking nothing yet, for the operator at which it stands.
     """
 
     name: str
@@ -76,25 +69,12 @@ def restore(
 ) -> Any:
     """Make an operator with the stages that stood around it.
 
-    Parameters
-    ----------
-    blob : bytes, or sequence of bytes
-        As of `Keyed.restore`.
-    operator : callable
-        Restores the operator from its own part.
-    layers : sequence of Layer
-        Of the pattern; the snapshot must have all of them, in that order.
-    stages : list of Stage
-        Those that the user has put there and whose conditions are no data (`LastBefore`), with the same parameters.
-    sigma : int (ticks), str or timedelta, optional
-        In place of that of the `Cleanse` at the input.
+    ``blob`` is as of `Keyed.restore`; ``operator`` restores the operator from its own part. The snapshot must have all ``layers``,
+    those of the pattern, in that order. ``stages``: those that the user has put there and whose conditions are no data
+    (`LastBefore`), with the same parameters. ``sigma`` stands in place of that of the `Cleanse` at the input.
 
-    Raises
-    ------
-    SnapshotError
-        The blob is damaged, or of an operator with other stages.
-    AfaError
-        ``stages`` are none, or come back by themselves.
+    Raises `SnapshotError` where the blob is damaged or of an operator with other stages, `AfaError` where ``stages`` are none, or
+    come back by themselves.
     """
     parts, alone = parts_of(blob)
     own, given, makers = list(layers), _given(stages), list[Callable[[Any], Any]]()

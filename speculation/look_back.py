@@ -212,13 +212,7 @@ class LookBack(Front):
 
     @classmethod
     def joined(cls, stage: Any, operator: Any) -> LookBack:
-        """Put a restored stage at its operator.
-
-        Raises
-        ------
-        SnapshotError
-            They have taken different things.
-        """
+        """Put a restored stage at its operator. Raises `SnapshotError` where they have taken different things."""
         found = cls.__new__(cls)
         found._stand(operator)
         found._fit(stage)

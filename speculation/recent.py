@@ -12,17 +12,8 @@ from afa.journal import Journal
 
 
 class Recent:
-    """A queue of items whose numbers can be read in sorted order.
+    """A queue of items, the oldest first, whose numbers (``value`` of each) can be read in sorted order.
 
-    Parameters
-    ----------
-    value : callable
-        Returns the number of an item.
-    items : iterable
-        The oldest first.
-
-    Examples
-    --------
     >>> journal, recent = Journal(), Recent(abs, [-3, 1])
     >>> recent.add(-2, journal), recent.drop(journal), recent.values[0]
     (None, -3, 1)

@@ -77,10 +77,7 @@ class Stage(Member):
     def stand(self, tick: str | None) -> None:
         """Take over the tick of the operator at which the stage stands.
 
-        Raises
-        ------
-        AfaError
-            A duration waits for a tick, and there is none; or the stage has another one.
+        Raises `AfaError` where a duration waits for a tick, and there is none; or where the stage has another one.
         """
         if self.tick is not None and tick is not None and self.tick != tick:
             raise AfaError(f"expected a {type(self).__name__} with the operator's tick={tick!r} but got tick={self.tick!r}")

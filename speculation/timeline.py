@@ -55,19 +55,10 @@ class EventVersion(NamedTuple):
 
 
 class Timeline:
-    """The events of one key.
+    """The events of one key, over so many conditions.
 
-    Parameters
-    ----------
-    journal : Journal
-        Takes the inverse of every write.
-    conditions : int
-        How many there are.
-    window : int or None
-        How far back one looks: only events with an LE above an event's LE - window count for it. None: all.
+    The journal takes the inverse of every write. Only events with an LE above an event's LE - ``window`` count for it; None: all.
 
-    Examples
-    --------
     >>> line, touched = Timeline(Journal(), 1, None), TouchedPlaces(1)
     >>> for le, payload in ((10, "a"), (12, "b"), (15, "b")):
     ...     line.change((le, 0), payload, None, 1, (payload == "a",), touched)

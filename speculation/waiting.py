@@ -33,16 +33,10 @@ Changes = Callable[[Any], Iterable[Change]]
 
 
 class Release(NamedTuple):
-    """What has left the store.
+    """The items that have left the store: changes or a table by LE, of one LE retractions first, then by arrival.
 
-    Parameters
-    ----------
-    items : list of Change, or pyarrow.Table
-        By LE, of one LE retractions first, then by arrival.
-    last : int or None
-        The largest LE among them; None: nothing has left.
-    copies, met : int
-        How many copies have left, and how many pairs of an insertion and its retraction have met on the way.
+    ``last`` is the largest LE among them, None where nothing has left; ``copies`` counts those that have left, ``met`` the pairs
+    of an insertion and its retraction that have met on the way.
     """
 
     items: Any
@@ -57,12 +51,6 @@ NONE = Release([], None, 0, 0)
 class Waiting:
     """What waits in a stage.
 
-    Parameters
-    ----------
-    journal : Journal
-
-    Examples
-    --------
     >>> from afa import insert, retract
     >>> waiting = Waiting(Journal())
     >>> [waiting.add(change) for change in (insert("b", 7), insert("a", 5), retract("b", 7))]

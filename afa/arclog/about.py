@@ -63,9 +63,7 @@ def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
 
 
 def about(folder: Path) -> About | None:
-    """Return what the last job has said of itself in a folder. None: no job has. Raises `AfaError` where the file says something
-    else.
-    """
+    """Return what the last job has said of itself in a folder, or None. Raises `AfaError` where the file says something else."""
     path = folder / FILE
     try:
         if path.stat().st_size > LONGEST:

@@ -52,9 +52,7 @@ class Listing(NamedTuple):
 
     @classmethod
     def of(cls, path: Path, automaton: Automaton | None, tick: str | None, jobs: Sequence[JobAnswers] = ()) -> Listing:
-        """Read a folder. ``automaton``: whose arcs these are, if that is known; ``tick``: of ints that do not say it; ``jobs``:
-        whose answers count.
-        """
+        """Read a folder; ``tick`` is that of ints that do not say it, ``jobs`` are those whose answers count."""
         faults, lines, present, unread = list[tuple[Raw, str]](), list[LogLine](), BEGINNING, set[bytes]()
         reading = LogFolder(path).read({})
         for raw in sorted(reading.lines, key=_sequence):

@@ -18,14 +18,7 @@ PACE = 16
 
 
 class RowHeld:
-    """The rows of a stage.
-
-    Parameters
-    ----------
-    schema : Schema
-        Of what the rows say.
-    keyed : bool
-    """
+    """The rows of a stage; ``schema``: of the records that they hold."""
 
     columns = True
 

@@ -14,8 +14,6 @@ LEAST = 1024
 class RowKeys:
     """The numbers of keys.
 
-    Examples
-    --------
     >>> keys = RowKeys()
     >>> keys.numbers(["a", "b", "a"]).tolist(), keys.names
     ([0, 1, 0], ['a', 'b'])

@@ -30,15 +30,7 @@ main = functools.cache(load)
 
 
 class RowMemory:
-    """Rows in a pool, and the entries of keys.
-
-    Parameters
-    ----------
-    width : int
-        Words of a row.
-    spec : numpy.ndarray
-        How rows are compared: S_* of `speculation.rows.row_names`.
-    """
+    """Rows of ``width`` words in a pool, and the entries of keys; ``spec`` says how rows are compared, S_* of `row_names`."""
 
     m: Any
     m_at: int

@@ -30,8 +30,6 @@ class FieldPlace(NamedTuple):
 class RowWords:
     """The two forms of the records of one schema.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class M(NamedTuple):
     ...     name: str
