@@ -29,16 +29,7 @@ LATEST, FIRST_BY, LAST_BY = "latest", "first_by", "last_by"
 
 
 class Bounded(NamedTuple):
-    """An automaton with bounds, and what makes arcs fit it.
-
-    Parameters
-    ----------
-    automaton : Automaton
-        It shows the bounds behind what the user's matches show.
-    given : Automaton
-        The user's, its durations bound to the tick.
-    tick : str or None
-    """
+    """An automaton that shows the bounds behind what the user's matches show; ``given``: the user's, bound to the tick."""
 
     automaton: Automaton
     given: Automaton
@@ -48,12 +39,9 @@ class Bounded(NamedTuple):
     made: weakref.WeakKeyDictionary[Arc, Arc]
 
     def arc(self, arc: Arc) -> Arc:
-        """Return an arc of the user's automaton as one of this one; of one without a name always the same.
+        """Returns an arc of the user's automaton as one of this one; of one without a name always the same.
 
-        Raises
-        ------
-        AutomatonError
-            The arc does not fit the user's automaton.
+        AutomatonError: the arc does not fit the user's automaton.
         """
         self.given.check_arc(arc)
         arc = bound_arc(arc, self.tick, self.given)
@@ -65,13 +53,7 @@ class Bounded(NamedTuple):
 
 
 def bounded(given: Automaton, tick: str | None = None) -> Bounded:
-    """Return an automaton with bounds.
-
-    Raises
-    ------
-    AfaError
-        It has no event schema, or fields of these names.
-    """
+    """Returns an automaton with bounds. AfaError: it has no event schema, or has fields of these names."""
     if given.event_schema is None:
         raise AfaError(f"expected an automaton with an event schema, Automaton(.., event=...), but got {given!r}")
     given = given.bound(tick)
@@ -93,7 +75,7 @@ def bounded(given: Automaton, tick: str | None = None) -> Bounded:
 
 
 def _with_fields(cls: Any, more: dict[str, type]) -> Any:
-    """Return a NamedTuple class with further fields behind its own."""
+    """Returns a NamedTuple class with further fields behind its own."""
     hints = typing.get_type_hints(cls, include_extras=True)
     for name in more:
         if name in hints:
@@ -121,7 +103,7 @@ def _bounded_arc(arc: Arc, given: Automaton, event: Schema, register: Schema) ->
 
 
 def _read(arc: Arc, function: Any, kind: FunctionKind, given: Automaton, event: Schema, register: Schema) -> Any:
-    """Return a function over the fields of the user's classes as one over those with bounds."""
+    """Returns a function over the fields of the user's classes as one over those with bounds."""
     assert given.event_schema is not None
     try:
         expr = expression_of(function, kind, given.event_schema if arc.reads_event else None, given.register_schema)
@@ -133,7 +115,7 @@ def _read(arc: Arc, function: Any, kind: FunctionKind, given: Automaton, event: 
 
 
 def _with_bounds(expr: Expr, kind: FunctionKind, register: Schema, taken: bool = True) -> GivenExpression:
-    """Return a transfer that also keeps the bounds; ``taken``: of an arc that takes its event."""
+    """Returns a transfer that also keeps the bounds; ``taken``: of an arc that takes its event."""
     assert isinstance(expr, Make)
     first, latest = FieldRead("r", FIRST_BY), FieldRead("e", LATEST)
     bounds = (If(Compare("==", first, Const(FOREVER)), latest, first), latest) if taken else (first, FieldRead("r", LAST_BY))
@@ -141,7 +123,7 @@ def _with_bounds(expr: Expr, kind: FunctionKind, register: Schema, taken: bool =
 
 
 def _called(arc: Arc, function: Callable[..., Any], kind: FunctionKind, given: Automaton) -> Callable[..., Any]:
-    """Return a function in Python over the user's classes as one over those with bounds."""
+    """Returns a function in Python over the user's classes as one over those with bounds."""
     assert given.event_schema is not None
     events, registers = given.event_schema.cls, type(given.register)
     n, m = len(given.event_schema.fields), len(given.register_schema.fields)

@@ -24,19 +24,10 @@ MOST = 1 << 21
 
 
 class Link(NamedTuple):
-    """What stands for a component, or a part of a chain.
-
-    Parameters
-    ----------
-    events : sequence of Instants
-        One event; or those of an interchangeable closure, in their order.
-    competitors : sequence of Instants, optional
-        None: skip till any. Else the events that must not lie strictly between the one before and this one.
-    closure : bool
-    """
+    """A component of a chain: one event, or those of an interchangeable closure, in their order."""
 
     events: Sequence[Instants]
-    competitors: Sequence[Instants] | None = None
+    competitors: Sequence[Instants] | None = None  # those that must not lie in between; None: skip till any
     closure: bool = False
 
     @property
@@ -46,20 +37,11 @@ class Link(NamedTuple):
 
 
 class Mass(NamedTuple):
-    """How probable each time of the last event is.
+    """How probable each time of the last event is."""
 
-    Parameters
-    ----------
-    low : int
-        The time of the first column.
-    mass : array, shape (rows, times)
-    ends : array, shape (rows, 1), optional
-        The last time within the window of each row.
-    """
-
-    low: int
-    mass: Any
-    ends: Any = None
+    low: int  # the time of the first column
+    mass: Any  # array, shape (rows, times)
+    ends: Any = None  # array, shape (rows, 1): the last time within the window of each row
 
     @property
     def total(self) -> float:
@@ -73,7 +55,7 @@ class Mass(NamedTuple):
 
 
 def begin(link: Link, window: int | None = None, first: tuple[int, int] | None = None, span: tuple[int, int] | None = None) -> Mass:
-    """Return the mass of the first component; ``window``: a row for each time of the ``first`` event."""
+    """Returns the mass of the first component; ``window``: with a row for each time of the ``first`` event."""
     low, high = span or link.span
     if window is None:
         if link.closure:
@@ -86,7 +68,7 @@ def begin(link: Link, window: int | None = None, first: tuple[int, int] | None =
 
 
 def extend(before: Mass, link: Link, span: tuple[int, int] | None = None) -> Mass:
-    """Return the mass with one more component behind."""
+    """Returns the mass with one more component behind."""
     low, high = span or link.span
     t = np.arange(low, high + 1)
     if link.closure:
@@ -104,18 +86,11 @@ def extend(before: Mass, link: Link, span: tuple[int, int] | None = None) -> Mas
 
 
 def confidence(links: Sequence[Link], window: int, spans: Sequence[tuple[int, int]] | None = None, first: Any = None) -> float:
-    """Return the probability that the events are in order and within a window, of those that the window may cut off.
+    """Returns the probability that the events are in order and within a window.
 
-    Parameters
-    ----------
-    links : sequence of Link
-    window : int
-    spans : sequence of (low, high), optional
-        For each link the times at which its latest event may be, as `afa.uncertain.interval_propagation` finds them; ``first``:
-        those of the first event. So tables are smaller.
+    ``spans`` are the times at which the latest event of each link may be, ``first`` those of the first event, as
+    `afa.uncertain.interval_propagation` finds them: they make tables smaller.
 
-    Examples
-    --------
     >>> from afa.uncertain.distributions import UNIFORM
     >>> a, b, c = (Link([Instants.of(*ends, UNIFORM)]) for ends in ((1, 5), (3, 7), (3, 5)))
     >>> round(confidence([a, b, c], 4) * 75, 9)
@@ -141,39 +116,29 @@ def confidence(links: Sequence[Link], window: int, spans: Sequence[tuple[int, in
 
 
 class GrowingClosure(NamedTuple):
-    """An interchangeable closure that grows by one event: what `extend` makes anew of all its events.
+    """An interchangeable closure that grows by one event: what `extend` makes anew of all its events."""
 
-    Parameters
-    ----------
-    before : Mass, optional
-        Of what stands before it.
-    s, m : arrays
-        The times before it, as a column, and those that its latest event may have, as a row.
-    none, some : arrays, shape (times before, times)
-        The probability that all its events lie behind s and before m; and that they do with the latest of them at m.
-    """
-
-    before: Mass | None
-    s: Any
-    m: Any
-    none: Any
-    some: Any
+    before: Mass | None  # of what stands before it
+    s: Any  # the times before it, as a column
+    m: Any  # the times that its latest event may have, as a row
+    none: Any  # array, shape (times before, times): the probability that all its events lie behind s and before m
+    some: Any  # the probability that all lie behind s, and the latest at m
 
     @classmethod
     def of(cls, before: Mass | None, low: int, high: int) -> GrowingClosure:
-        """Return an empty one behind what stands before it, of events that lie between two times."""
+        """Returns an empty one behind what stands before it, of events that lie between two times."""
         s = np.array([[low - 1]]) if before is None else before.low + np.arange(before.mass.shape[1])[:, None]
         m = np.arange(low, high + 1)[None, :]
         return cls(before, s, m, (s < m).astype(np.float64), np.zeros((len(s), m.shape[1])))
 
     def with_more(self, event: Instants) -> GrowingClosure:
-        """Return it with one more event."""
+        """Returns it with one more event."""
         at, until = event.at(self.m), event.at_most(self.m - 1)
         below = np.maximum(until - event.at_most(self.s), 0.0)
         return self._replace(none=self.none * below, some=self.some * (below + at) + self.none * at)
 
     def mass(self, link: Link) -> Mass:
-        """Return the mass with it as the last component."""
+        """Returns the mass with it as the last component."""
         (low, high), start = link.span, int(self.m[0, 0])
         some = self.some[:, low - start : high - start + 1]
         if self.before is None:
@@ -182,7 +147,7 @@ class GrowingClosure(NamedTuple):
 
 
 def through(before: Mass, t: Any, table_of: Callable[[Any], Any]) -> Any:
-    """Return the mass behind a component, through a table of the times before and behind it, of a few times before at once."""
+    """Returns the mass behind a component, through a table of the times before and behind it, of a few times before at once."""
     rows, times = before.mass.shape
     step = max(1, MOST // len(t))
     mass = np.zeros((rows, len(t)))
@@ -197,7 +162,7 @@ def through(before: Mass, t: Any, table_of: Callable[[Any], Any]) -> Any:
 
 
 def _free(competitors: Sequence[Instants], s: Any, t: Any) -> Any:
-    """Return the probability that no competitor lies strictly between s and t; 0 unless s < t."""
+    """Returns the probability that no competitor lies strictly between s and t; 0 unless s < t."""
     table = (s < t).astype(np.float64)
     low, high = int(s.min()), int(t.max())
     for each in competitors:
@@ -209,7 +174,7 @@ def _free(competitors: Sequence[Instants], s: Any, t: Any) -> Any:
 
 
 def _latest_of(events: Sequence[Instants], s: Any, low: int, high: int) -> Any:
-    """Return the probability that all events lie behind s, and the latest of them at m, for m from low to high."""
+    """Returns the probability that all events lie behind s, and the latest of them at m, for m from low to high."""
     m = np.arange(low, high + 1)[None, :]
     none, some = (s < m).astype(np.float64), np.zeros((len(s), m.shape[1]))
     for each in events:
@@ -221,7 +186,7 @@ def _latest_of(events: Sequence[Instants], s: Any, low: int, high: int) -> Any:
 
 
 def _both(events: Sequence[Instants], rows: Any, m: Any) -> Any:
-    """Return the probability that the earliest event is at the time of the row, and the latest at m."""
+    """Returns the probability that the earliest event is at the time of the row, and the latest at m."""
     none, early, late, both = np.ones(np.broadcast(rows, m).shape), 0.0, 0.0, 0.0
     alone: Any = 1.0
     for each in events:

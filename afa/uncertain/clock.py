@@ -54,7 +54,7 @@ class Clock:
             raise AfaError("expected a distribution of any length for a clock but got a table of weights")
 
     def ticks(self, tick: str | None) -> InTicks:
-        """Return the lengths in ticks, checked."""
+        """Returns the lengths in ticks, checked."""
         lengths = dict[str, int]()
         for name, least in (("skew", 0), ("own", 0), ("granularity", 1)):
             given = getattr(self, name)
@@ -82,13 +82,7 @@ class InTicks(NamedTuple):
     shape: Distribution
 
     def bounds(self, lower: Any, upper: Any) -> tuple[Any, Any]:
-        """Return the first and the last instant at which what is dated so may have happened; arrays.
-
-        Raises
-        ------
-        AfaError
-            One lies beyond int64.
-        """
+        """Returns the first and the last possible instants of what is dated so; arrays. AfaError: one lies beyond int64."""
         off = self.skew + self.own
         if len(lower) and (int(lower.min()) < BEGINNING + off or int(upper.max()) > FOREVER - off - self.granularity):
             low, high = int(lower.min()), int(upper.max())
@@ -96,16 +90,10 @@ class InTicks(NamedTuple):
         return lower - off, upper + (off + self.granularity - 1)
 
     def times(self, t: Any, worlds: Sequence[Any], words: Any, clocks: Any) -> Any:
-        """Return the time of each event in each world, shape (worlds, n).
+        """Returns the time of each event in each world, shape (worlds, n), by what the clocks say: t, of shape (n,) or (worlds, n).
 
-        Parameters
-        ----------
-        t : array of shape (n,) or (worlds, n)
-            What the clocks say.
-        worlds : sequence of three arrays of shape (worlds, 1)
-            The worlds' words for skew, own and granularity.
-        words, clocks : arrays of shape (n,)
-            Those of the events, and of the clocks by which they are dated.
+        ``worlds`` are the worlds' words for skew, own and granularity, each of shape (worlds, 1); ``words`` and ``clocks`` those of
+        the events and of the clocks that date them, shape (n,).
         """
         found = np.broadcast_to(t, (len(worlds[0]), t.shape[-1]))
         if self.skew:

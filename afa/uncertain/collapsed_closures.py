@@ -22,14 +22,7 @@ from afa.uncertain.signatures import FittingEvent, Search, Signature, SignatureC
 
 
 class CollapsedSearch:
-    """All matches of one anchor, those that differ in the closure as one.
-
-    Parameters
-    ----------
-    pattern : SequencePattern
-    near : sequence of sequence of Standing
-        For each component.
-    """
+    """All matches of one anchor, those that differ in the closure as one; ``near``: for each component."""
 
     def __init__(self, pattern: SequencePattern, near: Sequence[Sequence[FittingEvent]]) -> None:
         self._pattern, self._place = pattern, place_of(pattern)
@@ -43,7 +36,7 @@ class CollapsedSearch:
         return self._search.pruned
 
     def matches(self, anchor: FittingEvent) -> Iterator[tuple[Signature, UncertainMatch]]:
-        """Yield the matches, each with what is told of it. Raises as `Search`."""
+        """Yields the matches, each with its confidence and times. Raises as `Search`."""
         for prefix, _ in self._search.complete(anchor):
             chosen = [*prefix.chosen[: self._place], (), *prefix.chosen[self._place :]]
             before = sum(map(len, chosen[: self._place]))  # links: a chain has one for each event
@@ -63,7 +56,7 @@ class CollapsedSearch:
                 yield tuple(chosen), UncertainMatch(total, first, last, le, latest)
 
     def _with(self, each: FittingEvent, chosen: Signature | list[Any], links: Sequence[Link], before: int) -> UncertainMatch | None:
-        """Return the times of the match whose closure is one event; None: no world has it, or a constraint breaks."""
+        """Returns the times of the match whose closure is one event; None: no world has it, or a constraint breaks."""
         place, pattern = self._place, self._pattern
         if not pattern.goes_with(chosen[:place], place, each.payload):
             return None
@@ -80,17 +73,10 @@ class CollapsedSearch:
 def subsets(
     pattern: SequencePattern, near: Sequence[Sequence[FittingEvent]], chosen: Signature
 ) -> Iterator[tuple[Signature, UncertainMatch]]:
-    """Yield the matches that a collapsed one stands for, the most probable one first.
+    """Yields the matches that a collapsed one stands for, the most probable one first.
 
-    A subset is at most as probable as what it contains: so what is next is among those that have grown from what was yielded.
-
-    Parameters
-    ----------
-    pattern : SequencePattern
-    near : sequence of sequence of Standing
-        The events around the first one of the match, for each component.
-    chosen : Signature
-        The match, with all events of its closure.
+    A subset is at most as probable as what it contains: so the next one is among those that have grown from what was yielded.
+    ``near``: the events around the first one of the match, for each component; ``chosen``: the match, with its whole closure.
     """
     place = place_of(pattern)
     group = sorted(chosen[place], key=lambda each: each.place)
@@ -121,13 +107,7 @@ def subsets(
 
 
 def place_of(pattern: SequencePattern) -> int:
-    """Return the number of the closure that is collapsed.
-
-    Raises
-    ------
-    AfaError
-        There is none or more than one, it comes first, or a next event is chosen by which event of it is the latest.
-    """
+    """Returns the number of the closure that is collapsed. AfaError: the pattern can't be collapsed."""
     found = [number for number, each in enumerate(pattern.components) if each.kind == CLOSURE]
     if len(found) != 1 or found[0] == 0:
         said = ", ".join(pattern.components[number].name for number in found) or "none"
@@ -142,14 +122,9 @@ def place_of(pattern: SequencePattern) -> int:
 
 
 def at_least_one(links: Sequence[Link], place: int, closure: Sequence[Instants], window: int) -> float:
-    """Return the probability that events are in order, within a window, with at least one of a closure at a place among them.
+    """Returns the probability that events are in order, within a window, with at least one of a closure among them.
 
-    Parameters
-    ----------
-    links : sequence of Link
-        Of the other components.
-    place : int
-        How many of them come before the closure.
+    ``links`` are those of the other components, of which ``place`` come before the closure.
     """
     last = max([each.high for each in closure] + [links[-1].span[1]])
     mass = begin(links[0], window if last - links[0].span[0] >= window else None)
@@ -163,7 +138,7 @@ def at_least_one(links: Sequence[Link], place: int, closure: Sequence[Instants],
 
 
 def _behind(before: Mass, link: Link, closure: Sequence[Instants]) -> Mass:
-    """Return the mass behind a closure and the event after it."""
+    """Returns the mass behind a closure and the event after it."""
     low, high = link.span
     t = np.arange(low, high + 1)
     mass = through(before, t, lambda s: _some(closure, s, t[None, :])) * link.events[0].within(low, high)
@@ -171,7 +146,7 @@ def _behind(before: Mass, link: Link, closure: Sequence[Instants]) -> Mass:
 
 
 def _some(closure: Sequence[Instants], s: Any, t: Any) -> Any:
-    """Return the probability that at least one event lies strictly between s and t."""
+    """Returns the probability that at least one event lies strictly between s and t."""
     none = np.ones(np.broadcast(s, t).shape)
     some = np.zeros(none.shape)
     for each in closure:

@@ -37,22 +37,12 @@ TOLD = ("worlds", "first", "last", "le", "re")
 
 
 class ChangedMatches(NamedTuple):
-    """Matches that a call has changed.
+    """Matches that a call has changed."""
 
-    Parameters
-    ----------
-    cells : array of shape (5, n)
-        World, LE, RE, by when it begins, copies: of the matches of all worlds, those of one match together.
-    starts, ends : arrays
-        Where those of each match stand.
-    told : tuple of arrays
-        What is told of each, as `TOLD` names it.
-    """
-
-    cells: Any
-    starts: Any
+    cells: Any  # shape (5, n): world, LE, RE, by when it begins, copies: of the matches of all worlds, those of one match together
+    starts: Any  # where the cells of each match stand
     ends: Any
-    told: tuple[Any, ...]
+    told: tuple[Any, ...]  # columns as of `TOLD`
 
 
 Record = tuple[ChangedMatches, int]
@@ -60,13 +50,13 @@ Record = tuple[ChangedMatches, int]
 
 
 class WorldMatches(NamedTuple):
-    """Matches with what is told of them: names, and columns as of `TOLD`."""
+    """Matches: names, and columns as of `TOLD`."""
 
     names: list[Name]
     told: tuple[Any, ...]
 
     def at(self, chosen: Any) -> WorldMatches:
-        """Return those for which an array of bools says so."""
+        """Returns those for which an array of bools says so."""
         if chosen.all():
             return self
         return WorldMatches(
@@ -87,19 +77,9 @@ NONE = WorldMatches([], tuple(np.empty(0, np.int64) for _ in TOLD))
 class Confidences(Member):
     """The matches of all worlds.
 
-    Parameters
-    ----------
-    worlds : int
-    least : int
-        In how many worlds a match must be to be told.
-    window : int
-        That of the operator of the worlds; a match's RE less it is when it begins.
-    bounded : bool
-        Whether lifetimes end: the user gave a window.
-    waits : bool
-        Whether time-outs match: then the window alone bounds when a match may happen.
-    shown : int
-        How many of the register's fields a match shows.
+    ``least``: in how many worlds a match must be to be told. ``window``: that of the operator of the worlds; a match's RE less it
+    is when it begins. ``bounded``: lifetimes end, as the user gave a window. ``waits``: time-outs match, and the window alone
+    bounds when a match may happen. ``shown``: how many of the register's fields a match shows.
     """
 
     def __init__(self, worlds: int, least: int, window: int, bounded: bool, waits: bool, shown: int) -> None:
@@ -140,7 +120,7 @@ class Confidences(Member):
         return Difference(gone, come)
 
     def _by_match(self, rows: Logged) -> tuple[list[Name], Any, Any]:
-        """Return the names of the matches of worlds; which of them each row is of, and rows as cells of `ChangedMatches`."""
+        """Returns the names of the matches of worlds; which of them each row is of, and rows as cells of `ChangedMatches`."""
         world, of_key = _keys(rows)
         first_by, last_by = np.asarray(rows.fields[-2]), np.asarray(rows.fields[-1])
         ends = np.full(len(world), FOREVER - 1)
@@ -162,7 +142,7 @@ class Confidences(Member):
         return names, np.cumsum(new) - 1, np.array([world, rows.le, rows.re, first_by, rows.diff], np.int64)[:, order]
 
     def _told(self, names: list[Name], group: Any, cells: Any, starts: Any, left: Any) -> tuple[Any, ...]:
-        """Return what is told of each match, as columns; zeros where no world has it."""
+        """Returns what is told of each match, as columns; zeros where no world has it."""
         found = _zeros(len(names))
         if not len(group):
             return found
@@ -212,7 +192,7 @@ class Confidences(Member):
                 self._wait(le[final:], names[final:])
 
     def shares(self, matches: WorldMatches) -> Any:
-        """Return confidences: the share of the worlds that have each match."""
+        """Returns confidences: the share of the worlds that have each match."""
         return matches.told[0] / self.worlds
 
     # -- calls: see `punctuation.calls.Member` ---------------------------------------------------------------------------------
@@ -230,19 +210,14 @@ class Confidences(Member):
     # -- snapshots -------------------------------------------------------------------------------------------------------------
 
     def data(self) -> list[Any]:
-        """Return what is held as plain data."""
+        """Returns the state as plain data."""
         held = [[key, list(shown), le, _cells(record).ravel().tolist()] for (key, shown, le), record in self.records.items()]
         return [self.told, self.withdrawn, sorted(held, key=lambda each: repr(each[:3]))]
 
     def load(self, data: Any, shown: Schema, keys: int) -> None:
         """Take what `data` returned, where nothing is held; the caller turns what it raises into a `SnapshotError`.
 
-        Parameters
-        ----------
-        shown : Schema
-            Of what matches show.
-        keys : int
-            How many columns the key has.
+        ``shown``: the schema of matches; ``keys``: how many columns the key has.
         """
         told, withdrawn, held = data
         self.told, self.withdrawn = as_total(told), as_total(withdrawn)
@@ -258,7 +233,7 @@ class Confidences(Member):
         self._journal.commit()
 
     def _block(self, names: list[Name], parts: list[Any]) -> ChangedMatches:
-        """Return the matches of worlds that were held of each match as one block, checked."""
+        """Returns the matches of worlds that were held of each match as one block, checked."""
         sizes, cells = [each.shape[1] for each in parts], np.concatenate(parts, axis=1)
         ends, group = np.cumsum(sizes), np.repeat(np.arange(len(names)), sizes)
         starts, le = ends - sizes, np.array([name[2] for name in names], np.int64)
@@ -275,12 +250,12 @@ class Confidences(Member):
 
 
 def least_of(threshold: float | None, worlds: int) -> int:
-    """Return in how many worlds a match must be for its confidence not to lie below a threshold."""
+    """Returns in how many worlds a match must be for its confidence not to lie below a threshold."""
     return 1 if threshold is None else max(1, math.ceil(threshold * worlds - 1e-9))
 
 
 def _added(group: Any, rows: Any) -> tuple[Any, Any]:
-    """Return rows sorted by group, world and times, the copies of equal ones added up, without those of which there are none."""
+    """Returns rows sorted by group, world and times, the copies of equal ones added up, without those that cancel out."""
     if len(group) > 1:
         order = np.lexsort((*rows[3:0:-1], rows[0], group))
         group, rows = group[order], rows[:, order]
@@ -305,7 +280,7 @@ def _put_back(records: dict[Name, Record], names: Sequence[Name], olds: Sequence
 
 
 def _cells(record: Record) -> Any:
-    """Return the matches of worlds that are a match, as of a `ChangedMatches`."""
+    """Returns the matches of worlds that are a match, as of a `ChangedMatches`."""
     (cells, starts, ends, _), i = record
     return cells[:, starts[i] : ends[i]]
 
@@ -315,14 +290,14 @@ def _zeros(n: int) -> tuple[Any, ...]:
 
 
 def _keys(rows: Logged) -> tuple[Any, Sequence[Any]]:
-    """Return the world of each row, and the columns of the user's key."""
+    """Returns the world of each row, and the columns of the user's key."""
     parts = rows.keys.columns if isinstance(rows.keys, KeyColumns) else [KeyColumn.of(part) for part in zip(*rows.keys)]
     world, *rest = parts
     return np.asarray(world.values, np.int64), rest
 
 
 def _codes(column: Any) -> Any:
-    """Return numbers, equal where a column's values are equal as keys of a dictionary."""
+    """Returns numbers, equal where a column's values are equal as keys of a dictionary."""
     if isinstance(column, KeyColumn) and column.present is None and column.kind is not None:
         column = column.values.dictionary_encode().indices.to_numpy() if column.kind is str else column.values
     if isinstance(column, np.ndarray):
@@ -337,7 +312,7 @@ _NAN = object()
 
 
 def _items(column: Any, places: Any) -> list[Any]:
-    """Return the values of a column at some places, as Python has them."""
+    """Returns the values of a column at some places, as Python has them."""
     if isinstance(column, np.ndarray):
         found: list[Any] = column[places].tolist()
         return [NAN if item != item else item for item in found] if column.dtype == np.float64 else found

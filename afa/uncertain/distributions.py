@@ -25,14 +25,7 @@ MOST = 10**6
 
 
 class Distribution:
-    """A distribution over an interval. Two of one kind and with one parameter are equal.
-
-    Parameters
-    ----------
-    name : str
-    parameters : tuple of float
-        Plain data, by which a snapshot knows it.
-    """
+    """A distribution over an interval, known by its name and parameters, which a snapshot holds. Equal ones compare as equal."""
 
     __slots__ = ("name", "parameters")
 
@@ -40,19 +33,19 @@ class Distribution:
         self.name, self.parameters = name, parameters
 
     def below(self, x: Any) -> Any:
-        """Return F(x), the probability of what lies below x, for an array in [0, 1]."""
+        """Returns F(x), the probability of what lies below x, for an array in [0, 1]."""
         raise NotImplementedError
 
     def quantile(self, u: Any) -> Any:
-        """Return F^-1(u) for an array in [0, 1)."""
+        """Returns F^-1(u) for an array in [0, 1)."""
         raise NotImplementedError
 
     def probabilities(self, n: int) -> Any:
-        """Return the probability of each of n instants. O(n)."""
+        """Returns the probability of each of n instants. O(n)."""
         return np.diff(self.below(np.arange(n + 1) / n))
 
     def drawn(self, u: Any, n: Any) -> Any:
-        """Return which instant each draw is: of n instants, for u in [0, 1). Arrays of one shape."""
+        """Returns the instant of each draw: of n instants, for u in [0, 1). Arrays of one shape."""
         return np.minimum((n * self.quantile(u)).astype(np.int64), n - 1)
 
     def check(self, instants: int) -> None:
@@ -177,13 +170,7 @@ def weights(table: Sequence[float]) -> Distribution:
 
 
 def shape_of(given: Any) -> Distribution:
-    """Return a shape by its name, or a table of weights.
-
-    Raises
-    ------
-    AfaError
-        It is none.
-    """
+    """Returns a distribution by its name, or as a table of weights. AfaError: it is neither."""
     if isinstance(given, Distribution):
         return given
     if isinstance(given, str):
@@ -195,14 +182,14 @@ def shape_of(given: Any) -> Distribution:
 
 
 def shape_in(data: Any) -> Distribution:
-    """Return the shape that `data_of` has made plain data of. What is none raises what it may."""
+    """Returns the distribution that `data_of` has made plain data of. Other data raises any exception."""
     name, parameters = data
     found: Distribution = weights(parameters) if name == "weights" else _NAMED[name](*parameters)
     return found
 
 
 def data_of(shape: Distribution) -> list[Any]:
-    """Return a shape as plain data."""
+    """Returns a distribution as plain data."""
     return [shape.name, list(shape.parameters)]
 
 

@@ -28,19 +28,7 @@ CHUNK = 1 << 20
 
 
 class Drawing:
-    """The way of events to the operator of the worlds, within its calls.
-
-    Parameters
-    ----------
-    core : Core
-        Of that operator.
-    bounded : Bounded
-        What it matches.
-    reading : Reading
-    events : KnownEvents
-    left_out : LeftOut
-    worlds : int
-    """
+    """The way of events to the operator of the worlds (``core``), within its calls; ``bounded``: what it matches."""
 
     def __init__(
         self, core: Core, bounded: Bounded, reading: EventReader, events: KnownEvents, left_out: LeftOut, worlds: int
@@ -51,7 +39,7 @@ class Drawing:
         self._said = False
 
     def steps(self, parts: Iterable[Any]) -> Iterator[Any]:
-        """Yield what reaches the operator of the worlds, as `Core.take` takes it."""
+        """Yields what reaches the operator of the worlds, as `Core.take` takes it."""
         for part in parts:
             if isinstance(part, UncertainEvents):
                 rows = self._in_time(part)
@@ -66,7 +54,7 @@ class Drawing:
                 yield part
 
     def _in_time(self, rows: UncertainEvents) -> UncertainEvents:
-        """Return events without those that are late, about which the policy decides."""
+        """Returns events without those that are late, which go to the policy."""
         core = self._core
         promised = core.progress.events
         if promised == BEGINNING or not len(rows.lower) or int(rows.lower.min()) >= promised:
@@ -106,7 +94,7 @@ class Drawing:
             self._events.take(identities, contents, lower, upper, rows.shape, rows.diff.tolist())
 
     def _without_rest(self, rows: UncertainEvents) -> UncertainEvents:
-        """Return events without those that can't change anything, which are kept."""
+        """Returns events without those that can't change anything, which are kept."""
         table = self._core.arcs.table
         if self._relevant[0] is not table:
             bounded = self._bounded
@@ -123,7 +111,7 @@ class Drawing:
         return rows.at(np.flatnonzero(there))
 
     def _drawn(self, rows: UncertainEvents, since: int = BEGINNING) -> Iterator[Any]:
-        """Yield events in all worlds, so many at a time; ``since``: below it they are final, and left out."""
+        """Yields events in all worlds, so many at a time; ``since``: below it they are final, and left out."""
         n, core, reading = len(rows.lower), self._core, self._reading
         if not n:
             return
@@ -151,7 +139,7 @@ class Drawing:
         core.progress.see(min(int(rows.upper.max()), FOREVER - 1))
 
     def _one_by_one(self, rows: UncertainEvents, le: Any) -> Iterator[tuple[str, Change, Hashable]]:
-        """Yield events in all worlds as items; ``le``: their times, world after world."""
+        """Yields events in all worlds as items; ``le``: their times, world after world."""
         bounded, n = self._bounded, len(rows.lower)
         columns = {name: each.items(self._reading._of_name[name]) for name, each in rows.fields.items()}
         columns[LATEST] = rows.upper.tolist()

@@ -23,7 +23,7 @@ NOTHING = 0x5DEECE66D
 
 
 def mixed(words: Any) -> Any:
-    """Return 64 bits for each 64 bits, each of which depends on all; overwrites what it is given."""
+    """Returns 64 bits for each 64 bits, each of which depends on all; overwrites its argument."""
     words ^= words >> _A
     words *= _ONE
     words ^= words >> _B
@@ -33,12 +33,12 @@ def mixed(words: Any) -> Any:
 
 
 def word_of(text: str) -> int:
-    """Return 64 bits that stand for a text."""
+    """Returns 64 bits that stand for a text."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def words_of(columns: Sequence[Any], n: int) -> Any:
-    """Return 64 bits for each of n rows of columns (`afa.state.states.Column`): equal rows have equal ones."""
+    """Returns 64 bits for each of n rows of columns (`afa.state.states.Column`): equal rows have equal ones."""
     found = np.full(n, GOLDEN, np.uint64)
     for column in columns:
         values = column.values
@@ -55,13 +55,13 @@ def words_of(columns: Sequence[Any], n: int) -> Any:
 
 
 def worlds_of(seed: int, worlds: int, what: str) -> Any:
-    """Return 64 bits for each world, shape (worlds, 1); ``what``: for what is drawn."""
+    """Returns 64 bits for each world, shape (worlds, 1); ``what``: for what is drawn."""
     base = word_of(f"{seed}/{what}")
     return mixed(np.arange(1, worlds + 1, dtype=np.uint64) * np.uint64(GOLDEN) ^ np.uint64(base)).reshape(worlds, 1)
 
 
 def drawn(worlds: Any, words: Any) -> Any:
-    """Return draws of [0, 1), shape (worlds, n), of the words of worlds (worlds, 1) and of events (n,)."""
+    """Returns draws of [0, 1), shape (worlds, n), of the words of worlds (worlds, 1) and of events (n,)."""
     found = mixed(worlds + words)
     found >>= _LOW
     return found * 2.0**-53

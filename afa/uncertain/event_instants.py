@@ -28,14 +28,7 @@ def check_width(when: Any, error: type[AfaError]) -> None:
 
 
 class IntervalKind:
-    """What the intervals of one distribution and length have in common. Frozen; O(n).
-
-    Parameters
-    ----------
-    shape : Shape
-    n : int
-        The number of instants.
-    """
+    """What the intervals of one distribution and of n instants have in common. Frozen; O(n)."""
 
     __slots__ = ("__weakref__", "above", "below", "n", "p", "padded", "possible", "shape", "skipped")
 
@@ -62,7 +55,7 @@ _KINDS: WeakValueDictionary[tuple[Distribution, int], IntervalKind] = WeakValueD
 
 
 def interval_kind(shape: Distribution, n: int) -> IntervalKind:
-    """Return the kind of a distribution and length: the same one, as long as some event has it."""
+    """Returns the kind of a distribution and length: the same one, as long as some event has it."""
     found = _KINDS.get((shape, n))
     if found is None:
         found = _KINDS[shape, n] = IntervalKind(shape, n)
@@ -70,14 +63,7 @@ def interval_kind(shape: Distribution, n: int) -> IntervalKind:
 
 
 class Instants:
-    """The possible instants of an event.
-
-    Parameters
-    ----------
-    lower : int
-        The lower end of its interval.
-    kind : IntervalKind
-    """
+    """The possible instants of an event whose interval begins at ``lower``."""
 
     __slots__ = ("above", "below", "high", "kind", "low", "p", "possible")
 
@@ -93,31 +79,31 @@ class Instants:
 
     @classmethod
     def of(cls, lower: int, upper: int, shape: Distribution) -> Instants:
-        """Return the instants of an interval. Those of one shape and length share their arrays."""
+        """Returns the instants of an interval. Those of one shape and length share their arrays."""
         return cls(lower, interval_kind(shape, upper - lower + 1))
 
     def moved(self, by: int) -> Instants:
-        """Return the same instants, later."""
+        """Returns the same instants, later."""
         return Instants(self.low - self.kind.skipped + by, self.kind)
 
     def at(self, t: Any) -> Any:
-        """Return the probability of each time of an array."""
+        """Returns the probability of each time of an array."""
         return self.kind.padded[np.clip(t - (self.low - 1), 0, len(self.p) + 1)]
 
     def at_most(self, t: Any) -> Any:
-        """Return the probability of an instant at or before each time of an array: 1.0 from ``high`` on."""
+        """Returns the probability of an instant at or before each time of an array: 1.0 from ``high`` on."""
         return self.below[np.clip(t - (self.low - 1), 0, len(self.p))]
 
     def at_least(self, t: Any) -> Any:
-        """Return the probability of an instant at or behind each time of an array: 1.0 up to ``low``."""
+        """Returns the probability of an instant at or behind each time of an array: 1.0 up to ``low``."""
         return self.above[np.clip(t - self.low, 0, len(self.p))]
 
     def within(self, low: int, high: int) -> Any:
-        """Return the probability of each instant from ``low`` to ``high``, of which all lie within the interval."""
+        """Returns the probability of each instant from ``low`` to ``high``, all of which lie within the interval."""
         return self.p[low - self.low : high - self.low + 1]
 
     def up(self, t: int) -> int:
-        """Return the first possible instant at or behind a time; one above ``high`` if there is none."""
+        """Returns the first possible instant at or behind a time; one above ``high`` if no such instant exists."""
         if t <= self.low:
             return self.low
         if self.possible is None or t > self.high:
@@ -125,7 +111,7 @@ class Instants:
         return self.low + int(self.possible[np.searchsorted(self.possible, t - self.low)])
 
     def down(self, t: int) -> int:
-        """Return the last possible instant at or before a time; one below ``low`` if there is none."""
+        """Returns the last possible instant at or before a time; one below ``low`` if no such instant exists."""
         if t >= self.high:
             return self.high
         if self.possible is None or t < self.low:

@@ -31,7 +31,7 @@ class Events(NamedTuple):
     kind: Any
 
     def at(self, places: Any) -> Events:
-        """Return those at some places."""
+        """Returns those at some places."""
         return Events(self.low[places], self.high[places], self.kind[places])
 
 
@@ -45,12 +45,7 @@ def check_room(held: int, n: int) -> None:
 
 
 class Kinds:
-    """The kinds of the intervals of some events, as columns. Frozen.
-
-    Parameters
-    ----------
-    kinds : iterable of IntervalKind
-    """
+    """The kinds of the intervals of some events, as columns. Frozen."""
 
     def __init__(self, kinds: Iterable[IntervalKind] = ()) -> None:
         self.instants = [Instants(0, kind) for kind in kinds]
@@ -65,13 +60,7 @@ class Kinds:
         self._tables: dict[Any, Any] = {}
 
     def changed(self, kept: Iterable[int], wanted: Iterable[tuple[Distribution, int]]) -> Kinds:
-        """Return kinds with those of some numbers, then more ones.
-
-        Raises
-        ------
-        ChangeError
-            They have more instants than IN_ALL.
-        """
+        """Returns kinds with those of some numbers, then more ones. ChangeError: they have more instants than IN_ALL."""
         kinds = {(each.shape, each.n): each for each in (self.instants[number].kind for number in kept)}
         held = sum(n for _, n in kinds)
         for shape, n in wanted:
@@ -90,11 +79,11 @@ class Kinds:
         return self._tables["ranks"]
 
     def of(self, kind: int, low: int) -> Instants:
-        """Return the instants of an event of a kind."""
+        """Returns the instants of an event of a kind."""
         return self.instants[kind].moved(low)
 
     def mass(self, width: int) -> Any:
-        """Return the probabilities of instants, a row for each kind, as wide as asked; longer kinds are cut off."""
+        """Returns the probabilities of instants, a row for each kind, as wide as asked; longer kinds are cut off."""
         if ("mass", width) not in self._tables:
             table = np.zeros((len(self.instants), width))
             for row, each in zip(table, self.instants):
@@ -103,11 +92,11 @@ class Kinds:
         return self._tables["mass", width]
 
     def below(self) -> tuple[Any, Any]:
-        """Return P(x <= low + k - 1) for k from 0 to n, one kind behind another, and where each begins."""
+        """Returns P(x <= low + k - 1) for k from 0 to n, one kind behind another, and where each begins."""
         return self._flat("below", 0)
 
     def above(self, pad: int) -> tuple[Any, Any]:
-        """Return P(x >= low + k) for k from 0 to n likewise, and where each k = 0 is: ``pad`` of 1 stand before, of 0 behind."""
+        """Returns P(x >= low + k) for k from 0 to n likewise, and where each k = 0 is: ``pad`` of 1 stand before, of 0 behind."""
         return self._flat("above", pad)
 
     def _flat(self, name: str, pad: int) -> tuple[Any, Any]:
@@ -124,10 +113,8 @@ class Kinds:
 
 
 def expanded(starts: Any, stops: Any) -> tuple[Any, Any]:
-    """Return the numbers of some ranges, one range behind another, and for each number its range.
+    """Returns the numbers of some ranges, one range behind another, and for each number its range.
 
-    Examples
-    --------
     >>> [part.tolist() for part in expanded(np.array([3, 7, 9]), np.array([5, 7, 10]))]
     [[0, 0, 2], [3, 4, 9]]
     """
@@ -145,7 +132,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(codes: Any) -> Numbered:
-    """Return the different numbers of an array of numbers from 0 on. O(n), unless they are few and far between."""
+    """Returns the different numbers of an array of numbers from 0 on. O(n), unless they are few and far between."""
     size = int(codes.max(initial=-1)) + 1
     if size > 8 * len(codes) + (1 << 16):
         return Numbered(*np.unique(codes, return_inverse=True))
@@ -158,12 +145,12 @@ def numbered(codes: Any) -> Numbered:
 
 
 def wide(n: int) -> int:
-    """Return how many columns a table for ``n`` instants has, so that `added_up` adds them up as it does fewer or more."""
+    """Returns how many columns a table for ``n`` instants has, so that `added_up` adds them up as it does fewer or more."""
     return -(-n // LANES) * LANES if n <= BLOCK else -(-n // BLOCK) * BLOCK
 
 
 def added_up(table: Any) -> Any:
-    """Return the sums of rows, of `wide` columns.
+    """Returns the sums of rows, of `wide` columns.
 
     In blocks of 128 numpy adds every eighth number, one by one, then these eight sums: so zeros behind a row don't move the last
     digit of its sum, on no machine. One by one over a whole row it takes five times as long.

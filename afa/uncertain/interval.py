@@ -19,12 +19,9 @@ class Between(NamedTuple):
     shape: Distribution = UNIFORM
 
     def ticks(self, tick: str | None) -> Between:
-        """Return this with its ends in ticks, checked.
+        """Returns this with its ends in ticks, checked.
 
-        Raises
-        ------
-        AfaError
-            An end is no time, ``lower`` lies above ``upper``, or the shape does not fit the interval.
+        AfaError: an end is no time, ``lower`` lies above ``upper``, or the shape does not fit the interval.
         """
         lower, upper = as_ticks(self.lower, "lower", tick), as_ticks(self.upper, "upper", tick)
         if lower > upper:
@@ -67,11 +64,5 @@ def between(lower: int | date, upper: int | date, shape: Any = UNIFORM) -> Betwe
 
 
 def interval_of(given: Any, tick: str | None) -> Between:
-    """Return the interval of an event's ``le``: a certain time is one of one instant.
-
-    Raises
-    ------
-    AfaError
-        It is no time.
-    """
+    """Returns the interval of an event's ``le``: a certain time is one of one instant. AfaError: it is no time."""
     return given.ticks(tick) if isinstance(given, Between) else Between(given, given).ticks(tick)

@@ -37,40 +37,27 @@ class Ceiling:
         self._competitors = [(each.low, each.high) for each in competitors]
 
     def at(self, t: int) -> int:
-        """Return the latest time behind one at ``t``."""
+        """Returns the latest time behind one at ``t``."""
         return min((high for low, high in self._competitors if low > t), default=NEVER)
 
     def least(self, t: int) -> int:
-        """Return the earliest time whose `at` is not below ``t``."""
+        """Returns the earliest time whose `at` is not below ``t``."""
         return max((low for low, high in self._competitors if high < t), default=-NEVER)
 
 
 class Order(NamedTuple):
-    """The constraints between the events of a signature, by their numbers.
+    """The constraints between the events of a signature, by their numbers."""
 
-    Parameters
-    ----------
-    steps : sequence of (u, v, gap)
-        ``t[v] >= t[u] + gap``.
-    firsts, lasts : sequence of int
-        Between which the window lies.
-    ceilings : sequence of (u, v, Ceiling)
-    depth : int
-        How many ticks lie at least between a first and a last event.
-    """
-
-    steps: Sequence[tuple[int, int, int]]
-    firsts: Sequence[int]
+    steps: Sequence[tuple[int, int, int]]  # (u, v, gap): t[v] >= t[u] + gap
+    firsts: Sequence[int]  # the window lies between the first and the last ones
     lasts: Sequence[int]
     ceilings: Sequence[tuple[int, int, Ceiling]] = ()
-    depth: int = 0
+    depth: int = 0  # how many ticks lie at least between a first and a last event
 
 
 def tightest(events: Sequence[Instants], order: Order, window: int) -> list[tuple[int, int]] | None:
-    """Return the range of each event's time, over the worlds that break no constraint. None: there is no such world.
+    """Returns the range of each event's time, over the worlds that break no constraint. None: no such world exists.
 
-    Examples
-    --------
     >>> from afa.uncertain.distributions import UNIFORM
     >>> a, b = (Instants.of(*ends, UNIFORM) for ends in ((1, 10), (9, 10)))
     >>> tightest([a, b], Order([(0, 1, 1)], [0], [1]), 3)

@@ -40,13 +40,7 @@ class KnownEvents(Member):
         shape: Any,
         diff: Sequence[int],
     ) -> None:
-        """Take changes of events. O(1) for each.
-
-        Raises
-        ------
-        ChangeError
-            An identity comes with other content, or under another interval.
-        """
+        """Take changes of events. O(1) for each. ChangeError: an identity comes with other content, or under another interval."""
         order = sorted(range(len(identities)), key=lower.__getitem__)
         self._wait([lower[i] for i in order], [identities[i] for i in order])
         self.copies += sum(diff)
@@ -84,7 +78,7 @@ class KnownEvents(Member):
                 self._wait(lower[final:], identities[final:])
 
     def load(self, events: Iterable[tuple[Hashable, Known]]) -> None:
-        """Take events that were held, where none is; the caller turns what it raises into a `SnapshotError`."""
+        """Take events that were held, into none; the caller turns what it raises into a `SnapshotError`."""
         of_shape: dict[Any, list[tuple[Any, ...]]] = {}
         for identity, (content, lower, upper, shape, copies) in events:
             times = as_time(lower, "lower"), as_time(upper, "upper")

@@ -38,64 +38,39 @@ class Covered:
         """Of each event the place of its first instant."""
 
     def behind(self, t: Any) -> Any:
-        """Return the place of the first instant behind each time."""
+        """Returns the place of the first instant behind each time."""
         return np.searchsorted(self.times, t, side="right")
 
 
 class Behind(NamedTuple):
-    """For each event of a component, and each covered time s before it, its instants t: ``p(t) * P(no competitor in between)``.
+    """For each event of a component, and each covered time s before it, its instants t: ``p(t) * P(no competitor in between)``."""
 
-    Parameters
-    ----------
-    table : array, shape (rows, width)
-        Of the last component: shape (rows,), the sums over t. Between two events lie as many rows of 0 as a list has times.
-    first, start, stop : arrays of int64, shape (events,)
-        Where the rows of an event begin, and the covered places that they are for.
-    """
-
-    table: Any
-    first: Any
-    start: Any
+    table: Any  # shape (rows, width), rows of 0 between events; of the last component (rows,): the sums over t
+    first: Any  # int64, shape (events,): where the rows of an event begin
+    start: Any  # the covered places that they are for
     stop: Any
 
     def row(self, event: Any, place: Any, times: int) -> Any:
-        """Return where the rows of events for ``times`` covered places, from a place on, begin."""
+        """Returns where the rows of events for ``times`` covered places, from a place on, begin."""
         start = self.start[event]
         return self.first[event] + np.clip(place - start, -times, self.stop[event] - start)
 
 
 class NextComponent:
-    """A component behind another one.
+    """A component behind another one, with all its events.
 
-    Parameters
-    ----------
-    kinds : Kinds
-    events : Events
-        All of the component.
-    covered : Covered
-        The instants of the component before.
-    latest : array, optional
-        Under skip till next: for each covered time the latest time of the next event.
+    ``covered``: the instants of the component before; ``latest``: under skip till next for each of them the latest time of the next
+    event, else None.
     """
 
     def __init__(self, kinds: Kinds, events: Events, covered: Covered, latest: Any) -> None:
         self._kinds, self._events, self._covered, self._latest = kinds, events, covered, latest
 
     def behind(self, wanted: Any, start: Any, stop: Any, width: int, times: int, last: bool) -> Behind:
-        """Return the tables of events.
+        """Returns the tables of events at the places ``wanted``, each for the covered times before it from ``start`` to ``stop``.
 
-        Parameters
-        ----------
-        wanted : array of int64, shape (n,)
-            Places of events.
-        start, stop : arrays of int64, shape (n,)
-            For which covered times before it each is wanted.
-        width : int
-            The most instants that one of them has.
-        times : int
-            How wide the mass of lists before is.
-        last : bool
-            Only sums are wanted.
+        ``width``: the most instants that one of them has; ``times``: how wide the mass of lists before is; ``last``: only sums
+        are wanted.
         """
         stop = np.maximum(start, stop)
         counts = stop - start
@@ -127,7 +102,7 @@ class NextComponent:
         return Behind(table, firsts, begins, ends)
 
     def _ratios(self, kind: Any, before: Any, width: int) -> Any:
-        """Return p(t) divided by P(not strictly between s and t), for kinds and how far s lies behind the first instant, or -1."""
+        """Returns p(t) divided by P(not strictly between s and t), for kinds and how far s lies behind the first instant, or -1."""
         below, begin = self._kinds.below()
         above, zero = self._kinds.above(width)
         length = self._kinds.lengths[kind]
@@ -138,7 +113,7 @@ class NextComponent:
         return np.divide(mass, own, out=np.zeros_like(own), where=mass > 0)
 
     def _free(self, place: Any, width: int) -> _Free:
-        """Return the products over all events of the component, for the covered times that are wanted."""
+        """Returns the products over all events of the component, for the covered times that are wanted."""
         there = np.zeros(len(self._covered.times), np.bool_)
         there[place] = True
         return _Free(self._kinds, self._events, self._covered.times, np.flatnonzero(there), self._latest, width)
@@ -188,7 +163,7 @@ class _Free:
 
     @staticmethod
     def _factors(kinds: Kinds, kind: Any, before: Any, offset: Any, depth: int) -> Any:
-        """Return P(not strictly between s and t) over ``depth`` covered times t, from a place on that may lie before an event's."""
+        """Returns P(not strictly between s and t) over ``depth`` covered times t, from a place on that may lie before the event."""
         below, begin = kinds.below()
         above, zero = kinds.above(depth)
         length = kinds.lengths[kind]
@@ -198,27 +173,18 @@ class _Free:
         return factors
 
     def at(self, place: Any, event: Any) -> Any:
-        """Return the products for times s, by their covered places, over the instants of events."""
+        """Returns the products for times s, by their covered places, over the instants of events."""
         row = self._row[place]
         offset = np.clip(self._own.place[event] - self._from[row], -self._width, self._depth)
         return self._slices[row * self._size + self._width + offset]
 
 
 def carried(mass: Any, of: Any, base: Any, event: Any, behind: Behind, times: int) -> Any:
-    """Return the mass of lists with one more event, or their confidence if it is the last.
+    """Returns the mass of lists with one more event, or their confidence if it is the last.
 
-    Parameters
-    ----------
-    mass : array, shape (lists, width)
-        Of the lists so far: of their last events' instants.
-    of : array of int64, shape (n,)
-        Which list each begins with.
-    base : array of int64, shape (n,)
-        The covered place of the first instant of this one's last event.
-    event : array of int64, shape (n,)
-        The event behind each.
-    times : int
-        The most instants of a last event.
+    ``mass``, shape (lists, width): of the lists so far, over their last events' instants, at most ``times`` for each. Of each of
+    the n longer lists: ``of``, the list that it begins with; ``base``, the covered place of the first instant of that one's last
+    event; ``event``, the event behind it.
     """
     n, width = len(of), mass.shape[1]
     row = behind.row(event, base, width)

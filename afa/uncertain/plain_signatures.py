@@ -25,18 +25,10 @@ FAR = 1 << 62
 
 
 class AnchoredMatches(NamedTuple):
-    """Matches by columns; those that are found by anchor, then by the events of each component in their order.
+    """Matches by columns; those that are found by anchor, then by the events of each component in their order."""
 
-    Parameters
-    ----------
-    places : array of int64, shape (components, n)
-        Where the events of each component stand; or their serial numbers.
-    confidence, first, last, le, latest : arrays, shape (n,)
-        As of `afa.uncertain.signatures.UncertainMatch`.
-    """
-
-    places: Any
-    confidence: Any
+    places: Any  # int64, shape (components, n): where the events of each component stand; or their serial numbers
+    confidence: Any  # this and the rest as of `UncertainMatch`
     first: Any
     last: Any
     le: Any
@@ -48,11 +40,11 @@ class AnchoredMatches(NamedTuple):
         return cls(np.zeros((components, 0), np.int64), np.zeros(0), none, none, none, none)
 
     def at(self, chosen: Any) -> AnchoredMatches:
-        """Return those at some places, or under a mask."""
+        """Returns those at some places, or under a mask."""
         return AnchoredMatches(self.places[:, chosen], *(each[chosen] for each in self[1:]))
 
     def with_more(self, more: AnchoredMatches) -> AnchoredMatches:
-        """Return these and more."""
+        """Returns these and more."""
         return AnchoredMatches(np.concatenate([self.places, more.places], axis=1), *map(np.concatenate, zip(self[1:], more[1:])))
 
 
@@ -67,11 +59,11 @@ class _Bounds:
         self._most_low = np.insert(np.maximum.accumulate(events.low[order]), 0, -FAR)
 
     def latest(self, s: Any) -> Any:
-        """Return the smallest upper end of events that begin behind each time."""
+        """Returns the smallest upper end of events that begin behind each time."""
         return self._least_high[np.searchsorted(self._low, s, side="right")]
 
     def least(self, t: Any) -> Any:
-        """Return the largest lower end of events that end before each time."""
+        """Returns the largest lower end of events that end before each time."""
         return self._most_low[np.searchsorted(self._high, t)]
 
 
@@ -91,18 +83,7 @@ class _Lists(NamedTuple):
 
 
 class PlainSearch:
-    """All matches of anchors.
-
-    Parameters
-    ----------
-    kinds : Kinds
-    components : sequence of Events
-        All that may be part of their matches, or lie in between.
-    window : int
-    following : bool
-        Skip till next.
-    threshold : float
-    """
+    """All matches of anchors, among all events that may be part of them or lie in between; ``following``: skip till next."""
 
     def __init__(self, kinds: Kinds, components: Sequence[Events], window: int, following: bool, threshold: float) -> None:
         self._kinds, self._components, self._window = kinds, components, min(window, FAR)
@@ -111,7 +92,7 @@ class PlainSearch:
         self.pruned = 0
 
     def matches(self, anchors: Any) -> AnchoredMatches:
-        """Return the matches of the anchors at some places, in ascending order."""
+        """Returns the matches of the anchors at some places, in ascending order."""
         events = self._components[0].at(anchors)
         special = self._kinds.special[events.kind]
         width = wide(int((events.high - events.low + 1)[~special].max(initial=1)))
@@ -134,7 +115,7 @@ class PlainSearch:
         return self._told(lists)
 
     def _grown(self, lists: _Lists, number: int, first: Any, anchors: Events) -> _Lists:
-        """Return lists with an event of one more component; ``first``: the anchor of each list."""
+        """Returns lists with an event of one more component; ``first``: the anchor of each list."""
         events, last = self._components[number], number == len(self._components) - 1
         spread = int((events.high - events.low).max(initial=0))
         end = anchors.high[first] + (self._window - 1)
@@ -161,7 +142,7 @@ class PlainSearch:
         return grown if kept.all() else _Lists(*(each[kept] for each in grown))
 
     def _mass(self, lists: _Lists, number: int, before: Any, event: Any, left: Any, last: bool) -> Any:
-        """Return the mass of longer lists, but of those that are ``left`` out."""
+        """Returns the mass of longer lists, but of those that are ``left`` out."""
         which = np.flatnonzero(~left)
         of, to = before[which], event[which]
         behind, base, times = self._tables(number, lists.event[of], to, lists.mass.shape[1], last)
@@ -173,7 +154,7 @@ class PlainSearch:
         return out
 
     def _tables(self, number: int, one: Any, to: Any, times: int, last: bool) -> tuple[Behind, Any, int]:
-        """Return the table of events behind other ones, where in it each pair begins, and how many instants one before has."""
+        """Returns the table of events behind other ones, where in it each pair begins, and how many instants one before has."""
         events, previous = self._components[number], self._components[number - 1]
         plain = np.zeros(len(previous.low), np.bool_)
         plain[one] = True
@@ -199,7 +180,7 @@ class PlainSearch:
         return behind, base, int((chosen.high - chosen.low + 1).max(initial=0))
 
     def _told(self, lists: Sequence[_Lists]) -> AnchoredMatches:
-        """Return the matches of full lists: ranges go backward, special ones are looked at."""
+        """Returns the matches of full lists: ranges go backward, special ones are looked at."""
         n = len(lists[-1].event)
         at = np.arange(n)
         low, last = lists[-1].low, lists[-1].high
@@ -226,7 +207,7 @@ class PlainSearch:
         return told if kept.all() else told.at(kept)
 
     def _cut_off(self, places: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
-        """Return what is told of signatures that the window may cut off."""
+        """Returns the matches of signatures that the window may cut off."""
         events = [of.at(at) for of, at in zip(self._components, places)]
         limits = [(each.latest, each.least) for each in self._bounds] if self._following else None
         low, high, there = ranges(events, self._window, limits)
@@ -242,7 +223,7 @@ class PlainSearch:
         return found, low[0], high[-1], free[-1], free[0]
 
     def _one(self, places: Sequence[int]) -> UncertainMatch:
-        """Return what is told of one signature, as `afa.uncertain.signatures` finds it."""
+        """Returns the match of one signature, as `afa.uncertain.signatures` finds it."""
         links = [self._link(number, place, places) for number, place in enumerate(places)]
         shape = SignatureConstraints(links)
         ranges = shape.ranges(self._window)
@@ -264,5 +245,5 @@ class PlainSearch:
         return Link([event], [self._kinds.of(int(events.kind[x]), self._given(events, x)) for x in rivals])
 
     def _given(self, events: Events, place: int) -> int:
-        """Return the lower end of an interval, of which the first instants may have no weight."""
+        """Returns the lower end of an interval, whose first instants may have no weight."""
         return int(events.low[place]) - int(self._kinds.instants[events.kind[place]].low)

@@ -22,19 +22,9 @@ Limits = Sequence[tuple[Callable[[Any], Any], Callable[[Any], Any]]]
 
 
 def ranges(events: Sequence[Events], window: int, limits: Limits | None) -> tuple[Any, Any, Any]:
-    """Return the first and the last times of each event of signatures, and which signatures some world has.
+    """Returns the first and the last times of each event of signatures, shape (components, n), and which signatures some world has.
 
-    Parameters
-    ----------
-    events : sequence of Events
-        For each component those of the signatures.
-    limits : sequence of (latest, least), optional
-        Under skip till next.
-
-    Returns
-    -------
-    low, high : arrays of int64, shape (components, n)
-    there : array of bool, shape (n,)
+    ``events``: for each component those of the signatures; ``limits``: only under skip till next.
     """
     low, high = np.stack([each.low for each in events]), np.stack([each.high for each in events])
     size = len(events)
@@ -69,18 +59,11 @@ def confidences(
     low: Any,
     high: Any,
 ) -> Any:
-    """Return the confidences of signatures.
+    """Returns the confidences of signatures.
 
-    Parameters
-    ----------
-    events : sequence of Events
-        For each component those of the signatures.
-    places : sequence of arrays
-        Where they stand in their components.
-    tables : sequence of (Behind, array)
-        For each component but the first: its table, and the covered place of the first instant of the event before.
-    low, high : arrays of int64
-        The range of the first event's time.
+    ``events``: for each component those of the signatures, and ``places`` where they stand in it. ``tables``: for each component
+    but the first its table, and the covered place of the first instant of the event before. ``low``, ``high``: the range of the
+    first event's time.
     """
     n, first = len(places[0]), events[0]
     if not n:
@@ -117,7 +100,7 @@ def confidences(
 
 
 def _uncut(mass: Any, first: Events, places: Sequence[Any], tables: Sequence[tuple[Behind, Any]]) -> Any:
-    """Return the probability of signatures with a mass of their first events, where no window cuts them off."""
+    """Returns the probability of signatures with a mass of their first events, where no window cuts them off."""
     times = int((first.high - first.low + 1).max())
     for number, (behind, base) in enumerate(tables, 1):
         behind = behind if number < len(tables) else behind._replace(table=added_up(behind.table))

@@ -28,14 +28,9 @@ Truth = Callable[[Any], Any]
 
 
 def relevance(events: Iterable[ArcEvent], start: str, event: Schema, register: Schema, known: Iterable[str]) -> Truth | None:
-    """Return a function of the columns of events: which of them can change anything. None: perhaps all.
+    """Returns a function of the columns of events: which of them can change anything. None: perhaps all.
 
-    Parameters
-    ----------
-    events : iterable of ArcEvent
-        The arcs that are in force at some time.
-    known : iterable of str
-        The fields that are columns.
+    ``events``: the arcs that are in force at some time; ``known``: the fields that are columns.
     """
     names = set(known)
     passes: dict[str, list[Expr]] = {}
@@ -101,7 +96,7 @@ class LeftOut(Member):
             self.rows.append(rows)
 
     def all(self) -> Iterator[UncertainEvents]:
-        """Yield them all, which are left out no more."""
+        """Yields all events that were left out, and forgets them."""
         found, self.rows = self.rows, []
         yield from found
 

@@ -245,7 +245,7 @@ class Sequence(Twins, Member):
         return self._end()
 
     def _opened(self, item: Any) -> Table:
-        """Return a table whose times are ticks."""
+        """Returns a table whose times are ticks."""
         table = table_of(item)
         assert table is not None
         return opened(table, (self.columns.lower, self.columns.upper), self.tick)
@@ -274,7 +274,7 @@ class Sequence(Twins, Member):
         return out
 
     def _by_columns(self, table: Table) -> SequenceColumns | None:
-        """Return what is held as columns; None: it can't be, or a table is not worth it. O(what is held)."""
+        """Returns what is held as columns; None: it can't be, or a table is not worth it. O(what is held)."""
         known, n = self._events.entries, len(table.column(self.columns.lower)) if self.columns.lower in table.names else 0
         if not self._batches.fit or self._touched or self._events.waiting or len(known) > WORTH * n:
             return None
@@ -422,7 +422,7 @@ class Sequence(Twins, Member):
         return (instants.low, instants.high, entry.shape.name, entry.shape.parameters, repr(identity)), instants
 
     def _revised(self, key: Hashable, events: ListOf[tuple[int, FittingEvent]]) -> list[Change]:
-        """Return what events that come and go change of the matches of a key."""
+        """Returns what events that come and go change of the matches of a key."""
         line, changed, anchors = self._lines[key], list[Revised](), dict[Any, FittingEvent]()
         for number, event in events:
             if number == 0 and event.place not in line.components[0]:
@@ -559,7 +559,7 @@ class Sequence(Twins, Member):
     ends = True
 
     def call_begins(self) -> Any:
-        """Return all numbers; the journal restores the rest."""
+        """Returns all numbers; the journal restores the rest."""
         self._touched = {}
         return _numbers(self)
 

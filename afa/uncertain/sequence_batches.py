@@ -45,13 +45,7 @@ class NewEvents(NamedTuple):
 
 
 class SequenceBatches:
-    """The way of tables through a `Sequence`.
-
-    Parameters
-    ----------
-    pattern : SequencePattern
-    columns : Columns
-    """
+    """The way of tables through a `Sequence`."""
 
     def __init__(self, pattern: SequencePattern, columns: IntervalColumns) -> None:
         self._pattern, self._columns = pattern, columns
@@ -73,7 +67,7 @@ class SequenceBatches:
     # -- in --------------------------------------------------------------------------------------------------------------------
 
     def coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> NewEvents | None:
-        """Return a table's events; None: they must come row by row."""
+        """Returns a table's events; None: they must come row by row."""
         try:
             ends = self._columns.lower, self._columns.upper
             return self._coming(columns_in(table, self._pattern.schema.fields, self._pattern.key, ends), keys, state, promised)
@@ -114,7 +108,7 @@ class SequenceBatches:
         return NewEvents(state, blocks, n - sum(map(len, rows)), said)
 
     def _fitting(self, columns: dict[str, Column], n: int) -> list[Any] | None:
-        """Return for each component which rows fit it; None: some row fits two."""
+        """Returns for each component which rows fit it; None: some row fits two."""
         pattern = self._pattern
         if pattern.of is not None:
             column = columns[pattern.of]
@@ -129,7 +123,7 @@ class SequenceBatches:
         return found
 
     def _with_kinds(self, state: SequenceColumns, length: Any) -> tuple[SequenceColumns, Any]:
-        """Return the state with the kinds of intervals of some lengths, and their numbers."""
+        """Returns the state with the kinds of intervals of some lengths, and their numbers."""
         shape = self._columns.shape
         if shape != UNIFORM and shape.name == "weights" and not np.isin(length, (1, len(shape.parameters))).all():
             raise Unfit
@@ -144,7 +138,7 @@ class SequenceBatches:
         return state, np.array([state.kinds.numbers[each] for each in wanted], np.int64)[places]
 
     def _new(self, identities: Sequence[Any], state: SequenceColumns) -> bool:
-        """Return whether no identity comes twice, or is known."""
+        """Returns whether every identity comes once, and none is known."""
         every = [*identities, *(block.fields[self._identity] for block in state.blocks)]
         total = sum(map(len, every))
         if self._by is int:
@@ -155,7 +149,7 @@ class SequenceBatches:
     # -- out -------------------------------------------------------------------------------------------------------------------
 
     def told(self, state: SequenceColumns, gone: AnchoredMatches, come: AnchoredMatches) -> dict[str, Any]:
-        """Return what goes and comes as columns, for `afa.uncertain.sequence_tables.answer`."""
+        """Returns what goes and comes as columns, for `afa.uncertain.sequence_tables.answer`."""
         told = _ordered(gone).with_more(_ordered(come))
         latest, window = told.latest, self._pattern.window  # times lie within 2^60, the window may be FOREVER
         re = np.where(latest > FOREVER - window, FOREVER, latest + np.minimum(window, FOREVER - np.maximum(latest, 0)))
@@ -176,7 +170,7 @@ class SequenceBatches:
     # -- rows --------------------------------------------------------------------------------------------------------------------
 
     def rows(self, keys: RowKeys, state: SequenceColumns) -> Iterator[tuple[int, Held]]:
-        """Yield what is held row by row: the serial number, and the event."""
+        """Yields what is held row by row: the serial number, and the event."""
         take: Any = self._pattern.schema.take
         make: Any = self._pattern.schema.cls
         for number, block in enumerate(state.blocks):
@@ -190,7 +184,7 @@ class SequenceBatches:
     def loaded(
         self, keys: RowKeys, rows: Sequence[Held], matches: Sequence[tuple[Sequence[Hashable], UncertainMatch]]
     ) -> SequenceColumns:
-        """Return the state that holds rows, and matches by identities."""
+        """Returns the state that holds rows, and matches by identities."""
         pattern, fields = self._pattern, self._pattern.schema.fields
         blocks, serials, serial = [], dict[Hashable, int](), 0
         known = [(entry.shape, entry.upper - entry.lower + 1) for _, entry in rows]
@@ -220,7 +214,7 @@ class SequenceBatches:
 
 
 def _array(column: Column, field: Field, rows: Any) -> Any:
-    """Return some values of a field as an array of their own; of strs, and of what may be None, of objects."""
+    """Returns some values of a field as an array of their own; of strs, and of what may be None, of objects."""
     values = column.values[rows]
     if field.type is str:
         values = np.array([*(column.texts or ()), None], object)[values]
@@ -233,12 +227,12 @@ def _array(column: Column, field: Field, rows: Any) -> Any:
 
 
 def _ordered(told: AnchoredMatches) -> AnchoredMatches:
-    """Return matches by LE and RE."""
+    """Returns matches by LE and RE."""
     return told.at(np.lexsort((told.latest, told.le)))
 
 
 def _places(serials: Any, wanted: Any) -> Any:
-    """Return where serial numbers stand among others."""
+    """Returns where serial numbers stand among others."""
     if not len(wanted):
         return wanted
     least = int(serials.min())

@@ -22,37 +22,22 @@ ROOM = 1 << 61
 
 
 class ComponentEvents(NamedTuple):
-    """Events of one component; arrays, shape (n,).
+    """Events of one component; arrays of int64, shape (n,)."""
 
-    Parameters
-    ----------
-    key : array of int64
-        The numbers of their keys.
-    low, high : arrays of int64
-        Their first and last possible instants.
-    kind : array of int64
-        The numbers of the kinds of their intervals.
-    lower : array of int64
-        The lower ends of their intervals.
-    serial : array of int64
-    fields : sequence of arrays
-        Those of the event.
-    """
-
-    key: Any
-    low: Any
-    high: Any
-    kind: Any
-    lower: Any
+    key: Any  # the numbers of their keys
+    low: Any  # their first possible instants
+    high: Any  # their last ones
+    kind: Any  # the numbers of the kinds of their intervals
+    lower: Any  # the lower ends of their intervals
     serial: Any
-    fields: Sequence[Any]
+    fields: Sequence[Any]  # arrays: those of the event
 
     def at(self, places: Any) -> ComponentEvents:
-        """Return those at some places, or under a mask."""
+        """Returns those at some places, or under a mask."""
         return ComponentEvents._make([*(each[places] for each in self[:-1]), [each[places] for each in self.fields]])
 
     def with_more(self, more: ComponentEvents, ranks: Any) -> ComponentEvents:
-        """Return these and more, in order; ``ranks``: of the kinds."""
+        """Returns these and more, in order; ``ranks``: of the kinds."""
         if not len(self.key):
             joined = more
         else:
@@ -63,22 +48,12 @@ class ComponentEvents(NamedTuple):
 
 
 class SequenceColumns(NamedTuple):
-    """All that is held.
-
-    Parameters
-    ----------
-    blocks : sequence of Block
-    told : Matches
-    serial : int
-        The next serial number.
-    kinds : Kinds
-        Those of the events, by number; others that events have had until a new one comes.
-    """
+    """All that is held."""
 
     blocks: Sequence[ComponentEvents]
     told: AnchoredMatches
-    serial: int
-    kinds: Kinds
+    serial: int  # the next serial number
+    kinds: Kinds  # those of the events, by number; others that events have had until a new one comes
 
     @property
     def held(self) -> int:
@@ -86,13 +61,7 @@ class SequenceColumns(NamedTuple):
         return sum(len(block.key) for block in self.blocks)
 
     def with_kinds(self, wanted: Sequence[tuple[Distribution, int]]) -> SequenceColumns:
-        """Return the same with some more kinds, if one is new: without those that no event has any more.
-
-        Raises
-        ------
-        ChangeError
-            They have too many instants.
-        """
+        """Returns the same with more kinds, if one is new, without unused ones. ChangeError: they have too many instants."""
         if all(each in self.kinds.numbers for each in wanted):
             return self
         used = np.unique(np.concatenate([block.kind for block in self.blocks]))
@@ -106,10 +75,7 @@ class SequenceColumns(NamedTuple):
     ) -> tuple[SequenceColumns, AnchoredMatches, AnchoredMatches, int] | None:
         """Take new events, of kinds that are there.
 
-        Returns
-        -------
-        (SequenceColumns, Matches, Matches, int) or None
-            What is held now, what goes and what comes, and how many lists were ended early. None: times lie too far apart.
+        Returns the new state, what goes and what comes, and how many lists were ended early. None: times lie too far apart.
         """
         ranks = self.kinds.ranks
         blocks = [block.with_more(more, ranks) if len(more.key) else block for block, more in zip(self.blocks, come)]
@@ -140,7 +106,7 @@ class SequenceColumns(NamedTuple):
         return held._replace(told=kept.with_more(new)), gone, come_now, search.pruned
 
     def forgotten(self, pattern: SequencePattern, t: int) -> SequenceColumns:
-        """Return what is still held behind a promise."""
+        """Returns what is still held behind a promise."""
         window, anchors = pattern.window, self.blocks[0]
         alive = anchors.high > t - window
         keys = 1 + max((int(block.key.max()) for block in self.blocks if len(block.key)), default=-1)
@@ -162,7 +128,7 @@ class _Axis(NamedTuple):
 
     @classmethod
     def of(cls, blocks: Sequence[ComponentEvents], window: int) -> _Axis | None:
-        """Return the axis of events; None: it would be longer than times can say."""
+        """Returns the axis of events; None: it would be longer than times can say."""
         there = [block for block in blocks if len(block.key)]
         keys = 1 + max((int(block.key.max()) for block in there), default=0)
         low = min((int(block.low.min()) for block in there), default=0)
@@ -173,11 +139,11 @@ class _Axis(NamedTuple):
         return cls(np.arange(keys) * stride - low)
 
     def moved(self, key: Any, time: Any) -> Any:
-        """Return times of keys on the axis."""
+        """Returns times of keys on the axis."""
         return time + self.offsets[key]
 
     def spans(self, blocks: Sequence[ComponentEvents], window: int) -> tuple[Any, Any]:
-        """Return the spans in which anchors are that new events of later components concern, merged."""
+        """Returns the merged spans of the anchors that new events of later components concern."""
         low = np.concatenate([self.moved(block.key, block.low) - (window - 1) for block in blocks] or [np.zeros(0, np.int64)])
         high = np.concatenate([self.moved(block.key, block.high) for block in blocks] or [np.zeros(0, np.int64)])
         order = np.argsort(low, kind="stable")
@@ -189,7 +155,7 @@ class _Axis(NamedTuple):
 
 
 def _difference(old: AnchoredMatches, new: AnchoredMatches) -> tuple[AnchoredMatches, AnchoredMatches]:
-    """Return what of the old is not in the new, and what of the new is not in the old."""
+    """Returns what of the old is not in the new, and what of the new is not in the old."""
     if not len(old.confidence):
         return old, new
     anchors = np.unique(old.places[0])

@@ -28,12 +28,7 @@ class SequenceEvent(NamedTuple):
 
 
 class SequenceEvents:
-    """The events that are held, and the retractions that wait.
-
-    Parameters
-    ----------
-    journal : Journal
-    """
+    """The events that are held, and the retractions that wait."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -57,12 +52,9 @@ class SequenceEvents:
             self._journal.drop(self.entries, identity)
 
     def settled(self, identity: Hashable) -> SequenceEvent | None:
-        """Return the event of an identity that is in force after a call; None: there is none.
+        """Returns the event of an identity that is in force after a call, or None.
 
-        Raises
-        ------
-        ChangeError
-            There are two, or a retraction has another interval than the event.
+        ChangeError: there are two, or a retraction has another interval than the event.
         """
         there = self.entries.get(identity, {})
         if len(there) > 1:
@@ -79,7 +71,7 @@ class SequenceEvents:
         self._journal.drop(self.entries, identity)
 
     def vain(self, t: int) -> Iterator[tuple[SequenceEvent, int]]:
-        """Yield, and forget, the retractions that have waited in vain for an event below a promise."""
+        """Yields, and forgets, the retractions that have waited in vain for an event below a promise."""
         for identity in [identity for identity, lower in self.waiting.items() if lower < t]:
             ((entry, copies),) = self.entries[identity].items()
             self._journal.drop(self.waiting, identity)

@@ -36,13 +36,7 @@ class Revised(NamedTuple):
 
 
 class Line:
-    """The events and matches of one key.
-
-    Parameters
-    ----------
-    pattern : SequencePattern
-    journal : Journal
-    """
+    """The events and matches of one key."""
 
     __slots__ = ("_journal", "_pattern", "components", "matches", "spread")
 
@@ -73,14 +67,14 @@ class Line:
         return not any(self.components)
 
     def between(self, number: int, low: int, high: int) -> Iterator[FittingEvent]:
-        """Yield the events of a component that may be at an instant from ``low`` to ``high``, in order."""
+        """Yields the events of a component that may be at an instant from ``low`` to ``high``, in order."""
         events = self.components[number]
         for place in events.irange((low - self.spread[number],), (high + 1,)):
             if place[1] >= low:
                 yield events[place]
 
     def concerned(self, number: int, event: FittingEvent, promised: int) -> Iterator[FittingEvent]:
-        """Yield the anchors whose matches an event may change, of those that may change at all."""
+        """Yields the anchors whose matches an event may change, of those that may change at all."""
         window, kind = self._pattern.window, self._pattern.components[0].kind
         low, high = event.instants.low, event.instants.high
         if number == 0 and kind == ONE:
@@ -145,7 +139,7 @@ class Line:
         return [Revised(name, found, -1) for name, found in old.items()]
 
     def near(self, anchor: FittingEvent) -> list[list[FittingEvent]]:
-        """Return the events of each component that may be in a world with an anchor, within a window."""
+        """Returns the events of each component that may be in a world with an anchor, within a window."""
         window = self._pattern.window
         low, high = anchor.instants.low, anchor.instants.high + window - 1
         if self._pattern.components[0].kind == CLOSURE:
@@ -180,7 +174,7 @@ def _columns(events: Sequence[FittingEvent], kinds: dict[IntervalKind, int]) -> 
 
 
 def name_of(pattern: SequencePattern, signature: Signature) -> Name:
-    """Return a signature by identities: of a closure all of them, in its order."""
+    """Returns a signature by identities: of a closure all of them, in its order."""
     return tuple(
         group[0].identity if component.kind == ONE else tuple(each.identity for each in group)
         for component, group in zip(pattern.components, signature)

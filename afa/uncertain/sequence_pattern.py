@@ -33,13 +33,7 @@ class SequenceComponent(NamedTuple):
 
 
 class SequencePattern:
-    """A sequence of components, frozen.
-
-    Parameters
-    ----------
-    components, of, event, strategy, window, threshold, identity, key, where, tick, collapsed
-        As of `afa.uncertain.Sequence`.
-    """
+    """A sequence of components, frozen; its arguments are those of `afa.uncertain.Sequence`."""
 
     def __init__(
         self,
@@ -103,7 +97,7 @@ class SequencePattern:
         return CHAIN if any(each.chain and each.later == number for each in self.constraints) else CLOSURE
 
     def _fields(self, what: str, given: Any) -> tuple[str, ...]:
-        """Return fields of the event by their names."""
+        """Returns fields of the event by their names."""
         names = names_of(given, what)
         known = [field.name for field in self.schema.fields]
         for name in names:
@@ -116,13 +110,7 @@ class SequencePattern:
     # -- events --------------------------------------------------------------------------------------------------------------
 
     def component_of(self, payload: Any) -> int | None:
-        """Return the number of the component that an event fits; None: it fits none.
-
-        Raises
-        ------
-        ChangeError
-            It fits two.
-        """
+        """Returns the number of the component that an event fits, or None. ChangeError: it fits two."""
         if self.of is not None:
             found = self._numbers.get(getattr(payload, self.of))
             return found if found is not None and self._own_holds(found, payload) else None
@@ -143,11 +131,11 @@ class SequencePattern:
         return all(each.holds(payload, payload) for each in self._own[number])
 
     def identity_of(self, payload: Any) -> Any:
-        """Return what tells an event apart."""
+        """Returns what tells an event apart."""
         return payload if self._whole else self._part(payload, self.single_identity, self.identity)
 
     def key_of(self, payload: Any) -> Any:
-        """Return the key of an event; None where there is none."""
+        """Returns the key of an event; None for a pattern without a key."""
         return self._part(payload, self.single_key, self.key) if self.key else None
 
     @staticmethod
@@ -157,7 +145,7 @@ class SequencePattern:
         return any_payload(tuple(getattr(payload, name) for name in names))
 
     def goes_with(self, chosen: Sequence[Sequence[Any]], number: int, payload: Any) -> bool:
-        """Return whether an event of a component satisfies all constraints with what is chosen for earlier ones."""
+        """Returns whether an event of a component satisfies all constraints with what is chosen for earlier ones."""
         return all(
             each.holds(payload, other.payload)
             for each in self._pairs[number]
@@ -166,11 +154,11 @@ class SequencePattern:
         )
 
     def follows(self, number: int, before: Any, after: Any) -> bool:
-        """Return whether an event of a chain may stand behind another one."""
+        """Returns whether an event of a chain may stand behind another one."""
         return all(each.holds(after, before) for each in self._chains[number])
 
     def without(self, place: int) -> SequencePattern:
-        """Return the pattern without a component, and what is said of it."""
+        """Returns the pattern without a component, and without its constraints."""
         made = copy.copy(self)
         made.components = tuple(each for number, each in enumerate(self.components) if number != place)
 

@@ -28,7 +28,7 @@ Events = list[tuple[Hashable, SequenceEvent, int]]
 
 
 def seal(pattern: SequencePattern, numbers: list[int], entries: Mapping[Hashable, Mapping[SequenceEvent, int]]) -> bytes:
-    """Return a `Sequence` as a blob, in an order that does not depend on how events came."""
+    """Returns a `Sequence` as a blob, in an order that does not depend on how events came."""
     events = [
         [list(entry.payload), entry.lower, entry.upper, data_of(entry.shape), copies]
         for there in entries.values()
@@ -39,13 +39,7 @@ def seal(pattern: SequencePattern, numbers: list[int], entries: Mapping[Hashable
 
 
 def unseal(pattern: SequencePattern, blob: bytes) -> tuple[list[int], Events]:
-    """Return the numbers and events in a blob, checked.
-
-    Raises
-    ------
-    SnapshotError
-        It is something else, or of another pattern.
-    """
+    """Returns the numbers and events in a blob, checked. SnapshotError: it is something else, or of another pattern."""
     body = snapshot.unseal(MAGIC, VERSION, blob)
     try:
         said, numbers, events = body

@@ -31,13 +31,7 @@ class IntervalColumns(NamedTuple):
 
 
 def columns_of(lower: Any, upper: Any, shape: Any) -> IntervalColumns:
-    """Return which columns hold times.
-
-    Raises
-    ------
-    AfaError
-        They are no names.
-    """
+    """Returns which columns hold times. AfaError: they are no names."""
     for name, given in (("lower", lower), ("upper", upper)):
         if not isinstance(given, str) or given == "diff":
             raise AfaError(f"expected the name of a column but got {name}={given!r}")
@@ -45,13 +39,7 @@ def columns_of(lower: Any, upper: Any, shape: Any) -> IntervalColumns:
 
 
 def changes_of(pattern: SequencePattern, columns: IntervalColumns, table: Table, tick: str | None) -> Iterator[Change]:
-    """Yield the rows of a table, whose times are ticks, as changes.
-
-    Raises
-    ------
-    ChangeError
-        A column is missing, or holds what it must not.
-    """
+    """Yields the rows of a table, whose times are ticks, as changes. ChangeError: a column is missing, or holds other values."""
     fields, ends = pattern.schema.fields, (columns.lower, columns.upper)
     names = [field.name for field in fields]
     found = listed_columns(table, [*names, *ends], {field.name: field for field in fields}, tick, (*ends, "diff"))
@@ -64,7 +52,7 @@ def changes_of(pattern: SequencePattern, columns: IntervalColumns, table: Table,
 
 
 def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], tick: str | None) -> Any:
-    """Return what is told as a table of the kind of the one that came.
+    """Returns matches as a table of the kind of the one that came.
 
     ``columns``: of each component what tells its events apart, ``subsets``, ``confidence``, ``first``, ``last``, ``le``, ``re``,
     ``diff``, and the fields of the key.
@@ -85,7 +73,7 @@ def answer(pattern: SequencePattern, like: Table, columns: Mapping[str, Any], ti
 
 
 def columns_of_changes(pattern: SequencePattern, changes: Sequence[Change]) -> dict[str, Any]:
-    """Return changes of matches as columns, for `answer`."""
+    """Returns changes of matches as columns, for `answer`."""
     names = [*pattern.match._fields, "le", "re", "diff"]
     rows = [(*change.payload, change.le, change.re, change.diff) for change in changes]
     columns = dict(zip(names, map(list, zip(*rows)))) if rows else {name: [] for name in names}
@@ -95,7 +83,7 @@ def columns_of_changes(pattern: SequencePattern, changes: Sequence[Change]) -> d
 
 
 def _in_arrow(pattern: SequencePattern, column: Sequence[Any], several: bool, name: str) -> Any:
-    """Return what tells the events of a component apart as an Arrow array: a struct of its fields, a list of them of a closure."""
+    """Returns what tells the events of a component apart as an Arrow array: a struct of its fields, a list of them of a closure."""
     import pyarrow as pa
 
     names = pattern.identity or tuple(field.name for field in pattern.schema.fields)

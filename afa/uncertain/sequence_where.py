@@ -39,7 +39,7 @@ class OrderConstraint(NamedTuple):
     text: str
 
     def holds(self, later: Any, earlier: Any) -> bool:
-        """Return whether it holds of two events; where it raises it does not."""
+        """Returns whether it holds of two events; where it raises it does not."""
         try:
             return bool(self.function(later, earlier))
         except Exception:  # whatever Python's operators raise
@@ -49,21 +49,9 @@ class OrderConstraint(NamedTuple):
 def constraints_of(
     where: str | Sequence[str], names: Sequence[str], kleene: Sequence[bool], event: Schema, tick: str | None
 ) -> list[OrderConstraint]:
-    """Read the constraints of a sequence.
+    """Returns the constraints of a sequence, joined by ``and``; ``kleene``: which of the components ``names`` are closures.
 
-    Parameters
-    ----------
-    where : str or sequence of str
-        Joined by ``and``.
-    names : sequence of str
-        The components, in their order.
-    kleene : sequence of bool
-        Which of them are closures.
-
-    Raises
-    ------
-    ExpressionError
-        It is no expression of the allow-list, names no component, or reads more than two events.
+    ExpressionError: a text is no expression of the allow-list, names no component, or reads more than two events.
     """
     if not isinstance(where, Sequence):
         raise ExpressionError(f"expected constraints as text but got where={where!r}")
@@ -149,7 +137,7 @@ class _Sided(ast.NodeTransformer):
 
 
 def _event_of(node: ast.expr) -> tuple[str, str]:
-    """Return the name whose field is read, "" if there is none, and of ``b[i-1]`` the place."""
+    """Returns the name whose field is read, or "", and of ``b[i-1]`` the place."""
     base, place = (node.value, ast.unparse(node.slice).replace(" ", "")) if isinstance(node, ast.Subscript) else (node, "")
     return (base.id, place) if isinstance(base, ast.Name) else ("", "")
 

@@ -24,15 +24,9 @@ MOST = 100_000
 
 
 class FittingEvent(NamedTuple):
-    """An event in force that fits a component.
+    """An event in force that fits a component."""
 
-    Parameters
-    ----------
-    place : tuple
-        Its interval, and what orders events of one interval: events are unique by it within a component and key.
-    """
-
-    place: tuple[Any, ...]
+    place: tuple[Any, ...]  # its interval, and what orders events of one: unique within a component and key
     identity: Any
     payload: Any
     instants: Instants
@@ -56,39 +50,19 @@ Signature = tuple[tuple[FittingEvent, ...], ...]
 
 
 class Prefix(NamedTuple):
-    """A list of events: what stands for the components so far, of which the last may grow.
-
-    Parameters
-    ----------
-    chosen : Signature
-    links : sequence of Link
-    mass : Mass
-        Of all that is chosen.
-    growing : Growing, optional
-        The last component, where it is an interchangeable closure.
-    """
+    """A list of events: one group for each component so far, of which the last may grow."""
 
     chosen: Signature
     links: tuple[Link, ...]
-    mass: Mass
-    growing: GrowingClosure | None = None
+    mass: Mass  # of all that is chosen
+    growing: GrowingClosure | None = None  # the last component, where it is an interchangeable closure
 
 
 class Search:
     """All matches of one anchor.
 
-    Parameters
-    ----------
-    pattern : SequencePattern
-    near : sequence of sequence of Standing
-        For each component.
-    only : sequence of set of Standing places, optional
-        The events that may be chosen for each component; others still lie in between.
-
-    Attributes
-    ----------
-    pruned : int
-        Lists that were ended early: by the threshold, or as another event is always next.
+    ``near``: events for each component; ``only``: the places of those that may be chosen, while others still lie in between.
+    ``pruned`` counts lists that were ended early: by the threshold, or as another event is always next.
     """
 
     def __init__(
@@ -98,18 +72,12 @@ class Search:
         self.pruned = self._lists = 0
 
     def matches(self, anchor: FittingEvent) -> Iterator[tuple[Signature, UncertainMatch]]:
-        """Yield the matches, each with what is told of it.
-
-        Raises
-        ------
-        AfaError
-            There are too many lists of events.
-        """
+        """Yields the matches, each with its confidence and times. AfaError: there are too many lists of events."""
         for prefix, found in self.complete(anchor):
             yield prefix.chosen, found
 
     def complete(self, anchor: FittingEvent) -> Iterator[tuple[Prefix, UncertainMatch]]:
-        """Yield the lists that are matches. Raises as `matches`."""
+        """Yields the lists that are matches. Raises as `matches`."""
         todo = [self._first(anchor)]
         while todo:
             prefix = todo.pop()
@@ -125,7 +93,7 @@ class Search:
         return self._closure(None, (), (), [anchor])
 
     def _longer(self, prefix: Prefix) -> Iterator[Prefix]:
-        """Yield the lists with one more event that some world has, and whose confidence may be above the threshold."""
+        """Yields the lists with one more event that some world has, and whose confidence may be above the threshold."""
         self._lists += 1
         if self._lists > MOST:
             raise AfaError(
@@ -147,7 +115,7 @@ class Search:
             yield each
 
     def _more(self, prefix: Prefix, number: int) -> Iterator[Prefix]:
-        """Yield lists with one more event of the last component, which is a closure."""
+        """Yields lists with one more event of the last component, which is a closure."""
         *earlier, group = prefix.chosen
         for each in self._may(number):
             if not self._pattern.goes_with(earlier, number, each.payload):
@@ -160,7 +128,7 @@ class Search:
                 yield Prefix((*earlier, (*group, each)), (*prefix.links, link), extend(prefix.mass, link))
 
     def _next(self, prefix: Prefix, number: int) -> Iterator[Prefix]:
-        """Yield lists with the first event of one more component."""
+        """Yields lists with the first event of one more component."""
         kind = self._pattern.components[number].kind
         if kind != ONE or not self._pattern.next:
             for each in self._may(number):
@@ -194,19 +162,19 @@ class Search:
     def _closure(
         self, growing: GrowingClosure | None, chosen: Signature, links: tuple[Link, ...], group: Sequence[FittingEvent]
     ) -> Prefix:
-        """Return a list whose last component is a closure that has grown by the last of its events."""
+        """Returns a list whose last component is a closure that has grown by the last of its events."""
         grown = (growing or self._empty(None, 0)).with_more(group[-1].instants)
         link = Link([each.instants for each in group], closure=True)
         return Prefix((*chosen, tuple(group)), (*links, link), grown.mass(link), grown)
 
     def _may(self, number: int) -> Iterator[FittingEvent]:
-        """Yield the events that may be chosen for a component."""
+        """Yields the events that may be chosen for a component."""
         for each in self._near[number]:
             if self._only is None or each.place in self._only[number]:
                 yield each
 
     def _found(self, prefix: Prefix) -> UncertainMatch | None:
-        """Return what is told of a list; None: it is no match, or not above the threshold."""
+        """Returns the match that a list is; None: it is no match, or not above the threshold."""
         if len(prefix.chosen) < len(self._pattern.components):
             return None
         found = found_of(prefix.links, self._pattern.window, prefix.mass.total)
@@ -214,7 +182,7 @@ class Search:
 
 
 def found_of(links: Sequence[Link], window: int, total: float | None = None) -> UncertainMatch | None:
-    """Return what is told of a signature; None: no world has it. ``total``: its confidence but for the window, if it is known."""
+    """Returns the match of a signature; None: no world has it. ``total``: its confidence but for the window, if it is known."""
     shape = SignatureConstraints(links)
     ranges = shape.ranges(window)
     if ranges is None:
@@ -247,14 +215,14 @@ class SignatureConstraints:
         """The latest time of the first event, once `ranges` has found it."""
 
     def lifetime(self, window: int) -> tuple[int, int]:
-        """Return the latest times of the last and of the first event under skip till any, of a signature that some world has."""
+        """Returns the latest times of the last and of the first event under skip till any, of a signature that some world has."""
         order = Order(self.steps, self.firsts, self.lasts, (), self.depth)
         ranges = tightest(self.events, order, window)
         assert ranges is not None
         return max(ranges[v][1] for v in self.lasts), min(ranges[u][1] for u in self.firsts)
 
     def ranges(self, window: int) -> list[tuple[int, int]] | None:
-        """Return the range of each event over all worlds. Where a closure stands before a next event, one of it is the latest."""
+        """Returns the range of each event over all worlds. Where a closure stands before a next event, one of it is the latest."""
         found: list[list[tuple[int, int]]] = []
         for chosen in itertools.product(*[before for before, _, _ in self.nexts]):
             behind = [(u, last, 0) for last, (before, _, _) in zip(chosen, self.nexts) for u in before if u != last]

@@ -21,7 +21,7 @@ TIMES = ("first", "last", "le", "re")
 
 
 def match_class(shown: Schema) -> Any:
-    """Return the class of matches with a confidence: what matches show, then ``confidence``, ``first`` and ``last``."""
+    """Returns the class of matches with a confidence: what matches show, then ``confidence``, ``first`` and ``last``."""
     hints = typing.get_type_hints(shown.cls, include_extras=True)
     taken = [name for name in ADDED if name in hints]
     if taken:
@@ -31,7 +31,7 @@ def match_class(shown: Schema) -> Any:
 
 
 def table_of_matches(difference: Difference, shown: Schema, keys: Keys | None, like: Table, core: Any, found: Confidences) -> Any:
-    """Return what goes and what comes as a table of the kind that came in, in order: what goes first, by LE and RE."""
+    """Returns what goes and what comes as a table of the kind that came in, in order: what goes first, by LE and RE."""
     names = [*difference.gone.names, *difference.come.names]
     diff = np.repeat([-1, 1], [len(difference.gone.names), len(difference.come.names)])
     confidence = np.concatenate([found.shares(difference.gone), found.shares(difference.come)])
@@ -49,7 +49,7 @@ def table_of_matches(difference: Difference, shown: Schema, keys: Keys | None, l
 
 
 def _ranks(column: Sequence[Any]) -> Any:
-    """Return numbers by which a column is sorted, the same however it came."""
+    """Returns numbers by which a column is sorted, the same however it came."""
     kinds = set(map(type, column))
     if kinds <= {int, bool} or kinds == {float}:
         return np.array(column)

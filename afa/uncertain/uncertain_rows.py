@@ -27,36 +27,23 @@ from punctuation.timestamps import WITHOUT_TICK, Timed, times_of
 
 
 class UncertainEvents(NamedTuple):
-    """Events.
+    """Events as columns."""
 
-    Parameters
-    ----------
-    fields : dict of str to Column
-        Those of the event's schema but the one that is filled with the LE.
-    keys : sequence of (array, list)
-        For each column of the key the places of values, and the values.
-    recorded, until : arrays of int64
-        The first and the last instant that were recorded.
-    lower, upper, diff : arrays of int64
-        The first and the last instant that are possible, as a clock may be off.
-    shape : Shape
-    """
-
-    fields: dict[str, Column]
-    keys: Sequence[tuple[Any, list[Any]]]
-    recorded: Any
-    until: Any
-    lower: Any
-    upper: Any
+    fields: dict[str, Column]  # of the event's schema but the one that is filled with the LE
+    keys: Sequence[tuple[Any, list[Any]]]  # for each column of the key the places of values, and the values
+    recorded: Any  # int64: the first instant that was recorded
+    until: Any  # the last one
+    lower: Any  # the first instant that is possible, as a clock may be off
+    upper: Any  # the last one
     diff: Any
     shape: Distribution
 
     def part(self, low: int, high: int) -> UncertainEvents:
-        """Return some of them."""
+        """Returns some of them."""
         return self.at(slice(low, high))
 
     def at(self, places: Any) -> UncertainEvents:
-        """Return those at some places."""
+        """Returns those at some places."""
         fields = {
             name: Column(each.values[places], None if each.present is None else each.present[places], each.texts)
             for name, each in self.fields.items()
@@ -67,12 +54,9 @@ class UncertainEvents(NamedTuple):
 
 
 def opened(table: Table, names: Sequence[str], tick: str | None) -> Table:
-    """Return a table whose columns of times are ticks; the first of them says in which type times leave.
+    """Returns a table whose columns of times are ticks; the first of them says in which type times leave.
 
-    Raises
-    ------
-    ChangeError
-        They hold times, and there is no tick; or a time is no whole number of ticks.
+    ChangeError: they hold times, and there is no tick; or a time is no whole number of ticks.
     """
     names = [name for name in names if table.names.count(name) == 1]
     if tick is None:
@@ -90,18 +74,8 @@ def opened(table: Table, names: Sequence[str], tick: str | None) -> Table:
 class EventReader:
     """Reads events, and draws their times.
 
-    Parameters
-    ----------
-    event : Schema
-        Of the user's events.
-    keys : sequence of str
-        The key's columns.
-    lower, upper : str or None
-        The columns that hold the ends of intervals; without them times are certain, or those of a clock.
-    time : str
-        The column that a clock has filled.
-    identity : sequence of str or None
-        What tells events apart; None: all that they hold, with the interval.
+    ``lower`` and ``upper`` name the columns with the ends of intervals; without them times are certain, or a clock has filled the
+    column ``time``. ``identity``: what tells events apart; None: all that they hold, with the interval.
     """
 
     def __init__(
@@ -130,21 +104,15 @@ class EventReader:
     # -- tables ----------------------------------------------------------------------------------------------------------------
 
     def times(self) -> list[str]:
-        """Return the names of the columns that hold times."""
+        """Returns the names of the columns that hold times."""
         return [name for name in (self.lower, self.upper) if name is not None] or [self.time]
 
     def opened(self, table: Table) -> Table:
-        """Return a table whose times are ticks."""
+        """Returns a table whose times are ticks."""
         return opened(table, self.times(), self.tick)
 
     def rows(self, table: Table) -> UncertainEvents:
-        """Read a table, whose times are ticks.
-
-        Raises
-        ------
-        ChangeError
-            A column is missing, or does not hold what it must.
-        """
+        """Read a table, whose times are ticks. ChangeError: a column is missing, or holds other values."""
         times = self.times()
         needed = [*(field.name for field in self.fields), *self.keys, *times]
         wrong = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
@@ -180,12 +148,9 @@ class EventReader:
     # -- changes ---------------------------------------------------------------------------------------------------------------
 
     def change(self, change: Change, key: Any) -> tuple[Any, int, int, int, int, int, Distribution, Any]:
-        """Return a change of an event: payload, times as of `UncertainEvents`, diff, distribution, key.
+        """Returns a change of an event: payload, times as of `UncertainEvents`, diff, distribution, key.
 
-        Raises
-        ------
-        ChangeError
-            It has no time, or does not fit the schema. AfaError: its time is none.
+        ChangeError: it has no time, or does not fit the schema. AfaError: its time is none.
         """
         payload = self.event.take(self.event.dated(change.payload, 0))
         if change.re is not None:
@@ -209,7 +174,7 @@ class EventReader:
     def rows_of(
         self, changes: Sequence[tuple[Any, int, int, int, int, int, Distribution, Any]], single: bool
     ) -> list[UncertainEvents]:
-        """Return changes, as `change` gives them, as rows: those of one distribution together."""
+        """Returns changes, as `change` gives them, as rows: those of one distribution together."""
         found: list[UncertainEvents] = []
         low = 0
         for high in range(1, len(changes) + 1):
@@ -230,14 +195,14 @@ class EventReader:
         return found
 
     def data(self, rows: UncertainEvents) -> list[Any]:
-        """Return rows as plain data."""
+        """Returns rows as plain data."""
         columns = [rows.fields[field.name].items(field) for field in self.fields]
         keys = [[places.tolist(), values] for places, values in rows.keys]
         times = [each.tolist() for each in (rows.recorded, rows.until, rows.lower, rows.upper, rows.diff)]
         return [columns, keys, times, data_of(rows.shape)]
 
     def loaded(self, data: Any) -> UncertainEvents:
-        """Return the rows that `data` has made plain data of; checked. What are none raise what they may."""
+        """Returns the rows that `data` has made plain data of; checked. Other data raises any exception."""
         columns, keys, times, shape = data
         recorded, until, lower, upper, diff = (np.array(each, np.int64) for each in times)
         n, schema = len(lower), self.event
@@ -255,14 +220,14 @@ class EventReader:
     # -- identities, draws -----------------------------------------------------------------------------------------------------
 
     def identities(self, rows: UncertainEvents) -> list[Any] | None:
-        """Return the identities of events; None: all that they hold."""
+        """Returns the identities of events; None: all that they hold."""
         if self.identity is None:
             return None
         parts = [_listed(self._column(rows, name), self._of_name.get(name)) for name in self.identity]
         return parts[0] if len(parts) == 1 else list(zip(*parts))
 
     def words(self, rows: UncertainEvents) -> Any:
-        """Return 64 bits for the identity of each event."""
+        """Returns 64 bits for the identity of each event."""
         if self.identity is None:
             columns = [*rows.fields.values(), *map(_as_column, rows.keys)]
             return words_of([*columns, Column(rows.recorded), Column(rows.until)], len(rows.lower))
@@ -272,12 +237,12 @@ class EventReader:
         return rows.fields[name] if name in rows.fields else _as_column(rows.keys[list(self.keys).index(name)])
 
     def contents(self, rows: UncertainEvents) -> list[int]:
-        """Return 64 bits for what each event holds."""
+        """Returns 64 bits for what each event holds."""
         found: list[int] = words_of([*rows.fields.values(), *map(_as_column, rows.keys)], len(rows.lower)).tolist()
         return found
 
     def draw(self, rows: UncertainEvents, words: Any) -> Any:
-        """Return the time of each event in each world, shape (worlds, n)."""
+        """Returns the time of each event in each world, shape (worlds, n)."""
         found, instants = rows.recorded, rows.until - rows.recorded + 1
         if (instants > 1).any():
             found = found + rows.shape.drawn(drawn(self._own, words), instants)
@@ -288,7 +253,7 @@ class EventReader:
 
 
 def _as_column(key: tuple[Any, list[Any]]) -> Column:
-    """Return a key's column as one of texts that say its values, for what is hashed of it."""
+    """Returns a key's column as one of texts that say its values, for what is hashed of it."""
     places, values = key
     return Column(places, None, [f"{type(value).__name__} {value!r}" for value in values])
 
@@ -301,7 +266,7 @@ def _listed(column: Column, field: Field | None) -> list[Any]:
 
 
 def spread(column: Column, worlds: int) -> Any:
-    """Return a column once for each world, as an engine takes it."""
+    """Returns a column once for each world, as an engine takes it."""
     import pyarrow as pa
 
     values = np.tile(column.values, worlds)
@@ -312,7 +277,7 @@ def spread(column: Column, worlds: int) -> Any:
 
 
 def spread_key(key: tuple[Any, list[Any]], worlds: int) -> Any:
-    """Return a key's column once for each world."""
+    """Returns a key's column once for each world."""
     import pyarrow as pa
 
     places, values = key

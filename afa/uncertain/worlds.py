@@ -418,7 +418,7 @@ class Worlds(Twins, Pattern):
         return sealed.seal(MAGIC, VERSION, saving.plain(body))
 
     def _spoken(self) -> list[Any]:
-        """Return the options by which worlds are drawn and matches told, as plain data."""
+        """Returns the options by which worlds are drawn and matches told, as plain data."""
         said = self._said
         names = ("worlds", "seed", "threshold", "lower", "upper", "time")
         return [

@@ -28,19 +28,16 @@ class WorldsBudget(Budget):
     def crowded(
         self, automaton: Automaton, table: ArcTable, key: Any, le: int, count: int, states: Mapping[str, int]
     ) -> BudgetError:
-        """Return the error of a step with too many partial matches, as `Budget.crowded`."""
+        """Returns the error of a step with too many partial matches, as `Budget.crowded`."""
         _, *names = key
         own = None if not names else names[0] if len(names) == 1 else tuple(names)
         return super().crowded(automaton, table, own, le, count, states)
 
 
 def of_query(query: Query, said: Options) -> tuple[Automaton, Options]:
-    """Return the automaton of a query, and the options with those that it says.
+    """Returns the automaton of a query, and the options with those that it says.
 
-    Raises
-    ------
-    AfaError
-        An option is said twice; or stages stand around the query's operator: a negation at its start, AFTER MATCH SKIP.
+    AfaError: an option is said twice; or stages stand around the query's operator: a negation at its start, AFTER MATCH SKIP.
     """
     check({**said.said, QUERY: True})
     made = query.operator(postpone=False, tick=said.tick or query.tree.tick, key=said.key)
@@ -84,7 +81,7 @@ def check_times(lower: Any, upper: Any, clock: Any, shape: Any) -> None:
 
 
 def fields_named(given: Any, what: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return names, each of which must be known."""
+    """Returns names, each of which must be known."""
     names = names_of(given, what)
     wrong = [name for name in names if name not in known]
     if wrong or not names:
