@@ -155,8 +155,6 @@ _VALUES: dict[type, Callable[[Any, ValueRange], Any]] = {int: _whole, float: _fl
 def stretches(spans: Spans, many: int = STRETCHES) -> list[tuple[int, int]]:
     """Return at most so many stretches of time, ``[low, high)``, which hold all spans: the widest gaps stay gaps.
 
-    Examples
-    --------
     >>> of = np.array([0, 10, 90]), np.array([5, 12, 95])
     >>> stretches(Spans(np.array([0, 0, 1]), *of), 2), stretches(Spans(np.array([0, 0, 1]), *of))
     ([(0, 12), (90, 95)], [(0, 5), (10, 12), (90, 95)])

@@ -71,23 +71,12 @@ class HistoryEnds(NamedTuple):
 
 
 class CandidateSpans(NamedTuple):
-    """Where matches can lie, and how that was found.
+    """Where matches can lie, and how that was found."""
 
-    Attributes
-    ----------
-    spans : Spans or None
-        None: anywhere, for a reason.
-    keys : KeyNumbers or None
-        Their keys. None: there is no span.
-    witnesses, steps : tuple of str
-        What a match must contain; the jobs that looked for it.
-    reason : str or None
-    """
-
-    spans: Spans | None
-    keys: KeyCodes | None
-    witnesses: tuple[str, ...]
-    steps: tuple[str, ...] = ()
+    spans: Spans | None  # None: anywhere, for a reason
+    keys: KeyCodes | None  # their keys; None: there is no span
+    witnesses: tuple[str, ...]  # what a match must contain
+    steps: tuple[str, ...] = ()  # the jobs that looked for it
     reason: str | None = None
 
 

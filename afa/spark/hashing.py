@@ -24,8 +24,6 @@ def bucket_numbers(columns: Sequence[pa.ChunkedArray], buckets: int) -> Any:
 
     Columns are of integers, booleans or strings; a null counts as 0. Numbers are int16 if all fit, which NumPy sorts by radix.
 
-    Examples
-    --------
     >>> bucket_numbers([pa.chunked_array([["a", "b", "a"]]), pa.chunked_array([[1, 1, 1]])], 16).tolist()
     [3, 6, 3]
     """
@@ -47,8 +45,6 @@ _WORD = 1 << 32
 def bucket_of(label: int) -> int:
     """Return the bucket that Spark knows by a label: Spark's hash of it, a bigint below 2**32.
 
-    Examples
-    --------
     >>> [bucket_of(label_of(number)) for number in (0, 1, 70_000)]
     [0, 1, 70000]
     """

@@ -234,17 +234,11 @@ def check_order_by(job: Job) -> None:
 
 
 def policy_of(name: str, value: Any) -> str:
-    """Return what becomes of late rows or of faults: "raise", "drop" or "report".
-
-    Raises
-    ------
-    AfaError
-        It is none of them; a callable stays on the machine where it was made.
-    """
+    """Returns what becomes of late rows or of faults: "raise", "drop" or "report". AfaError: it is none of them."""
     if value == "stop":
         warn_renamed(f'{name}="stop"', f'{name}="raise"')
         return "raise"
-    if value not in POLICIES:
+    if value not in POLICIES:  # a callable stays on the machine where it was made
         raise AfaError(f'expected {name}="raise", "drop" or "report" on Spark but got {name}={value!r}')
     return str(value)
 
@@ -303,8 +297,6 @@ def _check_text(value: Any, where: str) -> None:
 def microseconds(value: Any, what: str, least: int = 1) -> int:
     """Return a duration in microseconds: as text (``"24 hours"``, ``"1h 30m"``) or as Python's.
 
-    Examples
-    --------
     >>> microseconds("1 day 30 minutes", "window")
     88200000000
     """
@@ -321,8 +313,6 @@ def microseconds(value: Any, what: str, least: int = 1) -> int:
 def delay(value: str | timedelta) -> str:
     """Return the delay of a watermark in Spark's words, which know milliseconds: no less than the given one.
 
-    Examples
-    --------
     >>> delay("1m 30s"), delay(timedelta(microseconds=1500)), delay("1 month")
     ('90000 milliseconds', '2 milliseconds', '1 month')
     """

@@ -78,8 +78,6 @@ def _places(spark: SparkSession, checkpoint: str) -> list[int]:
 def is_unborn(error: BaseException, checkpoint: str) -> bool:
     """Whether Spark says that no batch of a checkpoint is committed yet, by the name of its error, or that there is no such folder.
 
-    Examples
-    --------
     >>> is_unborn(RuntimeError("java.lang.X: [STDS_COMMITTED_BATCH_UNAVAILABLE] No committed batch found"), "cp")
     True
     >>> is_unborn(RuntimeError("java.lang.X: [MALFORMED_LOG_FILE] Log file was malformed"), "cp")

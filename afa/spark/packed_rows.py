@@ -179,8 +179,6 @@ def _said(rows: pa.Table, times: Mapping[str, str | None]) -> list[bytes]:
 def moment_of(tick: int | None) -> str | None:
     """Return a tick as a moment in text, the microseconds since 1970 where a calendar ends.
 
-    Examples
-    --------
     >>> moment_of(1_500_000), moment_of(2**62)
     ('1970-01-01 00:00:01.500000', '4611686018427387904')
     """
@@ -221,13 +219,7 @@ def changes_schema(job: Job) -> pa.Schema:
 
 
 def written(job: Job, answer: BucketAnswer, bad: Sequence[BadRow], metrics: dict[str, Any] | None = None) -> pa.Table:
-    """Return all that a bucket has to say as one table of `changes_schema`.
-
-    Raises
-    ------
-    ChangeError
-        There are bad rows, and these are to stop the query.
-    """
+    """Returns all that a bucket has to say as one table of `changes_schema`. ChangeError: bad rows are to stop the query."""
     if bad and job.stop_on_fault:
         raise ChangeError(why(job, bad[0]))
     schema = changes_schema(job)

@@ -36,12 +36,9 @@ class PatternOptions(NamedTuple):
 
 
 def said_of(pattern: Any, options: Options) -> PatternOptions:
-    """Return a pattern and what is said of it.
+    """Returns a pattern and what is said of it.
 
-    Raises
-    ------
-    AfaError
-        An argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``; it is `Worlds`.
+    AfaError: an argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``; it is `Worlds`.
     """
     if isinstance(pattern, Worlds):
         raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}: match takes it, over all rows")
@@ -78,13 +75,7 @@ def _of_situations(pattern: TemporalPattern, options: Options) -> PatternOptions
 
 
 def _of_query(query: Query, options: Options) -> PatternOptions:
-    """Return the automaton of a query, and what is said of it.
-
-    Raises
-    ------
-    AfaError
-        An argument says what the query says; it has no key, or its ticks are no microseconds.
-    """
+    """Returns the automaton of a query, and what is said of it."""
     tree = query.tree
     check(options.said | {QUERY: True})
     if options.key is not None:

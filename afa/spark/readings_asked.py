@@ -17,23 +17,12 @@ from afa.situations.told_forms import instants
 
 
 class ReadingsAsked(NamedTuple):
-    """What a temporal pattern asks for in front of an operator of its automaton; durations are microseconds.
+    """What a temporal pattern asks for in front of an operator of its automaton; durations are microseconds."""
 
-    Parameters
-    ----------
-    definitions : tuple of (str, str, int or None, int or None)
-        Of each its name, its condition as text, ``at_least`` and ``at_most``.
-    aggregates : tuple of Aggregate
-    span : int
-        How long an instant lives.
-    order : str, optional
-        The field that orders readings of one time.
-    """
-
-    definitions: tuple[tuple[str, str, Any, Any], ...]
+    definitions: tuple[tuple[str, str, Any, Any], ...]  # name, condition as text, ``at_least`` and ``at_most``, which may be None
     aggregates: tuple[SituationAggregate, ...]
-    span: int
-    order: str | None
+    span: int  # how long an instant lives
+    order: str | None  # the field that orders readings of one time
 
     @property
     def clocked(self) -> bool:
@@ -65,26 +54,14 @@ class ReadingsAsked(NamedTuple):
         return Condition(text, Schema.of(event, "event"), "us")
 
     def stage(self, event: Any, cls: Any) -> Deriving:
-        """Make the stage; ``event``: the class of the readings, ``cls``: that of the instants.
-
-        Raises
-        ------
-        AfaError
-            The field that orders readings is none.
-        """
+        """Make the stage; ``event``: the class of the readings, ``cls``: that of the instants. AfaError: no such field orders."""
         made = [Definition(name, self.condition(text, event), *durations) for name, text, *durations in self.definitions]
         telling = instants(kinds_of(made, self.aggregates), cls, self.span)
         return deriving(Schema.of(event, "event"), made, self.aggregates, telling, self.order, "us")
 
 
 def readings_asked(pattern: TemporalPattern, order: str | None) -> ReadingsAsked:
-    """Return what a pattern asks for.
-
-    Raises
-    ------
-    AfaError
-        Its ticks are no microseconds, a duration is no whole number of them, or the order is no field that orders.
-    """
+    """Returns what a pattern asks for. AfaError: ticks are no microseconds, or the order is no field that orders."""
     if pattern.tick not in (None, "us"):
         raise QueryError(
             f"expected a temporal pattern with tick='us', or with none, as times are microseconds on Spark, but got "

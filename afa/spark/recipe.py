@@ -61,8 +61,6 @@ FIXED = {
 def digest_of(function: Callable[..., Any]) -> str:
     """Return the digest of a function, or of anything that can be called.
 
-    Examples
-    --------
     >>> limit = 3
     >>> digest_of(lambda e, r: e.x > 3) == digest_of(lambda e, r: e.x > 3)
     True

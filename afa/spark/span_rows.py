@@ -16,23 +16,14 @@ from punctuation.time import BEGINNING
 class KeyCodes(NamedTuple):
     """Keys as numbers: column by column, each value known by its place; a key of several by what those before it gave.
 
-    Attributes
-    ----------
-    values : tuple of pyarrow.Array
-        Of each column, the values that some key has.
-    codes : tuple of numpy.ndarray
-        Of each column but the first, sorted: ``number so far * len(values) + place``, for those that some key has.
-
-    Examples
-    --------
     >>> columns = [pa.chunked_array([["a", "b", "a", None]]), pa.chunked_array([[1, 1, 2, 2]])]
     >>> keys = KeyCodes.of(columns)
     >>> keys.numbers(columns).tolist(), keys.numbers([pa.chunked_array([["b", "c"]]), pa.chunked_array([[2, 1]])]).tolist()
     ([0, 2, 1, -1], [-1, -1])
     """
 
-    values: tuple[Any, ...]
-    codes: tuple[Any, ...]
+    values: tuple[Any, ...]  # of each column an Arrow array of the values that some key has
+    codes: tuple[Any, ...]  # of each column but the first, sorted: ``number so far * len(values) + place``, as some key has it
 
     @classmethod
     def of(cls, columns: Sequence[pa.ChunkedArray]) -> KeyCodes:
@@ -76,17 +67,7 @@ def _ranked(code: Any, codes: Any) -> Any:
 
 
 class SpanRows:
-    """The rows of spans.
-
-    Parameters
-    ----------
-    keys : KeyNumbers
-    names : sequence of str
-        The columns of the key.
-    spans : Spans
-    span : str
-        The column that gets the number of a row's span.
-    """
+    """The rows of spans; ``names``: the columns of the key, ``span``: the column that gets the number of a row's span."""
 
     def __init__(self, keys: KeyCodes, names: Sequence[str], spans: Spans, span: str) -> None:
         self._keys, self._names, self._spans, self._span = keys, list(names), spans, span

@@ -53,33 +53,15 @@ def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class PatternStages(NamedTuple):
-    """What a pattern asks for beside an operator: its stages. It travels to the workers as part of the job.
+    """What a pattern asks for beside an operator: its stages. It travels to the workers as part of the job."""
 
-    Parameters
-    ----------
-    event : NamedTuple class, optional
-        Of the rows, where those of the automaton are others: a negation at the start adds fields, readings become instants.
-    before : mapping, optional
-        The conditions, the window and the order of its `LastBefore`.
-    choose : mapping, optional
-        The options of `Choose`.
-    shown : NamedTuple class, optional
-        Of matches as they leave, where `Choose` takes more of them.
-    held : mapping, optional
-        For each state of a query a digest of the values that a match holds there.
-    rows : Tree, optional
-        The query, where each row of a match is told (ALL ROWS PER MATCH).
-    readings : ReadingsAsked, optional
-        The situations of a temporal pattern.
-    """
-
-    event: Any = None
-    before: Mapping[str, Any] | None = None
-    choose: Mapping[str, Any] | None = None
-    shown: Any = None
-    held: Mapping[str, str] | None = None
-    rows: Tree | None = None
-    readings: ReadingsAsked | None = None
+    event: Any = None  # class of the rows, if not the automaton's: a negation at the start adds fields, readings become instants
+    before: Mapping[str, Any] | None = None  # the conditions, the window and the order of its `LastBefore`
+    choose: Mapping[str, Any] | None = None  # the options of `Choose`
+    shown: Any = None  # class of matches as they leave, where `Choose` takes more of them
+    held: Mapping[str, str] | None = None  # for each state of a query a digest of the values that a match holds there
+    rows: Tree | None = None  # the query, where each row of a match is told (ALL ROWS PER MATCH)
+    readings: ReadingsAsked | None = None  # the situations of a temporal pattern
 
     @property
     def recipe(self) -> dict[str, Any]:

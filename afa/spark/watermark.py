@@ -67,8 +67,6 @@ def watermarked(events: DataFrame, time: str, lateness: str | timedelta | None, 
 def beginning(since: datetime | str | int | None) -> int:
     """Return from when on a stream may have rows, in ticks of whole milliseconds: 1970, or the earlier instant that is given.
 
-    Examples
-    --------
     >>> beginning(None), beginning("1969-12-31T23:59:59.9999")
     (0, -1000)
     """
