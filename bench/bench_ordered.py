@@ -33,14 +33,7 @@ class Numbered(NamedTuple):
 
 
 class Fed:
-    """An operator that takes batches, and what it holds at most behind one, if that is asked for.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the operator.
-    weigh : bool
-    """
+    """An operator, which ``make`` makes, that takes batches; and what it holds at most behind one, with ``weigh``."""
 
     def __init__(self, make: Callable[[], Any], weigh: bool = False) -> None:
         self.op = make()

@@ -26,25 +26,12 @@ class Batches(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a run gave, and what it cost.
+    """What a run gave, and what it cost."""
 
-    Parameters
-    ----------
-    final : int
-        Matches in force at the end.
-    answer : str
-        A digest of the net output.
-    records : int
-        Insertions and retractions on the way.
-    seconds : float
-        Thread CPU time.
-    events : int
-    """
-
-    final: int
-    answer: str
-    records: int
-    seconds: float
+    final: int  # matches in force at the end
+    answer: str  # a digest of the net output
+    records: int  # insertions and retractions on the way
+    seconds: float  # thread CPU time
     events: int
 
     @property

@@ -25,21 +25,12 @@ class Answer(NamedTuple):
 
 
 class History(NamedTuple):
-    """A stored table, and which of its columns a pattern wants.
-
-    Attributes
-    ----------
-    path, time : str
-    key : str or None
-    columns : sequence of str
-        The event's fields, the key among them.
-    window : int
-    """
+    """A stored table, and which of its columns a pattern wants."""
 
     path: str
     time: str
     key: str | None
-    columns: Sequence[str]
+    columns: Sequence[str]  # the event's fields, the key among them
     window: int
 
 

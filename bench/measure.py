@@ -24,22 +24,12 @@ SLOWER = 0.02  # how much of it the interpreted engine gets
 
 
 class Options(NamedTuple):
-    """What is measured, and how much of it.
+    """What is measured, and how much of it."""
 
-    Parameters
-    ----------
-    engine : "compiled" or "interpreted"
-    scale : "tiny", "small" or "full"
-    events : int, optional
-        How many events the memory benchmark feeds at full scale.
-    before : str, optional
-        A checkout whose engine stands beside this one, where a benchmark does so.
-    """
-
-    engine: str = "compiled"
-    scale: str = "full"
-    events: int = 100_000_000
-    before: str | None = None
+    engine: str = "compiled"  # or "interpreted"
+    scale: str = "full"  # or "tiny", "small"
+    events: int = 100_000_000  # how many the memory benchmark feeds at full scale
+    before: str | None = None  # a checkout whose engine stands beside this one, where a benchmark does so
 
     def size(self, full: int, least: int = 1000) -> int:
         """How many events there are here, where the full scale has ``full`` of them."""
@@ -74,10 +64,7 @@ def timed(pushes: Mapping[str, Callable[[Any], Any]], batches: Sequence[Any]) ->
 def interleaved(runs: dict[str, Callable[[], Outcome]], rounds: int, agree: bool = True) -> dict[str, list[Outcome]]:
     """Every variant once a round, so that a slow minute of the machine hits all alike; one more round before, for caches.
 
-    Raises
-    ------
-    AssertionError
-        There is no output, or (with ``agree``) two answers differ: then no figure means anything.
+    An `AssertionError` tells that there is no output, or (with ``agree``) that two answers differ: then no figure means anything.
     """
     if rounds > 1:
         for go in runs.values():

@@ -11,28 +11,15 @@ from bench.measure import Row
 
 
 class Target(NamedTuple):
-    """A bound on one column of one benchmark, over the rows that it speaks of: the worst of them counts.
-
-    Parameters
-    ----------
-    question : str
-    bench : str
-    column : str
-    least, most : float, optional
-        The bound; one of them.
-    where : mapping
-        Which rows: the values that their columns must have, or one of several.
-    unit : str
-        What the figures are, in words.
-    """
+    """A bound on one column of one benchmark, over the rows that it speaks of: the worst of them counts."""
 
     question: str
     bench: str
     column: str
-    least: float | None = None
+    least: float | None = None  # the bound is this, or `most`
     most: float | None = None
-    where: Mapping[str, Any] = {}
-    unit: str = ""
+    where: Mapping[str, Any] = {}  # the values that the columns of its rows must have, or one of several
+    unit: str = ""  # what the figures are, in words
 
     def measured(self, rows: Sequence[Row]) -> float | None:
         """The worst median among the rows; None if there is none."""

@@ -94,12 +94,7 @@ class TwoPhase:
     """A matcher that waits for the ends of all situations; batches of readings in order go in, matches come out.
 
     A match is told in the batch in which the last of its ends is seen; it lasts less than ``within`` from its first beginning to
-    its last end.
-
-    Parameters
-    ----------
-    pattern : TemporalPattern
-        Connected, without durations and aggregates; each condition is a column of booleans.
+    its last end. The pattern is connected, without durations and aggregates; each condition is a column of booleans.
     """
 
     def __init__(self, pattern: TemporalPattern) -> None:

@@ -29,15 +29,7 @@ browser_there = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromiu
 
 
 class Browser:
-    """A browser window, within a ``with`` block.
-
-    Parameters
-    ----------
-    dark : bool
-        Whether pages are asked for their dark colours.
-    size : (int, int)
-        Of the window, in pixels.
-    """
+    """A browser window of a ``size`` in pixels, within a ``with`` block; ``dark``: pages are asked for their dark colours."""
 
     def __init__(self, dark: bool = False, size: tuple[int, int] = (1360, 1000)) -> None:
         self._dark, self._size = dark, size

@@ -41,26 +41,13 @@ TIMES = {"FOREVER": FOREVER, "BEGINNING": BEGINNING}
 
 
 class Arrival(NamedTuple):
-    """What reaches an operator as one call, and what becomes of it.
-
-    Parameters
-    ----------
-    items : list of Change and Punctuation
-    on_arcs : bool
-        Whether it is a promise of the arc input; changes of arcs are known by their payloads.
-    expected : Counter
-        The changes that it must emit, as of `emitted`.
-    error : str, optional
-        The exception that it must raise in place of that.
-    text : str
-        As the case has it.
-    """
+    """What reaches an operator as one call, and what becomes of it."""
 
     items: list[Any]
-    on_arcs: bool
-    expected: Counter[Any]
-    error: str | None
-    text: str
+    on_arcs: bool  # whether it is a promise of the arc input; changes of arcs are known by their payloads
+    expected: Counter[Any]  # the changes that it must emit, as of `emitted`
+    error: str | None  # the exception that it must raise in place of that
+    text: str  # as the case has it
 
 
 def operator_options(options: dict[str, Any]) -> dict[str, Any]:

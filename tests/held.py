@@ -27,13 +27,7 @@ def files(name: str) -> list[Path]:
 
 
 def holding(path: str) -> list[Path]:
-    """The test files that hold a source file, or a folder.
-
-    Raises
-    ------
-    SystemExit
-        The table has no folder above it.
-    """
+    """The test files that hold a source file, or a folder; `SystemExit` where the table has no folder above it."""
     known = table()
     above = [folder for folder in known if f"{path}/".startswith(folder)]
     if not above:

@@ -151,10 +151,8 @@ class Side:
 def run(spec: dict[str, Any], engine: str, choose: Choices, interrupt: Any, tries: int, wrap: Wrap | None = None) -> int:
     """Run a world; ``interrupt(work, choose)`` each of its calls up to ``tries`` times. How many were interrupted.
 
-    Raises
-    ------
-    AssertionError
-        A call has left a state that is neither the one before it nor the one after it, or an operator that goes on otherwise.
+    An `AssertionError` tells a call that has left a state which is neither the one before it nor the one after it, or an operator
+    that goes on otherwise.
     """
     here, count = World(spec), 0
     side, twin = Side(here, engine, wrap), Side(here, engine, wrap)

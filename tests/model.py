@@ -17,15 +17,9 @@ OK, LATE, ERROR = "ok", "late", "error"
 class Model:
     """What the contract says about acceptance, the time of an arc change in default mode, promises and lateness.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    window, order_by, arc_punctuation, late, retractions, keep_payloads, longest
-        As of `Operator`; ``late`` is "raise", "drop" or any other text for a callback.
-    key : str, optional
-        As of `Keyed`: each key's events are a stream of their own, and a match's register comes as ``(key, register)``.
-    known : dict, optional
-        What the oracle has said of this automaton and sequence, in any model: what is in force again is not asked again.
+    Parameters are those of `Operator` and `Keyed`. ``late`` is "raise", "drop" or any other text for a callback. With a ``key``
+    each key's events are a stream of their own, and a match's register comes as ``(key, register)``. ``known`` is what the oracle
+    has said of this automaton and sequence, in any model: what is in force again is not asked again.
     """
 
     def __init__(
@@ -190,12 +184,8 @@ def _holds(promise: Punctuation, payload: Any) -> bool:
 class Blocks(Model):
     """What a prefix leaves in force for AFA+O; matches are those of the oracle within each block of adjacent numbers.
 
-    Parameters
-    ----------
-    join : bool
-        Whether the events beside a gap that can't close any more follow each other.
-    repeated : str
-        As of `Ordered`: "raise" or "drop".
+    ``join``: the events beside a gap that can't close any more follow each other. ``repeated`` is as of `Ordered`: "raise" or
+    "drop".
     """
 
     def __init__(self, *args: Any, join: bool = False, repeated: str = "raise", **options: Any) -> None:

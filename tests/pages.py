@@ -28,13 +28,7 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
 
 
 def execute(page: str) -> dict[str, Any]:
-    """Run the Python of a page; the names that it leaves behind.
-
-    Raises
-    ------
-    AssertionError
-        A block answers something else than the page says.
-    """
+    """Run the Python of a page; the names that it leaves behind. An `AssertionError` tells a block that answers something else."""
     before = GOES_ON.search((ROOT / page).read_text(encoding="utf-8"))
     names: dict[str, Any] = {} if before is None else execute(str(Path(page).parent / before[1]))
     names["__name__"] = f"page {page}"

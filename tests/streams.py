@@ -282,12 +282,8 @@ def arc_change(choose: Choices, here: Setting, model: Model, clock: int) -> Chan
 class Side:
     """One operator, and the shape in which it takes its items.
 
-    Parameters
-    ----------
-    here : Setting
-    engine : str
-    shape : "single", "list", "dict", "arrow", "pandas" or "parts"
-        One by one; as a batch with all kinds of rows; "parts": columns of events, cut where something else comes.
+    Shapes: "single", one by one; "list", "dict", "arrow", "pandas", a batch with all kinds of rows; "parts", columns of events, cut
+    where something else comes.
     """
 
     def __init__(self, here: Setting, engine: str, shape: str) -> None:

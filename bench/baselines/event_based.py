@@ -32,15 +32,7 @@ class Run(NamedTuple):
 class Evaluation:
     """What the ways have in common.
 
-    Parameters
-    ----------
-    length : int
-        Of the pattern, in components.
-    window : int
-    following : bool
-        Skip till next.
-    longest : int
-        The length of the longest interval.
+    ``length`` is that of the pattern, in components, ``longest`` that of the longest interval; ``following``: skip till next.
     """
 
     def __init__(self, length: int, window: int, following: bool, longest: int) -> None:
@@ -230,10 +222,7 @@ class AnyState(Evaluation):
 class SelectivityOrder(AnyState):
     """As any state; but events wait until some of each component are there, and the rarest component's are taken first.
 
-    Parameters
-    ----------
-    order : sequence of int
-        Components, the rarest first.
+    ``order`` names the components, the rarest first.
     """
 
     def __init__(self, length: int, window: int, following: bool, longest: int, order: Sequence[int]) -> None:

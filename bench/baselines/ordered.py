@@ -11,13 +11,7 @@ from bench.workloads import EVENT, PROMISE, Stream, take
 
 
 class BufferAndSort:
-    """An operator behind a buffer; takes batches of columns.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the operator.
-    """
+    """An operator, which ``make`` makes, behind a buffer; takes batches of columns."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._op = make()

@@ -63,10 +63,7 @@ def free(competitors: Sequence[Known], s: Any, t: Any) -> Any:
 def by_points(lows: Sequence[int], highs: Sequence[int], window: int, tables: Sequence[Table | None] = ()) -> float:
     """Return the weight of all choices of instants, ascending and within a window, one instant of each interval.
 
-    Parameters
-    ----------
-    tables : sequence of array, optional
-        For each two neighbours the weight of each pair of their instants; None, or left out: all alike.
+    ``tables`` has, for each two neighbours, the weight of each pair of their instants; None, or left out: all alike.
     """
     n, total = len(lows), 0.0
     times = [np.arange(low, high + 1) for low, high in zip(lows, highs)]

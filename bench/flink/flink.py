@@ -26,10 +26,7 @@ def install(folder: Path) -> Path:
 class Flink:
     """Flink in local mode with two slots, in a process of its own, for several tasks.
 
-    Parameters
-    ----------
-    python : Path
-        Has PyFlink; the rest comes from this process's environment, JAVA_HOME too.
+    The Python has PyFlink; the rest comes from this process's environment, JAVA_HOME too.
     """
 
     def __init__(self, python: Path) -> None:

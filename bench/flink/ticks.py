@@ -20,13 +20,9 @@ COLUMNS = ("key", "at", "price", "change")
 
 
 class Files(NamedTuple):
-    """A folder of ticks.
+    """A folder of ticks, so many ``rows``.
 
-    Parameters
-    ----------
-    folder : Path
-        ``even.csv``, ``odd.csv``: by key, in order of time. ``csv``, ``parquet``: all, two such files for each micro-batch.
-    rows : int
+    ``even.csv``, ``odd.csv``: by key, in order of time. ``csv``, ``parquet``: all, two such files for each micro-batch.
     """
 
     folder: Path

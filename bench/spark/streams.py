@@ -24,24 +24,12 @@ Transform = Callable[[DataFrame], DataFrame]
 
 
 class Run(NamedTuple):
-    """A query from its start to its end.
+    """A query from its start to its end."""
 
-    Parameters
-    ----------
-    seconds : list of float
-        Of each batch with rows.
-    answer : list of int
-        Matches in force in the end, and sums over their keys and ends.
-    metrics : list of dict
-        The observed metrics "afa" of each batch with rows.
-    cpu : float
-        Seconds of CPU for each batch, of Java and all workers; over all batches.
-    """
-
-    seconds: list[float]
-    answer: list[int]
-    metrics: list[dict[str, Any]]
-    cpu: float
+    seconds: list[float]  # of each batch with rows
+    answer: list[int]  # matches in force in the end, and sums over their keys and ends
+    metrics: list[dict[str, Any]]  # the observed metrics "afa" of each batch with rows
+    cpu: float  # seconds of CPU for each batch, of Java and all workers; over all batches
 
 
 def write(folder: Path, stream: Stream, ends: list[int]) -> Path:

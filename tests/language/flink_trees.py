@@ -56,13 +56,7 @@ class Way:
 
 
 def tree(case: dict[str, Any], rules: frozenset[str]) -> Tree:
-    """A case, by some of the rules.
-
-    Raises
-    ------
-    UnsaidError
-        It has a word that means nothing without its rule.
-    """
+    """A case, by some of the rules; `UnsaidError` where it has a word that means nothing without its rule."""
     found = [pattern for way in ways(case["pattern"], case, rules) for pattern in joined(way, rules)]
     last = case["pattern"][-1]
     absent = (component(last, case, absent=True),) if last["contiguity"] == "not_followed_by" else ()

@@ -53,15 +53,9 @@ class Slot(NamedTuple):
 
 
 def matches(tree: Tree, events: Iterable[Event], punctuation: int = BEGINNING) -> set[tuple[Any, int, int]]:
-    """The matches ``(payload, le, re)``; with a key ``((key, payload), le, re)``. Payloads are plain tuples.
+    """The matches ``(payload, le, re)`` of the events in force; with a key ``((key, payload), le, re)``. Payloads are plain tuples.
 
-    Parameters
-    ----------
-    tree : Tree
-    events : iterable of Event
-        Those in force.
-    punctuation : int
-        Of the event input; only a negation at the end reads it.
+    ``punctuation`` is that of the event input; only a negation at the end reads it.
     """
     out = set()
     for found in chosen(tree, choices(tree, events, punctuation)):

@@ -224,13 +224,7 @@ def numbered(seed: str, number: int) -> tuple[str, int]:
 
 
 def world(of: tuple[str, int], engine: str) -> Seen:
-    """Run a world; what came.
-
-    Raises
-    ------
-    RefusedError
-        The library refuses the query.
-    """
+    """Run a world; what came. `RefusedError` where the library refuses the query."""
     seed, number = of
     try:
         query, library = made(seed, number // 4)

@@ -151,11 +151,7 @@ class Stream:
 def run(here: World, engine: str, of: Callable[..., Any] | None = None) -> Seen:
     """Run a world on a `Side`, or what ``of`` makes.
 
-    Raises
-    ------
-    AssertionError
-        At the first step after which operator and oracle differ, or what the operator raises unasked.
-    RefusedError
+    An `AssertionError` tells the first step after which operator and oracle differ, or what the operator raises unasked.
     """
     try:
         side = (of or Side)(here.tree, engine, here.longest)

@@ -44,10 +44,7 @@ def behind(
 ) -> dict[tuple[Any, int, int], Behind]:
     """What stands behind each match ``(register, le, re)``. Parameters: as of `tests.oracle.matches`.
 
-    Raises
-    ------
-    TooManyError
-        There are more than MOST computations.
+    `TooManyError` where there are more than MOST computations.
     """
     arcs = [ArcEvent(*arc) for arc in arcs]
     steps = steps_of(in_force(changes), sequence)

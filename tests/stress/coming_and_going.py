@@ -67,10 +67,7 @@ class Held(NamedTuple):
 def run(keys: int, rows: int, text: bool = False, say: bool = False, **options: Any) -> list[Held]:
     """Let keys come and go; what was held after each batch.
 
-    Raises
-    ------
-    AssertionError
-        Matches are missing, or keys stay, or memory grows.
+    An `AssertionError` tells that matches are missing, or keys stay, or memory grows.
     """
     op, found, wanted, held, come = Keyed(pairs(), key="key", window=rows, engine="compiled", **options), 0, 0, list[Held](), 0
     begin, end = time.process_time(), 0

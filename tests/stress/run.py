@@ -79,13 +79,7 @@ def sides_of(here: World, engine: str, make: Make) -> list[Side]:
 
 
 def made(spec: dict[str, Any]) -> World:
-    """The world of a spec.
-
-    Raises
-    ------
-    RefusedError
-        Its automaton is none.
-    """
+    """The world of a spec; `RefusedError` where its automaton is none."""
     try:
         return World(spec)
     except AfaError as error:
@@ -119,12 +113,7 @@ def followed(spec: dict[str, Any], engine: str, look: Callable[[World, Any, int,
 def run(spec: dict[str, Any], engine: str = "interpreted", make: Make = make) -> Seen:
     """Run a world; the invariants are checked after `EVERY` steps, and after the last.
 
-    Raises
-    ------
-    AssertionError
-        At the first step after which operator and oracle differ, or whatever the operator itself raises unasked.
-    RefusedError
-        Its automaton is none.
+    An `AssertionError` tells the first step after which operator and oracle differ; what the operator raises unasked is passed on.
     """
     here = made(spec)
     sides = sides_of(here, engine, make)
@@ -245,11 +234,7 @@ def check_output(out: list[Any], trail: list[tuple[set[Any], int]], table: bool 
     """The minimal difference between each two neighbours of the trail, in the promised order, then the punctuation.
 
     A table has one row for punctuations, the last one: it says the last of them, and is there only if the batch had rows of kinds.
-
-    Raises
-    ------
-    AssertionError
-        Something is missing, or too much, or was already final.
+    An `AssertionError` tells what is missing, or too much, or was already final.
     """
     expected: Counter[Any] = Counter()
     for (before, final), (after, _) in pairwise(trail):

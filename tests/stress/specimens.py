@@ -18,23 +18,12 @@ from tests.stress.tables import is_arc
 
 
 class Specimen(NamedTuple):
-    """Something that was saved.
-
-    Parameters
-    ----------
-    kind : str
-    blobs : list of bytes
-        One; or a whole snapshot and incremental ones.
-    restore : callable
-        ``restore(blobs, engine)``, engine "interpreted" or "compiled".
-    more : list
-        Steps for what was restored: ``step(restored)``, each of which may raise an `AfaError`.
-    """
+    """Something that was saved."""
 
     kind: str
-    blobs: list[bytes]
-    restore: Callable[[list[bytes], str], Any]
-    more: list[Callable[[Any], Any]]
+    blobs: list[bytes]  # one; or a whole snapshot and incremental ones
+    restore: Callable[[list[bytes], str], Any]  # ``restore(blobs, engine)``, engine "interpreted" or "compiled"
+    more: list[Callable[[Any], Any]]  # steps for what was restored: ``step(restored)``, each of which may raise an `AfaError`
 
 
 def specimen(seed: str) -> Specimen:

@@ -17,16 +17,8 @@ EVENT, ARC, PROMISE = 0, 1, 2
 def columns(items: list[Any], event: type, window: int | None, others: int = 0) -> tuple[dict[str, Any], list[Arc]]:
     """Items as the columns that `Operator.push_many` describes, and the arcs among them; ``kind`` only where one is no event.
 
-    Parameters
-    ----------
-    items : list of Change and Punctuation
-        Changes of events and of arcs in order of arrival.
-    event : type
-        The event schema.
-    window : int or None
-        Of the operator: a column ``re`` has no gaps, unless all of it is left out.
-    others : int
-        Arcs of other tables, which are numbered before.
+    Items are changes of events and of arcs, and punctuations, in order of arrival. With the operator's ``window`` a column ``re``
+    has no gaps, unless all of it is left out. ``others``: arcs of other tables, which are numbered before.
     """
     arcs = [item.payload for item in items if is_arc(item)]
     fields: dict[str, list[Any]] = {name: [] for name in event._fields}  # type: ignore[attr-defined]

@@ -68,13 +68,7 @@ def net(out: list[Any]) -> Counter[Any]:
 
 
 def round_of(make: Callable[[str], Any], engine: str, seed: str) -> None:
-    """One operator, and threads on it.
-
-    Raises
-    ------
-    AssertionError
-        The result is none that calls one after the other would have had.
-    """
+    """One operator, and threads on it; an `AssertionError` where no calls one after the other would have had the result."""
     operator, outs, errors, going = make(engine), [], list[BaseException](), True
     lists = [events(Seeded(f"{seed}/{i}"), i) for i in range(PUSHERS)]
 

@@ -27,17 +27,10 @@ class Way:
 
     A subclass says how the operator is made (`make`), how an arrival reaches it (`push`), and which arrivals can't go its way
     (`refuses`).
-
-    Attributes
-    ----------
-    engines : tuple of str
-        Those that it can be asked of.
-    raises : bool
-        Whether the library itself refuses, with an `AfaError`, what `refuses` names; else there are no words for it.
     """
 
-    engines: tuple[str, ...] = ENGINES
-    raises = False
+    engines: tuple[str, ...] = ENGINES  # those that it can be asked of
+    raises = False  # whether the library itself refuses, with an `AfaError`, what `refuses` names; else there are no words for it
 
     def __init__(self, case: Case, engine: str) -> None:
         self.case, self.engine = case, engine

@@ -70,13 +70,7 @@ class Worlds:
     """How worlds are kept from the process that runs them: one may crash, or hang."""
 
     def run(self, seed: str, numbers: Iterable[int], *engines: Any, **options: Any) -> Seen:
-        """Run worlds, and return what they have met.
-
-        Raises
-        ------
-        AssertionError
-            At the first world that fails, with a small one that fails as well.
-        """
+        """Run worlds, and return what they have met; an `AssertionError` tells the first that fails, with a small one like it."""
         seen = Seen()
         pairs = ((number, engine) for number in numbers for engine in engines or self.engines)
         for found in self.outcomes(seed, pairs, **options):

@@ -36,13 +36,7 @@ MODULES = {
 
 
 def named(name: str) -> Worlds:
-    """The kind of a name.
-
-    Raises
-    ------
-    SystemExit
-        There is none.
-    """
+    """The kind of a name; `SystemExit` where there is none."""
     if name not in MODULES:
         raise SystemExit(f"expected one of {', '.join(MODULES)} but got {name}")
     module, _, attribute = MODULES[name].partition(":")

@@ -99,13 +99,7 @@ class Running:
         self.classes: list[Any] = []
 
     def run(self) -> Seen:
-        """Carry out all operations.
-
-        Raises
-        ------
-        AssertionError
-            With the number of the operation.
-        """
+        """Carry out all operations; an `AssertionError` has the number of the one that fails."""
         for number, op in enumerate(self.spec["ops"]):
             try:
                 getattr(self, f"_{op[0]}")(*op[1:])
@@ -295,13 +289,7 @@ def _interrupted(work: Callable[[], list[Any]], line: int) -> tuple[Any, bool]:
 
 
 def run(spec: Spec, make: Callable[[Running, str], Side] = Side) -> Seen:
-    """Run a world under its limits; see `Running.run`.
-
-    Raises
-    ------
-    RefusedError
-        It can't be made.
-    """
+    """Run a world under its limits; see `Running.run`. `RefusedError` where it can't be made."""
     with limited(spec["limits"]):
         try:
             here = Running(spec, make)
