@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from afa.cli.kept_rows import KeptRows, hashes
 from afa.cli.request import CommandRequest
+from afa.cli.why import KeptRows, hashes
 from tests.cli import call, write
 from tests.test_cli_no_match import PATTERN
 

@@ -97,7 +97,6 @@ REVIEWED: dict[str, dict[str, str]] = {
         "_put: hidden.unlink": DRAFT,
         "take_back: file.unlink": "the file that this writer has just written",
     },
-    "afa/cli/explained_run.py": {"write_report: write_text": NAMED},
     "afa/cli/fault.py": {"close_pipes: os.open": "the null device"},
     "afa/cli/main.py": {"main: open": "the null device"},
     "afa/cli/new.py": {"write_where_nothing_is: open": "mode x: only where nothing is"},
@@ -105,6 +104,7 @@ REVIEWED: dict[str, dict[str, str]] = {
         "_folder: tempfile.mkdtemp": "a new folder",
         "_folder: shutil.rmtree": "the folder that was made three lines above, for this job alone",
     },
+    "afa/cli/run.py": {"write_report: write_text": NAMED},
     "afa/cli/show.py": {"write_pictures: write_text": NAMED},
     "afa/io/file_writing.py": {
         "writing_file: drafted": NAMED,

@@ -57,7 +57,7 @@ TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
 READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark")
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
-    "afa.cli": "advice batches_in kept_rows load_query new output_table replay_run request screen serve_run signs vary why write",
+    "afa.cli": "advice batches_in load_query new output_table replay_run request screen serve_run vary why write",
     "afa.compiled": "key_numbers key_parts",
     "afa.frames": "slicing",
     "afa.funnel": "funnel",

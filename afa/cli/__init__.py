@@ -4,18 +4,17 @@ main            commands; flags: their options, each once; request: what the use
 load            file.py:name -> a pattern
 load_query      query.sase, query.sql, a builder -> Query over the columns of the input
 pattern_run     a pattern over an input, as a command runs it
-signs           what of --diff means an insertion or a retraction; rows that name an event by --id
-batches_in      the input in the operator's form, batch by batch: which columns are read
-run             the loop: batches, promises, changes; follow: what --arcs brings
+batches_in      the input in the operator's form, batch by batch: which columns are read, what of --diff means a retraction
+run             the loop: batches, promises, changes, reasons and the report; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input
 serve_run       afa serve: an input that plays (pace), and the live page of it
-index_run       what `afa index` writes, and says; replay_run: what `afa replay` finds, and the plan
+replay_run      what `afa replay` finds, and the plan; what `afa index` writes
 show            what `afa show` shows
-why             what `afa why` counts and shows, and says if nothing has matched; kept_rows: of which rows
+why             what `afa why` counts, over which rows, and shows; what is said if nothing has matched
 screen          what is shown; advice: what the user of a query should know
 new             what `afa new` writes: an event class and a first pattern; new_example: an example with its input
-output_table    changes in one schema: members of --members, reasons of --reasons; explained_run: an operator that tells them
+output_table    changes in one schema: members of --members, reasons of --reasons
 write           where the changes go; never over what is read
 console         a console, plain tables, progress bars
 fault           one clear line for whatever goes wrong

@@ -92,7 +92,7 @@ Row = tuple[str, ...]
 
 
 def _rows(found: Listing) -> tuple[Row, ...]:
-    """Return what is listed, as text."""
+    """Return the listed arcs as rows of text."""
     rows = []
     for each in found.all():
         arc = each.arc

@@ -1,4 +1,7 @@
-"""The input of ``afa run`` in the operator's form, batch by batch: which of its columns are read, and as what."""
+"""The input of ``afa run`` in the operator's form, batch by batch: which of its columns are read, and as what.
+
+The column of ``--diff`` says what is an insertion and what a retraction; rows may name their event by its id (``--id``).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,32 +17,19 @@ from afa import BEGINNING, FOREVER
 from afa.cli.advice import Advice
 from afa.cli.fault import CommandError
 from afa.cli.request import FIRST, CommandRequest
-from afa.cli.signs import signed, with_signs
 from afa.errors import did_you_mean
 from afa.io.file_columns import ANY, KEY, TIME, FileColumn, Place, convert, kind_of_times
 from afa.io.files import FileSource, batches
 from afa.io.table_times import TimeType
 from afa.schema import Schema
+from punctuation.door import one_array
 
 FLAGS = {"le": "--time", "re": "--until", "diff": "--diff"}
 """Which option names a column."""
 
 
 class Input:
-    """The input in the operator's form, batch by batch; there is always one, if an empty one.
-
-    Parameters
-    ----------
-    job : Job
-    source : Source
-    events : Schema
-        Of the events that come.
-
-    Raises
-    ------
-    CommandError
-        The input has no column that is needed, or has it twice.
-    """
+    """The input in the operator's form, batch by batch; there is always one, if an empty one."""
 
     def __init__(self, job: CommandRequest, source: FileSource, events: Schema, advice: Advice | None = None) -> None:
         self.latest = BEGINNING  # the largest timestamp so far
@@ -116,3 +107,59 @@ def _check_there(file: str, names: Sequence[str], column: FileColumn) -> None:
         if column.role == "--time" and column.source == "le":
             hint = "; say which column holds the timestamps with --time"
         raise CommandError(f"{file}: no column {column.source!r} ({column.role}) among {', '.join(names)}{hint}")
+
+
+def with_signs(columns: Sequence[FileColumn], job: CommandRequest) -> list[FileColumn]:
+    """Return the columns to read: ``--diff`` as it is, where its values have a meaning; what ``--id`` lets miss as optional."""
+    twice = set(job.insert) & set(job.retract)
+    if twice:
+        raise CommandError(f"expected values that mean one thing but got {min(twice)!r} as --insert and as --retract")
+    targets = [column.target for column in columns]
+    if job.id is not None and "diff" not in targets:
+        raise CommandError("expected a column of --diff beside --id, which says what is a retraction, but got none")
+    found = [column._replace(kind=ANY) if column.target == "diff" and job.insert else column for column in columns]
+    if job.id is None:
+        return found
+    return [column if column.target in ("diff", job.id) else column._replace(optional=True) for column in found]
+
+
+def signed(table: pa.Table, columns: Sequence[FileColumn], job: CommandRequest, place: Place, latest: int) -> pa.Table:
+    """Return a batch in which ``diff`` is 1 or -1, and where nothing misses but in retractions by an id.
+
+    ``columns``: as they were before `with_signs`. ``latest``: the largest timestamp so far, that of retractions without one. The
+    first row whose value means neither, or misses, is refused by its number.
+    """
+    if job.insert:
+        column = next(column for column in columns if column.target == "diff")
+        at = table.column_names.index("diff")
+        table = table.set_column(at, "diff", pa.array(_signs(table.column(at), job, column, place)))
+    if job.id is None:
+        return table
+    gone = table["diff"].to_numpy() < 0
+    for column in columns:
+        missing = table[column.target].is_null().to_numpy()
+        wrong = missing & ~gone
+        if not column.optional and wrong.any():
+            raise place.fault(column, int(np.argmax(wrong)), f"expected {column.kind} ({column.role}) but got no value")
+        if column.kind == TIME and column.target == "le" and missing.any():
+            le = table["le"].fill_null(latest).to_numpy()
+            seen = np.maximum(np.maximum.accumulate(np.where(missing, latest, le)), latest)
+            table = table.set_column(table.column_names.index("le"), "le", pa.array(np.where(missing, seen, le)))
+    return table
+
+
+def _signs(values: Any, job: CommandRequest, column: FileColumn, place: Place) -> Any:
+    """Return 1 and -1 for a column's values."""
+    values = one_array(values)
+    values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    try:
+        texts = values.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise place.whole(column, f"expected text or integers (--diff, --insert, --retract) but got {values.type}") from None
+    come, gone = (pc.is_in(texts, pa.array(said, pa.string())).to_numpy(zero_copy_only=False) for said in (job.insert, job.retract))
+    wrong = ~(come | gone)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        wanted = ", ".join([*job.insert, *job.retract])
+        raise place.fault(column, i, f"expected one of {wanted} (--insert, --retract) but got {texts[i].as_py()!r}")
+    return np.where(come, 1, -1)

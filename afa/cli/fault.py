@@ -19,8 +19,6 @@ class CommandError(AfaError):
 def one_line(error: BaseException) -> str:
     """Return an error with its notes as one line: its type where that is not one of ours, options as the command line has them.
 
-    Examples
-    --------
     >>> one_line(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
     >>> one_line(AfaError('expected tick=, what one int of LE counts, but got none; give tick="ms", say'))
@@ -45,12 +43,12 @@ def plain_exit() -> Iterator[None]:
         close_pipes()
         raise typer.Exit(0) from None
     except AfaError as error:
-        raise _told(one_line(error)) from None
+        raise _reported(one_line(error)) from None
     except OSError as error:  # files say themselves what is wrong with them: it is a stream of ours
-        raise _told(f"can't write standard output: {os.strerror(error.errno) if error.errno else error}") from None
+        raise _reported(f"can't write standard output: {os.strerror(error.errno) if error.errno else error}") from None
 
 
-def _told(text: str) -> typer.Exit:
+def _reported(text: str) -> typer.Exit:
     """Say what is wrong, if anyone can hear it, and end with status 1."""
     with contextlib.suppress(OSError):
         typer.echo(f"afa: {text}", err=True)

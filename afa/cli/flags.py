@@ -92,7 +92,7 @@ def page_file(file: Path | None) -> Path | None:
 
 
 def duration(least: int) -> Callable[[str | None], Any]:
-    """Return what reads a duration: a number of ticks, at least so many, or text with units, which waits for the tick."""
+    """Return a reader of durations: a number of ticks, at least so many, or text with units, which waits for the tick."""
 
     def read(text: str | None) -> int | str | None:
         if text is None or not re.fullmatch(r"\s*-?[0-9]{1,30}\s*", text):

@@ -28,13 +28,6 @@ def load(pattern: str) -> Pattern:
     """Import the file of ``file.py:name`` under a name of its own and return its automaton or query.
 
     As for ``python file.py``, modules beside the file can be imported while it is.
-
-    Raises
-    ------
-    typer.BadParameter
-        ``pattern`` has not this form.
-    CommandError
-        No such file, the file fails while it is imported, no such name, or the name is no pattern.
     """
     if pattern.endswith(".py") and Path(pattern).is_file():
         return _only(pattern)
@@ -56,13 +49,7 @@ def _only(file: str) -> Pattern:
 
 
 def load_factory(pattern: str) -> Callable[..., Any]:
-    """Import the file of ``file.py:make`` as `load` does and return its function, which makes patterns.
-
-    Raises
-    ------
-    CommandError
-        As `load`; or the name is no function.
-    """
+    """Import the file of ``file.py:make`` as `load` does and return its function, which makes patterns."""
     found, file, name, _ = _named(pattern)
     if isinstance(found, PATTERNS) or not callable(found):
         raise CommandError(
@@ -74,7 +61,7 @@ def load_factory(pattern: str) -> Callable[..., Any]:
 
 
 def _named(pattern: str) -> tuple[Any, str, str, list[str]]:
-    """Return what has the name, the file and the name, and the names of the patterns in the file."""
+    """Return the object of that name, the file, the name, and the names of the patterns in the file."""
     file, colon, name = pattern.rpartition(":")
     if not colon or not file or not name.isidentifier():
         raise typer.BadParameter(f"expected file.py:name, file.sase or file.sql but got {pattern!r}", param_hint="PATTERN")

@@ -37,15 +37,7 @@ def is_query(pattern: str) -> bool:
 def load_query(job: CommandRequest, source: FileSource, given: Pattern | None = None) -> tuple[Query, CommandRequest]:
     """Read a query over the columns of an input; return it with the job that it asks for.
 
-    Parameters
-    ----------
-    given : Pattern, optional
-        What ``file.py:name`` is; None: the pattern is the file of a query.
-
-    Raises
-    ------
-    CommandError
-        There is no such file, it is no query of these columns, or an option says what the query says.
+    ``given``: what ``file.py:name`` is; None: the pattern is the file of a query.
     """
     if job.window is not None or job.keys:
         said = "--key" if job.keys else "--window"
@@ -141,7 +133,7 @@ def _event(name: str, job: CommandRequest, kinds: dict[str, Any], needed: set[st
 
 
 def _unnamed(kinds: dict[str, Any], said: str) -> str:
-    """Return why a column that an error names is no field."""
+    """Say why a column that an error names is no field."""
     for name, kind in kinds.items():
         if not re.search(rf"got '?{re.escape(name)}\b", said):
             continue

@@ -249,7 +249,7 @@ def index(
     [bold]afa index trades/ --time at --column price --column amount[/]
     """
     with plain_exit():
-        from afa.cli.index_run import write_indexes
+        from afa.cli.replay_run import write_indexes
 
         write_indexes(source, time, list(dict.fromkeys(column or ())), block, quiet)
 

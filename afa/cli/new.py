@@ -77,13 +77,7 @@ class ColumnField(NamedTuple):
 
 
 def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: Sequence[str]) -> None:
-    """Write ``pattern``, a file of Python that is not there yet, for the columns of ``file``.
-
-    Raises
-    ------
-    CommandError
-        The file is there; the input can't be read, or has no column of times, or not the one that is named.
-    """
+    """Write ``pattern``, a file of Python that is not there yet, for the columns of ``file``."""
     if pattern.suffix != ".py":
         raise typer.BadParameter(f"expected a name that ends in .py but got {pattern.name!r}", param_hint="PATTERN")
     source = open_source(file, form)
@@ -276,7 +270,7 @@ def _window(times: Sequence[Any], keys: Sequence[Sequence[Any]], whole: bool) ->
 
 
 def _instant(value: Any) -> datetime | None:
-    """Return a value of a column of times as an instant; None: it is none."""
+    """Return a value of a column of times as an instant, if it is one."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.replace("Z", "+00:00"))

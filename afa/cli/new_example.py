@@ -64,13 +64,7 @@ ROWS = (
 
 
 def write_example(pattern: Path) -> None:
-    """Write a pattern and its input beside it; neither may be there yet.
-
-    Raises
-    ------
-    CommandError
-        One of the files is there, or can't be written.
-    """
+    """Write a pattern and its input beside it; neither may be there yet."""
     if pattern.suffix != ".py":
         raise typer.BadParameter(f"expected a name that ends in .py but got {pattern.name!r}", param_hint="PATTERN")
     rows = pattern.with_suffix(".jsonl")

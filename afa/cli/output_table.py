@@ -24,27 +24,7 @@ ENDS = ("le", "re")
 
 
 class OutputTable:
-    """The form of the output.
-
-    Parameters
-    ----------
-    operator
-    shown : Schema
-        Of what matches show.
-    keys : sequence of str
-    events : pyarrow.Table
-        The first batch of the input.
-    times : TimeType or None
-        In which times leave; None: as ints.
-    reasons : bool
-        Whether reasons are written.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-    none : Table
-        No rows of the input: in a list before others it says that the operator's output is such tables.
-    """
+    """The form of the output; ``events`` is the first batch of the input; without ``times`` they leave as ints."""
 
     def __init__(
         self, operator: Any, shown: Schema, keys: Sequence[str], events: pa.Table, times: TimeType | None, reasons: bool = False
@@ -57,6 +37,7 @@ class OutputTable:
         self._keys = {name: none.column(name) for name in keys}
         self._like = Table("arrow", none, none)
         given: Any = table_of(none if shown.scalar else none.to_pydict())  # fields of any type leave as columns of objects
+        # no rows of the input: in a list before others it says that the operator's output is such tables
         self.none: Table = given if times is None else Timed(given, {}, times.times)
         empty = Answer([[]] * len(self._fields), self._fields, self._keys, times, (*ENDS, *shown.times), whole=True)
         self.schema: pa.Schema = empty.to(self._like).schema
@@ -66,14 +47,8 @@ class OutputTable:
         if reasons:
             self.schema = self.schema.append(pa.field(BECAUSE, because_type(None if times is None else times.times.type)))
 
-    def of(self, changes: Any) -> pa.Table:
-        """Return what the operator has told, an Arrow table or a dict of columns, in the one schema.
-
-        Raises
-        ------
-        CommandError
-            Members have come of a component that has no column.
-        """
+    def in_schema(self, changes: Any) -> pa.Table:
+        """Return changes of the operator, an Arrow table or a dict of columns, in the one schema."""
         if not isinstance(changes, pa.Table):
             changes = self._in_arrow(changes)
         if MEMBERS in self.schema.names:

@@ -18,15 +18,9 @@ MOST = 20_000
 class Pace:
     """How many rows may go by now.
 
-    Parameters
-    ----------
-    text : str
-        "max"; "500": rows a second; "60x": so many times as fast as the events' own times, by the largest so far.
-    tick : str or None
-        What one int of LE counts, for "60x".
+    ``text``: "max"; "500": rows a second; "60x": so many times as fast as the events' own times, by the largest so far. ``tick``:
+    what one int of LE counts, for "60x".
 
-    Examples
-    --------
     >>> pace = Pace("max", None)
     >>> pace.ready(np.arange(100)), pace.text
     (100, 'max')
@@ -69,13 +63,7 @@ class Pace:
         self._first: int | None = None
 
     def ready(self, latest: Any) -> int:
-        """Return how many of the next rows may go now, and count them as gone.
-
-        Parameters
-        ----------
-        latest : array
-            For each row the largest LE of it and of all rows before.
-        """
+        """Count some of the next rows as gone, and return how many; ``latest``: for each the largest LE up to it."""
         if self.paused or not len(latest):
             return 0
         if self._since is None:

@@ -27,13 +27,7 @@ class PatternRun(NamedTuple):
 
     @classmethod
     def of(cls, job: CommandRequest, given: Pattern | None, source: FileSource, command: str = "run") -> PatternRun:
-        """Return what a job asks for; ``given``: what `given_pattern` has found.
-
-        Raises
-        ------
-        AfaError
-            An option goes with no such pattern, or says another thing than the pattern does.
-        """
+        """Bind the pattern of a job to its source; ``given``: the result of `given_pattern`."""
         if given is None or QUERY in given.traits:
             query, job = load_query(job, source, given)
             return cls(job, query, source)
@@ -67,10 +61,7 @@ class PatternRun(NamedTuple):
 def given_pattern(pattern: str, takes_none: str | None = None) -> Pattern | None:
     """Return the pattern of that name; None: it is the file of a query, to be read with the columns of the input.
 
-    Raises
-    ------
-    CommandError
-        There is none; or it is a temporal pattern, and ``takes_none`` says why the command takes none.
+    ``takes_none``: why the command takes no temporal pattern, which is refused then.
     """
     found = None if is_query(pattern) else load(pattern)
     if takes_none is not None and found is not None and TEMPORAL in found.traits:

@@ -1,12 +1,13 @@
-"""What `afa replay` does: the matches of stored history on standard output, the plan, and a progress bar, on standard error."""
+"""Carry out `afa replay` and `afa index`: matches of stored history on standard output, the plan and progress on standard error."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import typer
-from rich.progress import BarColumn, TextColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
 from afa.cli.console import Bar, Terminal
 from afa.cli.fault import CommandError
@@ -22,6 +23,7 @@ from afa.model.conflicts import QUERY, TEMPORAL
 from afa.operator.contract import Pattern
 from afa.replay.replaying import explain, replay
 from afa.replay.scan_plan import ReplayPlan
+from afa.replay.sidecar import index
 from afa.replay.stored import Stored
 
 
@@ -34,13 +36,7 @@ class Replaying(NamedTuple):
 
 
 def replay_job(job: CommandRequest, asked: Replaying) -> None:
-    """Replay stored history, and show what was found, and how.
-
-    Raises
-    ------
-    AfaError
-        As `afa.replay.replay`; a `CommandError` for what is wrong with the command.
-    """
+    """Replay stored history, and show what was found, and how."""
     stored = Stored(asked.source[0] if len(asked.source) == 1 else list(asked.source))
     check_output(job.output, None, [job.pattern, *asked.source, *(file.path for file in stored.files)], job.force)
     pattern, job = _pattern(job, stored)
@@ -120,3 +116,16 @@ def _shown(matches: pa.Table, job: CommandRequest) -> None:
     if len(part) < len(matches) and part.num_rows:
         left = len(matches) - len(part)
         typer.echo(f"... {left:,} more matches (--matches N prints more, --output FILE writes all)", err=True)
+
+
+def write_indexes(source: Sequence[str], time: str, columns: Sequence[str], block: int, quiet: bool) -> None:
+    """Write the indexes, and say how many rows and blocks they tell of."""
+    given = source[0] if len(source) == 1 else list(source)
+    total = Stored(given).total
+    shown = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+    with Bar(*shown, console=Terminal(stderr=True), quiet=quiet) as bar:
+        task = bar.add_task("index", total=total)
+        found = index(given, time=time, columns=columns or None, block=block, progress=lambda rows: bar.advance(task, rows))
+    if not quiet:
+        files = "1 file" if len(found.paths) == 1 else f"{len(found.paths):,} files"
+        typer.echo(f"indexed {found.rows:,} rows of {files}: {found.blocks:,} blocks, {max(found.bytes // 1024, 1):,} KiB")

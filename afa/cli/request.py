@@ -60,7 +60,7 @@ class CommandRequest(NamedTuple):
 
     @classmethod
     def of(cls, pattern: str, file: str, said: Mapping[str, Any]) -> CommandRequest:
-        """Return what the options of a command say."""
+        """Return the request that the options of a command make."""
         found = {IN_JOB.get(name, name): value for name, value in said.items()}
         found = {name: _plain(value) for name, value in found.items() if value is not None}
         if found.get("partial_matches") == 0:  # any number
@@ -94,16 +94,7 @@ class CommandRequest(NamedTuple):
     def in_ticks(self, kinds: Mapping[str, Any], event: Any) -> CommandRequest:
         """Return the job with its durations in ticks, and a tick; without one where it says none, and times are integers.
 
-        Parameters
-        ----------
-        kinds : mapping of str to Arrow type
-            The input's columns.
-        event : NamedTuple class
-
-        Raises
-        ------
-        CommandError
-            A duration has a unit, and times are integers of which the user does not say what one counts; or it is no whole number.
+        ``kinds``: the Arrow types of the input's columns.
         """
         instant = Schema.of(event, "event").instant
         le = self.time or (instant if instant is not None and instant in kinds and "le" not in kinds else "le")

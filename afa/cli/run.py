@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,6 @@ import typer
 from afa import ClosureError, LateEventError, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
-from afa.cli.explained_run import explaining, how_pushed, told_as_times, write_report
 from afa.cli.fault import CommandError, one_line
 from afa.cli.follow import Follow, make_log
 from afa.cli.output_table import OutputTable
@@ -21,11 +21,14 @@ from afa.cli.why import why_none
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
 from afa.io.files import FileSource, comes_once, open_source
+from afa.io.table_times import TimeType
+from afa.io.whole_file import write_text
 from afa.model.arc import TIMEOUT
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
 from afa.reasons import Reasons
 from afa.schema import Schema
+from afa.tracing.recorder import Trace
 from punctuation.sources import BoundedDisorder
 
 OPTIONS = ("key", "window", "order_by", "tick", "id", "longest", "members", "collapse", "having", "threads", "speculation")
@@ -99,7 +102,7 @@ def _drive(operator: Any, shown: Schema, job: CommandRequest, batches_in: Input,
                 batch.insert(1, follow.poll())
             for part in _said(lambda: operator.push_many(batch, **how_pushed(job)), batches_in.end):
                 if not isinstance(part, Punctuation):
-                    found = out.of(part)
+                    found = out.in_schema(part)
                     summary.count(out.les(found), found["diff"].to_numpy(), batches_in.latest)
                     screen.show(found, summary)
                     write(found)
@@ -129,7 +132,7 @@ def _open(operator: Any) -> int | str:
 
 
 def _said(call: Callable[[], Any], end: int) -> Any:
-    """Return what an operator raises, in one line: a fault in the user's functions too. ``end``: what the input's end promises."""
+    """Turn errors of an operator into one line, those of the user's functions too. ``end``: the promise at the input's end."""
     try:
         return call()
     except LateEventError as error:
@@ -140,3 +143,39 @@ def _said(call: Callable[[], Any], end: int) -> Any:
         raise
     except Exception as error:
         raise CommandError(one_line(error)) from error
+
+
+def explaining(operator: Any, job: CommandRequest) -> Any:
+    """Return the operator, with the stage around it where reasons are asked."""
+    if not job.reasons and job.report is None:
+        return operator
+    if job.report is None:
+        return Reasons(operator)
+    check_output(job.report, "html", reads(job), job.force)
+    folder = os.path.dirname(job.report)
+    if folder and not os.path.isdir(folder):
+        raise CommandError(f"can't write {job.report}: there is no folder {folder}")
+    return Trace(operator)
+
+
+def how_pushed(job: CommandRequest) -> dict[str, bool]:
+    """Return how batches are pushed: reasons are told of each row as it came, unless the user says how many come at once."""
+    return {"net": False} if (job.reasons or job.report is not None) and job.batch is None else {}
+
+
+def write_report(operator: Any, job: CommandRequest, why: str = "") -> None:
+    """Write the page of a run; ``why``: why nothing has matched."""
+    if job.report is None:
+        return
+    try:
+        write_text(job.report, operator.html(title=f"{job.pattern} {job.file}", why=why))
+    except OSError as error:
+        raise CommandError(f"can't write {job.report}: {os.strerror(error.errno) if error.errno else error}") from error
+    if not job.quiet:
+        typer.echo(f"afa: {job.report} shows the run: open it in a browser", err=True)
+
+
+def told_as_times(operator: Any, times: TimeType | None) -> None:
+    """Let sentences tell times where the input has some."""
+    if isinstance(operator, Reasons) and times is not None:
+        operator.tell_times(getattr(times.times.type, "tz", None))

@@ -187,7 +187,7 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
     out, times = OutputTable(operator, shown, job.keys, first, None), batches_in.times
 
     def texts(part: Any) -> list[dict[str, Any]]:
-        rows = in_text(as_times(out.of(part), ("le", "re", *shown.times), times)).to_pylist()
+        rows = in_text(as_times(out.in_schema(part), ("le", "re", *shown.times), times)).to_pylist()
         return [{"diff": row.pop("diff"), "le": _time(row.pop("le")), "re": _time(row.pop("re")), "payload": row} for row in rows]
 
     def instant(ticks: int) -> str:

@@ -21,13 +21,7 @@ from punctuation.durations import in_units
 
 
 def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -> Pattern:
-    """Return the pattern; ``file`` is the input whose columns are the fields of a query's events.
-
-    Raises
-    ------
-    CommandError
-        The pattern can't be read, or needs an input.
-    """
+    """Return the pattern; ``file`` is the input whose columns are the fields of a query's events."""
     found = given_pattern(pattern)
     if found is not None and QUERY not in found.traits:
         return found
@@ -39,7 +33,7 @@ def loaded(pattern: str, file: str | None, type: str | None, tick: str | None) -
 
 
 def facts(pattern: Pattern) -> list[tuple[str, str]]:
-    """Return what a pattern takes and holds, with words for it."""
+    """Return facts about a pattern, each with a word for it: event, register, key, window."""
     automaton, schema = pattern.automaton, pattern.automaton.event_schema
     events = [("event", schema.describe() if schema else "any hashable payload")]
     if TEMPORAL in pattern.traits and pattern.events is not None:
@@ -52,13 +46,7 @@ def facts(pattern: Pattern) -> list[tuple[str, str]]:
 
 
 def check_pictures(pattern: str, file: str | None, files: dict[str, Path], force: bool) -> None:
-    """Refuse what `write_pictures` would write over what is read, over each other, or over files of another kind.
-
-    Raises
-    ------
-    CommandError
-        It names the file.
-    """
+    """Refuse what `write_pictures` would write over what is read, over each other, or over files of another kind."""
     if len({path.resolve() for path in files.values()}) < len(files):
         raise CommandError(
             f"expected a file for each form but got {' and '.join(f'--{form} {path}' for form, path in files.items())}"
@@ -68,13 +56,7 @@ def check_pictures(pattern: str, file: str | None, files: dict[str, Path], force
 
 
 def write_pictures(name: str, pattern: Pattern, files: dict[str, Path], labels: str) -> Iterator[Path]:
-    """Draw the automaton of a pattern into each of the files, by form ("svg", "html", "dot"); yield each that is written.
-
-    Raises
-    ------
-    CommandError
-        A file can't be written.
-    """
+    """Draw the automaton of a pattern into each of the files, by form ("svg", "html", "dot"); yield each that is written."""
     for form, path in files.items():
         text = _page(name, pattern, labels) if form == "html" else pattern.automaton.draw(form, labels=labels)
         try:

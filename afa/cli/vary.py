@@ -67,15 +67,8 @@ def sweep(job: CommandRequest) -> None:
 
 
 def grid(said: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the variants that ``name=values`` make together: of each name its value in each of them.
+    """Return the variants that ``name=values`` make together, at most MOST: of each name its value in each of them.
 
-    Raises
-    ------
-    CommandError
-        It has another form, a name comes twice, or there are more than MOST.
-
-    Examples
-    --------
     >>> grid(["drop=0.5:1.5:0.5", "kind=a,b"])
     {'drop': [0.5, 0.5, 1.0, 1.0, 1.5, 1.5], 'kind': ['a', 'b', 'a', 'b', 'a', 'b']}
     """
@@ -98,8 +91,6 @@ def grid(said: Sequence[str]) -> dict[str, list[Any]]:
 def values_of(text: str, said: str) -> list[Any]:
     """Return the values of ``low:high:step``, both ends among them, or of ``a,b,c``: ints, floats, true, false, texts.
 
-    Examples
-    --------
     >>> values_of("0.1:0.3:0.1", ""), values_of("3:1:-1", ""), values_of("1,2.5,true,x", "")
     ([0.1, 0.2, 0.3], [3, 2, 1], [1, 2.5, True, 'x'])
     """
@@ -121,7 +112,7 @@ def values_of(text: str, said: str) -> list[Any]:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """Return a number as it is written; None: it is none, or far too long."""
+    """Return the number that a text is; None: it is no number, or far too long."""
     try:
         found = Decimal(text.strip())
     except InvalidOperation:
