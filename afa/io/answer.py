@@ -31,44 +31,26 @@ NOTHING: Mapping[str, Any] = {}
 class Answer(NamedTuple):
     """The output as columns.
 
-    Parameters
-    ----------
-    columns : sequence of column
-        Arrays, lists, `KeyColumn`; times are ticks. Arrow arrays leave as they are, where the output is Arrow's.
-    fields : sequence of Field
-        Of each column its name and its type; None: any, which Arrow chooses.
-    keys : mapping of str to column
-        The columns of the key, each with that of the input in whose type it leaves; at its full width, as a key may have come with
-        an earlier, wider batch. None: there is no such column, and keys are text where the output is Arrow's.
-    times : TimeType or None
-        The type in which times leave; None: as ticks.
-    timed : collection of str
-        The columns of times.
-    whole : bool
-        Whether the input holds all keys, which then leave in the type of its columns, however narrow.
-
-    Examples
-    --------
     >>> from punctuation.door import table_of
     >>> answer = Answer([["a"], np.array([7])], [Field("name", str, False), Field("le", int, False)])
     >>> answer.to(table_of({"le": [1]}))
     {'name': array(['a'], dtype=object), 'le': array([7])}
     """
 
+    # arrays, lists, `KeyColumn`; times are ticks. Arrow arrays leave as they are, where the output is Arrow's.
     columns: Sequence[Any]
-    fields: Sequence[Field]
+    fields: Sequence[Field]  # of each column its name and its type; None: any, which Arrow chooses
+    # the columns of the key, each with that of the input in whose type it leaves; at its full width, as a key may have come with an
+    # earlier, wider batch. None: there is no such column, and keys are text where the output is Arrow's.
     keys: Mapping[str, Any] = NOTHING
-    times: TimeType | None = None
-    timed: Collection[str] = ("le", "re")
-    whole: bool = False
+    times: TimeType | None = None  # the type in which times leave; None: as ticks
+    timed: Collection[str] = ("le", "re")  # the columns of times
+    whole: bool = False  # whether the input holds all keys, which then leave in the type of its columns, however narrow
 
     def to(self, like: Table) -> Any:
         """Return it as a table of the kind of another.
 
-        Raises
-        ------
-        ChangeError
-            Two columns have one name; Arrow does not hold a value, or the type of times does not hold a time.
+        Raises `ChangeError`: two columns have one name; Arrow does not hold a value, or the type of times does not hold a time.
         """
         columns, fields, keys, times, timed, whole = self
         written: Any = _in_arrow if like.in_arrow else _in_pandas if like.kind == "pandas" else _as_array
@@ -120,7 +102,7 @@ def _out_of_arrow(column: Any) -> Any:
 
 
 def filling(field: Field, promised: int, like: Table) -> Any:
-    """Return what a punctuation's row holds in a column: nothing, in the column's own type."""
+    """Return the value of a punctuation's row in a column: an empty one, of the column's own type."""
     if field.type is None and field.name in like.names:  # a key's column
         column = like.column(field.name)
         kind = str(type_of(column) or "")
@@ -172,10 +154,7 @@ def _arrow_keys(column: Any, given: Any, name: str, whole: bool) -> Any:
 def as_arrow(column: Any, kind: Any, name: str) -> Any:
     """Return a column as an Arrow one.
 
-    Raises
-    ------
-    ChangeError
-        The column can't be written so: it holds text that is no UTF-8, a lone surrogate for example.
+    Raises `ChangeError`: the column can't be written so: it holds text that is no UTF-8, a lone surrogate for example.
     """
     import pyarrow as pa
 

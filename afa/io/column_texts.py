@@ -20,8 +20,6 @@ from punctuation.timestamps import is_time_type
 def iso_texts(column: Any) -> list[str | None]:
     """Return times as ISO 8601, with the offset of their zone, if they have one, and no more digits than they need.
 
-    Examples
-    --------
     >>> stamps = pa.array([0, 1711846800500, None], pa.timestamp("ms", "Europe/Berlin"))
     >>> iso_texts(stamps)
     ['1970-01-01T01:00:00+01:00', '2024-03-31T03:00:00.5+02:00', None]
@@ -74,8 +72,6 @@ def json_lines(table: pa.Table) -> Iterator[str]:
 def json_texts(column: Any) -> list[str]:
     """Return values as JSON, which has no NaN and no infinity: null and text stand for them.
 
-    Examples
-    --------
     >>> json_texts(pa.array([[1, 2], None, []])), json_texts(pa.array([{"a": [0.5], "b": []}]))
     (['[1,2]', 'null', '[]'], ['{"a":[0.5],"b":[]}'])
     """

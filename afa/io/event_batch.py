@@ -18,22 +18,12 @@ TIMES = ("le", "re", "diff")
 
 
 class EventBatch(NamedTuple):
-    """Events.
-
-    Parameters
-    ----------
-    n : int
-    times : dict of str to array of int64
-        The columns of times, and ``diff`` if the table has one.
-    fields : dict of str to Column
-    keys : sequence of column
-        Those of the key, as they came.
-    """
+    """Events."""
 
     n: int
-    times: dict[str, Any]
+    times: dict[str, Any]  # the columns of times, and ``diff`` if the table has one
     fields: dict[str, Column]
-    keys: Sequence[Any]
+    keys: Sequence[Any]  # those of the key, as they came
 
     def key_numbers(self, single: bool, numbers: Callable[[list[Any]], Any]) -> Any:
         """Return the number of each event's key, a value or, unless ``single``, a tuple; ``numbers`` gives those of the keys."""
@@ -44,17 +34,8 @@ class EventBatch(NamedTuple):
 def batch_of(table: Table, schema: Schema, keys: Keys | None, events: Any = slice(None)) -> EventBatch:
     """Return the events of a table with ``le``, perhaps ``re`` and ``diff``; the field for their LE is filled in.
 
-    Parameters
-    ----------
-    table : Table
-    schema : Schema
-        Of the events.
-    keys : Keys or None
-    events
-        Which rows are events; the others may hold anything.
+    ``events``: which rows are events; the others may hold anything.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from punctuation.door import table_of
     >>> class Tick(NamedTuple):
@@ -77,18 +58,7 @@ def batch_of(table: Table, schema: Schema, keys: Keys | None, events: Any = slic
 def columns_in(
     table: Table, fields: Sequence[Field], keys: Sequence[str], times: Sequence[str], more: Sequence[str] = ("diff",)
 ) -> EventBatch:
-    """Return the events of a table.
-
-    Parameters
-    ----------
-    table : Table
-        Its times are ticks.
-    fields : sequence of Field
-    keys, times : sequence of str
-        The columns of the key, and of times.
-    more : sequence of str
-        Columns of ints that it may have, too.
-    """
+    """Return the events of a table, whose times are ticks; ``more``: columns of ints that it may have, too."""
     there = table.names
     needed = {*(field.name for field in fields), *keys, *times}
     if any(there.count(name) != 1 for name in needed) or any(there.count(name) > 1 for name in more):

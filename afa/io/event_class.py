@@ -33,23 +33,8 @@ def events_of(given: Any, name: str = "Event") -> TableEvents:
     only column of timestamps is the time (`afa.Instant`), where there is no column ``le``; others, and what is no scalar, are left
     out.
 
-    Parameters
-    ----------
-    given : NamedTuple class, pyarrow.Schema or table
-    name : str
-        What the class is called.
-
-    Raises
-    ------
-    AfaError
-        It is none of them, or no column is a scalar.
-
-    Notes
-    -----
     O(rows) for columns that are no arrays.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> events_of({"card": ["a", "b"], "amount": [5, None]}).cls.__annotations__
     {'card': <class 'str'>, 'amount': int | None}

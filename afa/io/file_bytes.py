@@ -1,4 +1,4 @@
-"""The bytes of an input: a file, or a stream, of which a look at the beginning is taken before all of it is read, once."""
+"""The bytes of an input: a file, or a stream, whose beginning is looked at before it is read, once."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class File:
                 yield chunk
 
     def done(self) -> int:
-        """Return how many bytes have been read."""
+        """Return the number of bytes that have been read."""
         return 0 if self._raw is None or self._raw.closed else int(self._raw.tell())
 
     def whole(self) -> Any:
-        """Return what `pyarrow.parquet.ParquetFile` reads."""
+        """Return the source for `pyarrow.parquet.ParquetFile`."""
         return self.name
 
 
@@ -114,7 +114,7 @@ class Stdin:
         self._since = None if self._since is None else self._last
 
     def _next(self, most: int) -> bytes | None:
-        """Return what has come; b"": it is at its end; None: the oldest is `AGE` old, or nothing has come for a while."""
+        """Return the bytes that have come; b"": the end; None: the oldest are `AGE` old, or nothing has come for a while."""
         left = PAUSE if self._since is None else self._since + AGE - time.monotonic()
         found = self._more(most, left) if left > 0 else None
         if found:
@@ -123,7 +123,7 @@ class Stdin:
         return found
 
     def _more(self, most: int, wait: float) -> bytes | None:
-        """Return what has come; b"": it is at its end; None: nothing has, in so many seconds."""
+        """Return the bytes that have come; b"": the end; None: nothing has come in so many seconds."""
         number = _file_number(self._raw)
         if number is None:
             raw: Any = self._raw
@@ -142,7 +142,7 @@ class Stdin:
         return 0
 
     def whole(self) -> Any:
-        """Return what `pyarrow.parquet.ParquetFile` reads: it begins at the end."""
+        """Return the source for `pyarrow.parquet.ParquetFile`, all bytes: Parquet is read from its end."""
         return pa.BufferReader(b"".join(part for part in self.chunks() if part))
 
 
@@ -173,13 +173,7 @@ def _file_number(raw: Any) -> int | None:
 
 
 def blocks_of(file: File | Stdin) -> Iterator[bytes | None]:
-    """Yield the bytes in blocks that end where lines do, of about `BLOCK`; of a stream what has come when it is old, then None.
-
-    Raises
-    ------
-    AfaError
-        A line is longer than the input may have it.
-    """
+    """Yield the bytes in blocks that end where lines do, of about `BLOCK`; of a stream what has come when it is old, then None."""
     held, size = list[bytes](), 0
     for chunk in itertools.chain(file.chunks(), [b""]):
         held.append(chunk or b"")

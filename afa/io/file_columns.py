@@ -49,10 +49,7 @@ class Place(NamedTuple):
 def convert(table: pa.Table, columns: Iterable[FileColumn], tick: str | None, place: Place) -> pa.Table:
     """Return a batch as the operator takes it: its columns under the operator's names, times in ticks.
 
-    Raises
-    ------
-    ChangeError
-        A value is missing or does not fit; the first such row is named.
+    The first row whose value is missing, or does not fit, is refused by its number (`ChangeError`).
     """
     arrays = {}
     for column in columns:

@@ -29,11 +29,6 @@ def writing_file(file: str, schema: pa.Schema) -> Iterator[Write]:
 
     It writes under a temporary name beside it (of a link, beside what it points to) and renames at the end, so that what was there
     before stays where it fails.
-
-    Raises
-    ------
-    AfaError
-        The file can't be written; or its form does not hold a column.
     """
     with contextlib.ExitStack() as stack:
         with writable(file):

@@ -99,13 +99,7 @@ FORMS: dict[str, Callable[[File | Stdin], FileSource]] = {"csv": Csv, "jsonl": J
 
 
 def open_source(file: str, form: str | None, grows: bool = False) -> FileSource:
-    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more.
-
-    Raises
-    ------
-    AfaError
-        It can't be read, or its form is not known.
-    """
+    """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more."""
     path, form = Path(file), form_of(file, form, grows)
     with readable(file):
         once = comes_once(file)

@@ -24,20 +24,7 @@ FORMS = "pandas, polars, Arrow, DuckDB, a dict of columns"
 
 
 class Frame:
-    """An opened frame.
-
-    Parameters
-    ----------
-    given : frame
-        Of pandas, polars, Arrow or DuckDB, a dict of columns, or what has ``__arrow_c_stream__``, which is read to its end.
-
-    Attributes
-    ----------
-    table : Table
-        The frame as it came.
-    names : list of str
-        Its columns.
-    """
+    """An opened frame: of pandas, polars, Arrow or DuckDB, a dict of columns, or a stream of Arrow's, which is read to its end."""
 
     def __init__(self, given: Any) -> None:
         lazy = hasattr(given, "collect")  # polars warns where its columns are asked for
@@ -63,7 +50,7 @@ class Frame:
 
     @property
     def columns_of_times(self) -> list[str]:
-        """The columns of timestamps or dates, but those of which there are several of one name."""
+        """The columns of timestamps or dates whose names come once."""
         return [name for name in dict.fromkeys(self.names) if self.names.count(name) == 1 and self.times(name) is not None]
 
     def ticks(self, name: str, tick: str | None, what: str, optional: bool = False) -> Any:
@@ -142,7 +129,7 @@ def check_whole(column: Any, name: str, what: str) -> None:
 
 
 def first_missing(column: Any) -> int | None:
-    """Return the first row without a value; None: there is none."""
+    """Return the first row without a value, if there is one."""
     nulls: Any
     if is_arrow(column):
         nulls = column.is_null() if column.null_count else []

@@ -31,27 +31,10 @@ def listed_columns(
     unsaid: bool = False,
     places: Sequence[int] | None = None,
 ) -> dict[str, list[Any]]:
-    """Return columns as lists, all of one length.
+    """Return columns as lists, all of one length; ``wanted``: those that must be there, ``fields``: what is known of some.
 
-    Parameters
-    ----------
-    table : Table
-    wanted : sequence of str
-        Those that must be there.
-    fields : mapping of str to Field
-        What is known of some.
-    tick : str or None
-    times : sequence of str
-        The columns that hold ticks, the first one in each row; those that are not wanted may be there.
-    unsaid : bool
-        Whether ints may be missing, as of a retraction only the id may be known.
-    places : sequence of int or None
-        Which rows count; None: all.
-
-    Raises
-    ------
-    ChangeError
-        A column is missing, or there twice; it is longer than another; it holds no ticks.
+    ``times``: the columns that hold ticks, the first one in each row; those that are not wanted may be there. ``unsaid``: whether
+    ints may be missing, as of a retraction only the id may be known. ``places``: which rows count; None: all.
     """
     there = table.names
     wrong = [name for name in [*wanted, *times] if there.count(name) > 1] or [name for name in wanted if name not in there]
@@ -88,11 +71,6 @@ def listed(column: Any, name: str = "", field: Field | None = None) -> list[Any]
     """Return a column as a list of Python's values, None where one is missing.
 
     Of pandas the missing ones of a float ``field`` that must be there are NaN, and floats of an int field are ints again.
-
-    Raises
-    ------
-    ChangeError
-        It is no column, or holds what Python does not.
     """
     if not is_pandas(column):
         return _values(column, name)

@@ -16,13 +16,7 @@ from punctuation.timestamps import Timed, Times, in_ticks, is_time_type
 
 
 class TimeType(NamedTuple):
-    """The type in which times leave, and what one tick is.
-
-    Parameters
-    ----------
-    times : Times
-    tick : str
-    """
+    """The type in which times leave, and what one tick is."""
 
     times: Times
     tick: str
@@ -31,8 +25,6 @@ class TimeType(NamedTuple):
     def of(cls, like: Table, tick: str | None) -> TimeType | None:
         """Return the type that the times of a table came in; None: they are ints.
 
-        Examples
-        --------
         >>> from punctuation.door import table_of
         >>> TimeType.of(in_ticks(table_of({"le": np.array(["2024-01-01"], "M8[s]")}), "s", ["le"]), "s").tick
         's'
@@ -55,13 +47,7 @@ class TimeType(NamedTuple):
         return cls(Times("arrow", kind), tick)
 
     def column(self, ticks: Any, name: str) -> Any:
-        """Return a column of ticks, some of which may be missing, as one of this type.
-
-        Raises
-        ------
-        ChangeError
-            The type does not hold one of them; ``name`` is the column that the message names.
-        """
+        """Return a column of ticks, some of which may be missing, as one of this type; errors say ``name``."""
         if not isinstance(ticks, np.ndarray) or ticks.dtype != np.int64:
             if is_arrow(ticks):
                 ticks = ticks.fill_null(FOREVER).to_numpy()
@@ -82,13 +68,7 @@ def as_times(table: Any, names: Collection[str], times: TimeType | None) -> Any:
 
 
 def with_ticks(table: Table, tick: str, names: Sequence[str], mixed: bool) -> Table:
-    """Return a table in which timestamps and dates are ticks. ``mixed``: with a column ``kind``, see `afa.operator.tables`.
-
-    Raises
-    ------
-    ChangeError
-        A time is no whole number of ticks, or no int64 of them.
-    """
+    """Return a table in which timestamps and dates are ticks. ``mixed``: with a column ``kind``, see `afa.operator.tables`."""
     try:
         found = in_ticks(table, tick, names)
     except AfaError as error:

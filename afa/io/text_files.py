@@ -95,7 +95,7 @@ class Csv(TextFile):
         return pa.timestamp("ns", getattr(guessed, "tz", None)) if pa.types.is_temporal(guessed) else guessed
 
     def _said(self, text: str, columns: Sequence[FileColumn]) -> AfaError:
-        """Return what pyarrow says about a row or a value, with the column's name."""
+        """Return pyarrow's error about a row or a value, with the column's name."""
         text = re.sub(r"^(CSV parse error: |In CSV column )", "", text).split("\n")[0]
         text = re.sub(r"Row #(\d+): (E)?", lambda m: f"row {int(m[1]) + self._passed}{': e' if m[2] else ', '}", text)
         found = VALUE.match(text)

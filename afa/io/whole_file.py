@@ -43,13 +43,7 @@ KINDS: dict[str, tuple[str, Callable[[bytes], object]]] = {
 
 
 def check_kind(path: str | os.PathLike[str], form: str, hint: str = "name another file, or delete it first") -> None:
-    """Refuse to write over a file that is neither empty nor of the form that is to be written.
-
-    Raises
-    ------
-    AfaError
-        It is of another kind; ``hint``: what to do.
-    """
+    """Refuse to write over a file that is neither empty nor of the form that is to be written; ``hint``: what to do."""
     place = Path(path)
     if not place.is_file():
         return
