@@ -18,7 +18,7 @@ ROWS = 1 << 16
 
 
 def withdrawing(plan: OperatorPlan, columns: dict[str, Any], batch: int | None) -> Callable[[bool], int]:
-    """Return what counts the matches that are announced and taken back, told whether other threads are to run meanwhile.
+    """Return a job that counts the matches that are announced and taken back.
 
     ``columns``: of `afa.frames.slicing.columns_of`, in the order of arrival; ``batch``: how many rows come at once, None: one.
     """

@@ -29,54 +29,24 @@ SWEEPS = tuple(name for name in BACKTESTS if name not in ("collapse", "having"))
 
 
 class OperatorPlan(NamedTuple):
-    """A pattern that is bound to a tick.
+    """A pattern that is bound to a tick."""
 
-    Attributes
-    ----------
-    make : callable
-        Returns an operator that has taken nothing yet.
-    events : Schema
-        The events that it takes.
-    shown : Schema
-        What its matches show.
-    keys : tuple of str
-        The columns that make the key.
-    order_by : str or None
-        The field that orders events of one LE.
-    tick : str or None
-        What one int of LE is.
-    waits : bool
-        Whether it has time-outs, which fire as the clock goes on.
-    steady, ties : bool
-        Whether an event in order never withdraws a match; also where several have one LE.
-    native : bool
-        Whether it runs without Python, so that threads do side by side.
-    members : Members or None
-        What comes with each match of the events behind it.
-    automaton : Automaton
-        The automaton that serves, bound to the tick.
-    window : int or None
-        How many ticks an event lives.
-    alone : bool
-        Whether no stage in front of the operator looks at events before those of a match.
-    spanned : Spanned or None
-        How long matches last at most, and the columns that say when one begins, where slices of time may be taken side by side.
-    """
-
-    make: Callable[[], Any]
-    events: Schema
-    shown: Schema
-    keys: tuple[str, ...]
-    order_by: str | None
-    tick: str | None
-    waits: bool
+    make: Callable[[], Any]  # returns an operator that has taken nothing yet
+    events: Schema  # the events that it takes
+    shown: Schema  # what its matches show
+    keys: tuple[str, ...]  # the columns that make the key
+    order_by: str | None  # the field that orders events of one LE
+    tick: str | None  # what one int of LE is
+    waits: bool  # whether it has time-outs, which fire as the clock goes on
+    # steady, ties: whether an event in order never withdraws a match; also where several have one LE
     steady: bool
     ties: bool
-    native: bool
-    members: Members | None
-    automaton: Automaton
-    window: int | None
-    alone: bool
+    native: bool  # whether it runs without Python, so that threads do side by side
+    members: Members | None  # what comes with each match of the events behind it
+    automaton: Automaton  # the automaton that serves, bound to the tick
+    window: int | None  # how many ticks an event lives
+    alone: bool  # whether no stage in front of the operator looks at events before those of a match
+    # how long matches last at most, and the columns that say when one begins, where slices of time may be taken side by side
     spanned: Any = None
 
     def running(self, threads: bool) -> Any:
@@ -98,7 +68,7 @@ class OperatorPlan(NamedTuple):
 
 
 def taken_options(said: Mapping[str, Any], door: str, takes: Collection[str], threads: Any) -> tuple[Options, int | None]:
-    """Return what a door of frames takes of its keyword arguments, and how many threads there are; None: one for each core."""
+    """Return the options among the keyword arguments of a function over frames, and the number of threads; None: one a core."""
     options = options_of(said, door, (*takes, "threads"))
     found = options.threads if threads is None and "threads" in options.said else threads
     return options.but(threads=1), None if found is None else threads_of(found)
@@ -114,11 +84,6 @@ def asked(pattern: Any, options: Options, by: str | None = None) -> OperatorPlan
     """Make operators of a pattern: an automaton with these options; any other says some of them itself.
 
     ``by``: the column within whose values it is matched, in place of the key that is said; one that no event has.
-
-    Raises
-    ------
-    AfaError
-        It is no pattern, has no event schema, can never match, or an option is one that it says itself.
     """
     _check_key(options.key)
     if isinstance(pattern, Automaton):
@@ -169,7 +134,7 @@ def _of(make: Callable[[], Any]) -> OperatorPlan:
 
 
 def _front(operator: Any) -> Any:
-    """Return the stage at the input of an operator; None: there is none."""
+    """Return the stage at the input of an operator, if it has one."""
     while isinstance(operator, Around) and not isinstance(operator, Front):
         operator = operator.operator
     return operator.stage if isinstance(operator, Front) else None

@@ -22,7 +22,7 @@ Columns = dict[str, Any]
 
 
 def joined(tables: Sequence[Columns], asked: OperatorPlan) -> Columns:
-    """Return what operators gave as the matches in force at the end, by LE and RE; ``diff`` is gone."""
+    """Return the matches in force at the end, by LE and RE, out of the operators' tables; ``diff`` is gone."""
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     rows = _in_force(columns, {"diff"} if asked.members is None else {"diff", MEMBERS})
     le, re = columns["le"], columns["re"]

@@ -32,24 +32,12 @@ SAMPLE = 1 << 16
 
 
 class SortedRows(NamedTuple):
-    """A frame's rows by time, in the columns that `push_many` takes.
+    """A frame's rows by time, in the columns that `push_many` takes."""
 
-    Attributes
-    ----------
-    columns : dict of str to column
-        Arrays, and columns of Arrow; ``le``, perhaps ``re`` and ``diff``.
-    groups : list of (int, int)
-        The rows that operators of their own take: where they begin and end.
-    latest : int
-        The largest LE.
-    size : int
-        How many rows a slice has.
-    """
-
-    columns: dict[str, Any]
-    groups: list[tuple[int, int]]
-    latest: int
-    size: int
+    columns: dict[str, Any]  # arrays, and columns of Arrow; ``le``, perhaps ``re`` and ``diff``
+    groups: list[tuple[int, int]]  # the rows that operators of their own take: where they begin and end
+    latest: int  # the largest LE
+    size: int  # how many rows a slice has
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return some rows as a table."""
@@ -109,7 +97,7 @@ def order_of(columns: Sequence[Any]) -> Any:
 
 
 def sortable(column: Any) -> Any:
-    """Return a column of the sequence as one that sorts alike; None: it is none."""
+    """Return a column of the sequence as an array that sorts alike; None: its values have no such array."""
     if isinstance(column, np.ndarray):
         return None if column.dtype == object else column
     if isinstance(column, pa.DictionaryArray) and not column.null_count:

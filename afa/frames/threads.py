@@ -26,11 +26,6 @@ def in_threads(jobs: Sequence[Callable[[bool], T]], threads: int | None) -> list
     """Carry out jobs; return what they return, in their order. The first that fails, in this order, ends all.
 
     A job is told whether others run beside it. ``threads``: None: one for each core. One job, or one thread: in this thread.
-
-    Raises
-    ------
-    AfaError
-        ``threads`` is no number of threads. Also what a job raises.
     """
     threads = min(cores() if threads is None else threads_of(threads), len(jobs))
     if threads < 2:

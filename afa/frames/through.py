@@ -1,20 +1,33 @@
-"""Take the rows of a frame through an operator, in slices."""
+"""Take the rows of a frame through operators, in slices; without keys in slices of time side by side, where that may be.
+
+It may be for patterns whose matches say when they begin:
+
+rows                      |---- slice ----|-- within --|
+matches that count         begin in the slice; what they need lies up to `within` behind it
+
+The row in front of a slice comes with it, as what goes on there began before, and so begins no match of the slice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from afa.frames.asked import OperatorPlan
 from afa.frames.found import Columns
 from afa.frames.frame_reading import End
 from afa.frames.slicing import SortedRows
+from afa.frames.threads import cores
+from afa.operator.contract import Spanned
 from punctuation.promise import Punctuation
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 
 
 def finding(plan: OperatorPlan, rows: SortedRows, group: tuple[int, int], end: End) -> Callable[[bool], list[Columns]]:
-    """Return what finds the matches of a group of keys, told whether other threads are to run meanwhile."""
+    """Return a job that finds the matches of a group of keys."""
 
     def carry_out(threads: bool) -> list[Columns]:
         last = FOREVER if end == "forever" else rows.latest
@@ -43,3 +56,43 @@ def through(op: Any, rows: SortedRows, group: tuple[int, int], last: int | None,
         if high == end:
             return
         low = high
+
+
+ROWS = 1 << 20
+"""How many rows a slice has at least: an operator costs some 0.1 s once."""
+
+
+def slices(plan: OperatorPlan, rows: SortedRows, threads: int | None, end: End) -> list[Callable[[bool], list[Columns]]] | None:
+    """Return a job for each slice of a frame; None: it is taken as a whole."""
+    spanned, le = plan.spanned, rows.columns["le"]
+    count = min(cores() if threads is None else threads, len(le) // ROWS)
+    if spanned is None or plan.keys or count < 2 or "diff" in rows.columns:
+        return None
+    places = [len(le) * i // count for i in range(1, count)]
+    edges = [BEGINNING, *sorted({int(le[place]) for place in places}), FOREVER]
+    return [_finding(plan, spanned, rows, low, high, end) for low, high in pairwise(edges)]
+
+
+def _finding(
+    plan: OperatorPlan, spanned: Spanned, rows: SortedRows, low: int, high: int, end: End
+) -> Callable[[bool], list[Columns]]:
+    """Return a job that finds the matches that begin in ``[low, high)``."""
+    le = rows.columns["le"]
+    until = FOREVER if high > FOREVER - spanned.within else high + spanned.within
+    first, behind = int(np.searchsorted(le, low)), int(np.searchsorted(le, until))
+    last = min(until, FOREVER if end == "forever" else rows.latest)
+
+    def carry_out(threads: bool) -> list[Columns]:
+        tables = list(through(plan.running(threads), rows, (max(first - 1, 0), behind), last))
+        return [_beginning(table, spanned.starts, low, high) for table in tables]
+
+    return carry_out
+
+
+def _beginning(table: Columns, starts: Sequence[str], low: int, high: int) -> Columns:
+    """Return the matches of a table that begin in ``[low, high)``."""
+    if not len(table["le"]):
+        return table
+    begin = np.minimum.reduce([np.asarray(table[name], np.int64) for name in starts])
+    kept = (begin >= low) & (begin < high)
+    return {name: column[kept] for name, column in table.items()}

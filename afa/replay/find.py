@@ -9,8 +9,7 @@ from afa.frames.found import joined, written
 from afa.frames.frame_reading import End, FrameReading
 from afa.frames.slicing import by_time, columns_of
 from afa.frames.threads import in_threads
-from afa.frames.through import finding
-from afa.frames.time_slices import slices
+from afa.frames.through import finding, slices
 from afa.io.frame import Frame, is_stored
 from afa.model.renamed import renamed
 from afa.operator.options import FrameOptions, takes_options

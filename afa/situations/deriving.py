@@ -79,7 +79,7 @@ class Deriving(Stage):
     said: Any = None
     """What a `Derive` was made of."""
     spanned: Any = None
-    """How long matches last, and where they say that they begin: `afa.frames.time_slices`."""
+    """How long matches last, and where they say that they begin: `afa.frames.through`."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import afa
-from afa.frames import time_slices
+from afa.frames import through
 from afa.situations import Situation, TemporalPattern
 
 
@@ -37,7 +37,7 @@ def test_slices(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     if until:
         frame["re"] = times + rng.integers(1, 9, n)
     whole = afa.find(pattern, frame, time="t", threads=1, **until)
-    monkeypatch.setattr(time_slices, "ROWS", 40)
+    monkeypatch.setattr(through, "ROWS", 40)
     for workers in (2, 5):
         found = afa.find(pattern, frame, time="t", threads=workers, **until)
         assert {name: column.tolist() for name, column in _sorted(found).items()} == {
