@@ -21,7 +21,7 @@ from afa.replay.interval_rows import RowsOfSpans, together
 from afa.replay.key_spans import Places, Spans, different, touching
 from afa.replay.question import Question, in_group, longest_lifetime, question, waiting
 from afa.replay.seen_keys import SeenKeys
-from afa.replay.through_spans import by_key, pieces, taken
+from afa.replay.through_spans import by_key, pieces, pushed
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
@@ -110,13 +110,13 @@ def amend(
 
 
 def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
-    """Return the difference, as columns of which ``diff`` is one: the matches after the changes, less those before them."""
+    """Return the matches after the changes, less those before them, with a column ``diff``."""
     lived = longest_lifetime(asking)
     if asking.reading.until is not None and len(come.le):
         lasts = come.re - come.le  # one that is too long for an int64 has wrapped
         lived = max(lived, FOREVER if (lasts < 0).any() else int(lasts.max()))
     keys = SeenKeys(asking)
-    number = keys.numbers(come.frame, np.arange(len(come.le)), come.le, new=True)
+    number = keys.numbers_of(come.frame, np.arange(len(come.le)), come.le, new=True)
     latest = latest_of(asking, come, applied)
     spans = changed_spans(asking, come, number, keys, lived, latest)
     groups = np.flatnonzero(touching(spans, asking.extents.least, asking.extents.latest))
@@ -124,12 +124,12 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
     several = together(groups.tolist(), asking.stored.rows)
     parts = [rows for each in several if (rows := reader.of_groups(each, 0.0)) is not None] or [reader.none()]
     stored = [piece for part in parts for piece in pieces(part)]
-    changes = {**reader.taken(come.frame, come.reading), asking.span: span_of(spans, number, come.le), "diff": come.diff}
+    changes = {**reader.operator_columns(come.frame, come.reading), asking.span: span_of(spans, number, come.le), "diff": come.diff}
     _check(parts, changes, asking, keys, spans, applied)
     if not asking.plan.waits and not come.arcs:  # what the changes make of the matches, or, taken back, unmake
         op = asking.operator(asking.by_span or asking.plan)
-        taken(op, stored)
-        made = taken(op, [{**changes, "diff": -come.diff if applied else come.diff}])
+        pushed(op, stored)
+        made = pushed(op, [{**changes, "diff": -come.diff if applied else come.diff}])
         made = [{**table, "diff": -table["diff"]} for table in made] if applied else made
         return netted([], by_key(made, asking, spans, keys))
     sides = []
@@ -139,7 +139,7 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
             op.push_arc(change)
         given = stored if after == applied else [*stored, {**changes, "diff": -come.diff if applied else come.diff}]
         last = FOREVER if asking.reading.end == "forever" else latest[after]
-        tables = list(taken(op, [*given, *([Punctuation(last)] if asking.plan.waits else [])]))
+        tables = list(pushed(op, [*given, *([Punctuation(last)] if asking.plan.waits else [])]))
         sides.append(by_key(tables, asking, spans, keys))
     return netted(*sides)
 

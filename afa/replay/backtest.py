@@ -270,7 +270,7 @@ def _of(name: str, make: Callable[[], T]) -> T:
 
 
 def _named(name: str, job: Callable[[bool], Any]) -> Callable[[bool], Any]:
-    """Return a job whose errors say of which variant they are."""
+    """Return a job whose errors name their variant."""
 
     def carry_out(threads: bool) -> Any:
         try:

@@ -17,26 +17,16 @@ LONGEST = 256
 
 
 class BlockColumn(NamedTuple):
-    """What is known of a column in each block.
+    """What is known of a column in each block."""
 
-    Attributes
-    ----------
-    low, high : pyarrow.Array
-        The least and the largest value, NaN left out, in the column's own type; null where nobody knows, or none is there.
-    nulls, nans : numpy.ndarray of int64
-        How many values are missing, or NaN; -1 where nobody knows.
-    total : pyarrow.Array or None
-        The sum, int64 or float64; null where nobody knows. None: values of this type have none.
-    known : numpy.ndarray of bool
-        Whether low and high are known: all values that are no NaN lie between them, or there are no others.
-    """
-
+    # low, high: the least and the largest value, NaN left out, in the column's own type; null where nobody knows, or none is there
     low: pa.Array
     high: pa.Array
+    # nulls, nans: how many values are missing, or NaN; -1 where nobody knows
     nulls: np.ndarray
     nans: np.ndarray
-    total: pa.Array | None
-    known: np.ndarray
+    total: pa.Array | None  # the sum, int64 or float64; null where nobody knows. None: values of this type have none.
+    known: np.ndarray  # bool: whether low and high are known: all values that are no NaN lie between them, or there are no others
 
     def take(self, some: np.ndarray) -> BlockColumn:
         """Return some blocks."""
@@ -94,7 +84,7 @@ def _block_texts(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColu
 
 
 def unknown_column(kind: pa.DataType, many: int) -> BlockColumn:
-    """Return a column of which nothing is known."""
+    """Return a column with no knowledge about it."""
     nobody, none = pa.nulls(many, kind), np.full(many, -1, np.int64)
     total = pa.nulls(many, total_type(kind)) if can_be_added(kind) else None
     return BlockColumn(nobody, nobody, none, none, total, np.zeros(many, np.bool_))

@@ -14,28 +14,15 @@ from afa.replay.key_spans import Places, Spans, different, joined, later
 
 
 class Candidates(NamedTuple):
-    """Events that may be a witness, or several that stand at exact distances.
+    """Events that may be a witness, or several that stand at exact distances."""
 
-    Attributes
-    ----------
-    place : (int, int)
-        Of which witnesses: the first one's place in the order of all of them, and the last one's.
-    key : numpy.ndarray of int64
-        The number of the key.
-    le, end : numpy.ndarray of int64
-        The LE of the first event, and the least LE that the last one can have: the same for one witness.
-    re : numpy.ndarray of int64
-        The RE of the first event: behind it no run goes on that has it.
-    exact : numpy.ndarray of bool
-        Whether ``end`` is the LE of the last event.
-    """
-
-    place: tuple[int, int]
-    key: Any
+    place: tuple[int, int]  # of which witnesses: the first one's place in the order of all of them, and the last one's
+    key: Any  # the number of the key
+    # le, end: the LE of the first event, and the least LE that the last one can have: the same for one witness
     le: Any
     end: Any
-    re: Any
-    exact: Any
+    re: Any  # the RE of the first event: behind it no run goes on that has it
+    exact: Any  # bool: whether ``end`` is the LE of the last event
 
 
 def joined_candidates(place: tuple[int, int], parts: Sequence[Candidates]) -> Candidates:

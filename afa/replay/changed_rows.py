@@ -28,26 +28,15 @@ LONGEST = 1 << 16
 
 
 class Changed(NamedTuple):
-    """Changes, checked.
+    """Changes, checked."""
 
-    Attributes
-    ----------
-    frame : Frame
-        The rows.
-    reading : Reading
-        Which columns hold their times, and how many copies come or go.
-    le, re, diff : numpy.ndarray of int64
-        Of each row.
-    arcs : tuple of Change
-        Changes of arcs, in their order.
-    """
-
-    frame: Frame
-    reading: FrameReading
+    frame: Frame  # the rows
+    reading: FrameReading  # which columns hold their times, and how many copies come or go
+    # le, re, diff: of each row
     le: Any
     re: Any
     diff: Any
-    arcs: tuple[Change, ...]
+    arcs: tuple[Change, ...]  # changes of arcs, in their order
 
     def columns(self, asking: Question) -> dict[str, Any]:
         """Return the rows in the columns that an operator takes; ``diff`` among them."""

@@ -43,8 +43,6 @@ class Plain(NamedTuple):
 def plain_type(kind: pa.DataType) -> pa.DataType | None:
     """Return the type of numbers that a column of numbers or times has as `Plain`; None: it holds something else.
 
-    Examples
-    --------
     >>> plain_type(pa.timestamp("ms")), plain_type(pa.bool_()), plain_type(pa.string())
     (DataType(int64), DataType(uint8), None)
     """
@@ -116,7 +114,7 @@ def in_arrow(values: np.ndarray, missing: np.ndarray | None, kind: pa.DataType) 
 
 
 def ufunc_of(part: str, kind: np.dtype[Any]) -> np.ufunc:
-    """Return what combines values of a part; of bounds of floats it passes NaN over, if there is anything else."""
+    """Return the ufunc that combines values of a part; for bounds of floats it passes NaN over, if there is anything else."""
     if part not in ("min", "max"):
         return np.add
     least, largest = (np.fmin, np.fmax) if kind.kind == "f" else (np.minimum, np.maximum)
@@ -126,8 +124,6 @@ def ufunc_of(part: str, kind: np.dtype[Any]) -> np.ufunc:
 def totals_of(name: str, column: Plain, starts: np.ndarray, *, total: bool, bounds: bool) -> Totals:
     """Return the totals of a column over stretches of rows, each from its start to the next one's. None is empty.
 
-    Notes
-    -----
     O(rows), 0.4 ms for a million rows and what is asked for, 10 ns for each stretch.
     """
     values, valid = column
@@ -174,8 +170,6 @@ def combined(totals: Totals, starts: np.ndarray) -> Totals:
 def whole_sums(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return sums of ints, and which of them fit an int64.
 
-    Examples
-    --------
     >>> [part.tolist() for part in whole_sums(np.array([-1, 2**31]), np.array([2**33 - 1, 0]))]
     [[4294967295, 0], [True, False]]
     """

@@ -54,11 +54,11 @@ class Costs:
         return float(self._rows.sum()) * (self._columns * VALUE + whole) + len(self._rows) * CALL
 
     def of_replay(self, left: Left) -> float:
-        """Return what it costs to replay what is left."""
+        """Return the cost of a replay of the rest."""
         return left.read * (self._columns * VALUE + ROW) + left.rows * RUN + left.groups * CALL + left.spans * SPAN
 
     def of_scan(self, scan: Scan, read: float, groups: float) -> float:
-        """Return what it costs to scan columns of so many rows, in so many row groups."""
+        """Return the cost of a scan of columns of so many rows, in so many row groups."""
         each = len(scan.columns) * VALUE
         if any(len(block.places) > 1 for block in scan.blocks):  # times and keys are read, too
             each += (1 + self._keyed) * VALUE + STEP
@@ -85,12 +85,12 @@ class Costs:
         return found
 
     def after_none(self, alive: Any) -> Left:
-        """Return what there is to do in row groups of which nothing is known."""
+        """Return the work in row groups before any scan."""
         read = float(self._rows[alive].sum())
         return Left(read, read, float(alive.sum()), 1.0)
 
     def after(self, scans: Sequence[Scan], alive: Any) -> Left:
-        """Return what some scans would leave of row groups."""
+        """Return the work in row groups behind some scans."""
         densities = [density[alive] for scan in scans for density in self.density(scan)]
         ends = any(self._ends[place] for scan in scans for block in scan.blocks for place in block.places)
         extent = self._window if ends else 2 * self._window
@@ -111,7 +111,7 @@ class Costs:
         return Left(min(left, read), read, float((-np.expm1(-touched)).sum()), spans)
 
     def of_spans(self, spans: Spans, many_keys: int) -> tuple[Left, Any]:
-        """Return what is left in spans, and the rows that each one is likely to have."""
+        """Return the work in spans, and the rows that each span is likely to have."""
         hit = touching(spans, self._least, self._latest)
         order = np.argsort(self._least, kind="stable")
         gone = np.append(0, np.cumsum(self._rows[order]))
@@ -123,7 +123,7 @@ class Costs:
         return Left(min(float(each.sum()), read), read, float(hit.sum()), float(len(spans))), each
 
     def within(self, spans: Spans, each: Any, scan: Scan) -> Left:
-        """Return what a scan would leave of spans."""
+        """Return the work in spans behind one more scan."""
         order = np.argsort(self._least, kind="stable")
         home = order[np.maximum(np.searchsorted(self._least[order], spans.low, "right") - 1, 0)]
         stay = np.ones(len(spans))

@@ -1,4 +1,4 @@
-"""Find the matches of a pattern in a whole frame, or in files, of which only that is read in which a match can lie."""
+"""`find`: the matches of a pattern in a whole frame, or in files, where only the stretches are read that may hold a match."""
 
 from __future__ import annotations
 

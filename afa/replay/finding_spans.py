@@ -32,27 +32,16 @@ TRIED = 6
 
 
 class MatchSpans(NamedTuple):
-    """Where matches can lie.
+    """Where matches can lie."""
 
-    Attributes
-    ----------
-    region : Spans
-        Times, of any key.
-    spans : Spans or None
-        Times of keys; None: no column was scanned.
-    keys : SeenKeys
-    alive : numpy.ndarray of bool
-        The row groups in which a match can lie.
-    """
-
-    region: Spans
-    spans: Spans | None
+    region: Spans  # times, of any key
+    spans: Spans | None  # times of keys; None: no column was scanned
     keys: SeenKeys
-    alive: Any
+    alive: Any  # bool: the row groups in which a match can lie
 
     @classmethod
     def nothing(cls, asking: Question) -> MatchSpans:
-        """Return that there can be no match."""
+        """Return no span at all: there can be no match."""
         none = joined(*np.zeros((3, 0), np.int64))
         return cls(none, none, SeenKeys(asking), np.zeros(len(asking.stored), bool))
 
@@ -200,7 +189,7 @@ def _pairs(items: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def _options(witnesses: Sequence[Witness], made: Sequence[Scan], exact: bool) -> list[Scan]:
-    """Return the scans of which one may be next: of the columns of each witness that is not decided yet."""
+    """Return the scans that may be next, one for the columns of each witness that is not decided yet."""
     done = {place for scan in made for block in scan.blocks for place in block.places}
     sets = dict.fromkeys(witness.fields for place, witness in enumerate(witnesses) if place not in done)
     return [_scan(witnesses, set(fields), made, exact) for fields in sets]

@@ -21,30 +21,16 @@ from punctuation.time import BEGINNING, FOREVER
 
 
 class Steps(NamedTuple):
-    """The steps of each key of each row group, one after the other: its rows of one LE (and sequence) are a step.
+    """The steps of each key of each row group, one after the other: its rows of one LE (and sequence) are a step."""
 
-    Attributes
-    ----------
-    of_row : numpy.ndarray
-        The step of each row.
-    row : numpy.ndarray
-        A row of each step.
-    part : numpy.ndarray
-        The row group and key of each step, as a number that counts here only.
-    first, last : numpy.ndarray
-        The first and the last step of each of them.
-    torn : numpy.ndarray of bool
-        Whether another row group may have rows of the step.
-    order, begins : numpy.ndarray or None
-        The rows by step, and where each step begins among them; None: each row is a step.
-    """
-
-    of_row: Any
-    row: Any
-    part: Any
+    of_row: Any  # the step of each row
+    row: Any  # a row of each step
+    part: Any  # the row group and key of each step, as a number that counts here only
+    # first, last: the first and the last step of each of them
     first: Any
     last: Any
-    torn: Any
+    torn: Any  # bool: whether another row group may have rows of the step
+    # order, begins: the rows by step, and where each step begins among them; None: each row is a step
     order: Any
     begins: Any
 
@@ -115,7 +101,7 @@ class RowsOfGroups:
         """Return LE, number of the key, and RE of some rows."""
         rows = self._within_about(rows)
         le = self.le[rows]
-        key = self._keys.numbers(self._about, rows, le, new=True)
+        key = self._keys.numbers_of(self._about, rows, le, new=True)
         if self._asking.reading.until is None:
             return le, key, later(le, FOREVER if self._asking.plan.window is None else self._asking.plan.window)
         return le, key, ends_of(self._about, self._asking, self.le)[rows]
@@ -125,7 +111,7 @@ class RowsOfGroups:
         if self._asking.plan.keys:
             self.about(np.arange(self.rows))
         else:
-            self._keys.numbers(self._frame, np.zeros(1, np.int64), np.zeros(1, np.int64), new=True)
+            self._keys.numbers_of(self._frame, np.zeros(1, np.int64), np.zeros(1, np.int64), new=True)
 
     def rows_of(self, witness: Witness) -> Any:
         """Return the rows that may be a witness."""
@@ -200,7 +186,7 @@ class RowsOfGroups:
         return Steps(of_row, row, part, first, last, self._torn(row), None if whole else order, None if whole else begins)
 
     def _torn(self, rows: Any) -> Any:
-        """Return of which rows, another row group may have some of the same instant."""
+        """Return whether another row group may have rows of the same instant, for each row."""
         extents, groups, le = self._asking.extents, self._groups, self.le[rows]
         home = self._home(rows)
         torn = np.zeros(len(rows), bool)

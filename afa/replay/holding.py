@@ -29,21 +29,13 @@ LARGE = int(sys.float_info.max)
 
 
 class Extent(NamedTuple):
-    """The bounds of an event's field in each row group.
+    """The bounds of an event's field in each row group."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        Numbers, or texts as objects; what stands where nobody knows means nothing.
-    known : numpy.ndarray of bool
-        Where the bounds are known.
-    empty, nulls : numpy.ndarray of bool
-        Where no value is there at all; where one may be missing.
-    """
-
+    # low, high: numbers, or texts as objects; what stands where nobody knows means nothing
     low: Any
     high: Any
-    known: Any
+    known: Any  # bool: where the bounds are known
+    # empty, nulls: bool: where no value is there at all; where one may be missing
     empty: Any
     nulls: Any
 
@@ -78,7 +70,7 @@ class Extents:
             found |= here
         return found
 
-    def numbers(self, name: str) -> tuple[Any, Any] | None:
+    def float_bounds(self, name: str) -> tuple[Any, Any] | None:
         """Return the bounds of a field of numbers as floats; None: it has none, or nobody knows them everywhere."""
         extent = self._extent(name)
         if extent is None or self._field(name).type is str or not extent.known.all():
@@ -166,7 +158,7 @@ def _text_within(allowed: ValueRange, low: Any, high: Any) -> bool:
 
 
 def _bounds(allowed: ValueRange, field: Field) -> tuple[Any, Any] | None:
-    """Return the least and the largest value of a range, None: no bound; of ints as ints that int64 holds. None: there is none."""
+    """Return the ends of a range, None where it is open; for ints as ints that int64 holds. None: no such value is in it."""
     low = None if allowed.low == -math.inf else allowed.low
     high = None if allowed.high == math.inf else allowed.high
     if field.type is float or field.type is None:

@@ -54,11 +54,11 @@ class RowsOfSpans:
                 for name in rest:
                     table = table.append_column(name, more.column(name))
             self.rows += len(rows)
-            return {**self.taken(Frame(table.take(pa.array(rows)))), asking.span: span}
+            return {**self.operator_columns(Frame(table.take(pa.array(rows)))), asking.span: span}
 
         return in_groups(asking.stored, groups, found, names)  # type: ignore[no-any-return]
 
-    def taken(self, frame: Frame, reading: FrameReading | None = None) -> dict[str, Any]:
+    def operator_columns(self, frame: Frame, reading: FrameReading | None = None) -> dict[str, Any]:
         """Return the columns that an operator takes which has the number of the span as its key, or, if none has, the key's own."""
         asking = self._asking
         columns = columns_of(frame, asking.plan, reading or asking.reading)
@@ -67,7 +67,7 @@ class RowsOfSpans:
 
     def none(self) -> dict[str, Any]:
         """Return no rows, in the columns that an operator takes."""
-        return {**self.taken(self._asking.head), self._asking.span: np.zeros(0, np.int64)}
+        return {**self.operator_columns(self._asking.head), self._asking.span: np.zeros(0, np.int64)}
 
     def _places(self, frame: Frame) -> tuple[Any, Any]:
         """Return which rows lie in a span, and the number of it: by span, then by time."""
@@ -79,9 +79,9 @@ class RowsOfSpans:
         times = le if len(rows) == len(le) else le[rows]
         if 2 * len(rows) < len(le) and asking.key_names:
             frame = Frame(frame.given.select(asking.key_names).take(pa.array(rows)))
-            key = self._keys.numbers(frame, np.arange(len(rows)), times, new=False)
+            key = self._keys.numbers_of(frame, np.arange(len(rows)), times, new=False)
         else:
-            key = self._keys.numbers(frame, rows, times, new=False)
+            key = self._keys.numbers_of(frame, rows, times, new=False)
         known = key >= 0
         if not known.all():
             rows, times, key = rows[known], times[known], key[known]
@@ -110,8 +110,6 @@ class RowsOfSpans:
 def together(groups: Sequence[int], rows: Any) -> Iterator[list[int]]:
     """Yield row groups, of small ones several together: what is done for each reading is done for all of them once.
 
-    Examples
-    --------
     >>> list(together([0, 1, 2, 3], np.array([20_000, 90_000, 80_000, 30_000])))
     [[0, 1], [2, 3]]
     """

@@ -17,17 +17,10 @@ from punctuation.time import BEGINNING, FOREVER
 
 
 class Spans(NamedTuple):
-    """Spans by key, then by time; those of one key neither overlap nor touch.
+    """Spans by key, then by time; those of one key neither overlap nor touch."""
 
-    Attributes
-    ----------
-    key : numpy.ndarray of int64
-        The number of the key.
-    low, high : numpy.ndarray of int64
-        Ticks: ``[low, high)``.
-    """
-
-    key: Any
+    key: Any  # the number of the key
+    # low, high: ticks: ``[low, high)``
     low: Any
     high: Any
 
@@ -43,8 +36,6 @@ class Spans(NamedTuple):
 def later(ticks: Any, by: Any) -> Any:
     """Return instants moved by a duration, at most to FOREVER and at least to BEGINNING.
 
-    Examples
-    --------
     >>> later(np.array([5, FOREVER - 1]), 10).tolist() == [15, FOREVER]
     True
     """
@@ -57,8 +48,6 @@ def later(ticks: Any, by: Any) -> Any:
 def joined(key: Any, low: Any, high: Any) -> Spans:
     """Join spans of one key that overlap or touch. O(n log n).
 
-    Examples
-    --------
     >>> found = joined(np.array([1, 0, 1]), np.array([5, 0, 0]), np.array([9, 3, 5]))
     >>> found.key.tolist(), found.low.tolist(), found.high.tolist()
     ([0, 1], [0, 0], [3, 9])
@@ -81,7 +70,7 @@ def joined(key: Any, low: Any, high: Any) -> Spans:
 
 
 def met(one: Spans, other: Spans) -> Spans:
-    """Return what lies in both, of spans without keys. O(n + m)."""
+    """Return the intersection of two lists of spans without keys. O(n + m)."""
     edges = different(np.concatenate([one.low, one.high, other.low, other.high]))
     if len(edges) < 2:
         return joined(one.key[:0], one.low[:0], one.high[:0])
@@ -93,7 +82,7 @@ def met(one: Spans, other: Spans) -> Spans:
 
 
 def all_met(several: Sequence[Spans]) -> Spans:
-    """Return what lies in all of them, of spans without keys."""
+    """Return the intersection of several lists of spans without keys."""
     found = several[0]
     for spans in several[1:]:
         found = met(found, spans)
@@ -120,12 +109,7 @@ class Places(NamedTuple):
 
 
 class Lookup:
-    """Finds out which events lie in spans.
-
-    Parameters
-    ----------
-    spans : Spans
-    """
+    """Finds out which events lie in spans."""
 
     def __init__(self, spans: Spans) -> None:
         self._spans = spans
@@ -155,8 +139,6 @@ def different(values: Any) -> Any:
 def stable_order(numbers: Any) -> Any:
     """Return the order of numbers from 0 on, equal ones as they stand: by radix, where they are short.
 
-    Examples
-    --------
     >>> stable_order(np.array([2, 0, 2, 1])).tolist()
     [1, 3, 0, 2]
     """
@@ -167,8 +149,6 @@ def stable_order(numbers: Any) -> Any:
 def ranges_of(low: Any, high: Any) -> Any:
     """Return the numbers of several ranges, one behind the other.
 
-    Examples
-    --------
     >>> ranges_of(np.array([3, 9, 5]), np.array([5, 9, 6])).tolist()
     [3, 4, 5]
     """

@@ -20,18 +20,10 @@ from afa.replay.stored import Stored
 
 
 class Blocks:
-    """The blocks of a stored table, in the order of its rows.
+    """The blocks of a stored table, in the order of its rows: the row group and the number of rows of each.
 
-    Attributes
-    ----------
-    stretches : Stretches
-        Where they stand.
-    group, rows : numpy.ndarray of int64
-        The row group of each, and how many rows it has.
-    low, high : numpy.ndarray of int64
-        The least and the largest time, as ints of the unit of the column of times; without meaning where not ``timed``.
-    timed : numpy.ndarray of bool
-        Where these are known.
+    ``low``, ``high``: the least and the largest time, as ints of the unit of the column of times; they mean nothing where not
+    ``timed``.
     """
 
     def __init__(self, stored: Stored, time: str, names: Sequence[str]) -> None:
@@ -61,7 +53,7 @@ class Blocks:
         return in_arrow(self.low.astype(plainly), None, kind), in_arrow(self.high.astype(plainly), None, kind)
 
     def column(self, name: str) -> BlockColumn:
-        """Return what is known of a column in each block."""
+        """Return bounds, nulls and sums of a column in each block, as far as they are known."""
         if name == self._time:
             (low, high), zeros = self.times(), np.zeros_like(self.rows)
             return unknown_column(low.type, len(zeros))._replace(low=low, high=high, nulls=zeros, known=self.timed)
@@ -71,7 +63,7 @@ class Blocks:
         return chained([self._known.columns[name], found]).take(self._order)
 
     def _in_footers(self, name: str) -> BlockColumn:
-        """Return what footers tell of a column in row groups that have no index."""
+        """Read bounds and nulls of a column from the footers, for row groups that have no index."""
         kind = self._stored.kind(name)
         found = unknown_column(kind, len(self._others))
         if types.is_nested(kind) or not len(self._others):
@@ -82,7 +74,7 @@ class Blocks:
         return found._replace(low=low, high=high, nulls=nulls, known=there | (nulls == self._stored.rows[self._others]))
 
     def totals(self, name: str, total: bool, bounds: bool) -> tuple[Totals, np.ndarray]:
-        """Return the totals of a column in each block, and of which blocks they are known."""
+        """Return the totals of a column in each block, and whether they are known."""
         column = self.column(name)
         known, found = column.nulls >= 0, {}
         if column.nulls.any():

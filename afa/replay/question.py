@@ -35,43 +35,19 @@ Said = tuple[str | None, str | None, str | None, End]
 
 
 class Question(NamedTuple):
-    """A pattern and a stored table.
-
-    Attributes
-    ----------
-    stored : Stored
-    head : Frame
-        The table's columns, without rows.
-    arcs : tuple of Change
-        Arcs of a while, beside the automaton's own.
-    reading : Reading
-    plan : Asked
-        What runs the pattern by its own key.
-    by_span : Asked or None
-        What runs it by the number of a span, in the column ``span``. None: it can't.
-    span : str
-        The name of that column.
-    extents : Extents
-        What the footers tell of each row group, its times among it.
-    of_blocks : Extents
-        What is told of blocks: parts of row groups, where an index beside a file tells more.
-    group_of : numpy.ndarray of int64
-        The row group of each block.
-    also : tuple of Automaton
-        Automata whose matches are to be found, too.
-    """
+    """A pattern and a stored table."""
 
     stored: Stored
-    head: Frame
-    arcs: tuple[Change, ...]
+    head: Frame  # the table's columns, without rows
+    arcs: tuple[Change, ...]  # arcs of a while, beside the automaton's own
     reading: FrameReading
-    plan: OperatorPlan
-    by_span: OperatorPlan | None
-    span: str
-    extents: Extents
-    of_blocks: Extents
-    group_of: Any
-    also: tuple[Automaton, ...] = ()
+    plan: OperatorPlan  # what runs the pattern by its own key
+    by_span: OperatorPlan | None  # what runs it by the number of a span, in the column ``span``. None: it can't.
+    span: str  # the name of that column
+    extents: Extents  # what the footers tell of each row group, its times among it
+    of_blocks: Extents  # what is told of blocks: parts of row groups, where an index beside a file tells more
+    group_of: Any  # the row group of each block
+    also: tuple[Automaton, ...] = ()  # automata whose matches are to be found, too
 
     @property
     def strict(self) -> bool:
@@ -105,7 +81,7 @@ class Question(NamedTuple):
         return [name for name in self.plan.keys if name != self.plan.events.instant]
 
     def necessary(self, share: Share | None = None) -> Necessary:
-        """Return what a match must contain."""
+        """Return the witnesses that a match must contain."""
         arcs = [*servings(self.plan, self.arcs), *(ArcLifetime(arc) for other in self.also for arc in other.arcs)]
         return necessary(self.plan.automaton, arcs, share, {state for other in self.also for state in other.final})
 
@@ -164,12 +140,12 @@ def times_of(blocks: Blocks, stored: Stored, time: str, tick: str | None, rows: 
 
 
 def in_group(stored: Stored, group: int, call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
-    """Return what a call makes of columns of a row group; an error says which one."""
+    """Call a function with columns of a row group; an error names it."""
     return in_groups(stored, [group], call, columns)
 
 
 def in_groups(stored: Stored, groups: Sequence[int], call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
-    """Return what a call makes of columns of some row groups, one behind the other; an error says which ones."""
+    """Call a function with columns of some row groups, one behind the other; an error names them."""
     table = stored.read_several(groups, columns)
     with named(f" ({stored.where(groups[0])}{f' and {len(groups) - 1} behind it' if len(groups) > 1 else ''})"):
         return call(table)

@@ -207,7 +207,7 @@ def planned(asking: Question, needs: Necessary) -> ReplayPlan:
 
 
 def why_all(asking: Question, needs: Necessary, longest: int) -> str | None:
-    """Return why all rows have to be replayed; None: they need not."""
+    """Return the reason why all rows have to be replayed; None: they need not."""
     if asking.by_span is None:
         return "a stage in front of the operator looks at what was before a match"
     if not needs.witnesses:

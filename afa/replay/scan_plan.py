@@ -95,8 +95,6 @@ class ReplayPlan:
 def short(number: float) -> str:
     """Return a number in a few characters.
 
-    Examples
-    --------
     >>> [short(n) for n in (34, 9999, 43_210, 33_162_000, 4_000_000_000)]
     ['34', '9,999', '43 K', '33 M', '4 G']
     """

@@ -38,18 +38,10 @@ class WitnessBlock(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What is scanned.
+    """What is scanned."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The event's fields that are read.
-    blocks : tuple of Block
-        What they decide.
-    """
-
-    columns: tuple[str, ...]
-    blocks: tuple[WitnessBlock, ...]
+    columns: tuple[str, ...]  # the event's fields that are read
+    blocks: tuple[WitnessBlock, ...]  # what they decide
 
 
 def blocks_of(witnesses: Sequence[Witness], places: Sequence[int], exact: bool) -> tuple[WitnessBlock, ...]:

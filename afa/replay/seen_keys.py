@@ -28,7 +28,7 @@ class SeenKeys:
     def __len__(self) -> int:
         return len(self.values)
 
-    def numbers(self, frame: Frame, rows: Any, le: Any, new: bool) -> Any:
+    def numbers_of(self, frame: Frame, rows: Any, le: Any, new: bool) -> Any:
         """Return the number of the key of some rows of a frame; ``new``: whether keys may come, else their number is -1.
 
         ``le``: the LEs of these rows.
@@ -84,5 +84,5 @@ def key_column(plan: OperatorPlan, frame: Frame, name: str) -> Any:
 
 
 def _same(value: Any) -> Any:
-    """Return what stands for all values that are one key: NaN equals itself, 0.0 is -0.0."""
+    """Return one value for all values that are one key: NaN equals itself, 0.0 is -0.0."""
     return "NaN" if value != value else value + 0.0 if isinstance(value, float) else value

@@ -41,7 +41,7 @@ class Shares:
         if look and len(asking.stored):
             self._look([box for box in boxes if not box.everything])
 
-    def of(self, box: Box) -> Any:
+    def share_of(self, box: Box) -> Any:
         """Return, for each row group, the share of its rows that are in a box."""
         if box.everything:
             return np.ones(len(self._rows))
@@ -60,12 +60,12 @@ class Shares:
 
     def of_any(self, boxes: Iterable[Box]) -> Any:
         """Return, for each row group, the share of its rows that are in one of the boxes."""
-        return np.minimum(sum(self.of(box) for box in boxes), 1.0)
+        return np.minimum(sum(self.share_of(box) for box in boxes), 1.0)
 
     def whole(self, box: Box) -> float:
         """Return the share of all rows that are in a box."""
         total = self._rows.sum()
-        return float((self.of(box) * self._rows).sum() / total) if total else 0.0
+        return float((self.share_of(box) * self._rows).sum() / total) if total else 0.0
 
     def _evenly(self, box: Box) -> Any:
         """Return the share in each row group if values were spread evenly between its bounds."""
@@ -78,7 +78,7 @@ class Shares:
         return share
 
     def _evenly_within(self, name: str, allowed: ValueRange) -> Any:
-        bounds = self._asking.extents.numbers(name)
+        bounds = self._asking.extents.float_bounds(name)
         if bounds is None:
             return np.full(len(self._rows), 0.3)
         low, high = bounds
@@ -137,7 +137,7 @@ class _Sample(NamedTuple):
     keys: Any
 
     def hits(self, box: Box, events: Schema) -> float:
-        """Return how many rows are in a box; -1: a column is not there."""
+        """Count the rows in a box; -1: a column is not there."""
         if any(name not in self.columns and name != events.instant for name, _ in box.fields):
             return -1.0
         return float(rows_in([box], self.columns, self.le, events).sum())

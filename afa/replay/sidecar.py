@@ -34,27 +34,17 @@ class Indexed(NamedTuple):
 
 
 class Sidecar(NamedTuple):
-    """The blocks of a stored table, of those of its files that have an index by this column of times.
+    """The blocks of a stored table, of those of its files that have an index by this column of times."""
 
-    Attributes
-    ----------
-    covered : numpy.ndarray of bool
-        For each row group of the table whether there are blocks of it.
-    group, first, rows : numpy.ndarray of int64
-        Of each block: its row group (as `Stored` numbers them), its first row in it, how many rows it has.
-    low, high : numpy.ndarray of int64
-        The least and the largest time, as ints of the unit of the column of times.
-    columns : dict of str to BlockColumn
-        Of each column that was asked for.
-    """
-
-    covered: np.ndarray
+    covered: np.ndarray  # bool: for each row group of the table whether there are blocks of it
+    # group, first, rows: of each block: its row group (as `Stored` numbers them), its first row in it, how many rows it has
     group: np.ndarray
     first: np.ndarray
     rows: np.ndarray
+    # low, high: the least and the largest time, as ints of the unit of the column of times
     low: np.ndarray
     high: np.ndarray
-    columns: dict[str, BlockColumn]
+    columns: dict[str, BlockColumn]  # of each column that was asked for
 
 
 def index(

@@ -51,8 +51,6 @@ class Content(NamedTuple):
 def sidecar_path(path: str) -> str:
     """Return the path of the index beside a file.
 
-    Examples
-    --------
     >>> sidecar_path("trades/part-0.parquet")
     'trades/.part-0.parquet.afa-index'
     """
@@ -101,10 +99,7 @@ def write_sidecar(file: Any, content: Content) -> str:
 def read_sidecar(file: Any) -> Content | None:
     """Return the index of a file; None: there is none, or with a warning: the file has changed since.
 
-    Raises
-    ------
-    AfaError
-        It is that of another file, is damaged, or was written by another version.
+    An index of another file, a damaged one, and one of another version are refused (`AfaError`).
     """
     path = sidecar_path(file.path)
     if file.parquet is None or file.stamp is None or file.system.get_file_info(path).type != FileType.File:
@@ -158,7 +153,7 @@ def _table(content: Content) -> pa.Table:
 
 
 def _content(about: dict[str, Any], table: pa.Table, path: str) -> Content:
-    """Return what a table says; refuse one whose columns are others than it should have."""
+    """Read the blocks from a table; refuse one whose columns are others than it should have."""
     count = len(about["columns"])
     if len(about["types"]) != count or not all(isinstance(name, str) for name in about["columns"]):
         raise _damaged(path, "its metadata tells of other columns")

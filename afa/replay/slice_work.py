@@ -61,16 +61,10 @@ class Clusters(NamedTuple):
     """Blocks that overlap in time, together: all rows of a cluster come before those of the next one, in the order of time.
 
     Rows of one time are in the order in which they stand.
-
-    Attributes
-    ----------
-    cluster : numpy.ndarray of int64
-        Of each block which cluster it is in; clusters are numbered in the order of time.
-    start, rows : numpy.ndarray of int64
-        Of each cluster the place of its first row among all rows, and how many it has.
     """
 
-    cluster: np.ndarray
+    cluster: np.ndarray  # of each block which cluster it is in; clusters are numbered in the order of time
+    # start, rows: of each cluster the place of its first row among all rows, and how many it has
     start: np.ndarray
     rows: np.ndarray
 
@@ -78,8 +72,6 @@ class Clusters(NamedTuple):
     def of(cls, blocks: Any) -> Clusters:
         """Return the clusters of blocks. *Requires* that the times of all are known.
 
-        Examples
-        --------
         >>> from types import SimpleNamespace as Some
         >>> times = Some(low=np.array([0, 7, 5]), high=np.array([4, 9, 7]), rows=np.array([2, 3, 2]))
         >>> Clusters.of(times)      # the last two share 7, and the one that begins earlier stands behind

@@ -176,7 +176,7 @@ class OverSlices:
         return found
 
     def of(self, part: str, values: np.ndarray) -> np.ndarray:
-        """Return what values of a part of totals come to."""
+        """Return one value for each window, out of those of a part of its slices' totals."""
         if part not in ("sum", "min", "max"):
             return self.counts(values)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -213,8 +213,6 @@ class OverSlices:
 def prefixes(values: np.ndarray, stretch: np.ndarray, ufunc: np.ufunc) -> np.ndarray:
     """Return for each value what it and those before it in its stretch come to; values of a stretch stand side by side.
 
-    Examples
-    --------
     >>> prefixes(np.array([1.0, 2.0, 4.0]), np.array([7, 7, 8]), np.add)
     array([1., 3., 4.])
     """

@@ -33,19 +33,12 @@ THREADS = 1 << 18
 
 
 class Bounds(NamedTuple):
-    """The bounds of a column in each row group, or block.
+    """The bounds of a column in each row group, or block."""
 
-    Attributes
-    ----------
-    low, high : pyarrow.Array
-        The least and the largest value that is there, NaN left out, in the type of its values; null where nobody knows.
-    nulls : numpy.ndarray of int64
-        How many values are missing; -1 where nobody knows.
-    """
-
+    # low, high: the least and the largest value that is there, NaN left out, in the type of its values; null where nobody knows
     low: pa.Array
     high: pa.Array
-    nulls: np.ndarray
+    nulls: np.ndarray  # how many values are missing; -1 where nobody knows
 
 
 class _File:
@@ -78,7 +71,7 @@ class _File:
     @property
     def parquet(self) -> Any:
         """The opened file; None: it is no Parquet."""
-        return None if self.metadata is None else self._handles.of(self)
+        return None if self.metadata is None else self._handles.opened(self)
 
     @contextmanager
     def _named(self, where: str = "") -> Iterator[None]:
@@ -162,7 +155,7 @@ class _Handles:
     def __init__(self) -> None:
         self._open: dict[int, pq.ParquetFile] = {}
 
-    def of(self, file: _File) -> pq.ParquetFile:
+    def opened(self, file: _File) -> pq.ParquetFile:
         """Return a file, opened; the one that was opened first is closed, if they are many."""
         found = self._open.get(id(file))
         if found is None:
@@ -175,28 +168,17 @@ class _Handles:
 class Stored:
     """An opened source. Footers are read, rows are not.
 
-    Parameters
-    ----------
-    source : str, Path, list of these, or pyarrow.dataset.Dataset
-        A Parquet file, a folder of them (in subfolders ``name=value``, if there are any), or what else pyarrow reads.
-
-    Attributes
-    ----------
-    name : str
-        The source in words.
-    schema : pyarrow.Schema
-    rows : numpy.ndarray of int64
-        How many rows each row group has, in the order of the files; no group is empty.
+    It is a Parquet file, a folder of them (in subfolders ``name=value``, if there are any), a list of paths, a dataset of pyarrow.
     """
 
     def __init__(self, source: Any) -> None:
-        self.name, dataset = _dataset(source)
+        self.name, dataset = _dataset(source)  # the source in words
         self.schema: pa.Schema = dataset.schema
         handles = _Handles()
         self.files = [_File(fragment, self.schema, handles) for fragment in dataset.get_fragments()]
         places = [(file, group) for file in self.files for group, rows in enumerate(file.rows) if rows]
         self._places = places
-        self.rows = np.array([file.rows[group] for file, group in places], np.int64)
+        self.rows = np.array([file.rows[group] for file, group in places], np.int64)  # of each row group; none is empty
         self._bounds: dict[str, Bounds] = {}
         self._kept: dict[tuple[int, str], Any] = {}
         self._room = KEPT
@@ -218,7 +200,7 @@ class Stored:
         return value_type(self.schema.field(column).type)
 
     def whole(self) -> Frame:
-        """Return the source as a frame of which those columns are read that are asked for."""
+        """Return the source as a frame that reads a column when it is asked for."""
         columns = _Columns(self)
         return Frame(Table("arrow", columns, columns))
 

@@ -122,7 +122,7 @@ def loosest(askings: Sequence[Question]) -> Question:
 
 
 def differs(asking: Question, first: Question) -> tuple[str, Any, Any] | None:
-    """Return in what else than arcs, final states and window a pattern differs from the first one: what, the one, the other."""
+    """Compare a pattern to the first one, but for arcs, final states and window: name and both values of a difference, or None."""
     one, other = asking.plan, first.plan
     forms = [(repr(plan.automaton.register), plan.automaton.register_schema.fields) for plan in (one, other)]  # NaN as itself
     for what, mine, theirs in (

@@ -29,7 +29,7 @@ Told = Callable[[int], None]
 
 
 def all_rows(asking: Question, told: Told) -> list[Columns]:
-    """Return what the pattern gives for all rows: row group by row group, each with the promise that no later one goes behind.
+    """Push all rows into the pattern's operator, row group by row group, each with the promise that no later one goes behind.
 
     What a later row group may go behind waits for it. Nothing is cut off before some row group has ended: where all overlap, they
     are taken as one.
@@ -109,7 +109,7 @@ def _decoded(array: Any) -> Any:
 
 
 def through_spans(askings: Sequence[Question], parts: Iterable[tuple[Columns, int]]) -> list[list[Columns]]:
-    """Return what each of several patterns gives for the rows of spans: with the number of the span as the key.
+    """Push the rows of spans into an operator of each pattern, with the number of the span as the key.
 
     ``parts``: rows, which all of them take, and the least LE that any later ones have.
     """
@@ -117,11 +117,11 @@ def through_spans(askings: Sequence[Question], parts: Iterable[tuple[Columns, in
     found: list[list[Columns]] = [[] for _ in operators]
     for columns, then in parts:
         for op, tables in zip(operators, found):
-            tables += taken(op, [*pieces(columns), *([Punctuation(then)] if then < FOREVER else [])])
+            tables += pushed(op, [*pieces(columns), *([Punctuation(then)] if then < FOREVER else [])])
     for op, tables, asking in zip(operators, found, askings):
         waits = asking.plan.waits or asking.reading.diff is not None
         nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).none()
-        tables += taken(op, [nothing, *([Punctuation(asking.last)] if waits else [])])
+        tables += pushed(op, [nothing, *([Punctuation(asking.last)] if waits else [])])
     return found
 
 
@@ -131,13 +131,13 @@ def pieces(columns: Columns) -> list[Columns]:
     return [{name: column[low : low + PIECE] for name, column in columns.items()} for low in range(0, many, PIECE)] or [columns]
 
 
-def taken(op: Any, items: list[Any]) -> list[Columns]:
+def pushed(op: Any, items: list[Any]) -> list[Columns]:
     """Return the tables that a call gives."""
     return [part for part in op.push_many(items) if not isinstance(part, Punctuation)]
 
 
 def by_key(tables: Sequence[Columns], asking: Question, spans: Spans, keys: SeenKeys) -> list[Columns]:
-    """Return what operators gave with the values of each key in the place of the number of a span."""
+    """Return the operators' tables with the values of each key in place of the number of a span."""
     found = []
     for table in tables:
         if asking.span not in table:  # which has its key

@@ -27,21 +27,13 @@ ONLY_NONE = ValueRange(values=(), nan=False, none=True)
 class Box(NamedTuple):
     """Values of some fields, all of which an event has, and LEs in ``[since, until)``.
 
-    Attributes
-    ----------
-    fields : tuple of (str, Range)
-        The fields that can't have any value, by name.
-    since, until : int
-        Ticks.
-
-    Examples
-    --------
     >>> box = Box((("x", ValueRange(low=3, nan=False, none=False)),), until=9)
     >>> [box.allows({"x": x}, le) for x, le in [(4, 5), (2, 5), (4, 9)]]
     [True, False, False]
     """
 
-    fields: tuple[tuple[str, ValueRange], ...] = ()
+    fields: tuple[tuple[str, ValueRange], ...] = ()  # the fields that can't have any value, by name
+    # since, until: ticks
     since: int = BEGINNING
     until: int = FOREVER
 
@@ -132,7 +124,7 @@ def _free(allowed: ValueRange, field: SchemaField) -> bool:
 
 
 def _whole(schema: Schema | None) -> Schema | None:
-    """Return a schema of which no field may be None."""
+    """Return the schema with no field that may be None."""
     return None if schema is None else schema._replace(fields=tuple(field._replace(optional=False) for field in schema.fields))
 
 

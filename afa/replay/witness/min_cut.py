@@ -29,7 +29,7 @@ class Cut(NamedTuple):
 
 
 def min_cut(edges: Sequence[CapacityEdge], sources: Iterable[Hashable], sinks: Iterable[Hashable]) -> Cut | None:
-    """Return the minimum cut that is nearest to the sources; None: there is none that leaves out the edges of capacity `NEVER`.
+    """Return the minimum cut that is nearest to the sources; None: each cut has an edge of capacity `NEVER`.
 
     O(edges * augmenting paths). Where no way leads to a sink, the cut is empty.
     """

@@ -40,7 +40,7 @@ class Way(NamedTuple):
 
 
 def demanded(arc: Arc, event: Schema | None, register: Schema) -> Demands | None:
-    """Return what an arc's fence asks of the register alone; None: no register satisfies it."""
+    """Return the demands of an arc's fence on the register alone; None: no register satisfies it."""
     expr = None if arc.kind == TIMEOUT else fence_of(arc, event, register)
     if expr is None or not register.scalar:
         return NOTHING
@@ -114,7 +114,7 @@ def _transfer(arc: Arc, event: Schema | None, register: Schema) -> Make | None:
 
 
 def _leaves(expr: Expr) -> Iterator[Expr]:
-    """Yield the expressions of which a value is one."""
+    """Yield the expressions that a value may come from."""
     match expr:
         case If(_, then, other):
             yield from _leaves(then)

@@ -24,24 +24,14 @@ Share = Callable[[Box], float]
 
 
 class Witness(NamedTuple):
-    """An event that every accepted run has.
+    """An event that every accepted run has."""
 
-    Attributes
-    ----------
-    boxes : tuple of Box
-        It is in one of these.
-    arcs : tuple of Arc
-        It takes one of these.
-    first, last : bool
-        Whether it is the first event of the run; whether no event of the run comes after it.
-    distance : int or None
-        It stands exactly so many steps behind the witness before it, where all ways between the two pass equally many.
-    """
-
-    boxes: tuple[Box, ...]
-    arcs: tuple[Arc, ...]
+    boxes: tuple[Box, ...]  # it is in one of these
+    arcs: tuple[Arc, ...]  # it takes one of these
+    # first, last: whether it is the first event of the run; whether no event of the run comes after it
     first: bool
     last: bool
+    # it stands exactly so many steps behind the witness before it, where all ways between the two pass equally many
     distance: int | None
 
     @property
@@ -57,27 +47,14 @@ class Witness(NamedTuple):
 
 
 class Necessary(NamedTuple):
-    """What a match must contain.
+    """What a match must contain."""
 
-    Attributes
-    ----------
-    witnesses : tuple of Witness
-        In the order in which a run meets them, each a later event than the one before. Only those that not every event is.
-    possible : bool
-        Whether there is any way to a final state at all.
-    waits : bool
-        Whether a time-out stands on some way: then a match sees all events before its instant.
-    opaque : tuple of Arc
-        Arcs whose fence can't be read, so that it allows everything.
-    boxes : tuple of Box
-        All boxes that cuts were chosen from.
-    """
-
+    # in the order in which a run meets them, each a later event than the one before. Only those that not every event is.
     witnesses: tuple[Witness, ...]
-    possible: bool
-    waits: bool
-    opaque: tuple[Arc, ...]
-    boxes: tuple[Box, ...]
+    possible: bool  # whether there is any way to a final state at all
+    waits: bool  # whether a time-out stands on some way: then a match sees all events before its instant
+    opaque: tuple[Arc, ...]  # arcs whose fence can't be read, so that it allows everything
+    boxes: tuple[Box, ...]  # all boxes that cuts were chosen from
 
 
 def necessary(
@@ -86,26 +63,13 @@ def necessary(
     share: Share | None = None,
     final: Iterable[str] = (),
 ) -> Necessary:
-    """Find what a match must contain, from the automaton alone.
+    """Find what a match must contain, from the automaton alone, which is bound to a tick, if it has durations.
 
-    Parameters
-    ----------
-    automaton : Automaton
-        Bound to a tick, if it has durations.
-    servings : sequence of Serving, optional
-        The arcs that serve, with their lifetimes. None: the automaton's own, which were always in force.
-    share : callable, optional
-        How rare a box is; of several cuts the rarest is taken. None: a guess from the form of the condition.
+    ``servings``: the arcs that serve, with their lifetimes; None: the automaton's own, which were always in force. ``share``: how
+    rare a box is; of several cuts the rarest is taken; None: a guess from the form of the condition. ``final``: more final states.
 
-    final : iterable of str
-        States that are final, too.
-
-    Notes
-    -----
     A minimum cut for each witness, by augmenting paths: O(witnesses * edges * paths).
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Leg(NamedTuple):
     ...     delay: int
@@ -193,7 +157,7 @@ def _chain(graph: RunGraph, share: Share) -> list[list[int]]:
 
 
 def _distance(graph: RunGraph, one: Sequence[int], other: Sequence[int]) -> int | None:
-    """Return by how many steps the events of one cut are before those of another, if all ways pass equally many."""
+    """Return the number of steps from one cut to another; None: not all ways pass equally many."""
     goals = {graph.edges[n].src for n in other}
     leading = _leading_to(graph, goals)
     out: dict[Hashable, list[RunEdge]] = {}
