@@ -22,6 +22,7 @@ from pyarrow import types
 from afa.errors import ChangeError
 from afa.io.listed_columns import missing
 from afa.replay.stored import Stored, value_type
+from punctuation.door import one_array
 from punctuation.time import FOREVER
 
 Totals = dict[tuple[str, str], np.ndarray]
@@ -66,14 +67,14 @@ def total_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain(column: Any) -> Plain:
-    """Return a column of numbers or times as numbers. *Requires* `plain_type` of its type."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """Return a column of numbers or times as numbers; one of other values as zeros, where they are there."""
+    array, kind = one_array(column), plain_type(column.type)
     array = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    cast = types.is_boolean(array.type) or types.is_float16(array.type)
-    array = (array.cast if cast else array.view)(plain_type(array.type))
-    if not array.null_count:
-        return Plain(array.to_numpy(zero_copy_only=False), None)
-    return Plain(array.fill_null(0).to_numpy(zero_copy_only=False), array.is_valid().to_numpy(zero_copy_only=False))
+    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+    if kind is None:
+        return Plain(np.zeros(len(array), np.uint8), valid)
+    array = (array.cast if types.is_boolean(array.type) or types.is_float16(array.type) else array.view)(kind)
+    return Plain((array if valid is None else array.fill_null(0)).to_numpy(zero_copy_only=False), valid)
 
 
 def check_time(stored: Stored, time: str) -> pa.DataType:
@@ -124,7 +125,7 @@ def ufunc_of(part: str, kind: np.dtype[Any]) -> np.ufunc:
 def totals_of(name: str, column: Plain, starts: np.ndarray, *, total: bool, bounds: bool) -> Totals:
     """Return the totals of a column over stretches of rows, each from its start to the next one's. None is empty.
 
-    O(rows), 0.4 ms for a million rows and what is asked for, 10 ns for each stretch.
+    O(rows), 0.4 ms for a million rows and what is asked for, 10 ns for each stretch. Arrow's `group_by` takes 20 ns a row.
     """
     values, valid = column
     rows: Totals = {} if valid is None else {(name, "count"): valid.astype(np.int64)}

@@ -29,16 +29,18 @@ class Stretches(NamedTuple):
         """Return all row groups."""
         return cls(np.arange(len(stored)), np.zeros(len(stored), np.int64), stored.rows)
 
-    def by_group(self, some: np.ndarray | None = None) -> list[list[int]]:
-        """Return the numbers of stretches, or of some of them, those of a row group together."""
-        some = np.arange(len(self.group)) if some is None else some
-        edges = np.flatnonzero(np.diff(self.group[some])) + 1
-        return [part.tolist() for part in np.split(some, edges)] if len(some) else []
-
     def where(self, stored: Stored, numbers: Sequence[int]) -> str:
         """Return in words where some stretches stand."""
         first, last = (stored.where(int(self.group[numbers[place]])) for place in (0, -1))
         return first if first == last else f"{first} to {last}"
+
+
+def units(labels: np.ndarray, some: np.ndarray | None = None) -> list[list[int]]:
+    """Return the numbers of stretches, or of some of them, those of one label together, by label."""
+    numbers = np.arange(len(labels)) if some is None else np.flatnonzero(some)
+    numbers = numbers[np.argsort(labels[numbers], kind="stable")]
+    edges = np.flatnonzero(np.diff(labels[numbers])) + 1
+    return [part.tolist() for part in np.split(numbers, edges)] if len(numbers) else []
 
 
 def batches(

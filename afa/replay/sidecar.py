@@ -15,7 +15,7 @@ from afa.errors import AfaError
 from afa.io.listed_columns import missing
 from afa.replay.block_columns import BlockColumn, block_column, chained, has_bounds, unknown_column
 from afa.replay.column_totals import check_time, times_in
-from afa.replay.row_reading import Stretches, batches
+from afa.replay.row_reading import Stretches, batches, units
 from afa.replay.sidecar_file import Content, read_sidecar, write_sidecar
 from afa.replay.stored import Stored
 from punctuation.time import as_time
@@ -176,7 +176,7 @@ def _content(
     places = np.flatnonzero(file.rows)
     blocks = _blocks(stored, groups, block)
     parts: list[Any] = [(NONE, NONE, NONE, NONE, [unknown_column(stored.kind(name), 0) for name in names])]
-    for numbers, table in batches(stored, blocks, blocks.by_group(), [time, *names]):
+    for numbers, table in batches(stored, blocks, units(blocks.group), [time, *names]):
         rows = blocks.rows[numbers]
         starts = np.cumsum(rows) - rows
         ticks = times_in(table, time, lambda numbers=numbers: blocks.where(stored, numbers))  # type: ignore[misc]

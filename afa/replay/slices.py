@@ -16,14 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from afa.errors import AfaError
-from afa.replay.column_totals import Totals, combined, ufunc_of
+from afa.replay.column_totals import Totals, combined, nothing, ufunc_of
 from afa.replay.key_spans import ranges_of
 
 MOST = 100_000_000
 """How many windows there may be: three columns of so many take 2.4 GB."""
 CHUNK = 1 << 20
-SHORT = 64
-"""Stretches of more slices are summed up one by one, shorter ones side by side, in at most six steps."""
+"""So many slices are gathered before those of one id are added up for the first time."""
 
 
 class WindowCut(NamedTuple):
@@ -46,8 +45,7 @@ class WindowCut(NamedTuple):
     @property
     def width(self) -> int:
         """How many slices a window consists of."""
-        whole = self.size // self.slide
-        return 2 * whole + 1 if self.rest else whole
+        return self.size // self.slide * self.step + (1 if self.rest else 0)
 
     def check(self, low: int, high: int) -> None:
         """Refuse times so large that the windows around them begin or end beyond an int64."""
@@ -78,12 +76,9 @@ class WindowCut(NamedTuple):
 
     def windows(self, ids: np.ndarray, first: int | None = None) -> np.ndarray:
         """Return the windows that hold some of these slices, which are in order; ``first``: the first window. At most `MOST`."""
-        if not len(ids):
-            return np.zeros(0, np.int64)
         last = ids // self.step
-        begin = (
-            -((self.width - 1 - ids) // self.step) if first is None else np.maximum(-((self.width - 1 - ids) // self.step), first)
-        )
+        begin = -((self.width - 1 - ids) // self.step)
+        begin = begin if first is None else np.maximum(begin, first)
         begin[1:] = np.maximum(begin[1:], last[:-1] + 1)
         many = np.maximum(last - begin + 1, 0)
         check_many(float(many.sum(dtype=np.float64)))
@@ -112,16 +107,14 @@ class Slices(NamedTuple):
 
 
 class Gathered:
-    """Slices from parts of a table, which may come in any order; what comes of one slice is added up now and then."""
+    """Slices from parts of a table, which may come in any order; those of one id are added up now and then."""
 
-    def __init__(self) -> None:
-        self._parts: list[Slices] = []
+    def __init__(self, none: Slices) -> None:
+        self._parts = [none]
         self._held, self._limit = 0, CHUNK
 
     def add(self, part: Slices) -> None:
         """Take slices; an id may come several times, and in any order."""
-        if not len(part.ids):
-            return
         self._parts.append(part)
         self._held += len(part.ids)
         if self._held > self._limit:
@@ -131,14 +124,12 @@ class Gathered:
 
     def slices(self) -> Slices:
         """Return each slice once, in order."""
-        if not self._parts:
-            return Slices(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
-        self._parts = [joined(self._parts)]
+        self._parts = [joined([part for part in self._parts if len(part.ids)] or self._parts)]
         return self._parts[0]
 
 
 def joined(parts: list[Slices]) -> Slices:
-    """Return slices of which each comes once, in order. *Requires* at least one slice."""
+    """Return each slice of some parts once, in order."""
     found = parts[0]
     if len(parts) > 1:
         ids, rows = (np.concatenate([part[i] for part in parts]) for i in range(2))
@@ -157,74 +148,34 @@ def joined(parts: list[Slices]) -> Slices:
 class OverSlices:
     """Windows over slices: for each window the sum, the least or the largest of a value of its slices.
 
-    ``ids``: the slices, in order; each window holds one. O(slices + windows): ids are cut into stretches as long as a window, which
-    lies in two of them at most, so that it is a suffix of the one and a prefix of the other.
+    Slices have places on an axis on which those that are missing have room, too, so that each window has `width` places; of the
+    room between two runs of windows there is none, so that the axis is at most a few times as long as there are windows. It is cut
+    into stretches as long as a window, which is a suffix of one stretch and a prefix of the next one.
     """
 
     def __init__(self, ids: np.ndarray, cut: WindowCut, windows: np.ndarray) -> None:
-        self._ids, self._cut, self._windows = ids, cut, windows
-        self._stretch = ids // cut.width
-        self._dense = bool(int(ids[-1]) - int(ids[0]) + 1 == len(ids))
-
-    def counts(self, values: np.ndarray) -> np.ndarray:
-        """Return sums of ints. A total that wraps round on the way does no harm."""
-        before = np.append(0, np.cumsum(values))
-        found = np.empty(len(self._windows), np.int64)
-        for at in self._chunks():
-            first, last = self._places(at)
-            found[at] = before[last + 1] - before[first]
-        return found
+        self._width = cut.width
+        if cut.width == 1 or not len(ids):
+            return  # each slice is a window
+        begin = windows * cut.step
+        heads = np.flatnonzero(np.diff(windows, prepend=windows[0] - 2) > 1)
+        lengths = np.diff(heads, append=len(windows))
+        ends = np.cumsum((lengths - 1) * cut.step + cut.width)
+        ahead = begin[heads] - np.append(0, ends[:-1])
+        self._begin = begin - np.repeat(ahead, lengths)
+        self._ids = ids - ahead[np.searchsorted(begin[heads], ids, "right") - 1]
+        self._stretches = -(-int(ends[-1]) // cut.width)
 
     def of(self, part: str, values: np.ndarray) -> np.ndarray:
         """Return one value for each window, out of those of a part of its slices' totals."""
-        if part not in ("sum", "min", "max"):
-            return self.counts(values)
+        if self._width == 1 or not len(values):
+            return values
+        ufunc, shape = ufunc_of(part, values.dtype), (self._stretches, self._width)
+        none = nothing(values.dtype, part) if part in ("min", "max") else 0
+        each = np.full(shape, none, values.dtype)
+        each.ravel()[self._ids] = values
         with np.errstate(invalid="ignore", over="ignore"):
-            return self._over(values, ufunc_of(part, values.dtype))
-
-    def _chunks(self) -> list[slice]:
-        return [slice(at, at + CHUNK) for at in range(0, len(self._windows), CHUNK)]
-
-    def _places(self, at: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the first and the last slice of windows stand."""
-        begin = self._windows[at] * self._cut.step
-        if self._dense:
-            first = np.maximum(begin - self._ids[0], 0)
-            return first, np.minimum(begin + (self._cut.width - 1 - self._ids[0]), len(self._ids) - 1)
-        return np.searchsorted(self._ids, begin), np.searchsorted(self._ids, begin + self._cut.width) - 1
-
-    def _over(self, values: np.ndarray, ufunc: np.ufunc) -> np.ndarray:
-        found = np.empty(len(self._windows), values.dtype)
-        if self._cut.width == 1:
-            for at in self._chunks():
-                found[at] = values[self._places(at)[0]]
-            return found
-        before = prefixes(values, self._stretch, ufunc)
-        behind = prefixes(values[::-1], self._stretch[::-1], ufunc)[::-1]
-        for at in self._chunks():
-            first, last = self._places(at)
-            stretch = self._windows[at] * self._cut.step // self._cut.width
-            left, right = self._stretch[first] == stretch, self._stretch[last] != stretch
-            both = ufunc(behind[first], before[last])
-            found[at] = np.where(left & right, both, np.where(left, behind[first], before[last]))
-        return found
-
-
-def prefixes(values: np.ndarray, stretch: np.ndarray, ufunc: np.ufunc) -> np.ndarray:
-    """Return for each value what it and those before it in its stretch come to; values of a stretch stand side by side.
-
-    >>> prefixes(np.array([1.0, 2.0, 4.0]), np.array([7, 7, 8]), np.add)
-    array([1., 3., 4.])
-    """
-    starts = np.flatnonzero(np.concatenate([[True], stretch[1:] != stretch[:-1]]))
-    lengths = np.diff(starts, append=len(values))
-    found = values.copy()
-    longest = int(lengths[lengths <= SHORT].max(initial=1))
-    place = np.arange(len(values)) - np.repeat(starts, lengths) if longest > 1 else None
-    step = 1
-    while place is not None and step < longest:
-        found[step:] = np.where(place[step:] >= step, ufunc(found[step:], found[:-step]), found[step:])
-        step *= 2
-    for start, length in zip(starts[lengths > SHORT].tolist(), lengths[lengths > SHORT].tolist()):
-        ufunc.accumulate(values[start : start + length], out=found[start : start + length])
-    return np.asarray(found)
+            found = ufunc.accumulate(each[:, ::-1], axis=1)[:, ::-1].ravel()[self._begin]
+            before = np.full(each.size + 1, none, values.dtype)  # what stands in front of a place in its stretch
+            ufunc.accumulate(each[:, :-1], axis=1, out=before[:-1].reshape(shape)[:, 1:])
+            return ufunc(found, before[self._begin + self._width], out=found)

@@ -16,7 +16,7 @@ from pyarrow import types
 from afa.errors import AfaError, Int64Error, did_you_mean
 from afa.io.frame import unit_of_times
 from afa.io.listed_columns import missing
-from afa.replay.column_totals import can_be_added, check_time, in_arrow, plain_type, total_type, whole_sums
+from afa.replay.column_totals import can_be_added, check_time, in_arrow, plain_type, whole_sums
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
 from afa.replay.slices import OverSlices, Slices, WindowCut, check_many
 from afa.replay.stored import Stored
@@ -116,13 +116,9 @@ def windows(
     else:
         cut = cut._replace(size=min(cut.size, max(stored.total, 1)))
         measures[time] = measures.get(time, Measure())._replace(bounds=True)
-    wanted = Wanted(time, cut, by == "rows", measures)
-    found = slices_of(stored, wanted, way).slices
+    found = slices_of(stored, Wanted(time, cut, by == "rows", measures), way).slices
     stored.check_unchanged()
-    schema = _schema(stored, asked, kind, wanted)
-    if not len(found.ids):
-        return schema.empty_table()
-    return pa.Table.from_arrays(_columns(found, asked, kind, wanted, schema), schema=schema)
+    return _table(found, asked, stored, (time, kind), cut, by == "rows")
 
 
 def _asked(stored: Stored, aggregates: Any) -> dict[str, list[str]]:
@@ -193,43 +189,34 @@ def _cut(said: Sequence[int], what: str) -> WindowCut:
     return WindowCut(size, slide, origin)
 
 
-def _schema(stored: Stored, asked: dict[str, list[str]], kind: pa.DataType, wanted: Wanted) -> pa.Schema:
-    of_time = pa.int64() if types.is_integer(kind) else kind
-    fields = [("row", pa.int64()), ("first", of_time), ("last", of_time)] if wanted.of_rows else [("le", of_time), ("re", of_time)]
-    for name, words in asked.items():
-        if name == ROWS:
-            fields.append(("count", pa.int64()))
-            continue
-        typed = stored.kind(name)
-        of_word = {"count": pa.int64(), "sum": total_type(typed), "avg": pa.float64(), "min": typed, "max": typed}
-        fields += [(f"{name}_{word}", of_word[word]) for word in words]
-    return pa.schema(fields)
-
-
-def _columns(slices: Slices, asked: dict[str, list[str]], kind: pa.DataType, wanted: Wanted, schema: pa.Schema) -> list[pa.Array]:
-    """Return the columns of the answer."""
-    cut = wanted.cut
-    numbers = cut.windows(slices.ids, 0 if wanted.of_rows else None)
+def _table(
+    slices: Slices, asked: dict[str, list[str]], stored: Stored, timed: tuple[str, pa.DataType], cut: WindowCut, of_rows: bool
+) -> pa.Table:
+    """Return the answer: windows out of slices."""
+    time, kind = timed
+    numbers = cut.windows(slices.ids, 0 if of_rows else None)
     over = OverSlices(slices.ids, cut, numbers)
     le = numbers * cut.slide + cut.origin
-    if wanted.of_rows:
-        ends = [over.of(part, slices.totals[wanted.time, part]) for part in ("min", "max")]
-        found = [pa.array(le), *(_times(end, schema.field("first").type) for end in ends)]
+    if of_rows:
+        first, last = (over.of(part, slices.totals[time, part]) for part in ("min", "max"))
+        found = {"row": pa.array(le), "first": _times(first, kind), "last": _times(last, kind)}
     else:
-        found = [_times(at, schema.field("le").type) for at in (le, le + cut.size)]
-    rows = over.counts(slices.rows) if any("count" in words for words in asked.values()) or asked.keys() - {ROWS} else None
+        found = {"le": _times(le, kind), "re": _times(le + cut.size, kind)}
+    rows = over.of("count", slices.rows)
     for name, words in asked.items():
         if name == ROWS:
-            found.append(pa.array(rows, pa.int64()))
+            found["count"] = pa.array(rows)
         else:
             parts = {part: over.of(part, values) for (column, part), values in slices.totals.items() if column == name}
-            found += _of_column(name, words, parts, parts.get("count", rows), schema)
-    return found
+            of_words = _of_column(name, stored.kind(name), parts, parts.get("count", rows))
+            found |= {f"{name}_{word}": of_words[word] for word in words}
+    return pa.table(found)
 
 
-def _of_column(name: str, words: list[str], parts: dict[str, np.ndarray], present: Any, schema: pa.Schema) -> list[pa.Array]:
-    none = present == 0 if len(present) and int(present.min()) == 0 else None
-    found: dict[str, Any] = {"count": pa.array(present, pa.int64())}
+def _of_column(name: str, kind: pa.DataType, parts: dict[str, np.ndarray], present: Any) -> dict[str, pa.Array]:
+    """Return the aggregates of a column, as far as there are parts of them; null where no value is there, but for the count."""
+    none = present == 0
+    found: dict[str, Any] = {"count": pa.array(present)}
     sums = parts["sum"] + 0.0 if "sum" in parts else None
     if "upper" in parts:
         sums, fits = whole_sums(parts["upper"], parts["lower"])
@@ -240,16 +227,16 @@ def _of_column(name: str, words: list[str], parts: dict[str, np.ndarray], presen
             )
     if sums is not None:
         found["sum"] = pa.array(sums, mask=none)
-        found["avg"] = pa.array(sums / (present if none is None else np.maximum(present, 1)), mask=none)
+        found["avg"] = pa.array(sums / np.maximum(present, 1), mask=none)
     for word in ("min", "max"):
-        if word in words:
-            found[word] = in_arrow(parts[word] + parts[word].dtype.type(0), none, schema.field(f"{name}_{word}").type)
-    return [found[word] for word in words]
+        if word in parts:
+            found[word] = in_arrow(parts[word] + parts[word].dtype.type(0), none, kind)  # -0.0 is told as 0.0
+    return found
 
 
 def _times(values: np.ndarray, kind: pa.DataType) -> pa.Array:
     if not types.is_date32(kind):
-        return pa.array(values.astype(np.int64), pa.int64()).cast(kind)
+        return pa.array(values.astype(np.int64), pa.int64()).cast(pa.int64() if types.is_integer(kind) else kind)
     try:
         return pa.array(values, pa.int32()).cast(kind)
     except (pa.ArrowInvalid, OverflowError) as error:

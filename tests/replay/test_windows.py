@@ -74,7 +74,6 @@ def test_random_windows_are_those_of_brute_force(start: int, tmp_path: Path, mon
         if seed % 2:
             monkeypatch.setattr("afa.replay.row_reading.BATCH", rng.choice([1, 8, 30]))
             monkeypatch.setattr(slices, "CHUNK", rng.choice([4, 20]))
-            monkeypatch.setattr(slices, "SHORT", rng.choice([1, 3, 64]))
         folder = tmp_path / str(seed)
         folder.mkdir()
         of = world(seed, folder)
