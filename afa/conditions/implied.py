@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.conditions.condition import NO_REGISTER, Condition
 from afa.expression import ValueRange, evaluate, may_raise, ranges, types_of
 from afa.expression.intervals import EVERYTHING, Ranges
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Not, children, conjunction
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, IsNone, Not, children, conjunction, rebuilt
 from afa.expression.splitting import clauses
 from afa.schema import NAN, Schema
 from afa.schema import Field as SchemaField
@@ -208,17 +208,10 @@ def replaced(expr: Expr, known: Known) -> Expr:
         return known[expr]
     if isinstance(expr, FieldRead):
         return expr
-    names: Iterable[str] = type(expr).__slots__
-    made: Expr = type(expr)(*[_inner(getattr(expr, name), known) for name in names])
+    made = rebuilt(expr, lambda child: replaced(child, known))
     if all(isinstance(child, Const) for child in children(made)) and not may_raise(made, None, NO_REGISTER):
         return Const(evaluate(made, None, None))
     return made
-
-
-def _inner(value: Any, known: Known) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_inner(item, known) for item in value)
-    return replaced(value, known) if isinstance(value, Expr) else value
 
 
 def few(found: ValueRange, field: SchemaField) -> list[Any] | None:

@@ -30,8 +30,10 @@ What `read` and `parse` make is in one form:
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from punctuation.base_errors import AfaError
@@ -210,18 +212,40 @@ def walk(expr: Expr) -> Iterator[Expr]:
         todo.extend(reversed(list(children(node))))
 
 
+def operands(expr: Expr) -> list[Expr]:
+    """Returns the nodes directly below whose values a node takes: all but the constants of an In or a Text."""
+    return [expr.x] if isinstance(expr, In | Text) else list(children(expr))
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Returns a node with each of those directly below it changed; the very same one where none is another."""
+    below = list(children(expr))
+    new = [change(child) for child in below]
+    if all(map(operator.is_, below, new)):
+        return expr
+    rest, values = iter(new), []
+    names: tuple[str, ...] = type(expr).__slots__
+    for name in names:
+        value = getattr(expr, name)
+        several = isinstance(value, tuple)
+        values.append(tuple(islice(rest, len(value))) if several else next(rest) if isinstance(value, Expr) else value)
+    return type(expr)(*values)
+
+
+def changed(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """Returns an expression with the nodes replaced for which ``change`` returns one; a node before those below it.
+
+    >>> below = Compare("<", FieldRead("e", "price"), Const(3))
+    >>> changed(below, lambda node: FieldRead("r", node.name) if isinstance(node, FieldRead) else None)
+    Compare(op='<', left=FieldRead(side='r', name='price'), right=Const(value=3))
+    """
+    new = change(expr)
+    return rebuilt(expr, lambda child: changed(child, change)) if new is None else new
+
+
 def renamed(expr: Expr, name: Callable[[FieldRead], FieldRead]) -> Expr:
-    """Return an expression with other fields in the place of its own."""
-    if isinstance(expr, FieldRead):
-        return name(expr)
-    slots: tuple[str, ...] = type(expr).__slots__
-    return type(expr)(*(_renamed(getattr(expr, slot), name) for slot in slots))
-
-
-def _renamed(part: Any, name: Callable[[FieldRead], FieldRead]) -> Any:
-    if isinstance(part, tuple):
-        return tuple(_renamed(item, name) for item in part)
-    return renamed(part, name) if isinstance(part, Expr) else part
+    """Returns an expression with other fields in the place of its own."""
+    return changed(expr, lambda node: name(node) if isinstance(node, FieldRead) else None)
 
 
 def sides(expr: Expr) -> frozenset[str]:

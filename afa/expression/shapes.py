@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, In, Make, Or, Span, Text, Unary, children
+from afa.expression.nodes import Const, Expr, Text, rebuilt
 from afa.expression.text import text_of_expr
 
 
@@ -34,6 +34,7 @@ class _Param(Expr):
 def shape(expr: Expr) -> ExpressionShape:
     """Take the constants out of an expression. O(nodes).
 
+    >>> from afa.expression.nodes import Compare, FieldRead, In, Or
     >>> n = FieldRead("r", "n")
     >>> shape(Or((Compare("<", n, Const(3)), In(n, (Const(7), Const(8.0))))))
     ExpressionShape(text='r.n < $0:int or r.n in ($1:int, $2:float)', params=(3, 7, 8.0))
@@ -48,21 +49,11 @@ def _bare(expr: Expr, params: list[Any]) -> Expr:
     """Return the expression with parameters in place of its constants; append the constants to a list."""
     if isinstance(expr, Const):
         return expr if expr.value is None else _param(type(expr.value).__name__, expr.value, params)
-    if isinstance(expr, (FieldRead, Span)):
-        return expr
     if isinstance(expr, Text):
         x = _bare(expr.x, params)
         table = tuple(const.value for const in expr.consts)
         return Text(expr.method, x, (_param(f"table:{expr.method}", table, params),))  # type: ignore[arg-type]
-    below = tuple(_bare(child, params) for child in children(expr))
-    if isinstance(expr, (And, Or, Make)):
-        return type(expr)(below)
-    if isinstance(expr, Call):
-        return Call(expr.name, below)
-    if isinstance(expr, In):
-        return In(below[0], below[1:])  # type: ignore[arg-type]
-    own = [expr.op] if isinstance(expr, (Unary, Binary, Compare)) else []
-    return type(expr)(*own, *below)
+    return rebuilt(expr, lambda child: _bare(child, params))
 
 
 def _param(kind: str, value: Any, params: list[Any]) -> _Param:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Expr, Span, Ticks, Unary, minus
+from afa.expression.nodes import Expr, Span, Ticks, Unary, minus, rebuilt
 from punctuation.base_errors import AfaError
 from punctuation.durations import NANOSECONDS, nanoseconds_of, unit_of
 from punctuation.time import FOREVER
@@ -74,24 +74,8 @@ def in_ticks(expr: Expr, tick: str | None, where: str, error: type[AfaError] = A
     """
     if isinstance(expr, Span):
         return Ticks(_ticks(expr, tick, where, error))
-    changed = False
-    values = []
-    names: tuple[str, ...] = type(expr).__slots__
-    for name in names:
-        value = getattr(expr, name)
-        new = value
-        if isinstance(value, Expr):
-            new = in_ticks(value, tick, where, error)
-        elif isinstance(value, tuple):
-            items = tuple(in_ticks(item, tick, where, error) for item in value)
-            new = value if all(a is b for a, b in zip(value, items)) else items
-        changed = changed or new is not value
-        values.append(new)
-    if not changed:
-        return expr
-    if isinstance(expr, Unary) and expr.op == "-":
-        return minus(values[1])
-    return type(expr)(*values)
+    made = rebuilt(expr, lambda child: in_ticks(child, tick, where, error))
+    return minus(made.x) if made is not expr and isinstance(made, Unary) and made.op == "-" else made
 
 
 def _ticks(span: Span, tick: str | None, where: str, error: type[AfaError]) -> int:

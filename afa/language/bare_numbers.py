@@ -11,10 +11,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, In, Ticks, Unary, walk
+from afa.expression.nodes import Binary, Call, Compare, Const, Expr, FieldRead, If, In, Ticks, Unary, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.pattern import Component, Tree
-from afa.language.terms import Aggregate, Final, Ref, changed
+from afa.language.terms import Aggregate, Final, Ref
 from afa.schema import Schema
 
 TIME, LENGTH, NUMBER, OTHER = "time", "length", "number", "other"

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from afa.errors import QueryError
-from afa.expression.nodes import Const, Expr, FieldRead, Text, Unary, walk
+from afa.expression.nodes import Const, Expr, FieldRead, Text, Unary, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.return_names import named
-from afa.language.terms import Aggregate, Classifier, Ref, changed
+from afa.language.terms import Aggregate, Classifier, Ref
 
 JOINTS = {STRICT: "next", PARTITION: "next", NEXT: "followed_by", ANY: "followed_by_any"}
 BETWEEN = {STRICT: ".consecutive()", PARTITION: ".consecutive()", NEXT: ".relaxed()", ANY: ".any()"}

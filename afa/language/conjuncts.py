@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, Or, walk
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, Or, changed, walk
 from afa.language.later import UnorderedError, bound
 from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
-from afa.language.terms import Aggregate, Ref, changed
+from afa.language.terms import Aggregate, Ref
 
 
 @dataclass(frozen=True, slots=True)

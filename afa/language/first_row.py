@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from afa.expression.nodes import (
-    And,
-    Binary,
-    Call,
-    Compare,
-    Const,
-    Expr,
-    If,
-    In,
-    IsNone,
-    Not,
-    Or,
-    Text,
-    Unary,
-)
+from afa.expression.nodes import And, Compare, Const, Expr, If, IsNone, Not, Or, operands, rebuilt
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import FALSE, both, either
 
@@ -66,29 +52,13 @@ def at_first(expr: Expr, variable: str) -> Expr:
             if isinstance(inner, Const):
                 return fold(then) if inner.value is not None and inner.value else fold(other)
             return If(inner, fold(then), fold(other))
-        case Compare(op, left, right):
-            two = fold(left), fold(right)
-            if UNKNOWN in two:
-                return UNKNOWN
-            if op == "==" and all(isinstance(each, Const) for each in two):
-                return Const(two[0] == two[1])
-            return Compare(op, *two)
-        case Binary(op, left, right):
-            two = fold(left), fold(right)
-            return UNKNOWN if UNKNOWN in two else Binary(op, *two)
-        case Unary(op, x):
-            inner = fold(x)
-            return UNKNOWN if inner == UNKNOWN else Unary(op, inner)
-        case In(x, items):
-            inner = fold(x)
-            return UNKNOWN if inner == UNKNOWN else replace(expr, x=inner)
-        case Text(_, x):
-            inner = fold(x)
-            return UNKNOWN if inner == UNKNOWN else replace(expr, x=inner)
-        case Call(name, args):
-            folded = tuple(map(fold, args))
-            return UNKNOWN if UNKNOWN in folded else Call(name, folded)
-    return expr
+    folded = rebuilt(expr, fold)
+    if UNKNOWN in operands(folded):
+        return UNKNOWN
+    match folded:
+        case Compare("==", Const() as left, Const() as right):
+            return Const(left == right)
+    return folded
 
 
 def with_last(expr: Expr, variable: str, required: frozenset[str]) -> Expr:

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, If, IsNone, walk
+from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, If, IsNone, changed, walk
 from afa.language.later import Noted
 from afa.language.presence import Presence
-from afa.language.terms import Aggregate, Choices, Classifier, Ref, changed
+from afa.language.terms import Aggregate, Choices, Classifier, Ref
 from afa.schema import Schema
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary, children
+from afa.expression.nodes import And, Binary, Call, Compare, Const, Expr, FieldRead, If, In, IsNone, Not, Or, Text, Unary, operands
 from afa.language.pattern import Component
 
 Fields = frozenset[str]
@@ -46,8 +46,7 @@ def _needed(expr: Expr) -> Fields:
         case FieldRead("e", name):
             return frozenset({name})
         case Unary() | Binary() | Compare() | Call() | In() | Text():
-            operands = list(children(expr))[: 1 if isinstance(expr, In | Text) else None]
-            return NOTHING.union(*(_needed(x) for x in operands))
+            return NOTHING.union(*map(_needed, operands(expr)))
     return NOTHING
 
 

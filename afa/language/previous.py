@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from afa.expression.nodes import Expr, walk
+from afa.expression.nodes import Expr, changed, walk
 from afa.language.conjuncts import PatternPlace, components, places
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq
-from afa.language.terms import Ref, changed
+from afa.language.terms import Ref
 
 
 def with_known_previous(pattern: Pattern) -> Pattern:

@@ -13,12 +13,12 @@ from typing import Any
 
 from afa.expression import EPSILON_TRANSFER
 from afa.expression.evaluation import callable_of
-from afa.expression.nodes import Binary, Call, Expr, FieldRead, walk
+from afa.expression.nodes import Binary, Call, Expr, FieldRead, changed, walk
 from afa.expression.types import NONE, NUMBERS, types_of
 from afa.language.lowering import is_time
 from afa.language.payload_classes import made
 from afa.language.registers import ZEROS
-from afa.language.terms import Aggregate, Classifier, Final, Ref, changed
+from afa.language.terms import Aggregate, Classifier, Final, Ref
 from afa.language.three_values import missing, nullable
 from afa.schema import Schema
 

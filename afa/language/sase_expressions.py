@@ -15,7 +15,7 @@ from afa.errors import AutomatonError
 from afa.expression.from_text import check_bounds
 from afa.expression.kinds import Unreadable
 from afa.expression.live import Live
-from afa.expression.nodes import Const, Expr
+from afa.expression.nodes import Const, Expr, changed
 from afa.expression.nodes import FieldRead as FieldNode
 from afa.expression.spans import in_ticks
 from afa.expression.translate import BUILTINS, Translator
@@ -24,7 +24,7 @@ from afa.expression.values import Names, Value, check_size
 from afa.language.conjuncts import AggregateTerm, FieldTerm, PatternPlace
 from afa.language.sase_code import Code
 from afa.language.sase_grammar import RefusedError
-from afa.language.terms import AGGREGATES, changed
+from afa.language.terms import AGGREGATES
 from afa.schema import Field, Schema
 
 FURTHEST = 100

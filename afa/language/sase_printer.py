@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from afa.errors import QueryError
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Or, walk
+from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Or, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import AggregateTerm, FieldTerm, MisplacedError, PatternPlace, SlotPredicate, place, places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
 from afa.language.return_names import default_name
 from afa.language.sase_pattern import ANY_EVENT
 from afa.language.sase_reader import read_sase
-from afa.language.terms import Aggregate, Classifier, Ref, changed
+from afa.language.terms import Aggregate, Classifier, Ref
 
 STRATEGIES = {
     STRICT: "strict_contiguity", PARTITION: "partition_contiguity", NEXT: "skip_till_next_match", ANY: "skip_till_any_match",

@@ -20,7 +20,6 @@ None holds of nothing**, and neither does its negation: predicates have SQL's th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from afa.expression.nodes import Expr
@@ -66,29 +65,3 @@ class Choices(Expr):
 
     0: there were more than an int holds.
     """
-
-
-def changed(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """Return an expression with the nodes replaced for which ``change`` returns one; a node before those below it.
-
-    >>> from afa.expression.nodes import Compare, Const, FieldRead
-    >>> below = Compare("<", FieldRead("e", "price"), Const(3))
-    >>> changed(below, lambda node: Ref("a", "one", "price") if node == FieldRead("e", "price") else None)
-    Compare(op='<', left=Ref(component='a', which='one', field='price', back=0), right=Const(value=3))
-    """
-    new = change(expr)
-    if new is not None:
-        return new
-    values = [getattr(expr, name) for name in _slots(expr)]
-    return type(expr)(*(_changed_below(value, change) for value in values))
-
-
-def _slots(expr: Expr) -> tuple[str, ...]:
-    names: tuple[str, ...] = type(expr).__slots__
-    return names
-
-
-def _changed_below(value: object, change: Callable[[Expr], Expr | None]) -> object:
-    if isinstance(value, tuple):
-        return tuple(_changed_below(item, change) for item in value)
-    return changed(value, change) if isinstance(value, Expr) else value

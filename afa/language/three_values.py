@@ -28,6 +28,8 @@ from afa.expression.nodes import (
     children,
     conjunction,
     disjunction,
+    operands,
+    rebuilt,
 )
 
 Absent = Callable[[Expr], bool]
@@ -100,7 +102,7 @@ def missing(expr: Expr, absent: Absent) -> Expr | None:
                 return None
             return no(either([true(expr, absent), false(expr, absent)]))
         case Unary() | Binary() | Compare() | Call() | In() | Text():
-            return _any([missing(x, absent) for x in children(expr)][: 1 if isinstance(expr, In | Text) else None])
+            return _any([missing(x, absent) for x in operands(expr)])
     return IsNone(expr) if absent(expr) else None
 
 
@@ -115,25 +117,7 @@ def value(expr: Expr, absent: Absent) -> Expr:
             return true(expr, absent)
         case IsNone(x):
             return missing(x, absent) or FALSE
-        case Unary(op, x):
-            return Unary(op, value(x, absent))
-        case Not(x):
-            return Not(value(x, absent))
-        case Binary(op, left, right):
-            return Binary(op, value(left, absent), value(right, absent))
-        case Compare(op, left, right):
-            return Compare(op, value(left, absent), value(right, absent))
-        case And(items):
-            return And(tuple(value(item, absent) for item in items))
-        case Or(items):
-            return Or(tuple(value(item, absent) for item in items))
-        case Call(name, items):
-            return Call(name, tuple(value(item, absent) for item in items))
-        case In(x, constants):
-            return In(value(x, absent), constants)
-        case Text(method, x, constants):
-            return Text(method, value(x, absent), constants)
-    return expr
+    return rebuilt(expr, lambda child: value(child, absent))
 
 
 def nullable(expr: Expr, absent: Absent) -> Expr:

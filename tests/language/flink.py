@@ -19,10 +19,25 @@ from typing import Any, NamedTuple
 
 import afa
 from afa import Punctuation, insert, retract
-from afa.expression.nodes import And, Binary, Compare, Const, Expr, FieldRead, If, IsNone, Not, Text, conjunction, disjunction, walk
+from afa.expression.nodes import (
+    And,
+    Binary,
+    Compare,
+    Const,
+    Expr,
+    FieldRead,
+    If,
+    IsNone,
+    Not,
+    Text,
+    changed,
+    conjunction,
+    disjunction,
+    walk,
+)
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
 from afa.language.query import Query
-from afa.language.terms import Aggregate, Ref, changed
+from afa.language.terms import Aggregate, Ref
 from punctuation.time import FOREVER
 from speculation.choose import Choose
 

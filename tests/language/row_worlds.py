@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from afa import Change
-from afa.expression.nodes import Const, Expr
+from afa.expression.nodes import Const, Expr, changed
 from afa.language.pattern import PARTITION, Tree
-from afa.language.terms import Aggregate, Classifier, Final, Ref, changed
+from afa.language.terms import Aggregate, Classifier, Final, Ref
 from punctuation.time import BEGINNING
 from tests.language.meaning import Taken, value
 from tests.language.oracle import Event, Found, choices, chosen

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from afa.expression.nodes import Compare, Const, Expr, walk
+from afa.expression.nodes import Compare, Const, Expr, changed, walk
 from afa.language.conjuncts import (
     AggregateTerm,
     FieldTerm,
@@ -21,7 +21,7 @@ from afa.language.conjuncts import (
     returned,
 )
 from afa.language.pattern import ANY, Component, Gap, Pattern, Repeat, Seq, Tree
-from afa.language.terms import Aggregate, Ref, changed
+from afa.language.terms import Aggregate, Ref
 from tests.language.meaning import Taken, holds
 from tests.language.oracle import Event, choices
 from tests.language.test_sase_printer import Event as Row
