@@ -1,7 +1,8 @@
-"""Evaluate expressions by Python's own operators: slowly and obviously, the twin of compiled code; and the same as closures."""
+"""Evaluate expressions by Python's own operators, one closure for each node: slowly and obviously, the twin of compiled code."""
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,12 @@ CALL: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+KEPT = 256
+"""Of how many expressions `evaluate` keeps the closures: they take as long to make as to call ten times."""
+Step = Callable[[Any, Any], Any]
+"""``step(event, register)``."""
+
+
 def evaluate(expr: Expr, event: Any, register: Any) -> Any:
     """Return the value of ``expr``, with Python's own meaning: it raises what Python's operators raise.
 
@@ -53,51 +60,8 @@ def evaluate(expr: Expr, event: Any, register: Any) -> Any:
     >>> evaluate(Make((Binary("//", FieldRead("r", "n"), Const(2)),)), None, R(-7))
     R(n=-4)
     """
-
-    def value(x: Expr) -> Any:
-        return evaluate(x, event, register)
-
-    match expr:
-        case Const(const):
-            return const
-        case Span():
-            return expr._unbound()
-        case FieldRead(side, name):
-            return getattr(event if side == "e" else register, name)
-        case Unary(op, x):
-            return UNARY[op](value(x))
-        case Not(x):
-            return not value(x)
-        case Binary(op, left, right):
-            return BINARY[op](value(left), value(right))
-        case Compare(op, left, right):
-            return COMPARE[op](value(left), value(right))
-        case And(items) | Or(items):
-            result = None
-            for item in items:
-                result = value(item)
-                if bool(result) is isinstance(expr, Or):
-                    break
-            return result
-        case If(test, then, other):
-            return value(then) if value(test) else value(other)
-        case Call(name, items):
-            return CALL[name](*[value(item) for item in items])
-        case In(x, items):
-            return value(x) in [item.value for item in items]
-        case IsNone(x):
-            return value(x) is None
-        case Text("contains", x, (const,)):
-            return const.value in value(x)
-        case Text(method, x, consts):
-            return getattr(value(x), method)(tuple(const.value for const in consts))
-        case Make(items):
-            return type(register)(*[value(item) for item in items])
-    raise TypeError(f"expected an expression but got {expr!r}")
-
-
-Step = Callable[[Any, Any], Any]
-"""``step(event, register)``."""
+    cls: Any = type(register)
+    return _kept(expr, cls)(event, register)
 
 
 def callable_of(expr: Expr, kind: FunctionKind, register_schema: Schema) -> Callable[..., Any]:
@@ -114,6 +78,11 @@ def callable_of(expr: Expr, kind: FunctionKind, register_schema: Schema) -> Call
     """
     step = _step(expr, register_schema.cls)
     return step if kind.sees_event else lambda register: step(None, register)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _kept(expr: Expr, cls: type) -> Step:
+    return _step(expr, cls)
 
 
 def _step(expr: Expr, cls: type) -> Step:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afa.change import Change
-from afa.expression.evaluation import COMPARE, evaluate
+from afa.expression.evaluation import COMPARE, callable_of
+from afa.expression.kinds import EPSILON_FENCE
 from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead
 from afa.language.items import Item, items_of, replaced
 from afa.language.payload_classes import made
 from afa.language.three_values import true
 from afa.lineage.having import BUDGET
 from afa.lineage.satisfying import CUT, KEPT, Ranges, Value
+from afa.schema import Schema
 
 MARGIN = 2.0**-40
 """So much of what is added up floats may be off by, and more: what is nearer to a bound is not cut, but added up."""
@@ -45,8 +47,9 @@ class FollowedCondition:
         self._groups = [groups[item.component] for item in self.items]
         self._steps = [_step(item) for item in self.items]
         names = {item: FieldRead("r", f"f{i}") for i, item in enumerate(self.items)}
-        self._holds = true(replaced(waiting.expr, names.__getitem__), lambda leaf: isinstance(leaf, FieldRead))
         self._made = made("Items", tuple((each.name, None, True) for each in names.values()))
+        holds = true(replaced(waiting.expr, names.__getitem__), lambda leaf: isinstance(leaf, FieldRead))
+        self._holds = callable_of(holds, EPSILON_FENCE, Schema.of(self._made, "register"))
         self.cut = _linear(waiting.expr, self.items)
 
     @property
@@ -67,7 +70,7 @@ class FollowedCondition:
         if not value[0]:
             return True
         register = self._made(*(_shown(item, part) for item, part in zip(self.items, value[1:])))
-        return bool(evaluate(self._holds, None, register))
+        return bool(self._holds(register))
 
     def decided(self, value: Value, least: Any, largest: Any, size: Any) -> Value:
         """Return the value, or `KEPT` or `CUT`, where between two sums more come, of so large values in all."""
