@@ -18,9 +18,8 @@ from afa.errors import QueryError
 from afa.expression.nodes import Expr
 from afa.language.building import UNSAID, BuilderWords, Unread, read_tree
 from afa.language.changes import QueryChanges
-from afa.language.conjuncts import components
 from afa.language.explain_query import QueryExplanation
-from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.pattern import ANY, NEXT, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, components_of
 from afa.language.query import Query
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY
@@ -263,7 +262,7 @@ class Builder(BuilderWords, contract.Pattern):
         return self.pattern
 
     def __repr__(self) -> str:
-        names = [] if self.pattern is None else [component.name for component in components(self.pattern)]
+        names = [] if self.pattern is None else [component.name for component in components_of(self.pattern)]
         return f"query of {', '.join(names) or 'nothing'}"
 
 

@@ -16,7 +16,8 @@ from typing import Any
 from afa.errors import QueryError
 from afa.expression.nodes import And, Binary, Compare, Const, Expr, If, Or, Unary
 from afa.language.lowering import Lowered
-from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree
+from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, Tree, components_of, parts_of
+from afa.language.row_places import least_of
 from afa.language.terms import Aggregate, Choices, Ref
 from speculation.choose import SKIPS
 
@@ -67,21 +68,11 @@ def choosing(tree: Tree) -> tuple[Tree, dict[str, Any]]:
 def choices_of(pattern: Pattern) -> str:
     """Return in words what of a pattern makes that a match carries its choices."""
     names = _names(pattern)
-    found = [f"the group of {', '.join(dict.fromkeys(_names(item)))} repeats" for item in _repeated(pattern)]
+    repeats = [part for part in parts_of(pattern) if isinstance(part, Repeat) and part.high != 1]
+    groups = [_names(repeat.item) for repeat in repeats if not isinstance(repeat.item, Component)]
+    found = [f"the group of {', '.join(dict.fromkeys(group))} repeats" for group in groups]
     found += [f"{name} stands at {names.count(name)} places" for name in dict.fromkeys(names) if names.count(name) > 1]
     return ", ".join(found) or "an optional group of it may take nothing before it takes rows"
-
-
-def _repeated(pattern: Pattern) -> Iterator[Pattern]:
-    """Yield the groups of a pattern that may be there more than once."""
-    match pattern:
-        case Repeat(item, _, high):
-            if high != 1 and not isinstance(item, Component):
-                yield item
-            yield from _repeated(item)
-        case Seq(items) | Either(items):
-            for item in items:
-                yield from _repeated(item)
 
 
 def _choices(pattern: Pattern, tree: Tree) -> Iterator[Expr]:
@@ -119,23 +110,11 @@ def _alternative(items: Sequence[Pattern], tree: Tree) -> Expr:
         tests = [_in_order(item, tree) for item in items]
     else:
         tests = [_taken(item, tree) for item in items]
-    empty = [i for i, item in enumerate(items) if _may_be_empty(item)]
+    empty = [i for i, item in enumerate(items) if least_of(item) == 0]
     found: Expr = Const(empty[0] if empty else len(items) - 1)
     for i in reversed(range(len(items) if empty else len(items) - 1)):
         found = If(tests[i], Const(i), found)
     return found
-
-
-def _may_be_empty(pattern: Pattern) -> bool:
-    """Return whether a part of the pattern may take no event."""
-    match pattern:
-        case Component():
-            return False
-        case Repeat(item, low):
-            return low == 0 or _may_be_empty(item)
-        case Seq(items):
-            return all(_may_be_empty(item) for item in items)
-    return any(_may_be_empty(item) for item in pattern.items)
 
 
 def _empty_last(pattern: Pattern) -> bool:
@@ -144,10 +123,10 @@ def _empty_last(pattern: Pattern) -> bool:
         case Component():
             return True
         case Seq(items):
-            return not _may_be_empty(pattern) or all(map(_empty_last, items))
+            return least_of(pattern) > 0 or all(map(_empty_last, items))
         case Repeat(item, low, _, _, greedy):
             return (greedy or low > 0) and _empty_last(item)
-    empty = [item for item in pattern.items if _may_be_empty(item)]
+    empty = [item for item in pattern.items if least_of(item) == 0]
     return not empty or (empty[0] is pattern.items[-1] and _empty_last(empty[0]))
 
 
@@ -187,9 +166,5 @@ def _only_here(tree: Tree, names: Sequence[str], places: int = 1) -> None:
 
 
 def _names(pattern: Pattern) -> list[str]:
-    """Return the names of a pattern's components, from left to right."""
-    if isinstance(pattern, Component):
-        return [pattern.name]
-    if isinstance(pattern, Repeat):
-        return _names(pattern.item)
-    return [name for item in pattern.items for name in _names(item)]
+    """Returns the names of a pattern's components, from left to right."""
+    return [component.name for component in components_of(pattern)]

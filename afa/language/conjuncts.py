@@ -13,13 +13,13 @@ A conjunct that reads ``a[i-k]`` is asked from iteration k + 1 on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, Or, changed, walk
 from afa.language.later import UnorderedError, bound
-from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
+from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq, rebuilt
 from afa.language.terms import Aggregate, Ref
 
 
@@ -74,17 +74,6 @@ class MisplacedError(Exception):
     def __init__(self, expected: str, got: str, hint: str, term: Expr | None) -> None:
         super().__init__(f"expected {expected} but got {got}; {hint}")
         self.expected, self.got, self.hint, self.term = expected, got, hint, term
-
-
-def components(pattern: Pattern) -> Iterator[Component]:
-    """Yield the components that take events, in the order of writing; absent ones are left out."""
-    if isinstance(pattern, Component):
-        yield pattern
-    elif isinstance(pattern, Repeat):
-        yield from components(pattern.item)
-    else:
-        for item in pattern.items:
-            yield from components(item)
 
 
 def places(pattern: Pattern, before: Iterable[Component] = (), after: Iterable[Component] = ()) -> dict[str, PatternPlace]:
@@ -178,43 +167,24 @@ def returned(expr: Expr, where: Mapping[str, PatternPlace]) -> Expr:
 
 
 def filled(pattern: Pattern, placed: Iterable[SlotPredicate]) -> Pattern:
-    """Return the pattern with predicates added to its components, in the order given."""
+    """Returns the pattern with predicates added to its components, in the order given."""
     slots: dict[str, list[SlotPredicate]] = {}
     for each in placed:
         slots.setdefault(each.component, []).append(each)
-    return _filled(pattern, slots)
+
+    def component(found: Component) -> Component:
+        return filled_component(found, slots.get(found.name, ()))
+
+    return rebuilt(pattern, component, lambda gap: replace(gap, absent=tuple(map(component, gap.absent))))
 
 
 def filled_component(component: Component, placed: Iterable[SlotPredicate]) -> Component:
-    """Return a component with its predicates added."""
+    """Returns a component with its predicates added."""
     for name, slot, expr in placed:
         if name == component.name:
-            added = (*getattr(component, slot), expr)
-            component = Component(
-                component.name,
-                component.type,
-                added if slot == "where" else component.where,
-                added if slot == "first" else component.first,
-                added if slot == "rest" else component.rest,
-                added if slot == "done" else component.done,
-            )
+            added: dict[str, Any] = {slot: (*getattr(component, slot), expr)}
+            component = replace(component, **added)
     return component
-
-
-def _filled(pattern: Pattern, slots: Mapping[str, list[SlotPredicate]]) -> Pattern:
-    def gap(found: Gap) -> Gap:
-        return replace(found, absent=tuple(filled_component(each, slots.get(each.name, ())) for each in found.absent))
-
-    match pattern:
-        case Component():
-            return filled_component(pattern, slots.get(pattern.name, ()))
-        case Repeat():
-            return replace(pattern, item=_filled(pattern.item, slots), gap=gap(pattern.gap))
-        case Seq(items, gaps):
-            return Seq(tuple(_filled(item, slots) for item in items), tuple(gap(each) for each in gaps))
-        case Either(items):
-            return Either(tuple(_filled(item, slots) for item in items))
-    raise AssertionError(pattern)
 
 
 def _last(terms: list[FieldTerm | AggregateTerm], where: Mapping[str, PatternPlace]) -> str:

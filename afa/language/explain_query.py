@@ -10,16 +10,14 @@ repetition costs as much as the values differ that it has to hold:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from afa.expression.nodes import Expr
-from afa.expression.nodes import FieldRead as Named
 from afa.expression.text import text_of_expr
-from afa.language.items import Item, items_of, replaced
+from afa.language.items import Item, items_of
 from afa.language.lowering import Lowered
 from afa.language.match_states import END, WAITS, MatchState
-from afa.language.pattern import ANY, Component, Pattern, Repeat, Tree, named_in
+from afa.language.pattern import ANY, Repeat, Tree, named_in, parts_of
 from afa.language.postponed import QueryPlan
 
 NOT_ON_SPARK = (
@@ -161,29 +159,13 @@ def _readers(lowered: Lowered, items: set[Item]) -> list[str]:
     conditions = lowered.conditions
     asked = [*conditions.where, *conditions.first, *conditions.rest, *conditions.done, *conditions.absent.values()]
     asked += [exprs for _, exprs in conditions.blocks]
-    found = [_text(lowered, expr) for exprs in asked for expr in exprs if items & _read(expr)]
+    found = [lowered.registers.text(expr) for exprs in asked for expr in exprs if items & _read(expr)]
     found += [f"RETURN {name}" for name, value in lowered.registers.returns if items & _read(value)]
     return list(dict.fromkeys(found))
 
 
 def _read(expr: Expr) -> set[Item]:
     return {item.before() for item in items_of(expr)}
-
-
-def _text(lowered: Lowered, expr: Expr) -> str:
-    """Return a condition as text, its items by the names of their fields."""
-    name = lowered.registers.name_of
-    return text_of_expr(replaced(expr, lambda item: Named("r", name(item))))
-
-
-def _most(pattern: Pattern) -> Iterator[int | None]:
-    """Yield how often the repetitions of a pattern go on at most."""
-    if isinstance(pattern, Repeat):
-        yield pattern.high
-        yield from _most(pattern.item)
-    elif not isinstance(pattern, Component):
-        for item in pattern.items:
-            yield from _most(item)
 
 
 def _warnings(lowered: Lowered) -> list[str]:
@@ -200,7 +182,8 @@ def _warnings(lowered: Lowered) -> list[str]:
             "one of more is refused (afa.BudgetError); each way to take the same rows is a partial match of its own, so let their "
             "conditions exclude each other"
         )
-    if lowered.tree.skip is not None and None in _most(lowered.tree.pattern):
+    unbounded = any(isinstance(part, Repeat) and part.high is None for part in parts_of(lowered.tree.pattern))
+    if lowered.tree.skip is not None and unbounded:
         found.append(
             "a repetition without a bound: where each of n rows of a run may begin a match, as in (a b*), n * (n + 1) / 2 partial "
             "matches are made to show one, and held until they are final; runs, islands and sessions cost less as a Derive "

@@ -8,7 +8,6 @@ Each step is an arc; a state that skips has one more, from itself to itself. No 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Collection, Iterator, Mapping
 
 from afa.errors import AutomatonError
@@ -20,10 +19,11 @@ from afa.expression.text import text_of_expr
 from afa.language.items import ItemReader
 from afa.language.looking_back import LookingBack
 from afa.language.match_states import FINAL, START, WAIT, WAITS, MatchState, Predicates
-from afa.language.pattern import STRICT, Component, Pattern, Repeat, Seq, Tree
+from afa.language.pattern import STRICT, Tree
 from afa.language.positions import Positions
 from afa.language.presence import Presence
 from afa.language.registers import Registers
+from afa.language.row_places import counts_of
 from afa.language.steps import StateGraph
 from afa.language.terms import Aggregate, Ref
 from afa.language.three_values import FALSE
@@ -71,7 +71,7 @@ class Lowered:
 
     def _default_returns(self) -> tuple[tuple[str, Expr], ...]:
         """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
-        single = [name for name, count in _taken(self.tree.pattern).items() if count == (1, 1)]
+        single = [name for name, count in counts_of(self.tree.pattern).items() if count == (1, 1)]
         fields = Schema.of(self.tree.event, "event").fields
         return tuple((f"{name}_{field.name}", Ref(name, "one", field.name)) for name in single for field in fields)
 
@@ -176,21 +176,6 @@ def taken_at_most(positions: Positions, groups: Mapping[str, frozenset[str]]) ->
         if any(names[p] in members and any(names[q] in members for q in later) for p, later in enumerate(reached)):
             most[group] = 2
     return most
-
-
-def _taken(pattern: Pattern) -> dict[str, tuple[float, float]]:
-    """Return how many events each component takes at least and at most."""
-    match pattern:
-        case Component():
-            return {pattern.name: (1, 1)}
-        case Repeat(item, low, high):
-            most = math.inf if high is None else high
-            return {name: (few * low, many * most) for name, (few, many) in _taken(item).items()}
-    parts = [_taken(item) for item in pattern.items]
-    found = {name: [part.get(name, (0, 0)) for part in parts] for part in parts for name in part}
-    if isinstance(pattern, Seq):
-        return {name: (sum(few for few, _ in counts), sum(many for _, many in counts)) for name, counts in found.items()}
-    return {name: (min(few for few, _ in counts), max(many for _, many in counts)) for name, counts in found.items()}
 
 
 def is_time(value: Expr, instant: str | None) -> bool:

@@ -13,8 +13,8 @@ the order in which they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from afa.expression.nodes import Expr
@@ -146,14 +146,38 @@ class Tree:
     notes: tuple[str, ...] = field(default=(), compare=False)
 
 
+def parts_of(pattern: Pattern) -> Iterator[Pattern]:
+    """Yields a pattern and all within it, each before what it is made of, from left to right."""
+    yield pattern
+    if not isinstance(pattern, Component):
+        for item in (pattern.item,) if isinstance(pattern, Repeat) else pattern.items:
+            yield from parts_of(item)
+
+
 def components_of(pattern: Pattern) -> list[Component]:
-    """Return the components of a pattern, from left to right."""
+    """Returns the components that take events, from left to right."""
+    return [part for part in parts_of(pattern) if isinstance(part, Component)]
+
+
+def gaps_of(pattern: Pattern) -> Iterator[Gap]:
+    """Yields the gaps that lie between two events; what comes once at most has none."""
+    for part in parts_of(pattern):
+        if isinstance(part, Seq):
+            yield from part.gaps
+        elif isinstance(part, Repeat) and part.high != 1:
+            yield part.gap
+
+
+def rebuilt(pattern: Pattern, component: Callable[[Component], Component], gap: Callable[[Gap], Gap] = lambda gap: gap) -> Pattern:
+    """Returns a pattern with each component changed, from left to right, and each gap."""
     match pattern:
         case Component():
-            return [pattern]
+            return component(pattern)
         case Repeat(item):
-            return components_of(item)
-    return [found for item in pattern.items for found in components_of(item)]
+            return replace(pattern, item=rebuilt(item, component, gap), gap=gap(pattern.gap))
+        case Seq(items, gaps):
+            return Seq(tuple(rebuilt(item, component, gap) for item in items), tuple(map(gap, gaps)))
+    return Either(tuple(rebuilt(item, component, gap) for item in pattern.items))
 
 
 def named_in(part: Pattern | Gap | tuple[Any, ...]) -> Iterator[Component]:

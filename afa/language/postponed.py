@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError
 from afa.expression.nodes import Expr
-from afa.expression.nodes import FieldRead as Named
-from afa.expression.text import text_of_expr
-from afa.language.items import Item, items_of, replaced
+from afa.language.items import Item, items_of
 from afa.language.lowering import Lowered
 from afa.language.match_states import WAITS
 from afa.language.path_conditions import Postponed, WaitingCondition
-from afa.language.pattern import ANY, Component, Either, Pattern, Repeat, Seq
+from afa.language.pattern import ANY, Component, rebuilt
 from afa.model.automaton import Automaton
 from afa.model.conflicts import NONE_WAITS, check
 
@@ -107,8 +105,11 @@ def _sums(lowered: Lowered, expr: Expr) -> set[Item]:
 
 
 def _lowered_without(lowered: Lowered, waiting: list[tuple[Component, Expr]]) -> Lowered:
+    def without(component: Component) -> Component:
+        return replace(component, done=tuple(expr for expr in component.done if (component, expr) not in waiting))
+
     tree = lowered.tree
-    return Lowered(replace(tree, pattern=_without(tree.pattern, waiting), returns=lowered.returns), lowered._taken)
+    return Lowered(replace(tree, pattern=rebuilt(tree.pattern, without), returns=lowered.returns), lowered._taken)
 
 
 def _exponential(lowered: Lowered) -> int:
@@ -142,24 +143,10 @@ def _known(lowered: Lowered, component: Component, items: Iterable[Item]) -> boo
     return not again and not any(names[p] in groups[item.component] for item in items for p in behind)
 
 
-def _without(pattern: Pattern, waiting: list[tuple[Component, Expr]]) -> Pattern:
-    """Return the pattern without conditions that wait."""
-    match pattern:
-        case Component():
-            return replace(pattern, done=tuple(expr for expr in pattern.done if (pattern, expr) not in waiting))
-        case Repeat(item):
-            return replace(pattern, item=_without(item, waiting))
-        case Seq(items) | Either(items):
-            return replace(pattern, items=tuple(_without(item, waiting) for item in items))
-    raise AssertionError(pattern)
-
-
 def _text(lowered: Lowered, expr: Expr) -> str:
     """Return a condition as text: ``sum(y.val) > 4``."""
-    name = lowered.registers.name_of
-    items = {name(item): item for item in items_of(expr)}
-    text = text_of_expr(replaced(expr, lambda item: Named("r", name(item))))
-    return re.sub(r"\br\.(\w+)", lambda found: _words(items[found[1]]), text)
+    items = {lowered.registers.name_of(item): item for item in items_of(expr)}
+    return re.sub(r"\br\.(\w+)", lambda found: _words(items[found[1]]), lowered.registers.text(expr))
 
 
 def _words(item: Item) -> str:

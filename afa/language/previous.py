@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from afa.expression.nodes import Expr, changed, walk
-from afa.language.conjuncts import PatternPlace, components, places
-from afa.language.pattern import Component, Either, Pattern, Repeat, Seq
+from afa.language.conjuncts import PatternPlace, places
+from afa.language.pattern import Component, Either, Pattern, Seq, components_of, rebuilt
 from afa.language.terms import Ref
 
 
@@ -19,29 +19,17 @@ def with_known_previous(pattern: Pattern) -> Pattern:
 
     >>> from afa.expression.nodes import Compare, FieldRead
     >>> falls = Compare("<", FieldRead("e", "price"), Ref("", "last", "price"))
+    >>> from afa.language.pattern import Repeat
     >>> with_known_previous(Repeat(Component("a", where=(falls,)))).item.rest
     (Compare(op='<', left=FieldRead(side='e', name='price'), right=Ref(component='a', which='last', field='price', back=0)),)
     """
-    names = [component.name for component in components(pattern)]
+    names = [component.name for component in components_of(pattern)]
     if len(set(names)) < len(names):  # of a name at several places it depends on the place
         return pattern
     before: dict[str, set[str | None]] = {}
     _note(pattern, {None}, before)
     where = places(pattern)
-
-    def settled(part: Pattern) -> Pattern:
-        match part:
-            case Component(name):
-                return _settled(part, before[name], where)
-            case Repeat(item):
-                return replace(part, item=settled(item))
-            case Seq(items):
-                return replace(part, items=tuple(settled(item) for item in items))
-            case Either(items):
-                return Either(tuple(settled(item) for item in items))
-        raise AssertionError(part)
-
-    return settled(pattern)
+    return rebuilt(pattern, lambda component: _settled(component, before[component.name], where))
 
 
 def _settled(component: Component, before: set[str | None], where: dict[str, PatternPlace]) -> Component:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Call, Const, Expr, FieldRead, Make
-from afa.expression.types import NONE, NUMBERS, types_of
+from afa.expression.text import text_of_expr
+from afa.expression.types import NONE, NUMBERS, Types, types_of
 from afa.language.items import Item, items_of, replaced
 from afa.language.match_states import MatchState
 from afa.language.payload_classes import made
@@ -144,13 +145,7 @@ class Registers:
     def _typed(self, value: Expr, fields: dict[Item, FieldRead]) -> tuple[type | None, Expr]:
         """Return the type of RETURN's value, and the value as one of this type."""
         mapped = replaced(value, fields.__getitem__, last="")
-        types = types_of(mapped, self.steps.reader.event, self._types) - {NONE}
-        if len(types) == 1 and (only := next(iter(types))) in ZEROS:
-            return only, value
-        if types and types <= NUMBERS:
-            kind = float if float in types else int
-            return kind, Call(kind.__name__, (value,))
-        return None if types else int, value
+        return of_one_type(value, types_of(mapped, self.steps.reader.event, self._types))
 
     @property
     def deadline(self) -> Item:
@@ -201,6 +196,21 @@ class Registers:
     def written(self, expr: Expr) -> Expr:
         """Return an expression with the fields of the register in place of items."""
         return replaced(expr, self.fields.__getitem__)
+
+    def text(self, expr: Expr) -> str:
+        """Returns a condition as text, its items by the names of their fields."""
+        return text_of_expr(replaced(expr, lambda item: FieldRead("r", self.name_of(item))))
+
+
+def of_one_type(value: Expr, types: Types) -> tuple[type | None, Expr]:
+    """Returns the type of a value that can have these (None: any), and the value as one of this type."""
+    types -= {NONE}
+    if len(types) == 1 and (only := next(iter(types))) in ZEROS:
+        return only, value
+    if types and types <= NUMBERS:
+        kind = float if float in types else int
+        return kind, Call(kind.__name__, (value,))
+    return None if types else int, value
 
 
 def _check_names(returns: tuple[tuple[str, Expr], ...]) -> None:

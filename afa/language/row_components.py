@@ -8,9 +8,10 @@ other. A component is told by its place among those of the pattern.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
-from afa.language.pattern import Component, Either, Pattern, Repeat, Seq
+from afa.language.pattern import Component, Either, Pattern, Repeat, Seq, rebuilt
 from afa.language.positions import Positions
 from afa.language.preference import END, Preference
 
@@ -51,19 +52,8 @@ def rows_by_bits(pattern: Pattern) -> Rows:
 
 def _numbered(pattern: Pattern) -> Pattern:
     """Return a pattern whose components have their places as names."""
-    count = iter(range(1 << 30))
-
-    def made(part: Pattern) -> Pattern:
-        match part:
-            case Component():
-                return Component(str(next(count)))
-            case Repeat(item, low, high, gap, greedy):
-                return Repeat(made(item), low, high, gap, greedy)
-            case Seq(items, gaps):
-                return Seq(tuple(made(item) for item in items), gaps)
-        return Either(tuple(made(item) for item in part.items))
-
-    return made(pattern)
+    places = itertools.count()
+    return rebuilt(pattern, lambda _: Component(str(next(places))))
 
 
 def _taken(pattern: Pattern, values: Iterator[int]) -> Iterator[int]:

@@ -1,8 +1,8 @@
-"""Sizes of row patterns: how many rows a pattern takes, and how many lie before a variable."""
+"""Sizes of patterns: how many events a pattern takes, how many each component, and how many lie before a variable."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 
 from afa.language.pattern import Component, Either, Pattern, Repeat, Seq
 
@@ -28,21 +28,18 @@ def _sizes(pattern: Pattern) -> tuple[int, int | None]:
     return least * pattern.low, None if pattern.high is None or largest is None else largest * pattern.high
 
 
-def times_of(pattern: Pattern, name: str) -> int | None:
-    """Return how often a match takes a variable at most. None: no bound is known."""
+def counts_of(pattern: Pattern) -> dict[str, tuple[float, float]]:
+    """Returns how many events each component takes at least and at most."""
     match pattern:
         case Component():
-            return int(pattern.name == name)
-        case Seq(items):
-            times = [times_of(item, name) for item in items]
-            return None if None in times else sum(n or 0 for n in times)
-        case Either(items):
-            times = [times_of(item, name) for item in items]
-            return None if None in times else max(n or 0 for n in times)
-    inner = times_of(pattern.item, name)
-    if inner == 0:
-        return 0
-    return None if inner is None or pattern.high is None else inner * pattern.high
+            return {pattern.name: (1, 1)}
+        case Repeat(item, low, high):
+            most = math.inf if high is None else high
+            return {name: (few * low, many * most) for name, (few, many) in counts_of(item).items()}
+    parts = [counts_of(item) for item in pattern.items]
+    found = {name: [part.get(name, (0, 0)) for part in parts] for part in parts for name in part}
+    least, largest = (sum, sum) if isinstance(pattern, Seq) else (min, max)
+    return {name: (least(few for few, _ in counts), largest(many for _, many in counts)) for name, counts in found.items()}
 
 
 def places_of(pattern: Pattern) -> dict[str, tuple[int, int | None]]:
@@ -69,12 +66,3 @@ def places_of(pattern: Pattern) -> dict[str, tuple[int, int | None]]:
 
     visit(pattern, 0, 0)
     return found
-
-
-def with_components(pattern: Pattern, slots: dict[str, Component]) -> Pattern:
-    """Return a pattern with these components in the place of those of their names."""
-    if isinstance(pattern, Component):
-        return slots.get(pattern.name, pattern)
-    if isinstance(pattern, Repeat):
-        return replace(pattern, item=with_components(pattern.item, slots))
-    return replace(pattern, items=tuple(with_components(item, slots) for item in pattern.items))

@@ -13,11 +13,11 @@ from typing import Any
 
 from afa.expression import EPSILON_TRANSFER
 from afa.expression.evaluation import callable_of
-from afa.expression.nodes import Binary, Call, Expr, FieldRead, changed, walk
-from afa.expression.types import NONE, NUMBERS, types_of
+from afa.expression.nodes import Binary, Expr, FieldRead, changed, walk
+from afa.expression.types import types_of
 from afa.language.lowering import is_time
 from afa.language.payload_classes import made
-from afa.language.registers import ZEROS
+from afa.language.registers import of_one_type
 from afa.language.terms import Aggregate, Classifier, Final, Ref
 from afa.language.three_values import missing, nullable
 from afa.schema import Schema
@@ -53,7 +53,8 @@ class RowValues:
         schema, fields = Schema.of(self._terms, "register"), {term: FieldRead("r", f"t{i}") for i, term in enumerate(held)}
         self._values, shown = [], []
         for label, value in values:
-            kind, value = _typed(changed(value, fields.get), schema)
+            value = changed(value, fields.get)
+            kind, value = of_one_type(value, types_of(value, None, schema))
             absent = {field for term, field in fields.items() if self._absent(term)}.__contains__
             self._values.append(callable_of(nullable(value, absent), EPSILON_TRANSFER, schema))
             shown.append((label, kind, missing(value, absent) is not None))
@@ -118,17 +119,6 @@ def _divided(expr: Expr) -> Expr | None:
         return None
     parts = [Aggregate(inner.component, function, inner.field) for function in ("sum", "count")]
     return Binary("/", *(Final(part) if isinstance(expr, Final) else part for part in parts))
-
-
-def _typed(value: Expr, schema: Schema) -> tuple[type | None, Expr]:
-    """Return the type of a value, and the value as one of this type."""
-    types = types_of(value, None, schema) - {NONE}
-    if len(types) == 1 and (only := next(iter(types))) in ZEROS:
-        return only, value
-    if types and types <= NUMBERS:
-        kind = float if float in types else int
-        return kind, Call(kind.__name__, (value,))
-    return None if types else int, value
 
 
 class _TermReads:

@@ -9,9 +9,8 @@ from afa.errors import AfaError
 from afa.language.all_rows import Shown
 from afa.language.chosen_events import MatchRows
 from afa.language.lowering import Lowered
-from afa.language.pattern import PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, components_of
+from afa.language.pattern import PARTITION, STRICT, Component, Tree, components_of, gaps_of, rebuilt
 from afa.language.row_components import rows_by_bits, rows_by_counts
-from afa.language.row_places import with_components
 from afa.language.row_values import RowValues
 
 
@@ -21,7 +20,7 @@ def rows_of(tree: Tree, choose: Mapping[str, Any] | None) -> MatchRows:
         raise AfaError("expected a query that chooses (AFTER MATCH SKIP) where each row of a match is shown but got skip=None")
     if tree.ties:
         raise AfaError("expected rows of a total order (ties=False) where each row of a match is shown but got ties=True")
-    loose = next((gap for gap in _gaps(tree.pattern) if gap.strategy not in (STRICT, PARTITION) or gap.absent), None)
+    loose = next((gap for gap in gaps_of(tree.pattern) if gap.strategy not in (STRICT, PARTITION) or gap.absent), None)
     if loose is not None or tree.before or tree.after:
         raise AfaError(f"expected neighbours with nothing between them where each row of a match is shown but got {loose}")
     components = tuple(component.name for component in components_of(tree.pattern))
@@ -39,19 +38,5 @@ def shown_of(tree: Tree, lowered: Lowered) -> Shown:
 
 def rows_alike(tree: Tree) -> Any:
     """Return what a running operator can't change: what rows show, and the pattern without its conditions."""
-    bare = {component.name: Component(component.name) for component in components_of(tree.pattern)}
-    return tree.rows, tree.returns, tree.subsets, with_components(tree.pattern, bare)
-
-
-def _gaps(pattern: Pattern) -> list[Gap]:
-    """Return the gaps between what may be neighbours."""
-    match pattern:
-        case Component():
-            return []
-        case Repeat(item, _, high, gap):
-            return _gaps(item) + ([] if high == 1 else [gap])
-        case Seq(items, gaps):
-            return [*gaps, *(gap for item in items for gap in _gaps(item))]
-        case Either(items):
-            return [gap for item in items for gap in _gaps(item)]
-    return []
+    bare = rebuilt(tree.pattern, lambda component: Component(component.name))
+    return tree.rows, tree.returns, tree.subsets, bare

@@ -11,7 +11,7 @@ from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Or, changed, walk
 from afa.expression.text import text_of_expr
 from afa.language.conjuncts import AggregateTerm, FieldTerm, MisplacedError, PatternPlace, SlotPredicate, place, places
-from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
+from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, gaps_of, named_in
 from afa.language.return_names import default_name
 from afa.language.sase_pattern import ANY_EVENT
 from afa.language.sase_reader import read_sase
@@ -70,7 +70,7 @@ class _SasePrinter:
         self.tree = tree
         self.places = places(tree.pattern, tree.before, tree.after)
         self.typed = any(each.type is not None for each in named_in((*tree.before, tree.pattern, *tree.after)))
-        used = Counter(gap.strategy for gap in _gaps(tree.pattern))
+        used = Counter(gap.strategy for gap in gaps_of(tree.pattern))
         self.default = max((NEXT, ANY, PARTITION, STRICT), key=lambda strategy: used[strategy])
 
     def text(self) -> str:
@@ -177,38 +177,9 @@ class _SasePrinter:
         return text_of_expr(changed(expr, lambda node: _Said(_term(node)) if isinstance(node, FieldTerm | AggregateTerm) else None))
 
 
-def _gaps(pattern: Pattern) -> Iterator[Gap]:
-    """Yield the gaps of a pattern, in the order of writing."""
-    if isinstance(pattern, Repeat):
-        yield from _gaps(pattern.item)
-        if pattern.high != 1:
-            yield pattern.gap
-    elif not isinstance(pattern, Component):
-        for i, item in enumerate(pattern.items):
-            yield from _gaps(item)
-            if isinstance(pattern, Seq) and i < len(pattern.gaps):
-                yield pattern.gaps[i]
-
-
 def _predicates(tree: Tree) -> Iterator[SlotPredicate]:
     """Yield the predicates of all components, absent ones among them."""
-
-    def visit(pattern: Pattern) -> Iterator[Component]:
-        match pattern:
-            case Component():
-                yield pattern
-            case Repeat(item, _, _, gap):
-                yield from visit(item)
-                yield from gap.absent
-            case Seq(items, gaps):
-                for i, item in enumerate(items):
-                    yield from visit(item)
-                    yield from gaps[i].absent if i < len(gaps) else ()
-            case Either(items):
-                for item in items:
-                    yield from visit(item)
-
-    for component in (*tree.before, *visit(tree.pattern), *tree.after):
+    for component in named_in((*tree.before, tree.pattern, *tree.after)):
         for slot in ("where", "first", "rest", "done"):
             yield from (SlotPredicate(component.name, slot, expr) for expr in getattr(component, slot))
 

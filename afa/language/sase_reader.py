@@ -17,7 +17,7 @@ from afa.errors import QueryError
 from afa.expression.nodes import Expr
 from afa.expression.translate import BUILTINS
 from afa.language.conjuncts import MisplacedError, SlotPredicate, filled, filled_component, place, places, returned, same
-from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Gap, Pattern, Repeat, Seq, Tree
+from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Pattern, Tree, gaps_of
 from afa.language.return_names import named
 from afa.language.sase_expressions import Attributes, SaseExpressionReader, WrittenExpression
 from afa.language.sase_grammar import RefusedError, query_error, read_frame
@@ -173,7 +173,7 @@ class _SaseText:
         self, clause: _Clause, pattern: Pattern, before: tuple[Component, ...], after: tuple[Component, ...], arrows: dict[str, int]
     ) -> tuple[list[SlotPredicate], tuple[str, ...]]:
         """Return the predicates, each at its component, and the key."""
-        strategies = {gap.strategy for gap in _gaps(pattern)} or {clause.strategy}
+        strategies = {gap.strategy for gap in gaps_of(pattern)} or {clause.strategy}
         placed: list[SlotPredicate] = []
         key: list[str] = []
         found = self.reader.conjuncts(clause.tokens) if clause.tokens else []
@@ -271,13 +271,3 @@ def _tokens(children: list[Any]) -> list[Any]:
     for child in children:
         found.extend(getattr(child, "children", [child]))
     return found
-
-
-def _gaps(pattern: Pattern) -> list[Gap]:
-    """Return all gaps of a pattern that lie between two events."""
-    if isinstance(pattern, Component):
-        return []
-    if isinstance(pattern, Repeat):
-        return [*([] if pattern.high == 1 else [pattern.gap]), *_gaps(pattern.item)]
-    inner = [gap for item in pattern.items for gap in _gaps(item)]
-    return [*pattern.gaps, *inner] if isinstance(pattern, Seq) else inner

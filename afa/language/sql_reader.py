@@ -20,9 +20,9 @@ from typing import Any
 from afa.errors import QueryError
 from afa.expression.nodes import Expr
 from afa.language.first_row import at_first, positive, reads_before, with_last
-from afa.language.pattern import Component, Pattern, Tree
+from afa.language.pattern import Component, Pattern, Tree, rebuilt
 from afa.language.row_pattern import read_pattern
-from afa.language.row_places import least_of, places_of, times_of, with_components
+from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable, conjuncts_of
 from afa.language.sql_nodes import check
@@ -313,8 +313,9 @@ class _SqlText:
         return self._names.setdefault(name.lower(), name)
 
     def _know(self, pattern: Pattern) -> None:
+        counts = counts_of(pattern)
         for name, (least, most) in places_of(pattern).items():
-            self._variables[name] = Variable(frozenset([name]), times_of(pattern, name) == 1, least, most)
+            self._variables[name] = Variable(frozenset([name]), counts[name][1] == 1, least, most)
         if least_of(pattern) == 0:
             raise RefusedError(
                 "expected a pattern of at least one row but got one that no row matches, too; write + for *, or another variable",
@@ -353,7 +354,7 @@ class _SqlText:
                 slots[name] = self._component(name, self._scope(name).condition(each.this))
             except QueryError as error:
                 raise self._refused(each, str(error)) from None
-        return with_components(pattern, slots)
+        return rebuilt(pattern, lambda component: slots.get(component.name, component))
 
     def _component(self, name: str, condition: Expr) -> Component:
         where: list[Expr] = []

@@ -13,7 +13,8 @@ import pytest
 
 import afa
 from afa import insert, retract
-from afa.language.conjuncts import components, places
+from afa.language.conjuncts import places
+from afa.language.pattern import components_of
 from afa.language.query import Query
 from afa.language.sase_printer import sase_text
 from tests.language import by_hand, test_sase_papers, test_sase_printer
@@ -86,7 +87,7 @@ def drawn(event: type, rng: random.Random, types: list[str]) -> Any:
 def types_of(query: Query) -> list[str]:
     """The types that a query names; those of arrays twice."""
     pattern = query.tree.pattern
-    return [str(each.type) for each in components(pattern) for _ in range(1 + places(pattern)[each.name].many)]
+    return [str(each.type) for each in components_of(pattern) for _ in range(1 + places(pattern)[each.name].many)]
 
 
 def world(query: Query, rng: random.Random) -> tuple[list[Event], list[Any]]:
