@@ -65,7 +65,6 @@ Change(payload=Falls(total=-3.0), le=3, re=61, diff=1, key=None)
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import afa.explain  # noqa: F401  (it gives Automaton its method `explain`)
 from afa.arclog.arc_log import ArcLog
 from afa.change import Change, insert, retract
 from afa.errors import (
@@ -81,12 +80,12 @@ from afa.errors import (
     SnapshotError,
 )
 from afa.expression.spans import span
-from afa.funnel.funnel import Funnel
 from afa.lineage.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.gapless import Gapless
 from afa.operator.keyed import Keyed
+from afa.operator.matching import Matching
 from afa.operator.operator import Operator
 from afa.operator.options import Options
 from afa.operator.speculated import StageMaker
@@ -97,6 +96,7 @@ from punctuation.time import BEGINNING, FOREVER
 
 if TYPE_CHECKING:
     from afa.chained import Chain
+    from afa.funnel.funnel import Funnel
     from afa.language.query import Query, query, sql
     from afa.reasons import Reasons
     from afa.replay.backtest import backtest
@@ -146,14 +146,45 @@ __all__ = [
 ]
 
 
-def _drawn(*given: Any) -> str:
-    """Draw an automaton: `Automaton.draw`, which loads what draws when it is asked to."""
-    from afa.draw.drawing import draw
+METHODS: dict[type, dict[str, str]] = {
+    Automaton: {"draw": "afa.draw.drawing", "explain": "afa.explain"},
+    Matching: {
+        "draw": "afa.draw.operator_drawing",
+        "_repr_html_": "afa.draw.operator_drawing",
+        "funnel": "afa.funnel.operator_funnel",
+    },
+}
+"""Methods of classes of the core, each with the module above that has it as a function of its name."""
 
-    return draw(*given)
+LAZY = {
+    "Chain": "afa.chained",
+    "Funnel": "afa.funnel.funnel",
+    "Query": "afa.language.query",
+    "Reasons": "afa.reasons.explaining",
+    "backtest": "afa.replay.backtest",
+    "find": "afa.replay.find",
+    "query": "afa.language.query",
+    "sql": "afa.language.query",
+    "trace": "afa.tracing.traced",
+}
+"""Names of this package that are loaded when they are asked for, each with its module."""
 
 
-Automaton._drawn = staticmethod(_drawn)
+class _LazyMethod:
+    """A method of `METHODS`: its module is loaded when it is first asked for. From then on it is a method like any other."""
+
+    def __init__(self, owner: type, name: str, module: str) -> None:
+        self._owner, self._name, self._module = owner, name, module
+
+    def __get__(self, given: Any, kind: type | None = None) -> Any:
+        method = getattr(importlib.import_module(self._module), self._name)
+        setattr(self._owner, self._name, method)
+        return method if given is None else method.__get__(given, kind)
+
+
+for _owner, _methods in METHODS.items():
+    for _method, _module in _methods.items():
+        setattr(_owner, _method, _LazyMethod(_owner, _method, _module))
 
 
 def _speculating(sigma: Any, operator: Any) -> Any:
@@ -174,31 +205,9 @@ StageMaker.before, StageMaker.restored = staticmethod(_speculating), staticmetho
 
 
 def __getattr__(name: str) -> Any:
-    """Load what stands on `speculation`, which imports this package, when asked for, and packages above: `find`, `afa.spark` .."""
-    if name in ("Query", "query", "sql"):
-        from afa.language import query as found
-
-        return getattr(found, name)
-    if name in ("language", "replay", "situations", "spark", "uncertain"):
+    """Load a name of `LAZY`, or a package that stands above this one: `afa.spark` .."""
+    if name in LAZY:
+        return getattr(importlib.import_module(LAZY[name]), name)
+    if name in ("explain", "language", "replay", "situations", "spark", "uncertain"):
         return importlib.import_module(f"afa.{name}")
-    if name == "Chain":
-        from afa.chained import Chain
-
-        return Chain
-    if name == "Reasons":
-        from afa.reasons import Reasons
-
-        return Reasons
-    if name == "trace":
-        from afa.tracing.traced import trace
-
-        return trace
-    if name == "find":
-        from afa.replay.find import find
-
-        return find
-    if name == "backtest":
-        from afa.replay.backtest import backtest
-
-        return backtest
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -77,12 +77,36 @@ class Explanation(tuple[ArcExplanation, ...]):
         return "\n".join(map(str, [*self, *has, *self.states]))
 
 
-def explain(automaton: Automaton) -> Explanation:
-    """Explain each arc of an automaton, in order."""
+def explain(self: Automaton) -> Explanation:
+    """Explain each arc: its text, the parts of its fence, the values that it allows, and how it runs.
+
+    Behind them come the events that every match contains (``.witnesses``), in the order in which its run meets them:
+    `afa.replay` looks for these. The explanation ends with the states that no arc reaches or leaves yet (``.states``); arcs
+    that are still to come may.
+
+    Returns
+    -------
+    afa.explain.Explanation
+        One `afa.explain.ArcExplanation` an arc; ``print`` shows them.
+
+    Examples
+    --------
+    >>> class Tick(NamedTuple):
+    ...     change: float
+    >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", "change < 0")]).explain())
+    arc a -> b: compiled
+        fence     e.change < 0
+        change    < 0
+    every match has, in this order:
+        change < 0 (a -> b)
+    >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[]).explain())
+    state 'a' (start): no arc leaves it yet
+    state 'b' (final): no arc leads to it yet
+    """
     from afa.replay.witness import necessary
 
-    witnesses = [witness.text(automaton.event_schema) for witness in necessary(automaton).witnesses]
-    return Explanation((_explained(arc, automaton) for arc in automaton.arcs), witnesses, loose(automaton))
+    witnesses = [witness.text(self.event_schema) for witness in necessary(self).witnesses]
+    return Explanation((_explained(arc, self) for arc in self.arcs), witnesses, loose(self))
 
 
 def rung_of(arc: Arc, automaton: Automaton) -> Rung:
@@ -97,9 +121,6 @@ def rung_of(arc: Arc, automaton: Automaton) -> Rung:
         return Rung(COMPILED)
     one = len(functions_of(arc)) == 1
     return Rung(PYTHON, found.reason if one else f"{found.role}: {found.reason}", found.hint or None)
-
-
-Automaton._explained = staticmethod(explain)
 
 
 def _expression(function: Any, kind: FunctionKind, automaton: Automaton) -> Expr:

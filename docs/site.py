@@ -117,6 +117,9 @@ def reference(out: Path) -> None:
         package = importlib.import_module(name)
         for each in package.__all__:
             setattr(package, each, getattr(package, each))
+    for owner, methods in importlib.import_module("afa").METHODS.items():
+        for method in methods:
+            getattr(owner, method)  # which loads it
     pdoc.render.configure(docformat="numpy")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # types of NamedTuples are text, which it can't look up

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from afa.draw.font_widths import fitting, width_of
 from afa.draw.in_words import said
 from afa.draw.line_breaks import broken
-from afa.draw.words import fence_of, function_text, kind_of, name_of, transfer_of
-from afa.model.arc import Arc
+from afa.draw.words import fence_of, function_text, kind_of, transfer_of
+from afa.model.arc import Arc, name_of
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 

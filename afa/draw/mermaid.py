@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from afa.draw.arc_labels import SIGNS, Drawn, lifetimes, named
-from afa.draw.words import fence_of, final_states, kind_of, name_of
+from afa.draw.words import fence_of, final_states, kind_of
+from afa.model.arc import name_of
 from afa.model.automaton import Automaton
 
 LINKS = {"consume": "-->", "ignorable": "--o", "skip": "--x", "epsilon": "-.->", "time-out": "==>"}

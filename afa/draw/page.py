@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from afa.draw.svg import svg
-from afa.draw.words import fence_of, final_states, function_text, kind_of, name_of
+from afa.draw.words import fence_of, final_states, function_text, kind_of
 from afa.html_tables import escaped
+from afa.model.arc import name_of
 from afa.model.automaton import Automaton
 
 STYLE = """

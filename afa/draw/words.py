@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +12,6 @@ from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc, always
 from afa.model.automaton import Automaton
 
 KINDS = {CONSUME: "consume", SKIP: "skip", EPSILON: "epsilon", TIMEOUT: "time-out"}
-MADE = re.compile(r"(?P<what>.*?): (?P<way>.*) #[0-9a-f]{8}", re.DOTALL)
-"""A name that a query has made of its arc."""
 LONGEST_DEF = 60
 """The most characters of a function's text; a longer ``def`` is shown by its name."""
 
@@ -29,20 +26,6 @@ def fence_of(arc: Arc) -> str:
     if arc.kind == TIMEOUT:
         return f"at {function_text(arc.at)}"
     return "" if arc.fence is always else function_text(arc.fence)
-
-
-def name_of(arc: Arc) -> str:
-    """Return the name of an arc; of a name that a query has made the component only, empty where there is none.
-
-    Examples
-    --------
-    >>> [name_of(Arc("a", "b", "x < 1", name=name)) for name in ("fall: a -> b #51fe4dc8", "low: a -> b", None)]
-    ['fall', 'low: a -> b', '']
-    """
-    made = MADE.fullmatch(arc.name or "")
-    if made is None or made["way"] not in (arc.src, f"{arc.src} -> {arc.dst}"):
-        return arc.name or ""
-    return "" if made["what"] in ("skip", "end") else made["what"]
 
 
 def transfer_of(arc: Arc, register: type | None = None) -> str:

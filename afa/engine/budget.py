@@ -22,7 +22,7 @@ from afa.expression.arc_functions import expression_of
 from afa.expression.intervals import contradiction
 from afa.expression.kinds import FENCE, Unreadable
 from afa.expression.nodes import conjunction
-from afa.model.arc import Arc
+from afa.model.arc import Arc, name_of
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from punctuation.time import FOREVER
@@ -134,8 +134,6 @@ def _held(states: Mapping[str, int]) -> str:
 
 def _overlap(automaton: Automaton, arcs: Iterable[Arc], states: Mapping[str, int]) -> str:
     """Return where one event may take several arcs, so that a partial match becomes several; in the fullest states first."""
-    from afa.draw.words import name_of  # whoever makes no mistake loads no words of pictures
-
     leaving: dict[str, list[Arc]] = {}
     for arc in arcs:
         if arc.reads_event:

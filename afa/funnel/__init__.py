@@ -1,7 +1,7 @@
 """Why there is no match: what arcs were asked, where partial matches ended, the nearest misses, and one sentence.
 
 funnel           the object that says so; labels, spans_in_words: what arcs and durations are called
-counted          made of what an engine holds
+operator_funnel  the method `funnel` of operators; counted: what an engine holds, as one
 counting         the events of each key in order, forward: what is asked, what ends; tally: the counts
 standing         the partial matches of a key, by state and register
 fence_parts      a fence as its conjuncts, each with its counts

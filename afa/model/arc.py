@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from afa.expression.nodes import Const
 from afa.schema import Schema
 
 CONSUME, SKIP, EPSILON, TIMEOUT = "consume", "skip", "epsilon", "timeout"
+MADE = re.compile(r"(?P<what>.*?): (?P<way>.*) #[0-9a-f]{8}", re.DOTALL)
+"""A name that a query has made of its arc."""
 
 
 def always(register: Any) -> bool:
@@ -275,6 +278,20 @@ def _arc(*fields: Any) -> Arc:  # for pickle
     arc = Arc.__new__(Arc)
     arc._fill(*fields)
     return arc
+
+
+def name_of(arc: Arc) -> str:
+    """Return the name of an arc; of a name that a query has made the component only, empty where there is none.
+
+    Examples
+    --------
+    >>> [name_of(Arc("a", "b", "x < 1", name=name)) for name in ("fall: a -> b #51fe4dc8", "low: a -> b", None)]
+    ['fall', 'low: a -> b', '']
+    """
+    made = MADE.fullmatch(arc.name or "")
+    if made is None or made["way"] not in (arc.src, f"{arc.src} -> {arc.dst}"):
+        return arc.name or ""
+    return "" if made["what"] in ("skip", "end") else made["what"]
 
 
 def check_arc(arc: Any) -> None:

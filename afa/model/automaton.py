@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from afa.errors import AutomatonError, ChangeError, Int64Error
 from afa.model.arc import Arc, check_arc, check_written
@@ -153,71 +153,13 @@ class Automaton:
             return self
         return _automaton(self.start, self.final, arcs, self.register, self.event, self.shown, self.ties, self.having)
 
-    _explained: ClassVar[Callable[..., Any]]
-    """`afa.explain.explain`, which stands floors above: it asks the engines. ``import afa`` puts it here."""
+    if TYPE_CHECKING:  # methods that packages above give it: see `afa.METHODS`
 
-    def explain(self) -> Any:
-        """Explain each arc: its text, the parts of its fence, the values that it allows, and how it runs.
+        def draw(self, form: str = "svg", *, labels: str = "code") -> str:
+            """Draw states and arcs."""
 
-        Behind them come the events that every match contains (``.witnesses``), in the order in which its run meets them:
-        `afa.replay` looks for these. The explanation ends with the states that no arc reaches or leaves yet (``.states``); arcs
-        that are still to come may.
-
-        Returns
-        -------
-        afa.explain.Explanation
-            One `afa.explain.ArcExplanation` an arc; ``print`` shows them.
-
-        Examples
-        --------
-        >>> class Tick(NamedTuple):
-        ...     change: float
-        >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[Arc("a", "b", "change < 0")]).explain())
-        arc a -> b: compiled
-            fence     e.change < 0
-            change    < 0
-        every match has, in this order:
-            change < 0 (a -> b)
-        >>> print(Automaton(start="a", final={"b"}, event=Tick, arcs=[]).explain())
-        state 'a' (start): no arc leaves it yet
-        state 'b' (final): no arc leads to it yet
-        """
-        return self._explained(self)
-
-    _drawn: ClassVar[Callable[..., str]]
-    """`afa.draw.drawing.draw`, which stands a floor above. ``import afa`` puts it here."""
-
-    def draw(self, form: str = "svg", *, labels: str = "code") -> str:
-        """Draw the automaton: states, final states, the start, and each arc with the text of its fence and transfer.
-
-        Parameters
-        ----------
-        form : "svg", "mermaid" or "dot"
-            SVG holds all that it needs, in colours for light and dark pages; a notebook shows it by itself.
-        labels : "code" or "names"
-            Whether an arc is labelled with its code, or with its name alone (where it has none: its fence).
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        AfaError
-            There is no such form, or no such kind of labels.
-
-        Examples
-        --------
-        >>> two = Automaton(start="a", final={"b"}, arcs=[Arc("a", "b", lambda e, r: e > 1, name="high")])
-        >>> print(two.draw("mermaid"))
-        flowchart LR
-            dot(( )):::dot --> s0
-            s0(["a"])
-            s1((("b")))
-            s0 -->|"high: e #gt; 1"| s1
-            classDef dot fill:black,stroke:black
-        """
-        return self._drawn(self, form, labels)
+        def explain(self) -> Any:
+            """Explain each arc: an `afa.explain.Explanation`."""
 
     def _repr_svg_(self) -> str:
         """Return the drawing, for notebooks."""

@@ -17,7 +17,6 @@ tables         a call that brings tables; table_rows: their rows one by one
 named_events   retractions that name an id; named_rows: of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
 snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs; old_waits: time-outs of earlier versions
-statistics     what is held and was done, and what time-outs may still bring; shown: what notebooks show; operator_funnel: why
-               there is no match
+statistics     what is held and was done, and what time-outs may still bring
 shipping       operators pickled; twins: copied; weak_method: what an operator holds calls it back
 """

@@ -1,15 +1,13 @@
-"""What operators have in common: arcs, swaps, tables, lineage, pictures; all that speaks of no key."""
+"""What operators have in common: arcs, swaps, tables, lineage; all that speaks of no key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from afa.arclog.lines import instant
 from afa.change import Change
-from afa.funnel.counted import MOST
-from afa.funnel.funnel import Funnel
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
@@ -18,9 +16,7 @@ from afa.operator import tables
 from afa.operator.call import Core, Output
 from afa.operator.match_lineage import lineage_in
 from afa.operator.named_swap import named_swap
-from afa.operator.operator_funnel import funnel_in
 from afa.operator.shipping import shipped
-from afa.operator.shown import drawn_in_force, html_of
 from afa.operator.statistics import Statistics, open_timeouts, statistics_of
 from afa.operator.twins import twin
 from afa.schema import as_ticks
@@ -32,6 +28,14 @@ class Matching:
     """What `Operator` and `Keyed` have in common: all that speaks of no key."""
 
     _core: Core
+
+    if TYPE_CHECKING:  # methods that other packages give it: see `afa.METHODS`
+
+        def draw(self, form: str = "svg", *, labels: str = "code") -> str:
+            """Draw the arcs in force."""
+
+        def funnel(self, *, most: int | None = ...) -> Any:
+            """Say why there is no match: an `afa.Funnel`."""
 
     @property
     def automaton(self) -> Automaton:
@@ -226,64 +230,10 @@ class Matching:
         """
         return self._core.calls.call(lineage_in, self._core, match, None, True)
 
-    def funnel(self, *, most: int | None = MOST) -> Funnel:
-        """Return what every arc was asked, where partial matches ended, and in one sentence why there is no match.
-
-        What is held is counted: with what the watermark has dropped it says nothing. Nothing is kept for it before. Matches are
-        those of the arcs, before ``collapse=``, ``having=`` or a stage behind the operator; `why` says so of these two options.
-
-        Parameters
-        ----------
-        most : int or None
-            So many functions are asked at most; what is left out then, whole keys, is said. None: all is counted.
-
-        Returns
-        -------
-        Funnel
-            To print, as an Arrow table (`table`), as plain data (`to_json`); a notebook shows it.
-
-        Raises
-        ------
-        AfaError
-            Payloads are not kept (``keep_payloads=False``), or the automaton has a condition on paths (``having=``), as that of a
-            query with conditions that wait for the match.
-
-        Notes
-        -----
-        O(events * arcs), where the event alone decides for what waits; else O(what stands at each step).
-
-        Examples
-        --------
-        >>> from typing import NamedTuple
-        >>> from afa import Automaton, Operator, insert
-        >>> class Pay(NamedTuple):
-        ...     amount: int
-        >>> two = Automaton(start="0", final={"big"}, event=Pay, arcs=[
-        ...     Arc("0", "small", "amount < 10"), Arc("small", "big", "amount > 500"),
-        ... ])
-        >>> op = Operator(two, window=2)
-        >>> _ = op.push_many([insert(Pay(1), le=1), insert(Pay(900), le=4)])
-        >>> op.funnel().why.partition(" (")[0]
-        '`small -> big` was never asked: the one partial match in `small` ended by the window'
-        """
-        return self._core.calls.call(funnel_in, self._core, most)
-
     @property
     def statistics(self) -> Statistics:
         """The numbers of what the operator holds and has done so far."""
         return self._core.calls.call(statistics_of, self._core)
-
-    def draw(self, form: str = "svg", *, labels: str = "code") -> str:
-        """Draw the arcs in force, each with its lifetimes, as `Automaton.draw` draws those of an automaton.
-
-        An arc that has ended, and serves late events only, is pale. Where the operator has a tick, lifetimes in the years 1990 to
-        2099 are told as times.
-        """
-        return self._core.calls.call(drawn_in_force, self._core, form, labels)
-
-    def _repr_html_(self) -> str:
-        """Return the drawing and what is held, for notebooks."""
-        return self._core.calls.call(html_of, self._core, self._told_as())
 
     def _told_as(self) -> str:
         """Return what notebooks call it."""

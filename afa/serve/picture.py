@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from afa.draw.arc_labels import Drawn, lifetimes
 from afa.draw.svg import svg
-from afa.draw.words import fence_of, function_text, kind_of, name_of
-from afa.model.arc import Arc
+from afa.draw.words import fence_of, function_text, kind_of
+from afa.model.arc import Arc, name_of
 from afa.model.arctable import ArcEvent
 from afa.model.automaton import Automaton
 from punctuation.time import BEGINNING
