@@ -37,6 +37,8 @@ class Stage(Member):
     """Whether a stage behind an operator must see all matches, and not the longest ones only."""
     draws = False
     """Whether the end of a step draws what leaves: then each item of a call is a step of its own where the call is not ``net``."""
+    no_reasons: str | None = None
+    """The error of a `Reasons` around it, where no change of the input is the reason of a match."""
     _numbers: tuple[str, ...] = ()
     """The attributes that are no part of what waits."""
 

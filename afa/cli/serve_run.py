@@ -32,9 +32,9 @@ from afa.errors import AfaError
 from afa.io.column_texts import in_text, iso_texts
 from afa.io.files import comes_once, form_of, open_source, readable
 from afa.io.table_times import as_times
+from afa.language.query_text import text_of
 from afa.model.conflicts import QUERY
 from afa.serve.live_operator import LiveOperator
-from afa.serve.query_text import text_of
 from afa.serve.site import Site
 from afa.serve.steering import Steering
 from afa.serve.waiting_job import WaitingJob

@@ -13,10 +13,10 @@ from afa.cli.request import CommandRequest
 from afa.cli.write import check_output
 from afa.io.files import open_source
 from afa.io.whole_file import write_text
+from afa.language.query_text import text_of
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.option_values import names_of
 from afa.operator.contract import Pattern
-from afa.serve.query_text import text_of
 from punctuation.durations import in_units
 
 

@@ -34,7 +34,6 @@ from afa.reasons.one_item import take
 from afa.reasons.telling import SentenceWords, known_zone
 from afa.reasons.why_come import why_come, why_promised
 from afa.reasons.why_gone import WithdrawalFacts, is_arc, why_gone
-from afa.situations.deriving import Deriving
 from punctuation.promise import Punctuation
 from punctuation.timestamps import is_time
 
@@ -92,11 +91,9 @@ class Reasons(Matching):
         if zone is not None and (type(zone) is not str or known_zone(zone) is None):
             raise AfaError(f"expected the name of a zone, such as Europe/Berlin, or an offset as +01:00 but got zone={zone!r}")
         core = operator._core
-        if any(isinstance(stage, Deriving) for stage in stages_of(operator)):
-            raise AfaError(
-                "expected an operator of events but got one of situations, whose matches stand on instants, so that no "
-                "reading is a reason; TemporalPattern.explain() tells at which instant each relation is decided"
-            )
+        for stage in stages_of(operator):
+            if stage.no_reasons is not None:
+                raise AfaError(stage.no_reasons)
         check_explainable(core)
         self.operator: Any = operator
         self._before = copy.deepcopy(operator)

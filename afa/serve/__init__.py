@@ -8,7 +8,6 @@ waiting_job    a job whose first rows have not come, and the job from then on
 board          what is shown of a job: samples of its numbers, changes of its output, what was said
 picture        its automaton with the arcs in force, as SVG and as a list
 steering       a change, as the page sends it, into lines of the arc log that the job reads
-query_text     a query as text, and one of another text
 live_operator  a job of this process: an operator, the log that it follows, a stage whose sigma can be moved
 
 browser -> site -> gate -> Watched.change -> steering -> arc log -> the job's next poll -> board -> browser

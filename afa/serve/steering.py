@@ -18,8 +18,8 @@ from afa.arclog.log_writer import LogWriter
 from afa.change import Change, insert, retract
 from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.language.query import Query
+from afa.language.query_text import another
 from afa.model.arc import Arc
-from afa.serve.query_text import another
 from punctuation.time import FOREVER
 
 ARC_CHANGES = ("swap", "insert", "end", "query")

@@ -74,6 +74,10 @@ class Deriving(Stage):
     """
 
     _numbers = ("_told", "_withdrawn", "promised", "judged", "by_column")
+    no_reasons = (
+        "expected an operator of events but got one of situations, whose matches stand on instants, so that no "
+        "reading is a reason; TemporalPattern.explain() tells at which instant each relation is decided"
+    )
     waits = False
     """Whether the clock tells something without a reading."""
     said: Any = None

@@ -11,11 +11,11 @@ from afa.arclog.lines import instant
 from afa.arclog.log_writer import LogWriter
 from afa.errors import AfaError
 from afa.language.query import Query
+from afa.language.query_text import text_of
 from afa.model.arctable import ArcEvent
 from afa.model.automaton import Automaton
 from afa.serve.board import Board
 from afa.serve.picture import Picture, Pictures
-from afa.serve.query_text import text_of
 from afa.serve.site import Site
 from afa.serve.steering import Steering, instant_of
 from afa.spark.metrics import COUNTED, NAME, SUMMED
