@@ -3,36 +3,46 @@
 The net output (insertions minus retractions) after any prefix of the input is a function of the *set* of events and arcs that this
 prefix leaves in force, never of the order in which they arrived.
 
-Floors, from the ground up; a file imports lower ones, or its own folder without a circle:
+Four shelves, each in an order to read. A file imports only what stands on lower floors, whatever its shelf: tests/test_layers.py.
 
-    html_tables    small tables for notebooks
-    errors change journal cuts   the error base; the one record of input and output; all or nothing; where output is cut
-    schema         what fields may hold: int, float, bool, str, None
-    expression/    fences and transfers taken apart: out of functions, text and JSON
+Core: what matches
+
+    change errors  the one record of input and output; the error base. schema: what fields may hold: int, float, bool, str, None
     model/         the program: arcs, a frozen automaton; what becomes of one partial match
-    state/         the states of keys, as columns and as bytes
-    io/            tables: events as columns, frames; what leaves, in the kind and with the times of what came
-    draw/          pictures of automata: SVG, Mermaid, DOT
-    conditions/    promises about some events only
-    arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
-    engine/        the protocol of an engine
-    lineage/       which events stand behind a match, derived backward
-    funnel/        why there is no match: what arcs were asked, where partial matches ended
-    rewrite/       arcs made of the user's, where an event's payload is not kept
-    interpreted/   the readable engine: Algorithm 1 of the paper
-    compiled/      the fast one: the same over arrays, arcs as machine code
-    engines        which of them serves; explain: what becomes of each arc
+    engine/        the protocol of an engine. engines: which one serves
+    interpreted/   the readable engine, Algorithm 1 of the paper: begin with algorithm.py
     operator/      Operator and Keyed: calls, promises, tables, snapshots
+    expression/    fences and transfers taken apart: out of functions, text and JSON
+    compiled/      the fast engine: the same as the readable one over arrays, arcs as machine code
+    state/         the states of keys, as columns and as bytes
+    rewrite/       arcs made of the user's, where an event's payload is not kept
+    conditions/    promises about some events only
+    lineage/       which events stand behind a match, derived backward
+    io/            tables: events as columns, frames; what leaves, in the kind and with the times of what came
+    arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     language/      queries as text, as Python and as SQL (above the package `speculation`)
-    situations/    what lasts, how it overlaps: patterns over stretches of time, by Allen's relations
-    uncertain/     uncertain times: matches with a confidence
-    reasons/       why a match came, or went: a stage around an operator
-    tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
+    chained        operators one after another, as one
+    journal cuts html_tables   all or nothing; where output is cut; small tables for notebooks
+
+Adapters: where events come from, and where matches go
+
     frames/        whole frames through operators
     replay/        find and backtest; stored history: what a pattern would have found there, and what late rows change
-    chained        operators one after another, as one
-    serve/         the live page of a running job
     spark/, cli/   on Spark; on the command line
+
+Explanation: why. The core imports none of it; `METHODS` below says what it gives to the core's classes
+
+    explain        what becomes of each arc
+    draw/          pictures of automata: SVG, Mermaid, DOT
+    funnel/        why there is no match: what arcs were asked, where partial matches ended
+    reasons/       why a match came, or went: a stage around an operator
+    tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
+
+Extra: patterns and pages on top, of which the core knows nothing
+
+    situations/    what lasts, how it overlaps: patterns over stretches of time, by Allen's relations
+    uncertain/     uncertain times: matches with a confidence
+    serve/         the live page of a running job
 
 [AFA10] is Chandramouli, Goldstein, Maier, *High-Performance Dynamic Pattern Matching over Disordered Streams*, PVLDB 3(1), 2010.
 
@@ -85,7 +95,7 @@ from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
 from afa.operator.gapless import Gapless
 from afa.operator.keyed import Keyed
-from afa.operator.matching import Matching
+from afa.operator.matching import Matching as _Matching
 from afa.operator.operator import Operator
 from afa.operator.options import Options
 from afa.operator.speculated import StageMaker
@@ -148,7 +158,7 @@ __all__ = [
 
 METHODS: dict[type, dict[str, str]] = {
     Automaton: {"draw": "afa.draw.drawing", "explain": "afa.explain"},
-    Matching: {
+    _Matching: {
         "draw": "afa.draw.operator_drawing",
         "_repr_html_": "afa.draw.operator_drawing",
         "funnel": "afa.funnel.operator_funnel",

@@ -72,6 +72,12 @@ WITH_ARROW = {
     "speculation": "consolidate event_columns last_rows stage_state waiting",
 }
 """The other files that name pyarrow. None comes to it: a file that needs no Arrow any more is struck out."""
+EXTRA = ("afa.situations", "afa.uncertain", "afa.serve")
+NAME_EXTRA = {
+    "afa.cli": "serve_run",
+    "afa.spark": "live_query pattern_said plan readings_asked replay_plan stages worlds_bucket worlds_job worlds_plan",
+}
+"""The files of adapters that name an extra. None comes to it; the core names none."""
 RANK = {prefix: i for i, floor in enumerate(FLOORS) for prefix in floor}
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -118,6 +124,12 @@ def test_imports_go_down() -> None:
 def test_no_circles() -> None:
     inner = {module: names - FACES for module, names in graph().items() if module not in FACES}
     TopologicalSorter(inner).prepare()
+
+
+def test_extras_are_known_by_few_adapters() -> None:
+    others = {module: names for module, names in graph().items() if not longest(module, EXTRA)}
+    wanted = {f"{room}.{name}" for room, names in NAME_EXTRA.items() for name in names.split()}
+    assert {module for module, names in others.items() if any(longest(name, EXTRA) for name in names)} == wanted
 
 
 def libraries(path: Path) -> set[str]:
