@@ -183,5 +183,6 @@ def test_table_has_no_markup_and_no_empty_column_of_names() -> None:
 
 
 def test_import_afa_loads_no_picture_and_no_command_line() -> None:
-    code = "import sys, afa; print([name for name in sys.modules if name.startswith(('afa.cli', 'afa.draw', 'typer', 'rich'))])"
+    none = ("afa.cli", "afa.draw", "typer", "rich")
+    code = f"import sys, afa; print([name for name in sys.modules if name.startswith({none})])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
