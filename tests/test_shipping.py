@@ -109,10 +109,8 @@ def test_incremental_snapshots_are_the_originals(engine: str) -> None:
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, copy.copy])
-def test_stages_and_numbered_operators_are_copied_whole(engine: str, way: Any) -> None:
+def test_stages_are_copied_whole(engine: str, way: Any) -> None:
     makes: list[Any] = [
-        Ordered(automaton, number="kind", window=9, engine=engine),
-        Cleanse(0).before(Operator(automaton, window=9, engine=engine)),
         Cleanse().after(Keyed(automaton, key="name", window=9, engine=engine)),
         Cleanse(3),
         Cleanse.auto(max_chattiness=1.5),
@@ -199,16 +197,6 @@ def test_a_copy_tells_the_same_object_unless_that_is_copied_with_it(engine: str,
     assert sorted(map(str, user.told)) == sorted(map(str, whole.told)) == ["(2, 2)", "2"]
     assert (user.op.statistics.late, user.op.statistics.gaps, twin.statistics.late, twin.statistics.gaps) == (0, 0, 1, 1)
     assert user.op.push_many([insert(N(1, 2), 2), Punctuation(9)]) == [Punctuation(9)]
-
-
-@pytest.mark.parametrize("key", [None, "kind"])
-def test_an_operator_with_numbers_is_shipped(engine: str, key: str | None) -> None:
-    op = Ordered(numbered, number="n", key=key, window=9, engine=engine, repeated="drop", gaps="join")
-    op.push_many([insert(N(1, 1), 1), insert(N(1, 1), 1), insert(N(1, 3), 3)])
-    again = pickle.loads(pickle.dumps(op))
-    rest = [insert(N(2, 4), 4), insert(N(1, 2), 2), Punctuation(9)]
-    assert (type(again), again.snapshot(), again.statistics) == (Ordered, op.snapshot(), op.statistics)
-    assert again.push_many(rest) == op.push_many(rest) != []
 
 
 def test_a_copy_has_a_side_output_of_its_own(engine: str) -> None:

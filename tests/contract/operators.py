@@ -10,7 +10,7 @@ from afa.language import one
 from afa.situations import Derive, Situation, TemporalPattern
 from afa.tracing.recorder import Trace
 from afa.uncertain import Sequence, Worlds, between
-from speculation import Choose, Cleanse, LastBefore
+from speculation import Choose, Cleanse, Consolidate, LastBefore, Ordered
 
 TICK = "s"
 START = 1_704_067_200
@@ -79,6 +79,10 @@ def keyed() -> Keyed:
     return Keyed(SINGLE, key="kind", window="10 s", tick=TICK)
 
 
+def ordered() -> Ordered:
+    return Ordered(SINGLE, number="n", key="kind", window="10 s", tick=TICK)
+
+
 def worlds() -> Worlds:
     return Worlds(PAIR, worlds=20, window="10 s", tick=TICK, lower="lower", upper="upper")
 
@@ -108,11 +112,17 @@ KINDS: dict[str, Kind] = {
     "interpreted": Kind(lambda: operator(engine="interpreted"), plain, True),
     "members": Kind(lambda: operator(members="n"), plain, True),
     "longest": Kind(lambda: operator(longest=True), plain, True),
+    "collapse": Kind(lambda: operator(collapse=True), plain, True),
+    "tell": Kind(lambda: operator(members="n", tell="lineage"), plain, True),
+    "lineage": Kind(lambda: operator(lineage=True), plain, True),
+    "gapless": Kind(lambda: operator(gapless="n"), plain, True),
+    "Ordered": Kind(ordered, lambda blob: Ordered.restore(SINGLE, blob, key="kind"), True),
     "Keyed": Kind(keyed, lambda blob: Keyed.restore(SINGLE, blob, key="kind"), True),
     "Query": Kind(lambda: QUERY.operator(), QUERY.restore, True),
     "AllRows": Kind(lambda: CHOSEN.operator(), CHOSEN.restore),
     "Before": Kind(lambda: Cleanse("2 s").before(operator()), plain),
     "After": Kind(lambda: Choose(window="10 s").after(operator()), plain),
+    "Consolidate": Kind(lambda: Consolidate(per="call").after(keyed()), lambda blob: Keyed.restore(SINGLE, blob, key="kind")),
     "LookBack": Kind(look, looked),
     "Reasons": Kind(lambda: Reasons(operator()), lambda blob: Reasons(plain(blob)), True),
     "Trace": Kind(lambda: Trace(operator()), lambda blob: Trace(plain(blob))),
