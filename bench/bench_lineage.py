@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from afa import Change, Query, insert, query
 from bench.collapsed import collapsed_rows
 from bench.kept import kept_rows
-from bench.measure import WINDOW, Options, Row, Spread, spread
+from bench.measure import WINDOW, Options, Row, but_first, spent
 from bench.told import told_rows
 
 CASES = {"any": ("a.val > 0", WINDOW), "not falling": ("b[i].val >= b[i-1].val", WINDOW), "short": ("a.val > 0", 40)}
@@ -49,11 +48,11 @@ def row(o: Options, name: str) -> Row:
     assert op.lineage(match).count() == expected, "expected as many paths as choices"
     rounds: dict[str, list[float]] = {"call": [], "count": [], "first": [], "events": [], "rate": []}
     for _ in range(o.rounds):
-        found, call = timed(lambda: op.lineage(match))
-        _, count = timed(found.count)
-        _, first = timed(lambda: next(op.lineage(match).paths()))
-        _, all_events = timed(lambda: op.lineage(match).events())
-        paths, took = timed(lambda of=found: list(islice(of.paths(), LISTED)))  # type: ignore[misc]
+        found, call = spent(lambda: op.lineage(match), time.thread_time)
+        _, count = spent(found.count, time.thread_time)
+        _, first = spent(lambda: next(op.lineage(match).paths()), time.thread_time)
+        _, all_events = spent(lambda: op.lineage(match).events(), time.thread_time)
+        paths, took = spent(lambda of=found: list(islice(of.paths(), LISTED)), time.thread_time)  # type: ignore[misc]
         rate = sum(map(len, paths)) / took / 1e6
         for column, value in zip(rounds.values(), (call * 1e3, count * 1e3, first * 1e3, all_events * 1e3, rate)):
             column.append(value)
@@ -61,22 +60,12 @@ def row(o: Options, name: str) -> Row:
         "query": name,
         "b": len(values),
         "paths": f"{float(expected):.2g}",
-        "call, ms": taken(rounds["call"]),
-        "count, ms": taken(rounds["count"]),
-        "first path, ms": taken(rounds["first"]),
-        "events, ms": taken(rounds["events"]),
-        "M path events/s": taken(rounds["rate"]),
+        "call, ms": but_first(rounds["call"]),
+        "count, ms": but_first(rounds["count"]),
+        "first path, ms": but_first(rounds["first"]),
+        "events, ms": but_first(rounds["events"]),
+        "M path events/s": but_first(rounds["rate"]),
     }
-
-
-def taken(values: list[float]) -> Spread:
-    return spread(values[len(values) > 1 :])
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    begin = time.thread_time()
-    found = work()
-    return found, max(time.thread_time() - begin, 1e-9)
 
 
 def any_b(condition: str, window: int) -> Query:

@@ -25,8 +25,8 @@ from afa.operator.options import Options as Asked
 from afa.replay import amend, replay
 from afa.replay.question import question
 from afa.replay.replaying import located, matches_in
-from bench.full_run import Answer, History, answer, cpu, full
-from bench.measure import Options, Row
+from bench.full_run import Answer, History, answer, full
+from bench.measure import Options, Row, spent
 from bench.stored_trades import COLUMNS, ROWS, WINDOW, folder, group_of, source, thresholds, trades
 
 GROUPS = {"1M": 1 << 20, "128K": 1 << 17, "16K": 1 << 14}
@@ -250,13 +250,13 @@ def _amended(pattern: Automaton, of: History, late: pa.Table, names: Sequence[st
     def amended() -> pa.Table:
         return amend(pattern, of.path, late, key=of.key, time=of.time, window=of.window, applied=False)
 
-    after, _ = cpu(lambda: answer(full(pattern, of, more), names))
-    spent: dict[str, list[float]] = {"full": [], "amend": []}
+    after, _ = spent(lambda: answer(full(pattern, of, more), names))
+    took: dict[str, list[float]] = {"full": [], "amend": []}
     for _ in range(min(o.rounds, 3)):
-        before, seconds = cpu(lambda: full(pattern, of))
-        spent["full"].append(seconds)
-        found, seconds = cpu(amended)
-        spent["amend"].append(seconds)
+        before, seconds = spent(lambda: full(pattern, of))
+        took["full"].append(seconds)
+        found, seconds = spent(amended)
+        took["amend"].append(seconds)
         then = answer(before, names)
         change = answer([found], names)
         sum_ = Answer(then.matches + change.matches, (then.digest + change.digest) % (1 << 64))
@@ -264,8 +264,8 @@ def _amended(pattern: Automaton, of: History, late: pa.Table, names: Sequence[st
     assert found.num_rows or o.scale != "full", (
         "expected changes of matches but got none: a benchmark without output measures nothing"
     )
-    row: Row = {"late rows": late.num_rows, "changes of matches": found.num_rows, "full, CPU s": min(spent["full"])}
-    return {**row, "amend, CPU s": min(spent["amend"]), "full / amend": min(spent["full"]) / min(spent["amend"])}
+    row: Row = {"late rows": late.num_rows, "changes of matches": found.num_rows, "full, CPU s": min(took["full"])}
+    return {**row, "amend, CPU s": min(took["amend"]), "full / amend": min(took["full"]) / min(took["amend"])}
 
 
 # -- ways ------------------------------------------------------------------------------------------------------------------------
@@ -298,15 +298,15 @@ def _in_order(pattern: Automaton, of: History, order: Sequence[str]) -> Callable
 
 def _best(ways: dict[str, Callable[[], tuple[Any, Any]]], names: Sequence[str], o: Options) -> tuple[dict[str, float], Answer, Any]:
     """Each way once a round, in turns, behind another one each time: the least of each, what all of them find, and their plans."""
-    spent: dict[str, list[float]] = {way: [] for way in ways}
+    took: dict[str, list[float]] = {way: [] for way in ways}
     plans, answers = {}, {}
     for turn in range(min(o.rounds, 3)):
         for way in (list(ways) * 2)[turn : turn + len(ways)]:
-            (tables, plans[way]), seconds = cpu(ways[way])
-            spent[way].append(seconds)
+            (tables, plans[way]), seconds = spent(ways[way])
+            took[way].append(seconds)
             answers[way] = answer(tables, names)
     assert len(set(answers.values())) == 1, f"expected one answer but got {answers}"
-    return {way: min(each) for way, each in spent.items()}, answers["full"], plans
+    return {way: min(each) for way, each in took.items()}, answers["full"], plans
 
 
 def _columns(plan: Any) -> str:

@@ -25,8 +25,8 @@ from afa.replay.finding_spans import first_scan
 from afa.replay.question import longest_lifetime, question
 from afa.replay.replaying import planned
 from afa.replay.shares import Shares
-from bench.full_run import History, answer, cpu, full
-from bench.measure import Options, Row
+from bench.full_run import History, answer, full
+from bench.measure import Options, Row, spent
 from bench.stored_trades import folder, stored
 
 ROWS, GROUP, WINDOW, QUERIES = 50_000_000, 1 << 17, 300, 100
@@ -133,11 +133,11 @@ def _asked(path: str, few: str, automaton: Automaton) -> Asking:
     names = [field.name for field in automaton.event_schema.fields]
     for warm in (few, path):
         of = History(warm, "at", None, names, WINDOW)
-        by_hand, whole = cpu(lambda of=of: full(automaton, of))
+        by_hand, whole = spent(lambda of=of: full(automaton, of))
         wanted = answer(by_hand, ("le", "re"))
         del by_hand
-        expected, planning = cpu(lambda of=of: _plan(automaton, of.path))
-        found, seconds = cpu(lambda of=of: replay(automaton, of.path, time="at", window=WINDOW))
+        expected, planning = spent(lambda of=of: _plan(automaton, of.path))
+        found, seconds = spent(lambda of=of: replay(automaton, of.path, time="at", window=WINDOW))
         got = answer([found.matches], ("le", "re"))
         assert got == wanted, f"expected {wanted} but got {got} from {found.plan} for {automaton!r}"
     return Asking(whole, seconds, planning, wanted.matches, expected, found.plan)

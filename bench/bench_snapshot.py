@@ -7,12 +7,13 @@ Incremental: after one event more of each tenth key.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from afa import Keyed
-from bench.measure import Options, Row, spread
+from bench.measure import Options, Row, spent, spread
 from bench.queries import q1
 from bench.workloads import keyed
 
@@ -33,25 +34,20 @@ def row(o: Options, keys: int, events: int) -> Row:
     op = Keyed(q1(), key="key", window=500 * keys, engine=o.engine)  # type: ignore[arg-type]
     op.push_many(stream)
     assert len(op.keys) == keys
+    again_of = partial(Keyed.restore, q1(), key="key", engine=o.engine)  # type: ignore[arg-type]
     for _ in range(o.rounds + 1):
-        begin = time.thread_time()
-        blob = op.snapshot()
-        middle = time.thread_time()
-        again = Keyed.restore(q1(), blob, key="key", engine=o.engine)  # type: ignore[arg-type]
-        end = time.thread_time()
-        saved.append(1e6 * (middle - begin) / keys)
-        restored.append(1e6 * (end - middle) / keys)
+        blob, took = spent(op.snapshot, time.thread_time)
+        saved.append(1e6 * took / keys)
+        again, took = spent(partial(again_of, blob), time.thread_time)
+        restored.append(1e6 * took / keys)
         again.push_many({**tenth, "le": tenth["le"] + keys * events})
         changed = len(tenth["le"])
-        begin = time.thread_time()
-        more = again.snapshot(incremental=True)
-        middle = time.thread_time()
-        last = Keyed.restore(q1(), [blob, more], key="key", engine=o.engine)  # type: ignore[arg-type]
-        end = time.thread_time()
-        increments.append(1e6 * (middle - begin) / changed)
-        chained.append(1e6 * (end - middle) / keys)
+        more, took = spent(partial(again.snapshot, incremental=True), time.thread_time)
+        increments.append(1e6 * took / changed)
+        last, took = spent(partial(again_of, [blob, more]), time.thread_time)
+        chained.append(1e6 * took / keys)
         assert last.snapshot() == again.snapshot(), "the chain is another state"
-        again = Keyed.restore(q1(), blob, key="key", engine=o.engine)  # type: ignore[arg-type]
+        again = again_of(blob)
     partial_matches = op.statistics.partial_matches
     _same(op, again, keys, events)
     return {

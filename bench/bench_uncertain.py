@@ -26,7 +26,7 @@ from afa.uncertain.event_instants import Instants
 from bench import imprecise_stream as made
 from bench.baselines.valid_intervals import by_points
 from bench.imprecise_stream import ANY, NEXT
-from bench.measure import Options, Row, Spread, spread, timed
+from bench.measure import Options, Row, Spread, spent, spread, timed
 from bench.uncertain_figures import kleene_figures, sequence_figures
 
 WINDOW = 100
@@ -221,9 +221,8 @@ def _late_pushes(op: Any, of: made.Stream, o: Options) -> Row:
     for number in range(100 if o.scale != "tiny" else 3):
         t = int(rng.integers(n // 10, n - n // 10))
         late = insert(made.Reported(number % 3, n + number), between(t - 10, t + 10))
-        begin = time.process_time()
-        out = op.push(late)
-        took.append((time.process_time() - begin) * 1e6)
+        out, seconds = spent(partial(op.push, late))
+        took.append(seconds * 1e6)
         changes += len(out)
     return {
         "events held": int(np.sum(of.kind < 3)),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +21,7 @@ import pyarrow.parquet as pq
 from afa.replay import index, windows
 from afa.replay.sidecar import sidecar_of
 from afa.replay.stored import Stored
-from bench.measure import Options, Row
+from bench.measure import Options, Row, spent
 
 BLOCK = 16_384
 FEW = 12_000
@@ -67,13 +66,11 @@ def _week(o: Options, folder: str) -> Iterator[Row]:
 
 
 def _indexed(path: str, case: str, block: int, o: Options) -> Iterator[Row]:
-    spent = []
-    for _ in range(min(o.rounds, 3)):
-        clock = time.process_time()
-        found = index(path, time="at", block=block)
-        spent.append(time.process_time() - clock)
+    runs = [spent(lambda: index(path, time="at", block=block)) for _ in range(min(o.rounds, 3))]
+    found = runs[0][0]
     row: Row = {"case": case, "rows": found.rows, "blocks": found.blocks}
-    yield {**row, "index, KiB": found.bytes / 1024, "file, MiB": os.path.getsize(path) / 2**20, "to write it, CPU s": min(spent)}
+    row |= {"index, KiB": found.bytes / 1024, "file, MiB": os.path.getsize(path) / 2**20}
+    yield {**row, "to write it, CPU s": min(took for _, took in runs)}
 
 
 def _row(path: str, kind: str, case: str, slide: int, size: int, span: float, o: Options) -> Row:
@@ -85,17 +82,16 @@ def _row(path: str, kind: str, case: str, slide: int, size: int, span: float, o:
     ways = {way: by(way) for way in ("read", "index", "auto")}
     if kind == "week" and 8 * size / slide <= FEW:
         ways["naive"] = lambda: _naive(path, size, slide)
-    spent: dict[str, list[float]] = {way: [] for way in ways}
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(min(o.rounds, 3 if 8 * size / slide < 1e6 else 2)):
         answers = {}
         for way, call in ways.items():
-            clock = time.process_time()
-            answers[way] = call()
-            spent[way].append(time.process_time() - clock)
+            answers[way], took = spent(call)
+            seconds[way].append(took)
         _compare(answers)
-    best = {way: min(each) for way, each in spent.items()}
+    best = {way: min(each) for way, each in seconds.items()}
     row: Row = {"case": case, "slide, s": slide / 1000, "slide, blocks": slide / span, "windows": answers["read"][0]}
-    row |= {f"{way}, CPU s": seconds for way, seconds in best.items()}
+    row |= {f"{way}, CPU s": least for way, least in best.items()}
     return {**row, "read / index": best["read"] / best["index"], "auto / best": best["auto"] / min(best["read"], best["index"])}
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from afa import insert, query
 from afa.compiled.compiled_engine import CompiledEngine
-from bench.measure import Options, Row, Spread, spread
+from bench.measure import Options, Row, but_first, spent
 
 WINDOW, FORMS = (
     200,
@@ -52,8 +52,8 @@ def _row(o: Options, name: str, options: dict[str, Any], late: bool) -> Row:
         "output": name,
         "pushes": "late" if late else "in order",
         "records": sum(map(len, found)),
-        "pushes/s": _taken(fast),
-        "times the plain way": _taken([a / b for a, b in zip(fast, plain)]),
+        "pushes/s": but_first(fast),
+        "times the plain way": but_first([a / b for a, b in zip(fast, plain)]),
     }
 
 
@@ -68,9 +68,7 @@ def _pushed(o: Options, options: dict[str, Any], n: int, late: bool) -> tuple[li
     op.push_many([insert(event, le) for le, event in enumerate(events[:first])])
     choose = random.Random(2)
     rows = [insert(event, first - choose.randint(1, LATE) if late else le) for le, event in enumerate(events[first:], first)]
-    begin = time.thread_time()
-    found = [op.push(row) for row in rows]
-    return found, max(time.thread_time() - begin, 1e-9)
+    return spent(lambda: [op.push(row) for row in rows], time.thread_time)
 
 
 @contextmanager
@@ -85,7 +83,3 @@ def _plainly() -> Iterator[None]:
     finally:
         for name, method in kept.items():
             setattr(CompiledEngine, name, method)
-
-
-def _taken(values: list[float]) -> Spread:
-    return spread(values[len(values) > 1 :])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,10 +83,3 @@ def _bits(column: Any) -> Any:
     values = column.to_numpy() if isinstance(column, (pa.ChunkedArray, pa.Array)) else np.asarray(column)
     values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
     return values.view(np.uint64)
-
-
-def cpu(call: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call gives, and the CPU time of the process that it took, in seconds."""
-    clock = time.process_time()
-    found = call()
-    return found, time.process_time() - clock

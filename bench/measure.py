@@ -61,6 +61,13 @@ def timed(pushes: Mapping[str, Callable[[Any], Any]], batches: Sequence[Any]) ->
     return seconds
 
 
+def spent(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[Any, float]:
+    """What a call gives, and the seconds of CPU time that it took."""
+    begin = clock()
+    found = call()
+    return found, max(clock() - begin, 1e-9)
+
+
 def interleaved(runs: dict[str, Callable[[], Outcome]], rounds: int, agree: bool = True) -> dict[str, list[Outcome]]:
     """Every variant once a round, so that a slow minute of the machine hits all alike; one more round before, for caches.
 
@@ -82,6 +89,11 @@ def interleaved(runs: dict[str, Callable[[], Outcome]], rounds: int, agree: bool
 def spread(values: Sequence[float]) -> Spread:
     """Median and range."""
     return {"median": statistics.median(values), "low": min(values), "high": max(values)}
+
+
+def but_first(values: Sequence[float]) -> Spread:
+    """The same without the first round, if there are several."""
+    return spread(values[len(values) > 1 :])
 
 
 def rates(column: Sequence[Outcome]) -> Spread:

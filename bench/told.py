@@ -9,7 +9,7 @@ import time
 from typing import Any, NamedTuple
 
 from afa import Punctuation, query
-from bench.measure import WINDOW, Options, Row, Spread, spread
+from bench.measure import WINDOW, Options, Row, but_first, spent
 
 
 class Ev(NamedTuple):
@@ -33,26 +33,21 @@ def told(o: Options, every: int) -> Row:
     events = [Ev("ABC"[i % every] if i % every < 3 else "X", i) for i in range(n)]
     columns = {"type": [event.type for event in events], "val": list(range(n)), "le": list(range(n))}
     batches = [{name: column[low : low + BATCH] for name, column in columns.items()} for low in range(0, n, BATCH)]
-    spent: dict[str, list[float]] = {name: [] for name in FORMS}
+    seconds: dict[str, list[float]] = {name: [] for name in FORMS}
     matches = 0
     for _ in range(o.rounds):
         for name, options in FORMS.items():
             op = asked.operator(engine=o.engine, **options)  # type: ignore[arg-type]
-            begin = time.thread_time()
-            out = [op.push_many([batch, Punctuation(batch["le"][-1])]) for batch in batches]
-            took = max(time.thread_time() - begin, 1e-9)
+            calls = [[batch, Punctuation(batch["le"][-1])] for batch in batches]
+            out, took = spent(lambda op=op, calls=calls: [op.push_many(call) for call in calls], time.thread_time)  # type: ignore[misc]
             found = sum(len(parts[0]["le"]) for parts in out)
             assert matches in (0, found), "expected the same matches in each form"
             matches = found
-            spent[name].append(took)
-    rates: Row = {f"{name}, M/s": _taken([n / took / 1e6 for took in column]) for name, column in spent.items()}
-    more = [(a - b) / matches * 1e6 for a, b in zip(spent["members="], spent["without"])]
-    return {"a match every": every, "matches": matches, **rates, "us a match": _taken(more)}
+            seconds[name].append(took)
+    rates: Row = {f"{name}, M/s": but_first([n / took / 1e6 for took in column]) for name, column in seconds.items()}
+    more = [(a - b) / matches * 1e6 for a, b in zip(seconds["members="], seconds["without"])]
+    return {"a match every": every, "matches": matches, **rates, "us a match": but_first(more)}
 
 
 def told_rows(o: Options) -> list[Row]:
     return [told(o, every) for every in (1000, 100, 10)]
-
-
-def _taken(values: list[float]) -> Spread:
-    return spread(values[len(values) > 1 :])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from bench.baselines import closure_runs, event_based, point_based
 from bench.baselines.valid_intervals import Known
 from bench.confidence_time import confidence_time
 from bench.imprecise_stream import ANY, NEXT
-from bench.measure import Options, Row
+from bench.measure import Options, Row, spent
 
 WINDOW, HALF = 100, 10
 MORE = ((10, 0), (10, 3), (10, 7), (10, 1), (10, 5), (10, 8))
@@ -104,9 +105,7 @@ def _figure_4(case: Case, o: Options) -> Row:
     }
     best = 0.0
     for name, way in ways.items():
-        begin = time.process_time()
-        answer = event_based.run(way, events)
-        took = time.process_time() - begin
+        answer, took = spent(partial(event_based.run, way, events))
         _same(answer, truth, f"{name}, {case}")
         row[f"{name}, events/s"] = case.events / took
         if name == "query order":
@@ -115,9 +114,8 @@ def _figure_4(case: Case, o: Options) -> Row:
     row["points, events/s"] = None
     if case.by_points:
         part = events[: case.by_points]
-        begin = time.process_time()
-        answer = point_based.run(part, case.length, case.window, following, o.engine)
-        row["points, events/s"] = case.by_points / (time.process_time() - begin)
+        answer, took = spent(lambda: point_based.run(part, case.length, case.window, following, o.engine))
+        row["points, events/s"] = case.by_points / took
         exact = made.sequence(case.strategy, case.window, case.length)
         _same(answer, _signatures(exact.push_many(of.part(0, case.by_points).table()), case.length), f"points, {case}")
     row["Sequence, times the best of them"] = rate / best
@@ -182,28 +180,22 @@ def _figure_6(gap: int, window: int, n: int, chain: bool, o: Options) -> Iterato
     row: Row = {"figure": "6", "closure": closure, "mean gap": gap, "window": window, "b's in a window": window / gap}
     for threshold in THRESHOLDS:
         op = clusters.closure(window, chain, threshold=threshold)
-        with confidence_time() as spent:
-            begin = time.process_time()
-            out = op.push_many(table)
-            took = time.process_time() - begin
+        with confidence_time() as of_confidences:
+            out, took = spent(partial(op.push_many, table))
         found = _closures(out)
         truth = truth or found
         above, about = ({name for name, p in truth.items() if p > threshold + more} for more in (EXACT, -EXACT))
         assert above <= found.keys() <= about, f"expected the matches above {threshold} but got others"
-        yield row | _cost(f"DP {threshold:g}", n, len(found), took, spent.seconds)
+        yield row | _cost(f"DP {threshold:g}", n, len(found), took, of_confidences.seconds)
     if not chain:
         op = clusters.closure(window, chain, collapsed=True)
-        begin = time.process_time()
-        out = op.push_many(table)
-        took = time.process_time() - begin
+        out, took = spent(partial(op.push_many, table))
         ends = {(a, c) for a, _, c in truth}
         assert set(zip(np.asarray(out["a"]).tolist(), np.asarray(out["c"]).tolist())) == ends, "expected one match for all subsets"
         yield row | _cost("collapsed", n, len(ends), took, None)
     points = sum(float(clusters.INSTANTS) ** (len(chosen) + 2) for _, chosen, _ in truth)
     if points <= POINTS * (0.01 if o.scale == "tiny" else 1):
-        begin = time.process_time()
-        answer, seconds = closure_runs.run(of.known(), window, chain)
-        took = time.process_time() - begin
+        (answer, seconds), took = spent(lambda: closure_runs.run(of.known(), window, chain))
         _same(answer, truth, f"runs, window {window}")
         yield row | _cost("runs, by points", n, len(answer), took, seconds)
 
