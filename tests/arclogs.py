@@ -11,6 +11,7 @@ from afa import Arc, Automaton, Change, insert
 from afa.arclog.lines import read_lines
 from afa.arclog.versions import LogLine
 from punctuation.time import BEGINNING, FOREVER
+from tests.automata import Total
 from tests.strategies import Choices
 
 Lifetimes = list[tuple[str, Any, int, int]]
@@ -24,12 +25,6 @@ class Pay(NamedTuple):
     amount: int
 
 
-class Paid(NamedTuple):
-    """What was paid."""
-
-    total: int = 0
-
-
 def big(limit: int, name: str | None = None) -> Arc:
     """A payment above a limit."""
     return Arc("a", "b", f"amount > {limit}", "(r.total + e.amount,)", name=name)
@@ -39,7 +34,7 @@ SMALL = Arc("a", "a", "amount < 10", name="small")
 PAYMENTS = Automaton(
     start="a",
     final={"b"},
-    register=Paid(),
+    register=Total(),
     event=Pay,
     arcs=[big(500, "above 500"), SMALL],
 )

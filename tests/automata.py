@@ -21,6 +21,24 @@ class Log(NamedTuple):
     id: int
 
 
+class Number(NamedTuple):
+    """An event of one number."""
+
+    n: int
+
+
+class Count(NamedTuple):
+    """A register that counts."""
+
+    n: int = 0
+
+
+class Total(NamedTuple):
+    """A register that adds up."""
+
+    total: int = 0
+
+
 def small(start: str, final: str, *arcs: dict[str, Any], register: str | None = None, event: str | None = "E") -> Automaton:
     """An automaton from one-letter states: ``small("a", "c", arc("a", "b", "e.kind == 0"), ...)``."""
     return automaton_of({"start": start, "final": list(final), "arcs": arcs, "register": register, "event": event})

@@ -9,16 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert, retract
+from tests.automata import Count
 
 
 class Tick(NamedTuple):
     sym: str
     x: int
     seq: int
-
-
-class Sum(NamedTuple):
-    n: int = 0
 
 
 def _odd(e: Any, r: Any) -> bool:
@@ -36,7 +33,7 @@ def automaton(*, waits: bool = False, python: bool = False, epsilon: bool = Fals
     arcs += [Arc.timeout("up", "end", "r.n + 40", name="late")] if waits else []
     arcs += [Arc("up", "end", _odd, name="odd")] if python else []
     arcs += [Arc.epsilon("end", "over", "r.n > 1", name="on")] if epsilon else []
-    return Automaton(start="s", final={"end", "over"}, register=Sum(), event=Tick, arcs=arcs)
+    return Automaton(start="s", final={"end", "over"}, register=Count(), event=Tick, arcs=arcs)
 
 
 SWAPPED = Arc("up", "end", "e.x == 4", name="swapped")

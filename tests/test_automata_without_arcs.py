@@ -14,6 +14,7 @@ from afa.draw.mermaid import mermaid
 from afa.model.reach import check_whole, loose
 from punctuation.time import BEGINNING
 from speculation import Cleanse, Ordered, consolidate
+from tests.automata import Count
 from tests.cli import call, fails, write
 from tests.cli import there as there  # a fixture
 
@@ -23,17 +24,13 @@ class E(NamedTuple):
     name: str = "n"
 
 
-class R(NamedTuple):
-    n: int = 0
-
-
-empty = Automaton(start="a", final={"c"}, register=R(), event=E, arcs=[])
+empty = Automaton(start="a", final={"c"}, register=Count(), event=E, arcs=[])
 arcs = [
-    Arc("a", "b", "kind == 1", "R(kind)", name="one"),
+    Arc("a", "b", "kind == 1", "Count(kind)", name="one"),
     Arc("b", "b", "kind == 0", name="stay"),
     Arc("b", "c", "kind == 2", name="two"),
 ]
-whole = Automaton(start="a", final={"c"}, register=R(), event=E, arcs=arcs)
+whole = Automaton(start="a", final={"c"}, register=Count(), event=E, arcs=arcs)
 EVENTS = [(1, 2), (0, 3), (2, 4), (1, 1), (2, 6), (0, 5), (2, 7)]
 
 
@@ -74,7 +71,7 @@ def test_all_of_a_pattern_may_come_and_go(engine: str, make: Any) -> None:
 def test_what_comes_is_what_was_there(engine: str, begins: str) -> None:
     """In every order of arcs and events; with states that nothing reaches, or leaves, until then."""
     own = {"without arcs": [], "without the first": arcs[1:], "without the last": arcs[:2]}[begins]
-    partial = Automaton(start="a", final={"c"}, register=R(), event=E, arcs=own)
+    partial = Automaton(start="a", final={"c"}, register=Count(), event=E, arcs=own)
     later = [arc for arc in arcs if arc not in own]
     expected = consolidate(events(Operator(whole, window=9, engine=engine)))
     for before in (0, 3, len(EVENTS)):
@@ -169,10 +166,10 @@ def test_time_outs_and_final_marks_that_come(engine: str) -> None:
     pool = [
         Arc.timeout("b", "d", at="r.n + 3", name="w", final=True),
         Arc("b", "b", "kind == 0", name="stay"),
-        Arc("a", "b", "kind == 1", "R(kind)", name="x"),
+        Arc("a", "b", "kind == 1", "Count(kind)", name="x"),
     ]
-    full = Operator(Automaton(start="a", final={"never"}, register=R(), event=E, arcs=pool), window=90, engine=engine)
-    op = Operator(Automaton(start="a", final={"never"}, register=R(), event=E, arcs=[]), window=90, engine=engine)
+    full = Operator(Automaton(start="a", final={"never"}, register=Count(), event=E, arcs=pool), window=90, engine=engine)
+    op = Operator(Automaton(start="a", final={"never"}, register=Count(), event=E, arcs=[]), window=90, engine=engine)
     expected = consolidate(events(full))
     assert events(op) == []
     assert consolidate(came(op, pool)) == expected
@@ -203,9 +200,9 @@ def test_where_no_arc_can_come_it_is_refused() -> None:
     with pytest.raises(AutomatonError, match=r"expected a start state that an arc leaves but got start='a'; arcs leave $"):
         check_whole(empty)
     with pytest.raises(AutomatonError, match=r"expected a start state that an arc leaves but got start='z'; arcs leave a, b$"):
-        check_whole(Automaton(start="z", final={"c"}, register=R(), event=E, arcs=arcs))
+        check_whole(Automaton(start="z", final={"c"}, register=Count(), event=E, arcs=arcs))
     with pytest.raises(AutomatonError, match=r"expected final states that 'a' reaches but got 'z': no arc leads to it$"):
-        check_whole(Automaton(start="a", final={"c", "z"}, register=R(), event=E, arcs=arcs))
+        check_whole(Automaton(start="a", final={"c", "z"}, register=Count(), event=E, arcs=arcs))
     with pytest.raises(AutomatonError, match=r"'c': only arc 'two': b -> c leads to it, from a state that is not reached$"):
         check_whole(Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "d", "True"), arcs[2]]))
     check_whole(whole)

@@ -38,6 +38,7 @@ from afa.engine import budget
 from afa.replay import amend, replay, sweep
 from afa.situations import Situation, TemporalPattern
 from afa.uncertain import Worlds, between
+from tests.automata import Count
 from tests.strategies import Choices, Seeded, automaton, lifetime, payload
 from tests.text import E, T, automaton_of
 from tests.worlds.kind import Seen
@@ -182,10 +183,6 @@ class V(NamedTuple):
     v: int
 
 
-class N(NamedTuple):
-    n: int = 0
-
-
 def doubling() -> Automaton:
     """Each event doubles what there is: it is taken by one arc or the other."""
     arcs = [
@@ -194,7 +191,7 @@ def doubling() -> Automaton:
         Arc("a", "a", "v > 0", "(2 * r.n + 1,)"),
         Arc("a", "b", "v < 0"),
     ]
-    return Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs)
+    return Automaton(start="0", final={"b"}, event=V, register=Count(), arcs=arcs)
 
 
 def test_the_error_says_what_doubles(engine: str) -> None:
@@ -227,7 +224,7 @@ def test_state_that_is_pruned_has_the_same_bound(engine: str, le: int) -> None:
         *(Arc("0", "z", "k == 9", f"(v + {i},)") for i in range(4)),
         Arc("z", "c", "k == 8"),
     ]
-    made = Automaton(start="0", final={"c"}, event=K, register=N(), arcs=arcs)
+    made = Automaton(start="0", final={"c"}, event=K, register=Count(), arcs=arcs)
     op = Operator(made, window=10_000, engine=engine, retractions=False, partial_matches=2)
     push_all(op, [insert(K(0, 0), t) for t in range(100, 2100, 10)])
     push_all(op, [Punctuation(t, "k == 1") for t in range(350, 4100, 10)])
@@ -238,7 +235,7 @@ def test_state_that_is_pruned_has_the_same_bound(engine: str, le: int) -> None:
 
 def test_the_error_leaves_out_what_excludes_each_other(engine: str) -> None:
     arcs = [Arc("0", "a", "v > 0"), Arc("0", "a", "v == 3", "(v,)"), Arc("a", "b", "v > 5"), Arc("a", "c", "v < 5")]
-    op = Operator(Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs), engine=engine, partial_matches=1)
+    op = Operator(Automaton(start="0", final={"b"}, event=V, register=Count(), arcs=arcs), engine=engine, partial_matches=1)
     with pytest.raises(
         BudgetError, match=r"2 in state 'a'; one event may do several things in state '0' \(goes on by 0 -> a, 2 arcs\); let"
     ):
@@ -288,7 +285,7 @@ def test_events_that_lead_nowhere_take_bytes(engine: str, sign: int) -> None:
 def growing() -> Automaton:
     """Each event is in every partial match that there is within the window."""
     arcs = [Arc("0", "a", "v > 0", "(v,)"), Arc("a", "a", "v > 0", "(r.n,)"), Arc("a", "b", "v > 5", "(r.n,)")]
-    return Automaton(start="0", final={"b"}, event=V, register=N(), arcs=arcs)
+    return Automaton(start="0", final={"b"}, event=V, register=Count(), arcs=arcs)
 
 
 @pytest.mark.parametrize(("threads", "most"), [(0, None), (1, None), (2, None), (0, 85)])

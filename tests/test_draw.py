@@ -7,7 +7,7 @@ import linecache
 import re
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,11 +16,7 @@ from afa import Arc, Automaton
 from afa.draw.mermaid import escape, mermaid
 from afa.draw.terminal import table
 from afa.draw.words import text_of
-
-
-class Total(NamedTuple):
-    total: int = 0
-
+from tests.automata import Total
 
 LIMIT = 3
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Operator, Punctuation, insert, retract, span
 from speculation import Choose, Cleanse, LastBefore, tradeoff
+from tests.automata import Number
 
-
-class Tick(NamedTuple):
-    n: int
-
-
-PAIR = Automaton(start="0", final={"2"}, event=Tick, arcs=[Arc("0", "1", "n == 1"), Arc("1", "2", "n == 2")])
+PAIR = Automaton(start="0", final={"2"}, event=Number, arcs=[Arc("0", "1", "n == 1"), Arc("1", "2", "n == 2")])
 STREAM = [
-    insert(Tick(1), 1000),
+    insert(Number(1), 1000),
     Punctuation(500),
-    insert(Tick(2), 5400),
-    insert(Tick(2), 2000),
+    insert(Number(2), 5400),
+    insert(Number(2), 2000),
     Punctuation(1500),
     Punctuation(9000),
 ]
@@ -57,7 +53,7 @@ def test_a_bound_on_the_delay() -> None:
     made = [Cleanse.auto(max_delay=delay, memory=200).after(Operator(PAIR, window="1 min", tick="ms")) for delay in ("20 ms", 20)]
     for op in made:
         for t in range(300):
-            op.push_many([insert(Tick(1), t + t % 40), insert(Tick(2), t + t % 40 + 1), Punctuation(t)])
+            op.push_many([insert(Number(1), t + t % 40), insert(Number(2), t + t % 40 + 1), Punctuation(t)])
     assert made[0].stage.sigma == made[1].stage.sigma > 0
     assert made[0].snapshot() == made[1].snapshot()
     assert Operator.restore(PAIR, made[0].snapshot()).stage.sigma == made[0].stage.sigma
@@ -74,17 +70,17 @@ def test_tradeoff_by_durations() -> None:
 @pytest.mark.parametrize("where", [{"last": "n == span('3 ms')"}, {"last": lambda e: e.n == THREE}, {"last": "n == 3"}])
 def test_last_before(where: Any) -> None:
     made = []
-    for stage in (LastBefore(Tick, where, window="1 s"), LastBefore(Tick, {"last": "n == 3"}, window=1000)):
+    for stage in (LastBefore(Number, where, window="1 s"), LastBefore(Number, {"last": "n == 3"}, window=1000)):
         automaton = Automaton(start="0", final={"1"}, event=stage.filled, arcs=[Arc("0", "1", "n == 1 and last is None")])
         made.append((stage, stage.before(Operator(automaton, window=10, tick="ms")), automaton))
-    items = [insert(Tick(3), 5), insert(Tick(1), 1004), insert(Tick(1), 1005), insert(Tick(3), 2), retract(Tick(3), 5)]
+    items = [insert(Number(3), 5), insert(Number(1), 1004), insert(Number(1), 1005), insert(Number(3), 2), retract(Number(3), 5)]
     outs = [[[(c.le, c.diff) for c in op.push(item)] for item in items] for _, op, _ in made]  # type: ignore[union-attr]
     assert outs[0] == outs[1] == [[], [], [(1005, 1)], [], [(1004, 1)]]
     assert made[0][1].snapshot() == made[1][1].snapshot()
-    like = LastBefore(Tick, where, window="1 s", filled=made[0][0].filled)
+    like = LastBefore(Number, where, window="1 s", filled=made[0][0].filled)
     back = Operator.restore(made[0][2], made[0][1].snapshot(), stages=[like])
-    assert back.push(insert(Tick(3), 4)) == made[1][1].push(insert(Tick(3), 4))
-    alone = LastBefore(Tick, where, window="1 s", tick="ms")
+    assert back.push(insert(Number(3), 4)) == made[1][1].push(insert(Number(3), 4))
+    alone = LastBefore(Number, where, window="1 s", tick="ms")
     assert [change.payload[1] for change in alone.push_many(items[:3])] == [None, 5, None]
 
 
@@ -95,7 +91,7 @@ def test_choose() -> None:
     matches = [insert("a", 5000, 11_000), insert("a", 7000, 14_000), insert("b", 3000, 11_000)]
     assert Choose(window="10 s", tick="ms").push_many(matches) == Choose(window=10_000).push_many(matches)
     found = [Choose(window=window).after(Operator(PAIR, window="10 s", tick="ms")) for window in ("10 s", 10_000)]
-    items = [insert(Tick(n), le) for le, n in ((1000, 1), (2000, 2), (3000, 1), (4000, 2))]
+    items = [insert(Number(n), le) for le, n in ((1000, 1), (2000, 2), (3000, 1), (4000, 2))]
     outs = [op.push_many(items) for op in found]
     assert outs[0] == outs[1] != []
     assert found[0].snapshot() == Operator.restore(PAIR, found[0].snapshot()).snapshot()
@@ -119,11 +115,11 @@ def test_no_duration_without_a_tick() -> None:
             call()
     for stage, said in (
         (Choose(window="5 s"), "window='5 s' but got none; give the Choose"),
-        (LastBefore(Tick, {"last": "n == 3"}, window="5 s"), "window='5 s' but got none; give the LastBefore"),
-        (LastBefore(Tick, {"last": "n == span('3 s')"}), "where={'last': .* but got none; give the LastBefore"),
+        (LastBefore(Number, {"last": "n == 3"}, window="5 s"), "window='5 s' but got none; give the LastBefore"),
+        (LastBefore(Number, {"last": "n == span('3 s')"}), "where={'last': .* but got none; give the LastBefore"),
     ):
         with pytest.raises(AfaError, match=said):
-            stage.push(insert(Tick(1), 1, 9))  # type: ignore[attr-defined]
+            stage.push(insert(Number(1), 1, 9))  # type: ignore[attr-defined]
     with pytest.raises(AfaError, match=MISSING.format("max_delay")):
         Cleanse.auto(max_delay="5 s").push(insert("a", 1))
     assert waits.before(Operator(PAIR, tick="s")).stage.sigma == 5
@@ -139,7 +135,7 @@ def test_no_duration_without_a_tick() -> None:
         (lambda: Choose(window="0 s", tick="s"), "expected a number of ticks above 0 but got window=0"),
         (lambda: Choose(window="0 s").after(Operator(PAIR, tick="s")), "expected a number of ticks above 0 but got window=0"),
         (
-            lambda: LastBefore(Tick, {"last": "n == span('1 ms')"}, tick="s"),
+            lambda: LastBefore(Number, {"last": "n == span('1 ms')"}, tick="s"),
             r"expected a whole number of ticks .* in the condition",
         ),
         (lambda: Cleanse("5 s", tick="moon"), "expected a unit of time but got tick='moon'"),

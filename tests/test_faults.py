@@ -9,14 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import Arc, Automaton, ChangeError, ClosureError, Int64Error, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from tests.automata import Count
 
 
 class E(NamedTuple):
     kind: int
-
-
-class R(NamedTuple):
-    n: int = 0
 
 
 def where(error: BaseException) -> str:
@@ -29,25 +26,25 @@ def ratio(**options: Any) -> Automaton:
     return Automaton(
         start="a",
         final={"b"},
-        register=R(),
+        register=Count(),
         event=E,
         arcs=[
             Arc("a", "a", lambda e, r: True),
-            Arc("a", "b", lambda e, r: 10 // e.kind > 1, lambda e, r: R(r.n + 1), name="divide"),
+            Arc("a", "b", lambda e, r: 10 // e.kind > 1, lambda e, r: Count(r.n + 1), name="divide"),
         ],
         **options,
     )
 
 
 def operator(*arcs: Arc, final: str = "b") -> Operator:
-    return Operator(Automaton(start="a", final={final}, register=R(), event=E, arcs=arcs))
+    return Operator(Automaton(start="a", final={final}, register=Count(), event=E, arcs=arcs))
 
 
 def test_the_fault_names_function_arc_and_event() -> None:
     op = Operator(ratio(), window=9)
     with pytest.raises(ZeroDivisionError) as caught:
         op.push(insert(E(0), le=3))
-    assert "in the fence of arc 'divide': a -> b on event E(kind=0) at le=3 with register R(n=0)" in where(caught.value)
+    assert "in the fence of arc 'divide': a -> b on event E(kind=0) at le=3 with register Count(n=0)" in where(caught.value)
     assert op.statistics.state_size == 0
 
 
@@ -93,12 +90,12 @@ def test_faults_at_random_moments_leave_no_trace(seed: int) -> None:
     def arcs(tag: str) -> list[Arc]:
         return [
             Arc("a", "a", lambda e, r: burn(e.kind != 1), name=f"stay{tag}"),
-            Arc("a", "b", lambda e, r: burn(e.kind < 2), lambda e, r: R((r.n + e.kind) % 3), name=f"go{tag}"),
+            Arc("a", "b", lambda e, r: burn(e.kind < 2), lambda e, r: Count((r.n + e.kind) % 3), name=f"go{tag}"),
             Arc.epsilon("b", "c", lambda r: burn(r.n == 1), name=f"eps{tag}"),
             Arc.timeout("b", "d", at=lambda r: 4 * burn(True) + r.n, name=f"wait{tag}"),
         ]
 
-    automaton = Automaton(start="a", final={"b", "c", "d"}, register=R(), event=E, arcs=arcs(""))
+    automaton = Automaton(start="a", final={"b", "c", "d"}, register=Count(), event=E, arcs=arcs(""))
     past = arcs("-past")
     op = Operator(automaton, window=6)
     failed = 0
@@ -161,18 +158,18 @@ def normal(value: Any) -> Any:
 def test_a_transfer_that_returns_something_else_is_named() -> None:
     op = operator(Arc("a", "b", lambda e, r: True, lambda e, r: "x", name="t"))
     with pytest.raises(
-        ChangeError, match=r"expected R\(n: int\) but got 'x', returned by the transfer of arc 't': a -> b on event E"
+        ChangeError, match=r"expected Count\(n: int\) but got 'x', returned by the transfer of arc 't': a -> b on event E"
     ):
         op.push(insert(E(1), le=1))
 
 
 def test_a_transfer_may_return_a_plain_tuple() -> None:
     op = operator(Arc("a", "b", lambda e, r: True, lambda e, r: (e.kind,)))
-    assert op.push(insert(E(4), le=1))[0].payload == R(4)
+    assert op.push(insert(E(4), le=1))[0].payload == Count(4)
 
 
 def test_int64_overflow_is_an_error_never_a_wrap() -> None:
-    op = operator(Arc("a", "b", lambda e, r: True, lambda e, r: R(e.kind + 1), name="inc"))
+    op = operator(Arc("a", "b", lambda e, r: True, lambda e, r: Count(e.kind + 1), name="inc"))
     with pytest.raises(OverflowError, match="int64 overflow") as caught:
         op.push(insert(E(2**63 - 1), le=1))
     assert isinstance(caught.value, Int64Error)
@@ -182,7 +179,7 @@ def test_int64_overflow_is_an_error_never_a_wrap() -> None:
 
 
 def test_an_endless_closure_names_its_states() -> None:
-    grows = Arc.epsilon("b", "c", transfer=lambda r: R(r.n + 1))
+    grows = Arc.epsilon("b", "c", transfer=lambda r: Count(r.n + 1))
     op = operator(Arc("a", "b", lambda e, r: True), grows, Arc.epsilon("c", "b"), final="c")
     with pytest.raises(ClosureError, match=r"at most 10000 steps .* through the states b, c"):
         op.push(insert(E(1), le=1))

@@ -14,6 +14,7 @@ import pytest
 from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract
 from afa.compiled import batches, inforce
 from bench.queries import q1
+from tests.automata import Count
 from tests.lanes import sample
 from tests.nojit import DISABLED
 from tests.strategies import STATES, Seeded, arc, automaton, lifetime, width_of
@@ -125,10 +126,6 @@ class Step(NamedTuple):
     move: int
 
 
-class Seen(NamedTuple):
-    n: int = 0
-
-
 @pytest.mark.parametrize("keys", [2, 5, 3_000])
 @pytest.mark.parametrize("skip", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
@@ -142,7 +139,7 @@ def test_rows_of_few_keys_and_of_many(keys: int, skip: bool, threads: int, monke
         Arc("up", "up", "move == 2", "(r.n + 1,)"),
         Arc("up", "top", "move == 3 and r.n < 4"),
     ]
-    program = Automaton(start="low", final={"top"}, register=Seen(), event=Step, arcs=arcs if skip else arcs[::3])
+    program = Automaton(start="low", final={"top"}, register=Count(), event=Step, arcs=arcs if skip else arcs[::3])
     ops = [
         Keyed(program, key="key", window=60, late="drop", engine="interpreted"),
         Keyed(program, key="key", window=60, late="drop", engine="compiled", threads=threads),

@@ -7,15 +7,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import AfaError, Arc, Automaton, AutomatonError, ChangeError, Keyed, Operator, insert, retract
+from tests.automata import Count
 
 
 class Tick(NamedTuple):
     price: float
     change: float
-
-
-class Count(NamedTuple):
-    n: int = 0
 
 
 class Basket(NamedTuple):

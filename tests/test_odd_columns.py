@@ -14,6 +14,7 @@ import pytest
 from afa import AfaError, Arc, Automaton, ChangeError, Int64Error, Keyed, Operator, Punctuation
 from punctuation import BoundedDisorder
 from speculation import Cleanse, Consolidate, Ordered
+from tests.automata import Number
 from tests.lanes import sample
 from tests.strategies import Seeded
 
@@ -247,11 +248,7 @@ def test_instants_beyond_python_are_refused(engine: str, name: str, make: Any) -
         Keyed(typed, key="who", window=9, engine=engine).push_many(pa.table({**batch, name: make(1)}))
 
 
-class N(NamedTuple):
-    n: int
-
-
-numbered = Automaton(start="a", final={"b"}, event=N, arcs=[Arc("a", "b", "n == 1")])
+numbered = Automaton(start="a", final={"b"}, event=Number, arcs=[Arc("a", "b", "n == 1")])
 
 
 @pytest.mark.parametrize("unit", ["M8[ns]", "M8[us]", "M8[D]", "M8[ps]", "m8[ns]", "m8[s]"])

@@ -29,6 +29,7 @@ from afa import (
 from afa.operator import snapshot
 from afa.rewrite.triggers import Triggers
 from punctuation import SideOutput
+from tests.automata import Count
 from tests.kinds_of_calls import end_of_arc
 
 REDUCED: dict[str, Any] = {"retractions": False, "keep_payloads": False}
@@ -40,10 +41,6 @@ class Report(NamedTuple):
     who: str
     heat: float
     text: str = ""
-
-
-class Count(NamedTuple):
-    n: int = 0
 
 
 def rises(*more: Arc) -> Automaton:

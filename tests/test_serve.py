@@ -31,6 +31,7 @@ from afa.serve.live_operator import LiveOperator
 from afa.serve.site import Site
 from afa.serve.steering import Steering
 from speculation import Cleanse
+from tests.automata import Total
 from tests.cli import call
 
 ROOT = Path(__file__).parent.parent
@@ -41,12 +42,8 @@ class Tick(NamedTuple):
     change: int
 
 
-class Falls(NamedTuple):
-    total: int = 0
-
-
 FALLS = Automaton(
-    start="start", final={"rebound"}, register=Falls(), event=Tick,
+    start="start", final={"rebound"}, register=Total(), event=Tick,
     arcs=[
         Arc("start", "falling", "change < 0", "(r.total + e.change,)", name="begin"),
         Arc("falling", "falling", "change < 0", "(r.total + e.change,)", name="go on"),

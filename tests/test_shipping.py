@@ -12,6 +12,7 @@ import pytest
 from afa import AfaError, Arc, Automaton, Gapless, Keyed, Operator, Punctuation, SnapshotError, insert, retract
 from punctuation import SideOutput
 from speculation import Cleanse, Consolidate, Ordered
+from tests.automata import Count
 from tests.strategies import Seeded
 from tests.stress.generate import World, world
 from tests.stress.run import call, make
@@ -22,16 +23,12 @@ class E(NamedTuple):
     name: str = "n"
 
 
-class R(NamedTuple):
-    n: int = 0
-
-
 def above(e: Any, r: Any) -> bool:
     return bool(e.kind > r.n)
 
 
-arcs = [Arc("a", "b", "kind == 1", "R(kind)"), Arc("b", "b", above, name="above"), Arc("b", "c", "kind == 2")]
-automaton = Automaton(start="a", final={"c"}, event=E, register=R(), arcs=arcs)
+arcs = [Arc("a", "b", "kind == 1", "Count(kind)"), Arc("b", "b", above, name="above"), Arc("b", "c", "kind == 2")]
+automaton = Automaton(start="a", final={"c"}, event=E, register=Count(), arcs=arcs)
 later = Arc("a", "c", "kind == 9", name="later")
 
 WAYS: dict[str, Callable[[Any], Any]] = {
@@ -136,7 +133,7 @@ def test_what_cannot_be_pickled_is_said(engine: str) -> None:
         pickle.dumps(op._core)
     with pytest.raises(AfaError, match=r"but got one with a stage: use snapshot\(\) and restore\(\)"):
         pickle.dumps(Cleanse(0).before(Keyed(automaton, key="name", engine=engine)))
-    untyped = Operator(Automaton(start="a", final={"b"}, register=R(), arcs=[Arc("a", "b", above)]))
+    untyped = Operator(Automaton(start="a", final={"b"}, register=Count(), arcs=[Arc("a", "b", above)]))
     untyped.push(insert(E(-1), 3))
     with pytest.raises(SnapshotError, match=r"expected plain data .* but got E\(kind=-1, name='n'\): give the Automaton event="):
         pickle.dumps(untyped)

@@ -12,16 +12,13 @@ from afa.compiled import inforce
 from afa.compiled.arc_swaps import _changes
 from afa.compiled.kernel import names as k
 from afa.model.arctable import ArcEvent
+from tests.automata import Total
 
 PLACES = 3
 
 
 class Step(NamedTuple):
     change: int
-
-
-class Seen(NamedTuple):
-    total: int = 0
 
 
 POOL = [
@@ -32,7 +29,9 @@ POOL = [
 
 
 def operator(engine: str = "compiled", arcs: list[Arc] | None = None) -> Operator:
-    automaton = Automaton(start="0", final={str(PLACES)}, register=Seen(), event=Step, arcs=POOL[:PLACES] if arcs is None else arcs)
+    automaton = Automaton(
+        start="0", final={str(PLACES)}, register=Total(), event=Step, arcs=POOL[:PLACES] if arcs is None else arcs
+    )
     return Operator(automaton, window=9, late="drop", engine=engine)  # type: ignore[arg-type]
 
 

@@ -12,16 +12,13 @@ from afa import BEGINNING, AfaError, Arc, Automaton, Operator
 from afa.compiled import batches, inforce
 from afa.compiled.kernel import names as k
 from afa.compiled.mixed_rows import STEP, mixed_rows
+from tests.automata import Total
 
 PLACES = 4
 
 
 class Step(NamedTuple):
     change: int
-
-
-class Seen(NamedTuple):
-    total: int = 0
 
 
 def arc(place: int, form: int) -> Arc:
@@ -40,7 +37,7 @@ POOL = [arc(place, form) for place in range(PLACES) for form in range(FORMS)]
 
 def automaton() -> Automaton:
     return Automaton(
-        start="0", final={str(PLACES)}, register=Seen(), event=Step, arcs=[POOL[i * FORMS + i % 2] for i in range(PLACES)]
+        start="0", final={str(PLACES)}, register=Total(), event=Step, arcs=[POOL[i * FORMS + i % 2] for i in range(PLACES)]
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +17,9 @@ from afa.compiled.program import Program
 from afa.compiled.slots import Slots, class_of
 from afa.model.arctable import ArcEvent
 from punctuation.time import FOREVER
+from tests.automata import Number
 
 NUMBERS = {"a": 0, "b": 1, "c": 2}
-
-
-class Event(NamedTuple):
-    n: int
 
 
 class Counted:
@@ -56,7 +53,7 @@ def arcs(n: int) -> list[Arc]:
 
 def program(events: list[ArcEvent], slots: int) -> Program:
     """With so many slots for each class of arcs."""
-    automaton = Automaton(start="a", final={"c"}, event=Event, arcs=list({id(e.arc): e.arc for e in events}.values()))
+    automaton = Automaton(start="a", final={"c"}, event=Number, arcs=list({id(e.arc): e.arc for e in events}.values()))
     known = Operator(automaton, window=10)._core.engine.store.arcs._known
     classes = sorted({key for arc in known.values() if (key := class_of(arc, NUMBERS[arc.arc.src], False)) is not None})
     places = {key: (i * slots, slots) for i, key in enumerate(classes)}

@@ -18,6 +18,7 @@ from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert, retract
 from afa.compiled import memory, reserve
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel.due_keys import put_deadlines
+from tests.automata import Count
 from tests.nojit import DISABLED
 
 FEW, MANY = (500, 2_000) if DISABLED else (5_000, 400_000)
@@ -28,20 +29,16 @@ class E(NamedTuple):
     key: int
 
 
-class R(NamedTuple):
-    n: int = 0
-
-
 def pairs(timeout: bool = False) -> Automaton:
     """An event of kind 0, then any others, then one of kind 1; or a time-out."""
     arcs = [
-        Arc("a", "b", lambda e, r: e.kind == 0, lambda e, r: R(1)),
+        Arc("a", "b", lambda e, r: e.kind == 0, lambda e, r: Count(1)),
         Arc("b", "b", lambda e, r: e.kind != 1, lambda e, r: r._replace(n=r.n + 1)),
         Arc("b", "c", lambda e, r: e.kind == 1),
     ]
     if timeout:
         arcs.append(Arc.timeout("b", "c", lambda r: r.n + 5))
-    return Automaton(start="a", final={"c"}, register=R(), event=E, arcs=arcs)
+    return Automaton(start="a", final={"c"}, register=Count(), event=E, arcs=arcs)
 
 
 def rows(n: int, le: int, kind: int) -> dict[str, Any]:

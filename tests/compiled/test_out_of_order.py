@@ -10,6 +10,7 @@ import pytest
 
 from afa import Arc, Automaton, Operator
 from afa.compiled import batches, inforce
+from tests.automata import Count
 
 
 class Move(NamedTuple):
@@ -17,15 +18,11 @@ class Move(NamedTuple):
     weight: float | None = None
 
 
-class Sum(NamedTuple):
-    n: int = 0
-
-
 def arcs() -> list[Arc]:
     return [
         Arc("low", "up", lambda e, r: e.step == 2),
         Arc("up", "up", lambda e, r: e.step == 0, name="rest"),
-        Arc("up", "up", lambda e, r: e.step == 1, lambda e, r: Sum(r.n + 1), name="climb"),
+        Arc("up", "up", lambda e, r: e.step == 1, lambda e, r: Count(r.n + 1), name="climb"),
         Arc("up", "top", lambda e, r: e.step == -1 and e.weight is not None and e.weight > 0, name="end"),
     ]
 
@@ -69,7 +66,7 @@ def test_both_engines_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) 
     rows, pool, outs = stream(rng, 800, ties, tick), arcs(), []
     cuts = [0, *sorted(rng.integers(0, 800, 3).tolist()), 800]
     for engine in ("interpreted", "compiled"):
-        automaton = Automaton(start="low", final={"top"}, register=Sum(), event=Move, arcs=pool)
+        automaton = Automaton(start="low", final={"top"}, register=Count(), event=Move, arcs=pool)
         side = Operator(automaton, window=1600 * tick, late="drop", engine=engine)
         found = []
         for begin, end in pairwise(cuts):

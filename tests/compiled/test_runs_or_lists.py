@@ -11,16 +11,13 @@ import pytest
 from afa import Arc, Automaton, Operator, Punctuation, insert, retract
 from afa.compiled import batches, inforce
 from afa.compiled.kernel import names as k
+from tests.automata import Count
 
 WINDOW = 60
 
 
 class Move(NamedTuple):
     step: int
-
-
-class Count(NamedTuple):
-    n: int = 0
 
 
 def operator(engine: str) -> Any:

@@ -14,6 +14,7 @@ from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
 from afa.situations import Situation, TemporalPattern
 from afa.tracing.traced import trace
+from tests.automata import Count
 from tests.contract.test_contract import net
 
 
@@ -30,12 +31,8 @@ ROWS = [("x", "a", 1), ("y", "a", 2), ("x", "b", 3), ("x", "c", 9), ("y", "b", 4
 FRAME = {name: [row[i] for row in ROWS] for i, name in enumerate(Step._fields)} | {"le": [*range(len(ROWS))]}
 
 
-class Found(NamedTuple):
-    n: int = 0
-
-
 AUTOMATON = Automaton(
-    start="0", final={"2"}, event=Step, register=Found(),
+    start="0", final={"2"}, event=Step, register=Count(),
     arcs=[Arc("0", "1", "what == 'a'", "(n,)"), Arc.skip("1", "what == 'c'"), Arc("1", "2", "what == 'b'", "(n,)")],
 )  # fmt: skip
 WORDS = one("a", lambda e: e.what == "a").followed_by(one("b", lambda e: e.what == "b")).within("10 s").returns(n=lambda m: m.b.n)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import afa
+from tests.automata import Number
 from tests.language.test_builder_printer import built
 from tests.pages import ROOT
 
@@ -16,10 +17,6 @@ from tests.pages import ROOT
 class Tick(NamedTuple):
     type: str
     symbol: str
-
-
-class Number(NamedTuple):
-    n: int
 
 
 def rows(heading: str) -> list[tuple[list[str], list[str]]]:

@@ -27,15 +27,12 @@ from afa import (
 )
 from afa.lineage import Lineage
 from speculation import Cleanse
+from tests.automata import Total
 
 
 class Ev(NamedTuple):
     kind: str
     val: int = 0
-
-
-class Sum(NamedTuple):
-    total: int = 0
 
 
 ANY = [
@@ -140,15 +137,15 @@ def test_components(engine: Any) -> None:
         Arc("s", "s", "kind == 'p'", name="passed"),
         Arc("s", "f", "kind == 'b'"),
     ]
-    op = Operator(Automaton(start="0", final={"f"}, arcs=arcs, event=Ev, register=Sum()), window=60, engine=engine)
+    op = Operator(Automaton(start="0", final={"f"}, arcs=arcs, event=Ev, register=Total()), window=60, engine=engine)
     (match,) = op.push_many([insert(Ev(kind, 2), le) for le, kind in enumerate("amnipb", 1)])
-    assert match.payload == Sum(4)
+    assert match.payload == Total(4)
     assert paths(op.lineage(match)) == ["first1 s2 still4 f6"]
 
 
 def test_epsilon_arcs_and_time_outs_take_no_event(engine: Any) -> None:
     arcs = [Arc("0", "a", "kind == 'a'"), Arc.epsilon("a", "e"), Arc.timeout("e", "t", "r.total + 5"), Arc("t", "f", "kind == 'b'")]
-    op = Operator(Automaton(start="0", final={"t", "f"}, arcs=arcs, event=Ev, register=Sum()), window=60, engine=engine)
+    op = Operator(Automaton(start="0", final={"t", "f"}, arcs=arcs, event=Ev, register=Total()), window=60, engine=engine)
     first = pushed(op, "a1 b9")
     assert [(match.le, paths(op.lineage(match))) for match in first] == [(5, ["a1"]), (9, ["a1 f9"])]
 

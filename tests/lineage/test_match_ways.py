@@ -14,6 +14,7 @@ from afa.compiled.kernel import way_names
 from afa.lineage import Lineage
 from afa.lineage.match_ends import events_of
 from punctuation.promise import Punctuation
+from tests.automata import Count
 from tests.lineage.checks import plainly
 from tests.strategies import Seeded
 
@@ -23,10 +24,6 @@ class Ev(NamedTuple):
     val: int = 0
     of: str | None = None
     price: float = 0.0
-
-
-class Reg(NamedTuple):
-    n: int = 0
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +44,7 @@ def counts(**options: Any) -> Any:
         Automaton(
             start="0",
             final={"c"},
-            register=Reg(),
+            register=Count(),
             event=Ev,
             arcs=[
                 Arc("0", "a", "kind == 'A'"),
@@ -253,7 +250,7 @@ def test_where_python_must_say() -> None:
         Arc("a", "c", "kind == 'C' and val * 4611686018427387904 > r.n"),
     ):
         automaton = Automaton(
-            start="0", final={"c"}, register=Reg(), event=Ev,
+            start="0", final={"c"}, register=Count(), event=Ev,
             arcs=[Arc("0", "a", "kind == 'A'"), Arc("a", "a", "True", select="b"), last],
         )  # fmt: skip
         op = Operator(automaton, window=30, engine="auto")

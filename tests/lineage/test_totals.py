@@ -14,6 +14,7 @@ from afa.engine import SoughtMatch
 from afa.lineage.aggregates import Aggregates, aggregates_of
 from afa.lineage.graph import Graph
 from afa.lineage.match_ends import _walked, matches_from
+from tests.automata import Count
 from tests.oracle import one_nan
 from tests.strategies import Seeded
 
@@ -30,10 +31,6 @@ class Ev(NamedTuple):
     some: int | None = None
 
 
-class Reg(NamedTuple):
-    n: int = 0
-
-
 def any_b(condition: str, strategy: str = "skip_till_any_match", **options: Any) -> Any:
     text = f"PATTERN SEQ(A a, B+ b[], C c) WHERE {strategy}(a, b[], c) {{ {condition} }} WITHIN 200 RETURN a.flag"
     return query(text, event=Ev, type="kind").operator(engine="compiled", **options)
@@ -47,7 +44,8 @@ def two_ways(**options: Any) -> Any:
         Arc("1", "1", "kind == 'B'", "(r.n + 2,)", select="b", name="two"),
         Arc("1", "2", "kind == 'C'", "(0,)"),
     ]
-    return Operator(Automaton(start="0", final={"2"}, arcs=arcs, register=Reg(), event=Ev), window=40, engine="compiled", **options)
+    both = Automaton(start="0", final={"2"}, arcs=arcs, register=Count(), event=Ev)
+    return Operator(both, window=40, engine="compiled", **options)
 
 
 def passing(**options: Any) -> Any:
@@ -157,7 +155,7 @@ def test_matches_that_are_held(longest: bool) -> None:
     """Those that are not final, of a key, from an LE on: with time-outs, ties, keys at rest and beyond a promise."""
     choose = Seeded("held")
     waits = Automaton(
-        start="0", final={"2", "3"}, event=Ev, register=Reg(),
+        start="0", final={"2", "3"}, event=Ev, register=Count(),
         arcs=[
             Arc("0", "1", "kind == 'A'", "(word,)"), Arc("1", "1", "True"), Arc("1", "2", "kind == 'B'"),
             Arc.timeout("1", "3", "3 + 0 * r.n"),

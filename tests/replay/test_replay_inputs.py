@@ -19,6 +19,7 @@ import pytest
 
 import afa
 from afa import BEGINNING, AfaError, Arc, Automaton, insert
+from tests.automata import Count
 from tests.replay.stored_files import agree, asking_of, counted, forced, same, saved
 
 
@@ -62,10 +63,6 @@ class Odd(NamedTuple):
     z: int
 
 
-class Seen(NamedTuple):
-    n: int = 0
-
-
 class Last(NamedTuple):
     x: int
     z: int
@@ -75,7 +72,7 @@ class Last(NamedTuple):
 def pair(event: type, one: str, two: str = "z == 1") -> Automaton:
     """An event of one kind, directly behind it one of another kind."""
     return Automaton(
-        start="0", final={"2"}, event=event, register=Seen(), arcs=[Arc("0", "1", one, "r._replace(n=e.z)"), Arc("1", "2", two)]
+        start="0", final={"2"}, event=event, register=Count(), arcs=[Arc("0", "1", one, "r._replace(n=e.z)"), Arc("1", "2", two)]
     )
 
 
@@ -267,7 +264,7 @@ def test_versions_of_the_format(tmp_path: Path, version: str) -> None:
 
 def test_tables_of_no_row_and_of_one(tmp_path: Path) -> None:
     table = rows_of(INTS, pa.int64())
-    once = Automaton(start="0", final={"1"}, event=Int, register=Seen(), arcs=[Arc("0", "1", "x == 7")])
+    once = Automaton(start="0", final={"1"}, event=Int, register=Count(), arcs=[Arc("0", "1", "x == 7")])
     for many in (0, 1):
         few = table.slice(0, many).set_column(1, "x", pa.array([7] * many, pa.int64()))
         path = saved(few, tmp_path / f"{many}.parquet")
@@ -317,8 +314,8 @@ def test_columns_of_times(tmp_path: Path, kind: pa.DataType, statistics: bool) -
         start="0",
         final={"2"},
         event=Last,
-        register=Seen(),
-        arcs=[Arc("0", "1", "x == 7", "Seen(e.at)"), Arc.timeout("1", "2", f"r.n + {2 * factor}")],
+        register=Count(),
+        arcs=[Arc("0", "1", "x == 7", "Count(e.at)"), Arc.timeout("1", "2", f"r.n + {2 * factor}")],
     )
     agree(late, table, path, window=5 * factor)
 
@@ -372,7 +369,7 @@ def test_timestamps_with_durations_and_a_coarser_tick(tmp_path: Path) -> None:
         agree(pair(Int, "x == 7"), table, path, window=dt.timedelta(seconds=5), tick=tick)
 
     late = Automaton(
-        start="0", final={"2"}, event=Last, register=Seen(),
+        start="0", final={"2"}, event=Last, register=Count(),
         arcs=[Arc("0", "1", "x == 7", "r._replace(n=e.at)"), Arc("1", "2", lambda e, r: e.at - r.n >= afa.span("2 s"))],
     )  # fmt: skip
     for tick in ("s", "ms"):

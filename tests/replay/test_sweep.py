@@ -14,6 +14,7 @@ import afa
 from afa import BEGINNING, AfaError, Arc, Automaton, insert
 from afa.replay import sweep, sweeping
 from afa.replay.replaying import located
+from tests.automata import Count
 from tests.replay.stored_files import same, saved
 
 
@@ -22,13 +23,9 @@ class Trade(NamedTuple):
     n: int
 
 
-class Seen(NamedTuple):
-    n: int = 0
-
-
 def spike(high: float, low: float = 50, **more: Any) -> Automaton:
     arcs = [Arc("0", "1", f"price > {high}", "r._replace(n=e.n)"), Arc("1", "1", "price > 70"), Arc("1", "2", f"price < {low}")]
-    return Automaton(**{"start": "0", "final": {"2"}, "event": Trade, "register": Seen(), "arcs": arcs, **more})
+    return Automaton(**{"start": "0", "final": {"2"}, "event": Trade, "register": Count(), "arcs": arcs, **more})
 
 
 def rows(seed: int) -> pa.Table:
@@ -125,7 +122,7 @@ def test_patterns_that_do_not_belong_together_are_refused(tmp_path: Path) -> Non
     bare = [Arc("0", "1", "price > 90"), Arc("1", "2", "price < 50")]
     for what, other in (
         ("register", spike(90, register=Other(), arcs=bare)),
-        ("register", spike(90, register=Seen(5))),
+        ("register", spike(90, register=Count(5))),
         ("event", spike(90, event=Less, arcs=bare)),
         ("start", spike(90, start="1", arcs=bare[1:])),
     ):
