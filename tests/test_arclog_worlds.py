@@ -10,7 +10,8 @@ from typing import Any
 
 from afa import BEGINNING, Arc, ArcLog, Automaton, Keyed, Punctuation, insert
 from tests import oracle
-from tests.arclogs import Paid, Pay, apart, fold, in_force, is_late, random_log
+from tests.arclogs import Pay, apart, fold, in_force, is_late, random_log
+from tests.automata import Total
 from tests.lanes import sample
 from tests.strategies import Choices, Seeded
 
@@ -20,7 +21,7 @@ ARCS = [
     for fence, transfer in (("amount > 1", None), ("amount < 3", "(r.total + 1,)"))
 ]
 TINY = Automaton(
-    start="a", final={"b"}, register=Paid(), event=Pay,
+    start="a", final={"b"}, register=Total(), event=Pay,
     arcs=[Arc("a", "b", "amount > 2", "(r.total + 1,)", name="above 500"), Arc("a", "a", "amount < 2", name="small")],
 )  # fmt: skip
 

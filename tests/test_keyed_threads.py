@@ -18,7 +18,8 @@ from afa.compiled import batches, crew, key_numbers, shards
 from afa.compiled.kernel import names as k
 from afa.compiled.sharded_engine import ShardedEngine
 from afa.operator.call import Core
-from tests.kinds_of_calls import KINDS, PLAIN, PYTHON, SWAPPED, WAITS, Sum, Tick, columns, mixed, tick
+from tests.automata import Count
+from tests.kinds_of_calls import KINDS, PLAIN, PYTHON, SWAPPED, WAITS, Tick, columns, mixed, tick
 from tests.lanes import sample
 from tests.strategies import Choices, Seeded
 from tests.stress import generate
@@ -168,7 +169,7 @@ def _bad(e: Any, r: Any) -> bool:
     return any(e.x == good for good in (1, 2, 3)) or 1 // (e.x - 9) < 0  # a comprehension: Python runs it
 
 
-FAILS = Automaton(start="s", final={"end"}, register=Sum(), event=Tick, arcs=[Arc("s", "end", _bad, "(r.n + 1,)")])
+FAILS = Automaton(start="s", final={"end"}, register=Count(), event=Tick, arcs=[Arc("s", "end", _bad, "(r.n + 1,)")])
 
 
 @pytest.mark.parametrize("net", [True, False])
