@@ -22,8 +22,7 @@ moved           keys that move to another number of buckets
 shared          operators in shared memory between batches; operator_image: one as a file
 metrics         what each bucket tells of each batch; live_query: the live page of a running query
 shipped         what workers are sent, and what they say if they lack a module
-worlds_plan     `match` of `Worlds`; worlds_job: what every worker must know of them
-worlds_bucket   the work of one bucket of them, without Spark; worlds_processor: its adapter to the stateful operator
+worlds_bucket   the work of one bucket of `Worlds`, without Spark
 table_folder    changes folded into the matches in force, and where `keep_current` keeps them
 session         Spark in this process, and what `match` wants of any
 """

@@ -50,6 +50,12 @@ BEFORE = 6
 """The format without refused rows, which is read too."""
 
 
+def bucket_of_job(job: Job, number: int, blobs: Sequence[bytes] = (), image: Image | None = None) -> Any:
+    """Make a `Bucket`, or what the pattern has in its place."""
+    own = job.asked.own
+    return Bucket(job, number, blobs, image) if own is None else own.bucket(job, number, blobs)
+
+
 class Bucket:
     """The operator of the keys that share a bucket.
 
@@ -180,6 +186,14 @@ class Bucket:
         if late and self._job.late == "raise":
             raise LateEventError(f"expected nothing behind the watermark {promised} but got {len(late)} late, first {late[0]!r}")
         return BucketAnswer([changes], late, faults, said, told.notes if self._speaks else ())
+
+    def history(self, events: Any, arcs: Sequence[str | bytes | None], end: int | None) -> BucketAnswer:
+        """Take all rows of a static table; ``end``: the promise behind them."""
+        answer = self.run(events, arcs, BEGINNING)
+        if end is not None:
+            answer = answer.then(self.run(None, [], end))
+        answer.faults.extend(self.rest())
+        return answer
 
     def _lates(self, promised: int) -> list[Change]:
         """Return what has come behind the watermark; tell of retractions whose rows have not come by now."""

@@ -11,13 +11,12 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import StructType
 
 from afa.operator.member_columns import MEMBERS
-from afa.spark.bucket import Bucket
+from afa.spark.bucket import bucket_of_job
 from afa.spark.hashing import bucket_of, label_of
 from afa.spark.job import Job, told_of
 from afa.spark.packed_rows import MATCH, PARTS, read_parts, written
 from afa.spark.shipped import shipped
 from afa.spark.typed import SPARK, column, quoted
-from punctuation.time import BEGINNING
 
 
 def packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame:
@@ -49,14 +48,9 @@ def at_once(job: Job, promised: int | None = None) -> Callable[[pa.Table], pa.Ta
 
     def work(table: pa.Table) -> pa.Table:
         parts = read_parts(zip(table["part"].to_pylist(), table["rows"].to_pylist()))
-        bucket = Bucket(job, bucket_of(table["bucket"][0].as_py()))
-        answer = bucket.run(parts.events, parts.arcs, BEGINNING)
+        bucket = bucket_of_job(job, bucket_of(table["bucket"][0].as_py()))
         end = promised if parts.promised is None else parts.promised
-        if end is not None:
-            last = bucket.run(None, [], end)
-            answer = answer.then(last)
-        answer.faults.extend(bucket.rest())
-        return written(job, answer, parts.bad)
+        return written(job, bucket.history(parts.events, parts.arcs, end), parts.bad)
 
     return work
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -155,9 +155,8 @@ def job_of(
     lifetimes: bool = False,
     since: int = 0,
     asked: PatternStages = NONE,
-    worlds: Mapping[str, Any] | None = None,
 ) -> Job:
-    """Return the job that a user asks for, checked, on the driver; ``worlds``: the options of `Worlds`, which need no key."""
+    """Returns the job that a user asks for, checked, on the driver."""
     if not isinstance(automaton, Automaton):
         raise AfaError(f"expected an Automaton but got {automaton!r}")
     schema = automaton.event_schema
@@ -167,7 +166,7 @@ def job_of(
         raise AfaError(f"expected readings with scalar fields but got {events_of(automaton, asked).describe()}")
     automaton = automaton.bound("us")
     keys = names_of(options.key, "key")
-    if not (keys or worlds):
+    if not (keys or asked.own):
         raise AfaError(f"expected the names of key columns but got key={options.key!r}")
     members, order_by = options.members, options.order_by
     fields = events_of(automaton, asked).fields
@@ -202,7 +201,6 @@ def job_of(
     typed = [f"{name} {kind}" for name, kind in zip(keys, key_types)]
     rest = {"lifetimes": lifetimes, "window": ticks, "buckets": buckets, "since": since, **asked.recipe}
     rest |= {"longest": True} if options.longest else {}
-    rest |= {"worlds": worlds} if worlds else {}
     if members is not None:
         by = any(arc.select for arc in automaton.arcs)
         rest["members"] = f"{members} by component" if by else members

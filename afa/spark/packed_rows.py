@@ -71,8 +71,9 @@ def packer(
 
     Its first task wakes so many buckets, so that each is called in every batch that has rows.
     """
-    needed = [*job.keys, *(field.name for field in job.fields if not field.optional), "le", "diff"]
-    times = {"le": time, "re": until, **({} if job.instant in (None, time) else {job.instant: None})}
+    more = {} if job.asked.own is None else job.asked.own.times
+    needed = [*job.keys, *(field.name for field in job.fields if not field.optional), "le", *more, "diff"]
+    times = {"le": time, "re": until, **({} if job.instant in (None, time) else {job.instant: None}), **more}
     return partial(pack, keys=job.keys, needed=tuple(dict.fromkeys(needed)), buckets=job.buckets, times=times, wake=wake)
 
 
@@ -276,14 +277,15 @@ def _fault(job: Job, reason: str, key: tuple[Any, ...] | None, le: int | None) -
     return {**dict(zip(job.keys, key or ())), "le": le, "kind": FAULT, "reason": reason}
 
 
-def why(job: Job, bad: BadRow, times: str = "a time") -> str:
-    """Return what is wrong with a row that could not be read, as far as its values show it; ``times``: what a row needs of them."""
+def why(job: Job, bad: BadRow) -> str:
+    """Returns what is wrong with a row that could not be read, as far as its values show it."""
     diff = bad.row.get("diff", 1)
     if diff not in (1, -1):
         return f"expected 1 (an insertion) or -1 (a retraction) in the column that diff= names but got diff={diff!r} in {bad.row!r}"
     fields = [field for field in job.fields if field.name != job.instant]
     text = [f"{f.name}: {f.type.__name__ if f.type else 'Any'}{' | None' if f.optional else ''}" for f in fields]
     end = ["an end after it"] if job.lifetimes else []
+    times = "lower <= upper" if job.asked.own is not None and job.asked.own.times else "a time"
     what = ", ".join([*(["a key"] if job.keys else []), times, *end])
     return f"expected {what}{' and ' if text else ''}{', '.join(text)} but got {bad.row!r}"
 

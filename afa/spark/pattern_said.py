@@ -7,20 +7,25 @@ import logging
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from afa.compiled.fit import admitted, taken_apart
+from afa.compiled.fit import admitted, known, taken_apart
 from afa.errors import AfaError
 from afa.language.bare_numbers import check_units
 from afa.language.builder import Builder
 from afa.language.query import Query
 from afa.model.automaton import Automaton
-from afa.model.conflicts import QUERY, TEMPORAL, check
+from afa.model.conflicts import QUERY, SPARK_WORLDS, TEMPORAL, check
+from afa.model.option_values import names_of
 from afa.operator.contract import own_key
 from afa.operator.options import Options
 from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.job import Job
 from afa.spark.readings_asked import readings_asked
 from afa.spark.stages import NONE, PatternStages
+from afa.spark.worlds_bucket import UPPER, WorldsAsked
+from afa.uncertain.distributions import data_of, shape_of
+from afa.uncertain.told_tables import match_class
 from afa.uncertain.worlds import Worlds
+from punctuation.durations import ticks_of_duration
 
 ONE_KEY = "; where all rows are of one key, a constant column does it, as .withColumn('one', F.lit(1))"
 log = logging.getLogger("afa.spark")
@@ -35,13 +40,13 @@ class PatternOptions(NamedTuple):
     pattern: Query | TemporalPattern | None  # which said all this
 
 
-def said_of(pattern: Any, options: Options) -> PatternOptions:
-    """Returns a pattern and what is said of it.
+def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
+    """Returns a pattern and what is said of it; ``call``: what is said beside it, as of `match`.
 
-    AfaError: an argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``; it is `Worlds`.
+    AfaError: an argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``.
     """
     if isinstance(pattern, Worlds):
-        raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}: match takes it, over all rows")
+        return _of_worlds(pattern, options, **call)
     if isinstance(pattern, TemporalPattern):
         return _of_situations(pattern, options)
     tick = getattr(pattern, "tick", None)
@@ -72,6 +77,65 @@ def _of_situations(pattern: TemporalPattern, options: Options) -> PatternOptions
     asked = PatternStages(event=pattern.event_schema.cls, readings=readings)
     told = options.but(key=key, window=timedelta(microseconds=readings.span), order_by=None)
     return PatternOptions(pattern.automaton, told, asked, pattern)
+
+
+@known()
+def _of_worlds(worlds: Worlds, options: Options, time: str, **call: Any) -> PatternOptions:
+    """Returns the automaton of `Worlds`, and what makes its buckets.
+
+    AfaError: they have taken something; an option of theirs is none of Spark's, or contradicts one of `match`.
+    """
+    given, automaton = worlds.options, worlds.automaton
+    check_units(worlds.query, given["tick"], (), 'tick="us"')
+    check({**options.said, **{name: value for name, value in call.items() if value is not None}, SPARK_WORLDS: True})
+    _check_worlds(worlds, time, options.key)
+    intervals, clock = given["lower"] is not None, given["clock"]
+    columns = {"lower": "le", "upper": UPPER} if intervals else {"time": "le"}
+    ticks = None if clock is None else clock.ticks("us")
+    off = 0 if ticks is None else ticks.skew + ticks.own
+    window = None if given["window"] is None else ticks_of_duration(given["window"], "us", "window")
+    told = {
+        **{name: given[name] for name in ("worlds", "seed", "threshold", "identity")},
+        "shape": data_of(shape_of(given["shape"])),
+        "window": window,
+        "intervals": intervals,
+        "clock": None if ticks is None else [list(clock.by), *ticks[:3], data_of(clock.shape)],
+    }
+    own = WorldsAsked(
+        {**given, **columns, "tick": "us"},
+        {UPPER: given["upper"]} if intervals else {},
+        off,
+        off if ticks is None else off + ticks.granularity - 1,
+        window,
+        told,
+    )
+    shown = match_class(automaton.match_schema)
+    shown._times = ("first", "last")
+    return PatternOptions(
+        automaton, Options(key=given["key"] or (), order_by=given["order_by"]), PatternStages(shown=shown, own=own), None
+    )
+
+
+def _check_worlds(worlds: Worlds, time: str, key: Any) -> None:
+    """Refuse `Worlds` that are no template, and what `match` says otherwise than they do."""
+    given = worlds.options
+    if worlds.automaton.having is not None:
+        raise AfaError(f"expected Worlds of an automaton without having= on Spark but got {worlds.automaton.having!r}")
+    if worlds.snapshot() != Worlds(worlds.automaton, **given).snapshot():
+        raise AfaError("expected Worlds that have taken nothing, of which each bucket makes its own, but got some with a state")
+    if given["tick"] not in (None, "us"):
+        raise AfaError(f"expected Worlds with tick='us', as times are microseconds on Spark, but got tick={given['tick']!r}")
+    for name, plain, hint in (("late", "raise", "match(late=) says it"), ("threads", 1, "Spark has its own")):
+        if given[name] != plain:
+            raise AfaError(f"expected Worlds without {name}= on Spark but got {name}={given[name]!r}: {hint}")
+    if key is not None and names_of(key, "key") != names_of(given["key"], "key"):
+        raise AfaError(f"expected the key of Worlds, key={given['key']!r}, but got key={key!r}")
+    if given["lower"] is not None and time != given["lower"]:
+        raise AfaError(
+            f"expected time={given['lower']!r}, the lower ends of intervals, which the watermark follows, but got time={time!r}"
+        )
+    if given["lower"] is None and given["time"] not in ("le", time):
+        raise AfaError(f"expected the time of Worlds, time={given['time']!r}, but got time={time!r}")
 
 
 def _of_query(query: Query, options: Options) -> PatternOptions:

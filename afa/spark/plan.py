@@ -30,9 +30,8 @@ from afa.spark.processor import Matcher
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
-from afa.spark.typed import check_names, check_tables, key_types, keyed, timed, typed_rows
+from afa.spark.typed import check_names, check_tables, key_types, keyed, timed, typed_rows, with_moments
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
-from afa.spark.worlds_plan import match_worlds
 from afa.uncertain.worlds import Worlds
 from punctuation.time import FOREVER
 
@@ -162,26 +161,9 @@ def match(
     or ``speculation=`` is refused: use a second query.
     """
     asked_for, late, on_fault = options_of(options, "match", TAKES), policy_of("late", late), policy_of("on_fault", on_fault)
-    if isinstance(pattern, Worlds):
-        return match_worlds(
-            pattern,
-            asked_for,
-            time=time,
-            until=until,
-            diff=diff,
-            arcs=arcs,
-            lateness=lateness,
-            late=late,
-            on_fault=on_fault,
-            buckets=buckets,
-            metrics=metrics,
-            end=end,
-            name=name,
-            since=since,
-            checkpoint=checkpoint,
-        )
-    automaton, said, asked, query = said_of(pattern, asked_for)
+    automaton, said, asked, query = said_of(pattern, asked_for, time=time, until=until, arcs=arcs, checkpoint=checkpoint)
     key: Any = said.key
+    own = asked.own
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
@@ -199,7 +181,7 @@ def match(
         job = job_of(
             automaton,
             said if events.isStreaming else said.but(speculation=None),
-            buckets=buckets,
+            buckets=buckets if key else 1,
             on_fault=on_fault,
             late=late,
             key_types=types,
@@ -211,17 +193,18 @@ def match(
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
         check_order_by(job)
         check_names(events, job)
-        rows = timed(events, time)
+        rows = timed(events if not (own and own.times) else with_moments(events, (time, *own.times.values())), time)
         if events.isStreaming:
-            check(events.sparkSession, buckets)
+            check(events.sparkSession, job.buckets)
             watch(events.sparkSession)
             rows, clock = watermarked(rows, time, lateness, first)
             job = job._replace(delay=delay_of(rows, clock))
             if checkpoint is not None:
                 job = job._replace(moved=moved(events.sparkSession, checkpoint, job))
-        tell_of_python(job)
+        if own is None:  # else the user's own has told it
+            tell_of_python(job)
         tell_of_carried(query)
-        if arcs is None and asked.readings is None and events.isStreaming:
+        if arcs is None and not asked.keeps_arcs and events.isStreaming:
             _tell_alone()
         job = job._replace(retracts=diff is not None)
         typed = typed_rows(rows, job, time, until, diff)
@@ -232,7 +215,7 @@ def match(
         clocked = timed_out or (asked.readings is not None and (asked.readings.clocked or until is not None))
         if not events.isStreaming and (arcs is not None or clocked):
             last = F.max("le") if end == "latest" else F.max(F.lit(FOREVER))
-            parts = parts.unionByName(to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", buckets))
+            parts = parts.unionByName(to_all(typed.agg(last.alias("le")).where("le is not null"), END, "le", job.buckets))
         grouped = labelled(parts, _woken(job)).groupBy("bucket")
         if events.isStreaming:
             if not hasattr(grouped, "transformWithStateInPandas"):
@@ -245,10 +228,10 @@ def match(
         found = finished(found, job, schema)
         if not events.isStreaming:
             return without(found, job.dropped)
-        behind = said.speculation is not None or clocked
+        behind = said.speculation is not None or clocked or (own is not None and own.before > 0)
         if not first and asked.choose is None:  # what is chosen may change behind the watermark
             found = found.withColumn("le", marked(F.col("le"), job.delay, behind))
-        found = observed(found, name_of(job, name), list(automaton.states) if metrics else None)
+        found = observed(found, name_of(job, name), list(automaton.states) if metrics and own is None else None)
         return without(found, [*job.dropped, *([] if metrics else [METRICS])])
 
     def transform(events: DataFrame) -> DataFrame:

@@ -29,7 +29,7 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from afa.errors import SnapshotError
 from afa.spark import shared
-from afa.spark.bucket import Bucket
+from afa.spark.bucket import bucket_of_job
 from afa.spark.hashing import bucket_of
 from afa.spark.job import BucketAnswer, Job
 from afa.spark.moved import arrived, check_token, joined
@@ -73,8 +73,10 @@ class Matcher(StatefulProcessor):
         """Name the state."""
         settle("match")
         self._handle = handle
-        self._head = handle.getValueState("head", HEAD)
-        self._log = handle.getListState("log", LOG)
+        own = self._job.asked.own
+        head, log = ("head", "log") if own is None else own.variables
+        self._head = handle.getValueState(head, HEAD)
+        self._log = handle.getListState(log, LOG)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Take the parts of a batch."""
@@ -145,7 +147,19 @@ class Matcher(StatefulProcessor):
 
     def _numbers(self, number: int, head: Head, watermark: int, events: int = 0, wrote: int = 0, read: int = 0) -> dict[str, Any]:
         """Return a bucket's row of metrics (see `afa.spark.metrics.FIELDS`), of one that has done nothing yet."""
-        return head.numbers | numbers_of(self._job, number, watermark, events, head.whole + head.since, wrote, read)
+        context, moment = TaskContext.get(), np.datetime64(watermark + self._job.since // 1000, "ms")
+        batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+        return head.numbers | {
+            "bucket": number,
+            "events": events,
+            "batch": None if batch is None else int(batch),
+            "stored_bytes": head.whole + head.since,
+            "read_bytes": read,
+            "written_bytes": wrote,
+            "watermark": f"{moment}+00:00" if watermark > 0 else None,  # Python's datetime ends with 9999, Spark's does not
+            "operator_ms": 0.0,
+            "state_ms": 0.0,
+        }
 
     def _moves(self, number: int, head: Head) -> bool:
         """Return whether a bucket is to take the keys that have moved to it."""
@@ -169,19 +183,19 @@ class Matcher(StatefulProcessor):
     def _write_head(self, head: Head) -> None:
         self._head.update((*head[:-1], msgpack.packb(head.numbers)))
 
-    def _operator(self, number: int, token: bytes | None) -> tuple[Bucket, bool]:
+    def _operator(self, number: int, token: bytes | None) -> tuple[Any, bool]:
         """Return the operator as the store has it, and whether it was read from there."""
         if token is None:
-            return Bucket(self._job, number), False
+            return bucket_of_job(self._job, number), False
         image = shared.take(token)
         if image is not None:
             try:
-                return Bucket(self._job, number, image=image), False
+                return bucket_of_job(self._job, number, image=image), False
             except (SnapshotError, OSError):  # of other code; or no room for it to grow
                 pass
-        return Bucket(self._job, number, [bytes(blob) for (blob,) in self._log.get()]), True
+        return bucket_of_job(self._job, number, [bytes(blob) for (blob,) in self._log.get()]), True
 
-    def _save(self, bucket: Bucket, whole: int, since: int) -> tuple[int, int, int]:
+    def _save(self, bucket: Any, whole: int, since: int) -> tuple[int, int, int]:
         """Write what has changed. Returns how many bytes that is, how many the whole snapshot has, and those after it."""
         blob = bucket.save(incremental=0 <= since <= whole and whole > 0)
         if whole > 0 and since <= whole:
@@ -190,42 +204,19 @@ class Matcher(StatefulProcessor):
         self._log.put([(blob,)])
         return len(blob), len(blob), 0
 
-    def _wake(self, bucket: Bucket, watermark: int, timer: int) -> int:
+    def _wake(self, bucket: Any, watermark: int, timer: int) -> int:
         """Set the bucket's timer where it wants one; returns its time. A timer that the watermark has passed is dropped."""
         begins = self._job.since // 1000  # in a stream that begins before 1970 Spark's watermark is so much later
         wanted = bucket.wakes(max(watermark, 0) + begins)
-        return set_timer(self._handle, None if wanted is None else wanted - begins, watermark, timer)
-
-
-def set_timer(handle: StatefulProcessorHandle, wanted: int | None, watermark: int, timer: int) -> int:
-    """Set a bucket's timer, unless the one that is set (or NO_TIMER) calls it early enough; returns its time."""
-    if watermark < timer and (wanted is None or timer <= wanted):
-        return timer
-    if timer != NO_TIMER:
-        handle.deleteTimer(timer)
-    if wanted is None:
-        return NO_TIMER
-    handle.registerTimer(wanted)
-    return wanted
-
-
-def numbers_of(
-    job: Job, number: int, watermark: int, events: int = 0, stored: int = 0, wrote: int = 0, read: int = 0
-) -> dict[str, Any]:
-    """Return what a bucket's row of metrics says of a batch, which has taken no time yet."""
-    context, moment = TaskContext.get(), np.datetime64(watermark + job.since // 1000, "ms")
-    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-    return {
-        "bucket": number,
-        "events": events,
-        "batch": None if batch is None else int(batch),
-        "stored_bytes": stored,
-        "read_bytes": read,
-        "written_bytes": wrote,
-        "watermark": f"{moment}+00:00" if watermark > 0 else None,  # Python's datetime ends with 9999, Spark's does not
-        "operator_ms": 0.0,
-        "state_ms": 0.0,
-    }
+        wanted = None if wanted is None else wanted - begins
+        if watermark < timer and (wanted is None or timer <= wanted):
+            return timer
+        if timer != NO_TIMER:
+            self._handle.deleteTimer(timer)
+        if wanted is None:
+            return NO_TIMER
+        self._handle.registerTimer(wanted)
+        return int(wanted)
 
 
 def head_of(row: Sequence[Any]) -> Head:

@@ -280,5 +280,8 @@ def replay(
     Rows that no match can contain are not looked at: a bad one among them is not told, and no function is asked of them. Rows of
     ``kind = fault`` tell of the others.
     """
-    said, on_fault = said_of(pattern, options_of(options, "replay", TAKES)), policy_of("on_fault", on_fault)
+    said = said_of(pattern, options_of(options, "replay", TAKES), time=time, until=until, arcs=arcs)
+    if said.asked.own is not None:
+        raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}: match takes it, over all rows")
+    on_fault = policy_of("on_fault", on_fault)
     return SparkReplay(said, Asking(time, until, diff, arcs, end, on_fault, buckets, require))

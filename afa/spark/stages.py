@@ -12,7 +12,7 @@ since is forgotten anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,29 @@ def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
     return {OLD.get(name, name): value for name, value in options.items()}
 
 
+class OwnBuckets(Protocol):
+    """What a pattern makes in the place of an operator with stages around it. It travels to the workers, where it makes buckets."""
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """What a state depends on, as plain data."""
+
+    @property
+    def variables(self) -> tuple[str, str]:
+        """The names of the head and of the state in the state store."""
+
+    @property
+    def times(self) -> Mapping[str, str]:
+        """The columns of times that rows have beside ``le``, and the user's; none lies before ``le``."""
+
+    @property
+    def before(self) -> int:
+        """How many ticks before its ``le`` an event may have happened."""
+
+    def bucket(self, job: Any, number: int, blobs: Sequence[bytes]) -> Any:
+        """Make a bucket, which has the methods of `afa.spark.bucket.Bucket`; ``blobs``: its state."""
+
+
 class PatternStages(NamedTuple):
     """What a pattern asks for beside an operator: its stages. It travels to the workers as part of the job."""
 
@@ -62,6 +85,7 @@ class PatternStages(NamedTuple):
     held: Mapping[str, str] | None = None  # for each state of a query a digest of the values that a match holds there
     rows: Tree | None = None  # the query, where each row of a match is told (ALL ROWS PER MATCH)
     readings: ReadingsAsked | None = None  # the situations of a temporal pattern
+    own: OwnBuckets | None = None  # in the place of all stages
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -73,7 +97,13 @@ class PatternStages(NamedTuple):
             "held": self.held and dict(self.held),
             **({} if self.rows is None else {"rows": repr(rows_alike(self.rows))}),
             **self._of_readings(),
+            **({} if self.own is None else self.own.recipe),
         }
+
+    @property
+    def keeps_arcs(self) -> bool:
+        """Whether no arc can come: they follow from the pattern."""
+        return self.readings is not None or self.own is not None
 
     def as_made(self, recipe: Mapping[str, Any]) -> PatternStages:
         """Return the same with the conditions of definitions that an operator was made with, by its recipe."""

@@ -10,7 +10,7 @@ A value that a field's type can't hold becomes null and is reported:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -169,41 +169,47 @@ def timed(events: DataFrame, time: str) -> DataFrame:
     return events
 
 
+def with_moments(events: DataFrame, names: Iterable[str]) -> DataFrame:
+    """Returns a table whose columns of times are timestamps: of microseconds, or of times without a zone, too."""
+    for name in names:
+        kind = events.schema[name].dataType.simpleString() if name in events.schema.names else None
+        if kind in ("int", "bigint"):
+            events = events.withColumn(name, F.timestamp_micros(column(name)))
+        elif kind not in ("timestamp", "timestamp_ntz"):
+            there = f"{kind}: cast it" if kind else f"the columns {', '.join(events.schema.names)}"
+            raise AfaError(f"expected a column {name!r} of timestamps, or of microseconds as bigint, but got {there}")
+    return events
+
+
 def typed_rows(events: DataFrame, job: Job, time: str, until: str | None, diff: str | None) -> DataFrame:
     """Return rows with the columns of the job's schema; ``bad`` marks rows in which a cast loses a value.
 
     ``bad`` is there only if a cast may lose one: each column costs.
     """
+    own = job.asked.own
     times = {"le": _micros(events, time)}
     if until is not None:
         times["re"] = _micros(events, until)
+    more = {} if own is None else {name: _micros(events, given) for name, given in own.times.items()}
+    lost: list[Any] = [F.coalesce(times["le"] > each, F.lit(False)) for each in more.values()]
     instant = job.instant
-    if instant in events.schema.names and instant != time:
+    if own is None and instant in events.schema.names and instant != time:
         raise AfaError(f"expected no column {instant!r}, which is filled with time={time!r}, or time={instant!r}: rename it")
-    return typed_with(events, job, times, {} if instant is None else {instant: times["le"]}, diff)
-
-
-def typed_with(
-    events: DataFrame, job: Job, times: Mapping[str, Any], filled: Mapping[str, Any], diff: str | None, wrong: Sequence[Any] = ()
-) -> DataFrame:
-    """Return typed rows with columns of times behind the others, fields that are filled in; ``wrong``: conditions of bad rows."""
-    instant = job.instant
     missing = [field.name for field in job.fields if field.name not in events.schema.names and field.name != instant]
     if missing:
         raise AfaError(f"expected a column {missing[0]!r} but got the columns {', '.join(events.schema.names)}")
     columns: dict[str, Any] = {name: column(name) for name in job.keys}
     wanted = {field.name: (field.name, field.type) for field in job.fields if field.name not in columns and field.name != instant}
-    columns |= filled
+    columns |= {instant: times["le"]} if instant is not None and own is None else {}
     if diff is not None:
         if diff not in events.schema.names:
             raise AfaError(f"expected a column {diff!r} of 1 and -1 (diff=) but got the columns {', '.join(events.schema.names)}")
         wanted["diff"] = (diff, int)
-    lost = list(wrong)
     for name, (source, target) in wanted.items():
         assert target is not None
         columns[name], loses = taken(source, events.schema[source].dataType.simpleString(), target)
         lost += [] if loses is None else [loses]
-    columns |= times
+    columns |= times | more
     if lost:
         whole = F.to_json(
             F.struct(*(column(name) for name in events.schema.names if name != SHIFTED)), {"ignoreNullFields": "false"}

@@ -7,10 +7,11 @@ halves: a row is told as a fault where the operator refuses it alone. Which arcs
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgpack
 import numpy as np
@@ -19,64 +20,88 @@ import pyarrow.compute as pc
 
 from afa.change import Change
 from afa.compiled.fit import known
-from afa.errors import ChangeError, LateEventError, SnapshotError, blame
+from afa.errors import LateEventError, SnapshotError, blame
+from afa.model.arc import TIMEOUT
 from afa.model.raised import shortened, text_of
-from afa.spark.job import BucketAnswer, Fault
-from afa.spark.packed_rows import BadRow, changes_schema, why
+from afa.spark.job import BucketAnswer, Fault, Job
+from afa.spark.packed_rows import changes_schema
+from afa.spark.recipe import Recipe, difference
 from afa.spark.refused import take_by_halves
-from afa.spark.worlds_job import WorldsJob
 from afa.state.sound import wanted
 from afa.uncertain.drawn_events import CHUNK
+from afa.uncertain.worlds import Worlds
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 
-FORMAT = 1
+FORMAT = 2
+UPPER = "afa_upper"
+"""The column in which a bucket gets the upper ends of intervals; their lower ends, or times, are ``le``."""
+
+
+class WorldsAsked(NamedTuple):
+    """What a `Worlds` asks for: its buckets make their own. An `OwnBuckets`; times are microseconds."""
+
+    options: Mapping[str, Any]  # of the `Worlds` of a bucket
+    times: Mapping[str, str]
+    before: int  # how many ticks before its ``le``, and behind its last time, an event may have happened: by its clock
+    behind: int
+    window: int | None  # None: events live for ever
+    told: Mapping[str, Any]  # what a state depends on
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        return {"worlds": self.told}
+
+    @property
+    def variables(self) -> tuple[str, str]:
+        return "worlds_head", "worlds"
+
+    def bucket(self, job: Job, number: int, blobs: Sequence[bytes]) -> WorldsBucket:
+        return WorldsBucket(job, self, number, b"".join(blobs))
 
 
 class WorldsBucket:
     """The `Worlds` of the keys that share a bucket. ``blob`` is what `save` gave; none: it begins anew."""
 
+    moved = True
+    """The state is written whole by each batch: it is not worth it to tell what has changed of it."""
+
     @known()
-    def __init__(self, job: WorldsJob, number: int, blob: bytes | None = None) -> None:
-        self._job, self._number = job, number
-        self._worlds, self._last, self._promised = job.fresh(), BEGINNING, BEGINNING
+    def __init__(self, job: Job, asked: WorldsAsked, number: int, blob: bytes = b"") -> None:
+        self._job, self._asked, self._number = job, asked, number
+        self._worlds, self._last, self._promised = Worlds(job.automaton, **asked.options), BEGINNING, BEGINNING
+        self._recipe = json.dumps(job.recipe, sort_keys=True)
+        self._waits = any(arc.kind == TIMEOUT for arc in job.automaton.arcs)  # so that a promise brings matches
         self._faults: list[Fault] = []
-        if blob:
-            self._last, self._promised, snapshot = _unpacked(blob)
+        if not blob:
+            return
+        recipe, last, promised, snapshot = _unpacked(blob)
+        if recipe != self._recipe:
+            check_same(json.loads(recipe), job.recipe)
+        if snapshot:
+            self._last, self._promised = last, promised
             self._worlds = self._worlds.restore(snapshot)
 
     @known()
-    def run(self, events: pa.Table | None, bad: Sequence[BadRow], promised: int) -> BucketAnswer:
-        """Take what a batch has for this bucket.
+    def run(self, events: pa.Table | None, arcs: Sequence[Any], promised: int) -> BucketAnswer:
+        """Take what a batch has for this bucket: rows as of `afa.spark.bucket.Bucket`, with `UPPER` if there are intervals.
 
-        Parameters
-        ----------
-        events : pyarrow.Table or None
-            Key columns, the event's fields, times in ticks, ``diff``.
-        bad : sequence of BadRow
-            Rows that could not be read.
-        promised : int
-            No later event has a lower end below it.
-
-        Raises
-        ------
-        Exception
-            What the operator says of a row that it can't take, if faults are to stop the query. LateEventError: an event came
-            behind the promise, if that is to stop it.
+        Raises what the operator says of a row that it can't take, if faults are to stop the query. LateEventError: an event came
+        behind the promise, if that is to stop it.
         """
-        self._faults = self._unread(bad)
+        self._faults, promised = [], self._clocked(promised)
         found = self._promise(promised)
         late: list[Change] = []
         if events is not None:
-            is_late = pc.less(self._job.lower(events), promised)
+            is_late = pc.less(self._lower(events), promised)
             late, rows = self._late(events.filter(is_late), promised), added_up(events.filter(pc.invert(is_late)))
             found += self._take(rows)
         return BucketAnswer([self._table(found)], late, self._faults)
 
     @known()
-    def run_all(self, events: pa.Table | None, bad: Sequence[BadRow], end: int | None) -> BucketAnswer:
+    def history(self, events: pa.Table | None, arcs: Sequence[Any], end: int | None) -> BucketAnswer:
         """Take all rows of a static table, in order of their lower ends, with a promise between slices; ``end``: behind them."""
-        self._faults = self._unread(bad)
+        self._faults = []
         net: Counter[tuple[Any, ...]] = Counter()
         for found in self._slices(events, end):
             for change in found:
@@ -87,14 +112,28 @@ class WorldsBucket:
     def _slices(self, events: pa.Table | None, end: int | None) -> Iterator[list[Change]]:
         if events is not None:
             rows = added_up(events)
-            lower = self._job.lower(rows).to_numpy()
+            lower = self._lower(rows).to_numpy()
             order = np.argsort(lower, kind="stable")
             rows, lower, size = rows.take(order), lower[order], max(CHUNK // self._worlds.options["worlds"], 1)
             for low in range(0, len(lower), size):
                 yield self._promise(int(lower[low]))
                 yield self._take(rows.slice(low, size))
         if end is not None:
-            yield self._promise(end)
+            yield self._promise(self._clocked(end))
+
+    # -- times -----------------------------------------------------------------------------------------------------------------
+
+    def _clocked(self, promised: int) -> int:
+        """Returns the promise of instants that follows from one of ``le``."""
+        return promised if promised in (BEGINNING, FOREVER) else promised - self._asked.before
+
+    def _lower(self, rows: pa.Table) -> pa.Array:
+        """Returns the first instant at which each event may have happened."""
+        return pc.subtract(rows["le"], self._asked.before)
+
+    def _upper(self, rows: pa.Table) -> pa.Array:
+        """Returns the last instant at which each event may have happened."""
+        return pc.add(rows[UPPER if self._asked.times else "le"], self._asked.behind)
 
     # -- the operator ----------------------------------------------------------------------------------------------------------
 
@@ -110,31 +149,31 @@ class WorldsBucket:
 
         def take(part: pa.Table) -> None:
             found.extend(_changes(self._worlds.push_many([part])))
-            self._last = max(self._last, pc.max(self._job.upper(part)).as_py())
+            self._last = max(self._last, pc.max(self._upper(part)).as_py())
 
         take_by_halves(rows, take, self._refuse)
         return found
 
     def _refuse(self, row: pa.Table, error: Exception) -> None:
         key = self._keys(row)[0]
-        if self._job.job.stop_on_fault:
+        if self._job.stop_on_fault:
             blame(error, f"of key {key[0] if len(key) == 1 else key!r}")
             raise error
-        self._faults.append(Fault(shortened(text_of(error)), f"bucket {self._number}", key, pc.min(self._job.lower(row)).as_py()))
+        self._faults.append(Fault(shortened(text_of(error)), f"bucket {self._number}", key, pc.min(self._lower(row)).as_py()))
 
     def _keys(self, rows: pa.Table) -> list[tuple[Any, ...]]:
-        names = self._job.job.keys
+        names = self._job.keys
         return list(zip(*(rows[name].to_pylist() for name in names))) if names else [()] * len(rows)
 
     def _late(self, rows: pa.Table, promised: int) -> list[Change]:
         """Return late rows as changes, at their lower ends."""
         if not len(rows):
             return []
-        job = self._job.job
+        job = self._job
         assert job.automaton.event_schema is not None
         event, single = job.automaton.event_schema, len(job.keys) == 1
         cls: Any = event.cls
-        lower, upper = self._job.lower(rows).to_pylist(), self._job.upper(rows).to_pylist()
+        lower, upper = self._lower(rows).to_pylist(), self._upper(rows).to_pylist()
         fields = [lower if field.name == event.instant else rows[field.name].to_pylist() for field in event.fields]
         payloads = map(cls._make, zip(*fields)) if fields else (cls() for _ in lower)
         diffs = rows["diff"].to_pylist() if "diff" in rows.column_names else [1] * len(rows)
@@ -147,18 +186,9 @@ class WorldsBucket:
             )
         return found
 
-    def _unread(self, bad: Sequence[BadRow]) -> list[Fault]:
-        """Return the faults of rows that could not be read, or stop the query."""
-        job = self._job.job
-        said = [why(job, each, "lower <= upper" if len(self._job.times) > 1 else "a time") for each in bad]
-        if said and job.stop_on_fault:
-            raise ChangeError(said[0])
-        keys = [tuple(each.row.get(name) for name in job.keys) for each in bad]
-        return [Fault(text, f"bucket {self._number}", key, each.le) for text, key, each in zip(said, keys, bad)]
-
     def _table(self, changes: Sequence[Change]) -> pa.Table:
         """Return changes as columns: keys, what matches show, ``le``, ``re``, ``diff``."""
-        job = self._job.job
+        job = self._job
         if len(job.keys) == 1:
             keys: list[Any] = [[change.key for change in changes]]
         else:
@@ -177,24 +207,31 @@ class WorldsBucket:
         """The promise that makes all final which has come."""
         if self._last == BEGINNING:
             return BEGINNING
-        window = self._job.window
+        window = self._asked.window
         return FOREVER if window is None else min(self._last + window, FOREVER)
 
-    def wakes(self) -> int | None:
-        """Return the promise at which the bucket must run without rows: what it brings, or lets go. None: it need not."""
+    def wakes(self, watermark: int) -> int | None:
+        """Returns the watermark (ms) at which the bucket must run without rows: what it brings, or lets go. None: it need not."""
         if self._end <= self._promised:
             return None
-        ends = [self._promised + 1] if self._job.waits else [self._last + 1, self._end]
-        return min((end for end in ends if self._promised < end < FOREVER), default=None)
+        ends = [self._promised + 1] if self._waits else [self._last + 1, self._end]
+        promise = min((end for end in ends if self._promised < end < FOREVER), default=None)
+        return None if promise is None else max(watermark + 1, -(-(promise + self._asked.before) // 1000))
 
-    def save(self) -> bytes:
-        """Return the state, whole; nothing where all that has come is final. O(state).
+    def numbers(self, all_keys: bool) -> dict[str, int | None]:
+        """Returns no numbers: keys of worlds say nothing to a user."""
+        return {}
+
+    def save(self, incremental: bool) -> bytes:
+        """Returns the state, whole; of the operator nothing where all that has come is final. O(state).
 
         Compressed a quarter of it is left: what worlds hold is much alike, and a store takes longer for what is more.
         """
-        if self._end <= self._promised:
-            return b""
-        return zlib.compress(msgpack.packb([FORMAT, self._last, self._promised, self._worlds.snapshot()]), 1)
+        snapshot = b"" if self._end <= self._promised else self._worlds.snapshot()
+        return zlib.compress(msgpack.packb([FORMAT, self._recipe, self._last, self._promised, snapshot]), 1)
+
+    def leave(self, token: bytes) -> None:
+        """Leave nothing in memory: the next batch reads the state."""
 
 
 def added_up(rows: pa.Table) -> pa.Table:
@@ -211,12 +248,25 @@ def _changes(out: Sequence[Any]) -> list[Change]:
     return [change for change in out if isinstance(change, Change)]
 
 
-def _unpacked(blob: bytes) -> tuple[int, int, bytes]:
+def check_same(before: Recipe, now: Recipe) -> None:
+    """Refuse (SnapshotError) a job that can't go on from another one's state: Worlds keep their arcs."""
+    other = difference(before, now)
+    if other.gone or other.new:
+        was, arcs = (", ".join(texts) or "none" for texts in (other.gone, other.new))
+        raise SnapshotError(
+            f"expected the arcs that the checkpoint was made with, {was}, but got {arcs}: Worlds keep theirs on Spark; begin anew "
+            f"with another checkpoint"
+        )
+
+
+def _unpacked(blob: bytes) -> tuple[str, int, int, bytes]:
     try:
-        version, last, promised, snapshot = msgpack.unpackb(zlib.decompress(blob))
+        version, *parts = msgpack.unpackb(zlib.decompress(blob))
     except Exception as error:
         raise SnapshotError(f"expected the state of a bucket of Worlds but got {blob[:20]!r}: {error}") from error
     if version != FORMAT:
         raise SnapshotError(f"expected the state of a bucket of Worlds in format {FORMAT} but got format {version!r}")
-    wanted("a snapshot", isinstance(snapshot, bytes), snapshot)
-    return as_time(last, "last"), as_time(promised, "promised"), snapshot
+    wanted("four parts", len(parts) == 4, parts)
+    recipe, last, promised, snapshot = parts
+    wanted("a recipe and a snapshot", type(recipe) is str and type(snapshot) is bytes, snapshot)
+    return recipe, as_time(last, "last"), as_time(promised, "promised"), snapshot

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgpack
 import pyarrow as pa
 import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Change, Punctuation
 from afa.errors import ChangeError, LateEventError, SnapshotError
+from afa.model.option_values import names_of
 from afa.operator.options import Options
 from afa.spark import match, replay
+from afa.spark.bucket import bucket_of_job
+from afa.spark.job import BucketAnswer, Job, job_of
 from afa.spark.packed_rows import BadRow, changes_schema, written
-from afa.spark.worlds_bucket import WorldsBucket
-from afa.spark.worlds_job import LOWER, UPPER, WorldsJob, check_same, worlds_job_of
+from afa.spark.pattern_said import said_of
+from afa.spark.worlds_bucket import UPPER, WorldsBucket, check_same
 from afa.uncertain import Clock, Worlds
 from tests.spark.test_query_on_spark import micros
 from tests.spark.test_stream import Files, run
@@ -123,17 +129,31 @@ def found_in(table: Any) -> set[Any]:
 # -- buckets, without Spark ------------------------------------------------------------------------------------------------
 
 
-def job_with(given: Worlds, **more: Any) -> WorldsJob:
+def job_with(given: Worlds, **more: Any) -> Job:
+    said = said_of(given, Options(), time="lower")
+    types = [pa.string()] * len(names_of(said.options.key, "key"))
     options = {"buckets": 1, "on_fault": "report", "late": "report", "since": 0, **more}
-    return worlds_job_of(given, "lower", Options(), key_types=lambda names: [pa.string()] * len(names), **options)
+    return job_of(said.automaton, said.options, key_types=types, asked=said.asked, **options)
 
 
-def net_in(job: WorldsJob, answers: Sequence[Any]) -> set[Any]:
+def bucket_with(job: Job, number: int = 0, blob: bytes = b"") -> WorldsBucket:
+    found = bucket_of_job(job, number, [blob] if blob else [])
+    assert isinstance(found, WorldsBucket)
+    return found
+
+
+def snapshot_in(blob: bytes) -> bytes:
+    """The snapshot of `Worlds` in the state of a bucket."""
+    found: bytes = msgpack.unpackb(zlib.decompress(blob))[-1]
+    return found
+
+
+def net_in(job: Job, answers: Sequence[Any]) -> set[Any]:
     net = Counter[Any]()
     for answer in answers:
-        for row in written(job.job, answer, []).to_pylist():
+        for row in written(job, answer, []).to_pylist():
             if row["kind"] == "match":
-                *shown, le, re = (row[name] for name in changes_schema(job.job).names[1:-3])
+                *shown, le, re = (row[name] for name in changes_schema(job).names[1:-3])
                 net[row["host"], tuple(shown), le, re] += row["diff"]
     return {found for found, n in net.items() if n}
 
@@ -144,22 +164,23 @@ def test_a_bucket_lets_go_and_goes_on() -> None:
     blob, answers, calls, promised = b"", list[Any](), list[Any](), 0
     for at in range(0, len(some), 12):
         come = [row for row in some[at : at + 12] if ZERO + row.lower * SECOND >= promised]
-        bucket = WorldsBucket(job, 0, blob)
+        bucket = bucket_with(job, 0, blob)
         random.Random(at).shuffle(come)
-        answers.append(bucket.run(as_table(come, LOWER, UPPER), [], promised))
-        blob = bucket.save()
-        assert blob
+        answers.append(bucket.run(as_table(come, "le", UPPER), [], promised))
+        blob = bucket.save(False)
+        assert snapshot_in(blob)
         calls.append([as_table(sorted(come, key=lambda row: -row.diff))])
         promised = ZERO + (at - 10) * SECOND
     ends = list[Any]()
-    while (wakes := WorldsBucket(job, 0, blob).wakes()) is not None:
-        bucket = WorldsBucket(job, 0, blob)
-        answers.append(bucket.run(None, [], wakes))
-        blob = bucket.save()
-        ends.append(wakes - ZERO)
-    assert blob == b""
+    while (wakes := bucket_with(job, 0, blob).wakes(promised // 1000)) is not None:
+        bucket = bucket_with(job, 0, blob)
+        promised = wakes * 1000
+        answers.append(bucket.run(None, [], promised))
+        blob = bucket.save(False)
+        ends.append(promised - ZERO)
+    assert snapshot_in(blob) == b""
     last = max(round(row.upper * SECOND) for row in some)
-    assert ends == [last + 1, last + 30 * SECOND]
+    assert ends == [last + 1000, last + 30 * SECOND]  # the next millisecond
     found = net_in(job, answers)
     assert len(found) > 20
     assert found == net_of(op, calls)
@@ -169,28 +190,29 @@ def test_what_a_bucket_tells_of_rows_that_it_does_not_take() -> None:
     first = [Row(1, "x", "A", 0, 2), Row(2, "x", "B", 3, 4), Row(3, "x", "B", 5, 5)]
     other = [Row(2, "x", "C", 3, 4), Row(4, "x", "B", 6, 7), Row(3, "x", "B", 5, 6), Row(1, "x", "A", 0, 2, -1)]
     job = job_with(worlds())
-    bucket = WorldsBucket(job, 3)
+    bucket = bucket_with(job, 3)
     answers = [
-        bucket.run(as_table(first, LOWER, UPPER), [], 0),
-        bucket.run(as_table(other, LOWER, UPPER), [BadRow({"id": None}, None)], ZERO),
+        bucket.run(as_table(first, "le", UPPER), [], 0),
+        bucket.run(as_table(other, "le", UPPER), [], ZERO),
     ]
     said = [(fault.reason[:62], fault.what, fault.key) for fault in answers[1].faults]
     assert said == [
-        ("expected a key, lower <= upper and id: int, kind: str but got ", "bucket 3", (None,)),
         ("expected an identity of one event but got 2 with different con", "bucket 3", ("x",)),
         ("expected an identity under one interval, [1767225605000000, 17", "bucket 3", ("x",)),
     ]
     assert net_in(job, answers) == set()
     with pytest.raises(AfaError, match="expected an identity of one event but got 2"):
-        WorldsBucket(job_with(worlds(), on_fault="raise"), 3).run(as_table([*first, *other], LOWER, UPPER), [], 0)
-    with pytest.raises(ChangeError, match=r"expected a key, lower <= upper and id: int, kind: str but got \{.id.: None\}"):
-        WorldsBucket(job_with(worlds(), on_fault="raise"), 3).run(None, [BadRow({"id": None}, None)], 0)
-    late = bucket.run(as_table([Row(5, "x", "A", 2, 9)], LOWER, UPPER), [], ZERO + 4 * SECOND).late
+        bucket_with(job_with(worlds(), on_fault="raise"), 3).run(as_table([*first, *other], "le", UPPER), [], 0)
+    bad, reason = [BadRow({"id": None}, None)], "expected a key, lower <= upper and id: int, kind: str but got {'id': None}"
+    assert [(row["reason"], row["host"]) for row in written(job, BucketAnswer([], [], []), bad).to_pylist()] == [(reason, None)]
+    with pytest.raises(ChangeError, match=re.escape(reason)):
+        written(job_with(worlds(), on_fault="raise"), BucketAnswer([], [], []), bad)
+    late = bucket.run(as_table([Row(5, "x", "A", 2, 9)], "le", UPPER), [], ZERO + 4 * SECOND).late
     assert late == [Change(Item(5, "A"), ZERO + 2 * SECOND, None, 1, "x")]
     with pytest.raises(
         LateEventError, match=r"expected nothing behind the watermark \d+ but got 1 late, first \[1767225600000000, "
     ):
-        WorldsBucket(job_with(worlds(), late="raise"), 0).run(as_table(first, LOWER, UPPER), [], ZERO + 3 * SECOND)
+        bucket_with(job_with(worlds(), late="raise"), 0).run(as_table(first, "le", UPPER), [], ZERO + 3 * SECOND)
 
 
 def test_a_function_that_raises_leaves_out_the_rows_that_it_is_asked_of(caplog: pytest.LogCaptureFixture) -> None:
@@ -201,7 +223,7 @@ def test_a_function_that_raises_leaves_out_the_rows_that_it_is_asked_of(caplog: 
     given = Automaton(start="0", final={"2"}, event=Item, register=Pair(), arcs=arcs)
     options = {**worlds().options, "engine": "interpreted"}
     some = [Row(n, "x", "B", n, n) for n in range(8)]
-    answer = WorldsBucket(job_with(Worlds(given, **options)), 0).run(as_table(some, LOWER, UPPER), [], 0)
+    answer = bucket_with(job_with(Worlds(given, **options)), 0).run(as_table(some, "le", UPPER), [], 0)
     ((reason, *where),) = answer.faults
     assert reason.startswith("ZeroDivisionError: integer division or modulo by zero; ")
     assert where == ["bucket 0", ("x",), ZERO + 4 * SECOND]
@@ -212,11 +234,11 @@ def test_a_function_that_raises_leaves_out_the_rows_that_it_is_asked_of(caplog: 
 def test_revised_in_one_batch() -> None:
     """A retraction and the event in its place may stand in any order."""
     job, old, new = job_with(worlds()), Row(2, "x", "B", 3, 4), Row(2, "x", "B", 3, 9)
-    bucket = WorldsBucket(job, 0)
-    answers = [bucket.run(as_table([Row(1, "x", "A", 0, 2), old], LOWER, UPPER), [], 0)]
+    bucket = bucket_with(job)
+    answers = [bucket.run(as_table([Row(1, "x", "A", 0, 2), old], "le", UPPER), [], 0)]
     for n, one, other in ((1, old, new), (2, new, old)):
         come = [other, one._replace(diff=-1), Row(n + 5, "x", "B", 2, 2), Row(n + 5, "x", "B", 2, 2, -1)]
-        answers.append(bucket.run(as_table(come, LOWER, UPPER), [], 0))
+        answers.append(bucket.run(as_table(come, "le", UPPER), [], 0))
         assert answers[-1].faults == []
     assert net_in(job, answers) == net_of(worlds(), [[as_table([Row(1, "x", "A", 0, 2), old])]])
 
@@ -238,10 +260,10 @@ def test_revised_in_one_batch() -> None:
     ids=["seed", "window", "key", "arcs"],
 )
 def test_what_a_restart_may_not_change(given: Worlds, said: str) -> None:
-    before = job_with(worlds()).job.recipe
-    check_same(json.loads(json.dumps(before)), job_with(worlds(engine="interpreted")).job.recipe)
+    before = job_with(worlds()).recipe
+    check_same(json.loads(json.dumps(before)), job_with(worlds(engine="interpreted")).recipe)
     with pytest.raises(SnapshotError, match=said):
-        check_same(json.loads(json.dumps(before)), job_with(given).job.recipe)
+        check_same(json.loads(json.dumps(before)), job_with(given).recipe)
 
 
 # -- through Spark ---------------------------------------------------------------------------------------------------------
