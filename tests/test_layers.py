@@ -75,7 +75,7 @@ WITH_ARROW = {
 EXTRA = ("afa.situations", "afa.uncertain", "afa.serve")
 NAME_EXTRA = {
     "afa.cli": "serve_run",
-    "afa.spark": "live_query pattern_said plan readings_asked replay_plan stages worlds_bucket worlds_job worlds_plan",
+    "afa.spark": "live_query readings_asked",
 }
 """The files of adapters that name an extra. None comes to it; the core names none."""
 RANK = {prefix: i for i, floor in enumerate(FLOORS) for prefix in floor}

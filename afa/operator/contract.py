@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from afa.errors import AfaError
@@ -81,6 +81,13 @@ class Pattern(ABC):
     @abstractmethod
     def restore(self, *args: Any, **options: Any) -> Any:
         """Make the operator that ``snapshot`` saved, of its bytes: ``restore(blob, arcs=(), **options)``, as `Operator.restore`."""
+
+    def in_parts(self, said: Mapping[str, Any]) -> Any:
+        """Return what makes operators of it for parts of its keys, on workers of Spark (`afa.spark.stages.OwnOperators`).
+
+        ``said``: what is said beside it. None: an operator of its automaton does it, with stages around it.
+        """
+        return None
 
     def with_tick(self, tick: str | None) -> Pattern:
         """Return the pattern where one int of LE counts ``tick``, if it does not say that itself and reads otherwise for it."""

@@ -40,6 +40,7 @@ from afa.spark.packed_rows import STATE, moment_of
 from afa.spark.recipe import RecipeDifference, check, difference, rebuilt
 from afa.spark.refused import RefusedRows, in_order, is_of_rows, net_of, take_by_halves
 from afa.spark.stages import Stages
+from afa.spark.worlds_bucket import WorldsBucket
 from afa.state.key_columns import KeyColumns
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -53,7 +54,7 @@ BEFORE = 6
 def bucket_of_job(job: Job, number: int, blobs: Sequence[bytes] = (), image: Image | None = None) -> Any:
     """Make a `Bucket`, or what the pattern has in its place."""
     own = job.asked.own
-    return Bucket(job, number, blobs, image) if own is None else own.bucket(job, number, blobs)
+    return Bucket(job, number, blobs, image) if own is None else WorldsBucket(job, own, number, b"".join(blobs))
 
 
 class Bucket:

@@ -264,9 +264,9 @@ def events_of(automaton: Automaton, asked: PatternStages) -> Schema:
     return automaton.event_schema
 
 
-def fields_of(automaton: Any, asked: PatternStages) -> tuple[Field, ...]:
+def fields_of(automaton: Automaton, asked: PatternStages) -> tuple[Field, ...]:
     """Return the fields of events as rows have them; none of what `job_of` refuses."""
-    there = isinstance(automaton, Automaton) and (asked.event is not None or automaton.event_schema is not None)
+    there = asked.event is not None or automaton.event_schema is not None
     return events_of(automaton, asked).fields if there else ()
 
 

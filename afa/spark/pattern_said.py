@@ -7,25 +7,17 @@ import logging
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from afa.compiled.fit import admitted, known, taken_apart
+from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
 from afa.language.bare_numbers import check_units
-from afa.language.builder import Builder
-from afa.language.query import Query
 from afa.model.automaton import Automaton
-from afa.model.conflicts import QUERY, SPARK_WORLDS, TEMPORAL, check
-from afa.model.option_values import names_of
-from afa.operator.contract import own_key
+from afa.model.conflicts import QUERY, TEMPORAL, check
+from afa.operator.contract import Pattern, own_key
 from afa.operator.options import Options
-from afa.situations.temporal_pattern import TemporalPattern
+from afa.operator.patterns import pattern_of
 from afa.spark.job import Job
 from afa.spark.readings_asked import readings_asked
 from afa.spark.stages import NONE, PatternStages
-from afa.spark.worlds_bucket import UPPER, WorldsAsked
-from afa.uncertain.distributions import data_of, shape_of
-from afa.uncertain.told_tables import match_class
-from afa.uncertain.worlds import Worlds
-from punctuation.durations import ticks_of_duration
 
 ONE_KEY = "; where all rows are of one key, a constant column does it, as .withColumn('one', F.lit(1))"
 log = logging.getLogger("afa.spark")
@@ -37,7 +29,7 @@ class PatternOptions(NamedTuple):
     automaton: Automaton
     options: Options  # with a key
     asked: PatternStages  # the stages around its operator
-    pattern: Query | TemporalPattern | None  # which said all this
+    pattern: Pattern | None  # which said all this
 
 
 def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
@@ -45,27 +37,31 @@ def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
 
     AfaError: an argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``.
     """
-    if isinstance(pattern, Worlds):
-        return _of_worlds(pattern, options, **call)
-    if isinstance(pattern, TemporalPattern):
-        return _of_situations(pattern, options)
-    tick = getattr(pattern, "tick", None)
-    if isinstance(pattern, Builder):
-        pattern = pattern.query(tick=tick or "us")
-    check_units(pattern, tick, (), 'tick="us"')
-    if isinstance(pattern, Query):
-        return _of_query(pattern, options)
-    if getattr(pattern, "having", None) is not None:
+    given = pattern_of(pattern, "an automaton, a query or a temporal pattern")
+    own = given.in_parts({**options.said, **{name: value for name, value in call.items() if value is not None}})
+    if own is not None:
+        told = Options(key=own.key or (), order_by=own.order_by)
+        return PatternOptions(given.automaton, told, PatternStages(shown=own.shown, own=own), given)
+    if TEMPORAL in given.traits:
+        return _of_situations(given, options)
+    tick, given = given.tick, given.with_tick("us")
+    check_units(given, tick, (), 'tick="us"')
+    if QUERY in given.traits:
+        return _of_query(given, options)
+    automaton = given.automaton
+    if automaton is not pattern:
+        raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}")
+    if automaton.having is not None:
         raise AfaError(
             f"expected an automaton without having= on Spark, whose workers derive no paths around each change, but got "
-            f"{pattern.having!r}; let its function choose among the members (members=) of the matches that leave"
+            f"{automaton.having!r}; let its function choose among the members (members=) of the matches that leave"
         )
     if options.key is None:
         raise AfaError(f"expected the names of key columns but got key=None{ONE_KEY}")
-    return PatternOptions(pattern, options, NONE, None)
+    return PatternOptions(automaton, options, NONE, None)
 
 
-def _of_situations(pattern: TemporalPattern, options: Options) -> PatternOptions:
+def _of_situations(pattern: Any, options: Options) -> PatternOptions:
     """Return a temporal pattern's automaton, and what is said of it. ``order_by`` orders readings, not instants."""
     check(options.said | {TEMPORAL: True})
     if options.window is not None:
@@ -79,66 +75,7 @@ def _of_situations(pattern: TemporalPattern, options: Options) -> PatternOptions
     return PatternOptions(pattern.automaton, told, asked, pattern)
 
 
-@known()
-def _of_worlds(worlds: Worlds, options: Options, time: str, **call: Any) -> PatternOptions:
-    """Returns the automaton of `Worlds`, and what makes its buckets.
-
-    AfaError: they have taken something; an option of theirs is none of Spark's, or contradicts one of `match`.
-    """
-    given, automaton = worlds.options, worlds.automaton
-    check_units(worlds.query, given["tick"], (), 'tick="us"')
-    check({**options.said, **{name: value for name, value in call.items() if value is not None}, SPARK_WORLDS: True})
-    _check_worlds(worlds, time, options.key)
-    intervals, clock = given["lower"] is not None, given["clock"]
-    columns = {"lower": "le", "upper": UPPER} if intervals else {"time": "le"}
-    ticks = None if clock is None else clock.ticks("us")
-    off = 0 if ticks is None else ticks.skew + ticks.own
-    window = None if given["window"] is None else ticks_of_duration(given["window"], "us", "window")
-    told = {
-        **{name: given[name] for name in ("worlds", "seed", "threshold", "identity")},
-        "shape": data_of(shape_of(given["shape"])),
-        "window": window,
-        "intervals": intervals,
-        "clock": None if ticks is None else [list(clock.by), *ticks[:3], data_of(clock.shape)],
-    }
-    own = WorldsAsked(
-        {**given, **columns, "tick": "us"},
-        {UPPER: given["upper"]} if intervals else {},
-        off,
-        off if ticks is None else off + ticks.granularity - 1,
-        window,
-        told,
-    )
-    shown = match_class(automaton.match_schema)
-    shown._times = ("first", "last")
-    return PatternOptions(
-        automaton, Options(key=given["key"] or (), order_by=given["order_by"]), PatternStages(shown=shown, own=own), None
-    )
-
-
-def _check_worlds(worlds: Worlds, time: str, key: Any) -> None:
-    """Refuse `Worlds` that are no template, and what `match` says otherwise than they do."""
-    given = worlds.options
-    if worlds.automaton.having is not None:
-        raise AfaError(f"expected Worlds of an automaton without having= on Spark but got {worlds.automaton.having!r}")
-    if worlds.snapshot() != Worlds(worlds.automaton, **given).snapshot():
-        raise AfaError("expected Worlds that have taken nothing, of which each bucket makes its own, but got some with a state")
-    if given["tick"] not in (None, "us"):
-        raise AfaError(f"expected Worlds with tick='us', as times are microseconds on Spark, but got tick={given['tick']!r}")
-    for name, plain, hint in (("late", "raise", "match(late=) says it"), ("threads", 1, "Spark has its own")):
-        if given[name] != plain:
-            raise AfaError(f"expected Worlds without {name}= on Spark but got {name}={given[name]!r}: {hint}")
-    if key is not None and names_of(key, "key") != names_of(given["key"], "key"):
-        raise AfaError(f"expected the key of Worlds, key={given['key']!r}, but got key={key!r}")
-    if given["lower"] is not None and time != given["lower"]:
-        raise AfaError(
-            f"expected time={given['lower']!r}, the lower ends of intervals, which the watermark follows, but got time={time!r}"
-        )
-    if given["lower"] is None and given["time"] not in ("le", time):
-        raise AfaError(f"expected the time of Worlds, time={given['time']!r}, but got time={time!r}")
-
-
-def _of_query(query: Query, options: Options) -> PatternOptions:
+def _of_query(query: Any, options: Options) -> PatternOptions:
     """Returns the automaton of a query, and what is said of it."""
     tree = query.tree
     check(options.said | {QUERY: True})
@@ -155,7 +92,7 @@ def _of_query(query: Query, options: Options) -> PatternOptions:
     return PatternOptions(query.automaton, options.but(key=query.key, window=window, order_by=tree.order), _asked(query), query)
 
 
-def _asked(query: Query) -> PatternStages:
+def _asked(query: Any) -> PatternStages:
     """Return what a query asks for beside an operator."""
     back, choose = query.looking_back, query.choosing
     shown = None if choose is None else query.shown.cls
@@ -163,9 +100,9 @@ def _asked(query: Query) -> PatternStages:
     return PatternStages(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
 
 
-def tell_of_carried(pattern: Query | TemporalPattern | None) -> None:
+def tell_of_carried(pattern: Pattern | None) -> None:
     """Let the log say which conditions Spark carries that an operator asks of each match only."""
-    waits = pattern.explain().waits if isinstance(pattern, Query) else None
+    waits = pattern.explain().waits if pattern is not None and QUERY in pattern.traits else None
     if waits is not None:
         log.warning(
             "on Spark this condition is carried: %s. Of n events that may be chosen there are up to 2^n partial matches, of which "

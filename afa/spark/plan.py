@@ -12,14 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
-from afa.language.builder import Builder
-from afa.language.query import Query, check_order
+from afa.language.query import check_order
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
 from afa.model.reach import check_whole
 from afa.model.renamed import renamed
+from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
-from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
 from afa.spark.job import Job, check_order_by, fields_of, job_of, policy_of
 from afa.spark.metrics import name_of, observed, watch
@@ -32,7 +31,6 @@ from afa.spark.shared import forget_ended
 from afa.spark.shipped import Parcel, by_value, shipped
 from afa.spark.typed import check_names, check_tables, key_types, keyed, timed, typed_rows, with_moments
 from afa.spark.watermark import beginning, delay_of, marked, watermarked
-from afa.uncertain.worlds import Worlds
 from punctuation.time import FOREVER
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ TAKES = OF_SPARK
 @renamed(automaton="pattern")
 @takes_options(*TAKES)
 def match(
-    pattern: Automaton | Query | Builder | TemporalPattern | Worlds,
+    pattern: Automaton | Pattern,
     *,
     time: str,
     until: str | None = None,
@@ -170,7 +168,7 @@ def match(
         check_order(query, time, events.columns)
         if arcs is not None and asked.readings is not None:
             raise AfaError("expected no arcs= beside a temporal pattern, whose arcs follow from where=, but got some")
-        if arcs is None and isinstance(automaton, Automaton):
+        if arcs is None:
             check_whole(automaton)
         if end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')

@@ -74,7 +74,7 @@ class Matcher(StatefulProcessor):
         settle("match")
         self._handle = handle
         own = self._job.asked.own
-        head, log = ("head", "log") if own is None else own.variables
+        head, log = ("head", "log") if own is None else (f"{own.name}_head", own.name)
         self._head = handle.getValueState(head, HEAD)
         self._log = handle.getListState(log, LOG)
 

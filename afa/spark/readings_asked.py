@@ -10,10 +10,11 @@ from afa.errors import AfaError, QueryError
 from afa.schema import Schema
 from afa.situations.deriving import Deriving
 from afa.situations.pattern_operator import deriving, kinds_of
+from afa.situations.situated import Situated
 from afa.situations.situation import Definition
 from afa.situations.situation_aggregates import SituationAggregate
-from afa.situations.temporal_pattern import TemporalPattern
 from afa.situations.told_forms import instants
+from speculation.layers import Layer
 
 
 class ReadingsAsked(NamedTuple):
@@ -59,9 +60,13 @@ class ReadingsAsked(NamedTuple):
         telling = instants(kinds_of(made, self.aggregates), cls, self.span)
         return deriving(Schema.of(event, "event"), made, self.aggregates, telling, self.order, "us")
 
+    def layer(self, stage: Deriving) -> Layer:
+        """Return what stands around an operator with the stage in front of it."""
+        return Layer("Deriving", Situated, lambda _: stage)
 
-def readings_asked(pattern: TemporalPattern, order: str | None) -> ReadingsAsked:
-    """Returns what a pattern asks for. AfaError: ticks are no microseconds, or the order is no field that orders."""
+
+def readings_asked(pattern: Any, order: str | None) -> ReadingsAsked:
+    """Returns what a temporal pattern asks for. AfaError: ticks are no microseconds, or the order is no field that orders."""
     if pattern.tick not in (None, "us"):
         raise QueryError(
             f"expected a temporal pattern with tick='us', or with none, as times are microseconds on Spark, but got "

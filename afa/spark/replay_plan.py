@@ -12,15 +12,14 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import LongType, StructField, StructType
 
 from afa.errors import AfaError
-from afa.language.builder import Builder
-from afa.language.query import Query, check_order
+from afa.language.query import check_order
 from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
 from afa.model.reach import check_whole
 from afa.model.renamed import renamed
+from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
 from afa.replay.witness.boxes import ArcLifetime
-from afa.situations.temporal_pattern import TemporalPattern
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import CandidateSpans, History, HistoryEnds, ends_of, sought
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
@@ -151,7 +150,7 @@ class SparkReplay:
             raise AfaError("expected a static table, all rows of which are there, but got a stream: afa.spark.match takes one")
         if options.arcs is not None and options.arcs.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
-        if options.arcs is None and isinstance(self._said.automaton, Automaton):
+        if options.arcs is None:
             check_whole(self._said.automaton)
         if options.end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={options.end!r}')
@@ -230,7 +229,7 @@ def _servings(job: Job, arcs: DataFrame | None) -> tuple[ArcLifetime, ...]:
 @renamed(automaton="pattern")
 @takes_options(*TAKES)
 def replay(
-    pattern: Automaton | Query | Builder | TemporalPattern,
+    pattern: Automaton | Pattern,
     *,
     time: str,
     until: str | None = None,

@@ -24,6 +24,7 @@ from afa.language.all_rows import AllRows
 from afa.language.pattern import Tree
 from afa.language.query import Query
 from afa.language.rows_asked import rows_alike
+from afa.model.automaton import Automaton
 from afa.model.keys import take_key
 from afa.model.raised import Faults, Raised
 from afa.operator.call import Core
@@ -31,7 +32,6 @@ from afa.operator.keyed import Keyed
 from afa.operator.snapshot import plain, unplain
 from afa.operator.tables import CallInput, CallOutput, step_of
 from afa.schema import Schema
-from afa.situations.situated import Situated
 from afa.spark.readings_asked import ReadingsAsked
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -52,16 +52,28 @@ def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
     return {OLD.get(name, name): value for name, value in options.items()}
 
 
-class OwnBuckets(Protocol):
-    """What a pattern makes in the place of an operator with stages around it. It travels to the workers, where it makes buckets."""
+class OwnOperators(Protocol):
+    """What a pattern makes in the place of an operator with stages around it. It travels to the workers, where it makes them."""
+
+    @property
+    def name(self) -> str:
+        """The name of its state in the state store."""
 
     @property
     def recipe(self) -> Mapping[str, Any]:
         """What a state depends on, as plain data."""
 
     @property
-    def variables(self) -> tuple[str, str]:
-        """The names of the head and of the state in the state store."""
+    def key(self) -> Any:
+        """The fields of the key; None: it needs none."""
+
+    @property
+    def order_by(self) -> str | None:
+        """The field that orders rows of one key and time."""
+
+    @property
+    def shown(self) -> Any:
+        """The class of matches as they leave."""
 
     @property
     def times(self) -> Mapping[str, str]:
@@ -71,8 +83,20 @@ class OwnBuckets(Protocol):
     def before(self) -> int:
         """How many ticks before its ``le`` an event may have happened."""
 
-    def bucket(self, job: Any, number: int, blobs: Sequence[bytes]) -> Any:
-        """Make a bucket, which has the methods of `afa.spark.bucket.Bucket`; ``blobs``: its state."""
+    @property
+    def behind(self) -> int:
+        """How many ticks behind its last time an event may have happened."""
+
+    @property
+    def lives(self) -> int | None:
+        """How long an event lives, in ticks; None: for ever."""
+
+    @property
+    def at_once(self) -> int:
+        """How many rows of history an operator takes in one call."""
+
+    def operator(self, automaton: Automaton) -> Any:
+        """Make an operator of columns ``le`` and those of `times`, which has taken nothing. It restores others of its kind."""
 
 
 class PatternStages(NamedTuple):
@@ -85,7 +109,7 @@ class PatternStages(NamedTuple):
     held: Mapping[str, str] | None = None  # for each state of a query a digest of the values that a match holds there
     rows: Tree | None = None  # the query, where each row of a match is told (ALL ROWS PER MATCH)
     readings: ReadingsAsked | None = None  # the situations of a temporal pattern
-    own: OwnBuckets | None = None  # in the place of all stages
+    own: OwnOperators | None = None  # in the place of all stages
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -133,7 +157,7 @@ class Stages:
         self._core, self._names = core, names
         self._blobs = list(blobs)
         self._asked = asked
-        self._looking: Any = None  # a LookBack or a Situated
+        self._looking: Any = None  # a LookBack, or what stands around the stage of readings
         self._choosing: After | None = None
         self._telling: AllRows | None = None
         self._bits = -1
@@ -153,7 +177,7 @@ class Stages:
             for part, without in _newest(part[0] for part in parts):
                 derived.load(part.numbers, part.waiting, without)
             derived.faults = faults
-            layers.append(Layer("Deriving", Situated, lambda _: derived))
+            layers.append(asked.readings.layer(derived))
         if asked.choose is not None:
             layers.append(Layer("Choose", After, lambda _: self._choose(asked, [part[1] for part in parts])))
             prefer = asked.choose["prefer"]

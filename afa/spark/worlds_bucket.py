@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgpack
 import numpy as np
@@ -27,37 +27,12 @@ from afa.spark.job import BucketAnswer, Fault, Job
 from afa.spark.packed_rows import changes_schema
 from afa.spark.recipe import Recipe, difference
 from afa.spark.refused import take_by_halves
+from afa.spark.stages import OwnOperators
 from afa.state.sound import wanted
-from afa.uncertain.drawn_events import CHUNK
-from afa.uncertain.worlds import Worlds
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 
 FORMAT = 2
-UPPER = "afa_upper"
-"""The column in which a bucket gets the upper ends of intervals; their lower ends, or times, are ``le``."""
-
-
-class WorldsAsked(NamedTuple):
-    """What a `Worlds` asks for: its buckets make their own. An `OwnBuckets`; times are microseconds."""
-
-    options: Mapping[str, Any]  # of the `Worlds` of a bucket
-    times: Mapping[str, str]
-    before: int  # how many ticks before its ``le``, and behind its last time, an event may have happened: by its clock
-    behind: int
-    window: int | None  # None: events live for ever
-    told: Mapping[str, Any]  # what a state depends on
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        return {"worlds": self.told}
-
-    @property
-    def variables(self) -> tuple[str, str]:
-        return "worlds_head", "worlds"
-
-    def bucket(self, job: Job, number: int, blobs: Sequence[bytes]) -> WorldsBucket:
-        return WorldsBucket(job, self, number, b"".join(blobs))
 
 
 class WorldsBucket:
@@ -67,9 +42,9 @@ class WorldsBucket:
     """The state is written whole by each batch: it is not worth it to tell what has changed of it."""
 
     @known()
-    def __init__(self, job: Job, asked: WorldsAsked, number: int, blob: bytes = b"") -> None:
-        self._job, self._asked, self._number = job, asked, number
-        self._worlds, self._last, self._promised = Worlds(job.automaton, **asked.options), BEGINNING, BEGINNING
+    def __init__(self, job: Job, own: OwnOperators, number: int, blob: bytes = b"") -> None:
+        self._job, self._own, self._number = job, own, number
+        self._worlds, self._last, self._promised = own.operator(job.automaton), BEGINNING, BEGINNING
         self._recipe = json.dumps(job.recipe, sort_keys=True)
         self._waits = any(arc.kind == TIMEOUT for arc in job.automaton.arcs)  # so that a promise brings matches
         self._faults: list[Fault] = []
@@ -84,7 +59,7 @@ class WorldsBucket:
 
     @known()
     def run(self, events: pa.Table | None, arcs: Sequence[Any], promised: int) -> BucketAnswer:
-        """Take what a batch has for this bucket: rows as of `afa.spark.bucket.Bucket`, with `UPPER` if there are intervals.
+        """Take what a batch has for this bucket: rows as of `afa.spark.bucket.Bucket`, and with the upper ends of intervals.
 
         Raises what the operator says of a row that it can't take, if faults are to stop the query. LateEventError: an event came
         behind the promise, if that is to stop it.
@@ -114,7 +89,7 @@ class WorldsBucket:
             rows = added_up(events)
             lower = self._lower(rows).to_numpy()
             order = np.argsort(lower, kind="stable")
-            rows, lower, size = rows.take(order), lower[order], max(CHUNK // self._worlds.options["worlds"], 1)
+            rows, lower, size = rows.take(order), lower[order], self._own.at_once
             for low in range(0, len(lower), size):
                 yield self._promise(int(lower[low]))
                 yield self._take(rows.slice(low, size))
@@ -125,15 +100,15 @@ class WorldsBucket:
 
     def _clocked(self, promised: int) -> int:
         """Returns the promise of instants that follows from one of ``le``."""
-        return promised if promised in (BEGINNING, FOREVER) else promised - self._asked.before
+        return promised if promised in (BEGINNING, FOREVER) else promised - self._own.before
 
     def _lower(self, rows: pa.Table) -> pa.Array:
         """Returns the first instant at which each event may have happened."""
-        return pc.subtract(rows["le"], self._asked.before)
+        return pc.subtract(rows["le"], self._own.before)
 
     def _upper(self, rows: pa.Table) -> pa.Array:
         """Returns the last instant at which each event may have happened."""
-        return pc.add(rows[UPPER if self._asked.times else "le"], self._asked.behind)
+        return pc.add(rows[next(iter(self._own.times), "le")], self._own.behind)
 
     # -- the operator ----------------------------------------------------------------------------------------------------------
 
@@ -207,7 +182,7 @@ class WorldsBucket:
         """The promise that makes all final which has come."""
         if self._last == BEGINNING:
             return BEGINNING
-        window = self._asked.window
+        window = self._own.lives
         return FOREVER if window is None else min(self._last + window, FOREVER)
 
     def wakes(self, watermark: int) -> int | None:
@@ -216,7 +191,7 @@ class WorldsBucket:
             return None
         ends = [self._promised + 1] if self._waits else [self._last + 1, self._end]
         promise = min((end for end in ends if self._promised < end < FOREVER), default=None)
-        return None if promise is None else max(watermark + 1, -(-(promise + self._asked.before) // 1000))
+        return None if promise is None else max(watermark + 1, -(-(promise + self._own.before) // 1000))
 
     def numbers(self, all_keys: bool) -> dict[str, int | None]:
         """Returns no numbers: keys of worlds say nothing to a user."""

@@ -36,6 +36,7 @@ from afa.uncertain.known_events import KnownEvents
 from afa.uncertain.relevance import LeftOut
 from afa.uncertain.told_tables import match_class, table_of_matches
 from afa.uncertain.uncertain_rows import EventReader
+from afa.uncertain.worlds_in_parts import WorldsInParts, worlds_in_parts
 from afa.uncertain.worlds_options import WorldsBudget, check_times, check_worlds, fields_named, of_query
 from punctuation import sealed
 from punctuation.door import is_row, table_of
@@ -446,6 +447,10 @@ class Worlds(Twins, Pattern):
         made = Worlds(self.automaton, **{**self._said, **anew})
         made.query = self.query
         return made
+
+    def in_parts(self, said: Mapping[str, Any]) -> WorldsInParts:
+        """Return what makes others of these options on workers of Spark."""
+        return worlds_in_parts(self, said)
 
     def operator_by(self, key: str, **options: Any) -> Any:
         """Refuse to match within the values of another column: worlds are drawn by the key."""

@@ -16,7 +16,7 @@ from afa import FOREVER, AfaError, Instant, Punctuation, SnapshotError
 from afa.change import Change
 from afa.operator.options import Options
 from afa.operator.snapshot import plain, unplain
-from afa.situations import Situation, TemporalPattern
+from afa.situations import Derive, Situation, TemporalPattern
 from afa.spark import shared
 from afa.spark.bucket import Bucket, BucketState
 from afa.spark.hashing import bucket_numbers
@@ -314,6 +314,8 @@ def test_what_does_not_fit_is_refused() -> None:
         said_of(speeding(tick="ms"), Options())
     with pytest.raises(AfaError, match="expected the names of key columns but got key=None, and the pattern has no key"):
         said_of(speeding(key=None), Options())
+    with pytest.raises(AfaError, match="expected an automaton, a query or a temporal pattern but got Derive"):
+        said_of(Derive(Reading, key="who", fast=Situation("speed > 3")), Options(key="who"))
     with pytest.raises(
         AfaError,
         match="members='at' can't be combined with a temporal pattern because the events of its",

@@ -26,8 +26,9 @@ from afa.spark.bucket import bucket_of_job
 from afa.spark.job import BucketAnswer, Job, job_of
 from afa.spark.packed_rows import BadRow, changes_schema, written
 from afa.spark.pattern_said import said_of
-from afa.spark.worlds_bucket import UPPER, WorldsBucket, check_same
+from afa.spark.worlds_bucket import WorldsBucket, check_same
 from afa.uncertain import Clock, Worlds
+from afa.uncertain.worlds_in_parts import UPPER
 from tests.spark.test_query_on_spark import micros
 from tests.spark.test_stream import Files, run
 
