@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from afa.replay import index, windows
-from afa.replay.sidecar import sidecar_of
+from afa.replay.known_blocks import Blocks
 from afa.replay.stored import Stored
 from bench.measure import Options, Row, spent
 
@@ -114,9 +114,8 @@ def _compare(answers: dict[str, Answer]) -> None:
 def _naive(path: str, size: int, slide: int) -> Answer:
     """One query a window, from the same blocks: those within it as they are, the rows of those that it cuts."""
     stored = Stored(path)
-    known = sidecar_of(stored, "at", ["x"])
-    assert known is not None
-    total = known.columns["x"].total.to_numpy()  # type: ignore[union-attr]
+    known = Blocks(stored, "at")
+    total = known.column("x").total.to_numpy()  # type: ignore[union-attr]
     low, high = known.low, known.high
     found = []
     for k in range(math.ceil((int(low[0]) - size + 1) / slide), int(high[-1]) // slide + 1):

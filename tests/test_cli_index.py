@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from afa.replay.sidecar import sidecar_of
+from afa.replay.known_blocks import Blocks
 from afa.replay.stored import Stored
 from tests.cli import ROOT, call, fails
 from tests.cli import there as there  # the fixture of all tests here
@@ -32,19 +32,19 @@ def test_a_folder_is_indexed() -> None:
     assert re.fullmatch(r"indexed 200 rows of 2 files: 10 blocks, \d+ KiB\n", result.stdout)
     assert result.stderr == ""
     assert sorted(os.listdir("trades")) == [".a.parquet.afa-index", ".b.parquet.afa-index", "a.parquet", "b.parquet"]
-    found = sidecar_of(Stored("trades"), "at", ["price", "symbol"])
-    assert found is not None
+    found = Blocks(Stored("trades"), "at")
+    assert found.indexed.all()
     assert found.rows.tolist() == [30, 10, 30, 10, 20] * 2
-    assert found.columns["price"].known.all()
-    assert found.columns["symbol"].known.all()
+    assert found.column("price").known.all()
+    assert found.column("symbol").known.all()
 
 
 def test_columns_are_chosen() -> None:
     result = call("index", "trades/a.parquet", "--time", "at", "--column", "price", "--column", "price", "-q")
     assert result.stdout == ""
-    found = sidecar_of(Stored("trades/a.parquet"), "at", ["price", "symbol"])
-    assert found is not None
-    assert [found.columns[name].known.all() for name in ("price", "symbol")] == [True, False]
+    found = Blocks(Stored("trades/a.parquet"), "at")
+    assert found.indexed.all()
+    assert [found.column(name).known.all() for name in ("price", "symbol")] == [True, False]
     assert call("index", "trades/a.parquet", "trades/b.parquet", "--time", "at").stdout.startswith("indexed 200 rows of 2 files: ")
 
 

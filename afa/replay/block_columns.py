@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from afa.replay.column_totals import can_be_added, in_arrow, plain, plain_type, total_type, totals_of, whole_sums
-from afa.replay.stored import value_type
+from afa.replay.column_totals import can_be_added, in_arrow, plain, plain_type, total_type, totals_of, value_type, whole_sums
 
 LONGEST = 256
 """Texts of more bytes are no bounds: those of such a block are unknown."""
@@ -28,10 +27,9 @@ class BlockColumn(NamedTuple):
     total: pa.Array | None  # the sum, int64 or float64; null where nobody knows. None: values of this type have none.
     known: np.ndarray  # bool: whether low and high are known: all values that are no NaN lie between them, or there are no others
 
-    def take(self, some: np.ndarray) -> BlockColumn:
+    def part(self, some: slice) -> BlockColumn:
         """Return some blocks."""
-        low, high, total = (None if part is None else part.take(some) for part in (self.low, self.high, self.total))
-        return BlockColumn(low, high, self.nulls[some], self.nans[some], total, self.known[some])
+        return BlockColumn(*(None if part is None else part[some] for part in self))
 
 
 def has_bounds(kind: pa.DataType) -> bool:

@@ -20,8 +20,6 @@ import pyarrow as pa
 from pyarrow import types
 
 from afa.errors import ChangeError
-from afa.io.listed_columns import missing
-from afa.replay.stored import Stored, value_type
 from punctuation.door import one_array
 from punctuation.time import FOREVER
 
@@ -39,6 +37,11 @@ class Plain(NamedTuple):
     def take(self, rows: np.ndarray) -> Plain:
         """Return those of some rows."""
         return Plain(self.values[rows], None if self.valid is None else self.valid[rows])
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, whether they are coded or not."""
+    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType | None:
@@ -75,18 +78,6 @@ def plain(column: Any) -> Plain:
         return Plain(np.zeros(len(array), np.uint8), valid)
     array = (array.cast if types.is_boolean(array.type) or types.is_float16(array.type) else array.view)(kind)
     return Plain((array if valid is None else array.fill_null(0)).to_numpy(zero_copy_only=False), valid)
-
-
-def check_time(stored: Stored, time: str) -> pa.DataType:
-    """Return the type of the column of times; refuse a column that has none."""
-    if not isinstance(time, str):
-        raise ChangeError(f"expected the name of a column but got time={time!r}")
-    if stored.schema.names.count(time) != 1:
-        raise missing(time, stored.schema.names, "time")
-    kind = stored.kind(time)
-    if not holds_times(kind):
-        raise ChangeError(f"expected ints, timestamps or dates in column {time!r} (time) but got {kind}")
-    return kind
 
 
 def holds_times(kind: pa.DataType) -> bool:

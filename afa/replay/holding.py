@@ -20,7 +20,7 @@ from afa.errors import AfaError
 from afa.expression.intervals import ValueRange
 from afa.io.frame import Frame
 from afa.replay.block_columns import BlockColumn
-from afa.replay.stored import Bounds, trusted
+from afa.replay.stored import trusted
 from afa.replay.witness.boxes import Box
 from afa.schema import Field, Schema
 from punctuation.time import BEGINNING, FOREVER
@@ -48,7 +48,7 @@ class Extents:
 
     def __init__(
         self,
-        bounds: Callable[[str], Bounds | BlockColumn],
+        bounds: Callable[[str], BlockColumn],
         rows: Any,
         events: Schema,
         tick: str | None,
@@ -93,7 +93,7 @@ class Extents:
         return np.ones(len(self.rows), bool) if extent is None else within(allowed, extent, self._field(name))
 
 
-def extent_of(bounds: Bounds | BlockColumn, rows: Any, field: Field, events: Schema, tick: str | None) -> Extent | None:
+def extent_of(bounds: BlockColumn, rows: Any, field: Field, events: Schema, tick: str | None) -> Extent | None:
     """Return the bounds of a column as those of an event's field; None: nobody knows them."""
     known = np.asarray(pc.and_(bounds.low.is_valid(), bounds.high.is_valid()))
     empty = (bounds.nulls == rows) & ~known

@@ -5,17 +5,13 @@ A row group of a file without an index is one block; its sums are not known, its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import types
 
 from afa.replay.block_columns import BlockColumn, chained, unknown_column
 from afa.replay.column_totals import Totals, holds_times, in_arrow, nothing, parts_of_sums, plain
 from afa.replay.row_reading import Stretches
-from afa.replay.sidecar import NONE, sidecar_of
+from afa.replay.sidecar_file import Content, read_sidecar
 from afa.replay.stored import Stored
 
 
@@ -23,28 +19,31 @@ class Blocks:
     """The blocks of a stored table, in the order of its rows: the row group and the number of rows of each.
 
     ``low``, ``high``: the least and the largest time, as ints of the unit of the column of times; they mean nothing where not
-    ``timed``.
+    ``timed``. ``indexed``: whether an index tells of the block. A damaged index, or that of another file, is refused (`AfaError`).
     """
 
-    def __init__(self, stored: Stored, time: str, names: Sequence[str]) -> None:
+    def __init__(self, stored: Stored, time: str) -> None:
         self._stored, self._time = stored, time
-        self._known = sidecar_of(stored, time, [name for name in names if name != time])
-        self._others = np.flatnonzero(~self._known.covered) if self._known is not None else np.arange(len(stored))
-        ours = (NONE,) * 5 if self._known is None else self._known[1:6]
-        found = self._in_footers(time)
-        timed = found.known & (found.nulls == 0) if holds_times(found.low.type) else np.zeros(len(self._others), np.bool_)
+        self._files: list[tuple[slice, Content | None]] = []
+        kind, found = stored.kind(time), stored.bounds(time)
+        timed = found.known & (found.nulls == 0) if holds_times(kind) else np.zeros(len(stored), np.bool_)
         low, high = (plain(side).values.astype(np.int64) if timed.any() else np.zeros(len(timed), np.int64) for side in found[:2])
-        whole = (self._others, np.zeros_like(self._others), stored.rows[self._others], low, high)
-        parts = [np.concatenate(pair) for pair in zip(ours, whole)]
-        self._order = np.argsort(parts[0], kind="stable")
-        self.group, first, self.rows, self.low, self.high = (part[self._order] for part in parts)
-        self.stretches = Stretches(self.group, first, self.rows)
-        self.timed = np.append(np.ones(len(ours[0]), np.bool_), timed & (low <= high))[self._order]
-
-    @property
-    def indexed(self) -> bool:
-        """Whether some file has an index."""
-        return self._known is not None
+        whole = (np.arange(len(stored)), stored.rows, low, high, timed & (low <= high), np.zeros(len(stored), np.bool_))
+        parts, base = [tuple(part[:0] for part in whole)], 0
+        for file in stored.files:
+            filled = np.flatnonzero(file.rows)
+            groups, base = slice(base, base + len(filled)), base + len(filled)
+            content = read_sidecar(file)
+            if content is None or not len(content.rows) or (content.time, content.time_type) != (time, str(kind)):
+                self._files.append((groups, None))
+                parts.append(tuple(part[groups] for part in whole))
+            else:
+                self._files.append((groups, content))
+                group, told = groups.start + np.searchsorted(filled, content.group), np.ones(len(content.rows), np.bool_)
+                parts.append((group, content.rows, content.low, content.high, told, told))
+        self.group, self.rows, self.low, self.high, self.timed, self.indexed = map(np.concatenate, zip(*parts))
+        first = np.cumsum(self.rows) - self.rows
+        self.stretches = Stretches(self.group, first - (np.cumsum(stored.rows) - stored.rows)[self.group], self.rows)
 
     def times(self) -> tuple[pa.Array, pa.Array]:
         """Return the least and the largest times in the type of their column."""
@@ -57,21 +56,15 @@ class Blocks:
         if name == self._time:
             (low, high), zeros = self.times(), np.zeros_like(self.rows)
             return unknown_column(low.type, len(zeros))._replace(low=low, high=high, nulls=zeros, known=self.timed)
-        found = self._in_footers(name)
-        if self._known is None:
-            return found
-        return chained([self._known.columns[name], found]).take(self._order)
-
-    def _in_footers(self, name: str) -> BlockColumn:
-        """Read bounds and nulls of a column from the footers, for row groups that have no index."""
-        kind = self._stored.kind(name)
-        found = unknown_column(kind, len(self._others))
-        if types.is_nested(kind) or not len(self._others):
-            return found
-        bounds = self._stored.bounds(name)
-        low, high, nulls = bounds.low.take(self._others), bounds.high.take(self._others), bounds.nulls[self._others]
-        there = np.asarray(pc.and_(low.is_valid(), high.is_valid()))
-        return found._replace(low=low, high=high, nulls=nulls, known=there | (nulls == self._stored.rows[self._others]))
+        kind, told = self._stored.kind(name), self._stored.bounds(name)
+        if not self.indexed.any():
+            return told
+        parts = []
+        for groups, content in self._files:
+            found = told.part(groups) if content is None else content.columns.get(name)
+            known = found is not None and found.low.type == kind  # an index may have the column in another type, or not at all
+            parts.append(found if known else unknown_column(kind, 0 if content is None else len(content.rows)))
+        return chained(parts)
 
     def totals(self, name: str, total: bool, bounds: bool) -> tuple[Totals, np.ndarray]:
         """Return the totals of a column in each block, and whether they are known."""

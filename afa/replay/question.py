@@ -117,10 +117,10 @@ def question(
     by_span = None
     if plan.alone and not isinstance(pattern, Matching):
         by_span = asked(pattern, options.but(tick=plan.tick), by=span)
-    blocks = Blocks(stored, reading.time, [field.name for field in plan.fields])
+    blocks = Blocks(stored, reading.time)
     least, latest = times_of(blocks, stored, reading.time, plan.tick, rows)
     of_blocks = extents = Extents(blocks.column, blocks.rows, plan.events, plan.tick, least, latest)
-    if blocks.indexed:
+    if blocks.indexed.any():
         begin, end = np.full(len(stored), FOREVER), np.full(len(stored), BEGINNING)
         np.minimum.at(begin, blocks.group, least)
         np.maximum.at(end, blocks.group, latest)

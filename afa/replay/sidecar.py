@@ -13,10 +13,10 @@ import numpy as np
 
 from afa.errors import AfaError
 from afa.io.listed_columns import missing
-from afa.replay.block_columns import BlockColumn, block_column, chained, has_bounds, unknown_column
-from afa.replay.column_totals import check_time, times_in
+from afa.replay.block_columns import block_column, chained, has_bounds, unknown_column
+from afa.replay.column_totals import times_in
 from afa.replay.row_reading import Stretches, batches, units
-from afa.replay.sidecar_file import Content, read_sidecar, write_sidecar
+from afa.replay.sidecar_file import Content, write_sidecar
 from afa.replay.stored import Stored
 from punctuation.time import as_time
 
@@ -31,20 +31,6 @@ class Indexed(NamedTuple):
     rows: int
     blocks: int
     bytes: int
-
-
-class Sidecar(NamedTuple):
-    """The blocks of a stored table, of those of its files that have an index by this column of times."""
-
-    covered: np.ndarray  # bool: for each row group of the table whether there are blocks of it
-    # group, first, rows: of each block: its row group (as `Stored` numbers them), its first row in it, how many rows it has
-    group: np.ndarray
-    first: np.ndarray
-    rows: np.ndarray
-    # low, high: the least and the largest time, as ints of the unit of the column of times
-    low: np.ndarray
-    high: np.ndarray
-    columns: dict[str, BlockColumn]  # of each column that was asked for
 
 
 def index(
@@ -112,40 +98,10 @@ def index(
     return Indexed(paths, stored.total, blocks, size)
 
 
-def sidecar_of(stored: Stored, time: str, columns: Sequence[str] = ()) -> Sidecar | None:
-    """Return the blocks of a stored table that indexes beside its files tell of; None: no file has an index by this time.
-
-    Where an index does not have one of the columns, or not in this type, nothing is known of it. A damaged index, or that of
-    another file, is refused (`AfaError`).
-    """
-    kind = str(stored.kind(time))
-    covered = np.zeros(len(stored), np.bool_)
-    parts: list[tuple[np.ndarray, Content]] = []
-    base = 0
-    for file in stored.files:
-        filled = np.array([rows > 0 for rows in file.rows], np.bool_)
-        number = base - 1 + np.cumsum(filled)
-        base += int(filled.sum())
-        found = read_sidecar(file)
-        if found is not None and len(found.rows) and found.time == time and found.time_type == kind:
-            parts.append((number[found.group], found))
-            covered[number[found.group]] = True
-    if not parts:
-        return None
-    contents = [content for _, content in parts]
-    group = np.concatenate([numbers for numbers, _ in parts])
-    rows, low, high = (np.concatenate([content[i] for content in contents]) for i in (4, 5, 6))
-    ends = np.cumsum(rows)
-    new = np.concatenate([[True], group[1:] != group[:-1]])
-    before = (ends - rows)[new]
-    first = ends - rows - np.repeat(before, np.diff(np.flatnonzero(new), append=len(new)))
-    return Sidecar(covered, group, first, rows, low, high, {name: _joined(stored, contents, name) for name in columns})
-
-
 def indexed_columns(stored: Stored, time: str, columns: Sequence[str] | None) -> list[str]:
     """Return the columns to index; refuse what has no bounds here."""
     names, schema = stored.schema.names, stored.schema
-    check_time(stored, time)
+    stored.kind_of_times(time)
     parted = {name for file in stored.files for name in file.parts}
     if columns is None:
         return [
@@ -196,13 +152,3 @@ def _blocks(stored: Stored, groups: range, block: int) -> Stretches:
     group = np.repeat(np.arange(groups.start, groups.stop), many)
     first = (np.arange(len(group)) - np.repeat(np.cumsum(many) - many, many)) * block
     return Stretches(group, first, np.minimum(stored.rows[group] - first, block))
-
-
-def _joined(stored: Stored, contents: list[Content], name: str) -> BlockColumn:
-    """Return a column of several files; unknown where a file's index does not have it, or in another type."""
-    kind = stored.kind(name)
-    found = []
-    for content in contents:
-        column = content.columns.get(name)
-        found.append(column if column is not None and column.low.type == kind else unknown_column(kind, len(content.rows)))
-    return chained(found)

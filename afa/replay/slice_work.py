@@ -65,7 +65,7 @@ def slices_of(stored: Stored, wanted: Wanted, way: Way = "auto") -> Work:
     """
     cut, of_rows = wanted.cut, wanted.of_rows
     gathered = Gathered(_reduced(stored.schema.empty_table(), wanted, NONE, NONE))
-    blocks = Blocks(stored, wanted.time, list(wanted.measures))
+    blocks = Blocks(stored, wanted.time)
     read = _read_times(stored, blocks, wanted.time) if of_rows else 0
     low, high = blocks.low[blocks.timed], blocks.high[blocks.timed]
     cluster, start, rows = clusters(blocks.low, blocks.high, blocks.rows) if of_rows else (np.arange(len(blocks.rows)), NONE, NONE)

@@ -11,17 +11,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import types
 from pyarrow.fs import LocalFileSystem
 
-from afa.errors import AfaError
+from afa.errors import AfaError, ChangeError
 from afa.io.frame import Frame
+from afa.io.listed_columns import missing
+from afa.replay.block_columns import BlockColumn, unknown_column
+from afa.replay.column_totals import holds_times, value_type
 from punctuation.door import Table
 
 KEPT = 1 << 27
@@ -30,15 +34,6 @@ OPEN = 64
 """How many files are kept open."""
 THREADS = 1 << 18
 """From so many rows on columns may be decoded by several threads."""
-
-
-class Bounds(NamedTuple):
-    """The bounds of a column in each row group, or block."""
-
-    # low, high: the least and the largest value that is there, NaN left out, in the type of its values; null where nobody knows
-    low: pa.Array
-    high: pa.Array
-    nulls: np.ndarray  # how many values are missing; -1 where nobody knows
 
 
 class _File:
@@ -179,7 +174,7 @@ class Stored:
         places = [(file, group) for file in self.files for group, rows in enumerate(file.rows) if rows]
         self._places = places
         self.rows = np.array([file.rows[group] for file, group in places], np.int64)  # of each row group; none is empty
-        self._bounds: dict[str, Bounds] = {}
+        self._bounds: dict[str, BlockColumn] = {}
         self._kept: dict[tuple[int, str], Any] = {}
         self._room = KEPT
 
@@ -198,6 +193,17 @@ class Stored:
     def kind(self, column: str) -> pa.DataType:
         """Return the type of a column's values, whether they are coded or not."""
         return value_type(self.schema.field(column).type)
+
+    def kind_of_times(self, time: str) -> pa.DataType:
+        """Return the type of the column of times; refuse a column that has none."""
+        if not isinstance(time, str):
+            raise ChangeError(f"expected the name of a column but got time={time!r}")
+        if self.schema.names.count(time) != 1:
+            raise missing(time, self.schema.names, "time")
+        kind = self.kind(time)
+        if not holds_times(kind):
+            raise ChangeError(f"expected ints, timestamps or dates in column {time!r} (time) but got {kind}")
+        return kind
 
     def whole(self) -> Frame:
         """Return the source as a frame that reads a column when it is asked for."""
@@ -257,24 +263,21 @@ class Stored:
         path, place = self.place(group)
         return f"row group {place} of {path}"
 
-    def bounds(self, column: str) -> Bounds:
-        """Return the bounds of a column. Asked of the footers once."""
+    def bounds(self, column: str) -> BlockColumn:
+        """Return bounds and nulls of a column in each row group, as its statistics tell them. Asked of the footers once."""
         if column not in self._bounds:
             kind = self.kind(column)
             found = [file.bounds(group, column) for file, group in self._places]
             low, high = (_values([item[i] for item in found], kind) for i in range(2))
-            self._bounds[column] = Bounds(low, high, np.array([item[2] for item in found], np.int64))
+            nulls = np.array([item[2] for item in found], np.int64)
+            known = np.asarray(pc.and_(low.is_valid(), high.is_valid())) | (nulls == self.rows)
+            self._bounds[column] = unknown_column(kind, len(self))._replace(low=low, high=high, nulls=nulls, known=known)
         return self._bounds[column]
 
     def check_unchanged(self) -> None:
         """Refuse what was found if a file has changed meanwhile (`AfaError`)."""
         for file in self.files:
             file.check_unchanged()
-
-
-def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column's values, whether they are coded or not."""
-    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def trusted(kind: pa.DataType) -> bool:

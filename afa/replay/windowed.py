@@ -16,7 +16,7 @@ from pyarrow import types
 from afa.errors import AfaError, Int64Error, did_you_mean
 from afa.io.frame import unit_of_times
 from afa.io.listed_columns import missing
-from afa.replay.column_totals import can_be_added, check_time, in_arrow, plain_type, whole_sums
+from afa.replay.column_totals import can_be_added, in_arrow, plain_type, whole_sums
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
 from afa.replay.slices import OverSlices, Slices, WindowCut, check_many
 from afa.replay.stored import Stored
@@ -105,7 +105,7 @@ def windows(
     if way not in ("auto", "index", "read"):
         raise AfaError(f'expected "auto", "index" or "read" but got way={way!r}')
     stored = Stored(source)
-    kind = check_time(stored, time)
+    kind = stored.kind_of_times(time)
     asked = _asked(stored, aggregates)
     measures = {name: Measure(bool({"sum", "avg"} & {*words}), bool({"min", "max"} & {*words})) for name, words in asked.items()}
     measures.pop(ROWS, None)

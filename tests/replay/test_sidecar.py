@@ -20,7 +20,7 @@ import pytest
 from afa import AfaError
 from afa.errors import ChangeError
 from afa.replay import index, sidecar_file, windows
-from afa.replay.sidecar import Sidecar, sidecar_of
+from afa.replay.known_blocks import Blocks
 from afa.replay.sidecar_file import KEY, sidecar_path
 from afa.replay.stored import Stored
 from tests.replay.window_oracle import aggregate, plain, same, world
@@ -37,8 +37,10 @@ def written(folder: Path, name: str = "a.parquet", rows: int = 20, **more: Any) 
     return folder / name
 
 
-def read(path: Any, columns: tuple[str, ...] = ("x", "s"), time: str = "at") -> Sidecar | None:
-    return sidecar_of(Stored(path), time, columns)
+def read(path: Any, time: str = "at") -> Blocks | None:
+    """The blocks, if some are those of an index."""
+    found = Blocks(Stored(path), time)
+    return found if found.indexed.any() else None
 
 
 @pytest.mark.parametrize("start", range(0, 120, 40))
@@ -52,14 +54,11 @@ def test_blocks_hold_what_brute_force_says(start: int, tmp_path: Path) -> None:
         assert result.paths == [sidecar_path(str(file)) for file in of.files]
         assert result.bytes == sum(os.path.getsize(path) for path in result.paths)
         stored = Stored(of.source)
-        found = sidecar_of(stored, "at", COLUMNS)
-        if found is None:
-            assert not of.rows
-            continue
-        assert found.covered.all()
+        found = Blocks(stored, "at")
+        assert found.indexed.all()
         assert result.blocks == len(found.rows) == sum(math.ceil(rows / block) for rows in stored.rows.tolist())
         begins = np.cumsum(stored.rows) - stored.rows
-        for i, (group, first, rows) in enumerate(zip(found.group.tolist(), found.first.tolist(), found.rows.tolist())):
+        for i, (group, first, rows) in enumerate(zip(*(part.tolist() for part in found.stretches))):
             assert first % block == 0
             assert rows == min(block, stored.rows[group] - first)
             held = of.rows[begins[group] + first : begins[group] + first + rows]
@@ -68,8 +67,8 @@ def test_blocks_hold_what_brute_force_says(start: int, tmp_path: Path) -> None:
                 check_block(found, name, i, [row[name] for row in held])
 
 
-def check_block(found: Sidecar, name: str, i: int, values: list[Any]) -> None:
-    column = found.columns[name]
+def check_block(found: Blocks, name: str, i: int, values: list[Any]) -> None:
+    column = found.column(name)
     known = [item for item in values if item is not None and item == item]
     long = any(len(item.encode()) > 256 for item in known if isinstance(item, str) and item in (min(known), max(known)))
     assert column.known[i] == (not long)
@@ -99,16 +98,15 @@ def test_all_types_of_columns(tmp_path: Path) -> None:
     pq.write_table(pa.table({"at": [1, 2, 3, 4], **columns, **unfit}), tmp_path / "a.parquet")
     index(tmp_path / "a.parquet", time="at")
     stored = Stored(tmp_path / "a.parquet")
-    found = sidecar_of(stored, "at", [*columns, *unfit])
-    assert found is not None
+    found = Blocks(stored, "at")
     for name, column in columns.items():
-        of = found.columns[name]
+        of = found.column(name)
         whole = column.dictionary_decode() if name == "text" else column
         assert (of.low.type, of.nulls.tolist(), of.known.all()) == (whole.type, [1], True), name
         assert (of.low[0], of.high[0]) == ((whole[2], whole[0]) if name in ("text", "large") else (whole[2], whole[1])), name
     for name in unfit:
-        assert not found.columns[name].known.any()
-        assert found.columns[name].nulls.tolist() == [-1]
+        assert not found.column(name).known.any()
+        assert found.column(name).nulls.tolist() == [-1]
         with pytest.raises(AfaError, match=f"expected columns of numbers, times or text but got '{name}' of "):
             index(tmp_path / "a.parquet", time="at", columns=[name])
 
@@ -116,10 +114,10 @@ def test_all_types_of_columns(tmp_path: Path) -> None:
 def test_a_sum_that_no_int64_holds_is_unknown(tmp_path: Path) -> None:
     pq.write_table(pa.table({"at": range(4), "n": [2**63 - 1, 1, 5, 6]}), tmp_path / "a.parquet")
     index(tmp_path / "a.parquet", time="at", block=2)
-    found = read(tmp_path / "a.parquet", ("n",))
+    found = read(tmp_path / "a.parquet")
     assert found is not None
-    assert found.columns["n"].total is not None
-    assert found.columns["n"].total.to_pylist() == [None, 11]
+    assert found.column("n").total is not None
+    assert found.column("n").total.to_pylist() == [None, 11]
 
 
 def test_folders_pass_an_index_over(tmp_path: Path) -> None:
@@ -138,10 +136,10 @@ def test_folders_pass_an_index_over(tmp_path: Path) -> None:
     os.remove(result.paths[0])
     found = read(tmp_path)
     assert found is not None
-    assert found.covered.tolist() == [False] * 3 + [True] * 3
-    assert found.group.tolist() == [3, 4, 5]
-    assert found.columns["s"].nulls.tolist() == [-1] * 3, "not in the index"
-    assert read(tmp_path, (), "x") is None, "of other times"
+    assert found.indexed.tolist() == [False] * 3 + [True] * 3
+    assert found.group.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.column("s").nulls.tolist() == [0] * 3 + [-1] * 3, "not in the index"
+    assert read(tmp_path, "x") is None, "of other times"
 
 
 def test_two_thousand_blocks_take_little(tmp_path: Path) -> None:
@@ -246,9 +244,10 @@ def test_an_index_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
 # -- damaged and hostile ones ------------------------------------------------------------------------------------------------
 
 
-def content(found: Sidecar | None) -> Any:
+def content(found: Blocks | None) -> Any:
     assert found is not None
-    return [part.tolist() for part in found[:6]], {name: [str(part) for part in column] for name, column in found.columns.items()}
+    parts = (*found.stretches, found.low, found.high, found.indexed)
+    return [part.tolist() for part in parts], [[str(part) for part in found.column(name)] for name in ("x", "s")]
 
 
 def test_any_byte_may_be_damaged(tmp_path: Path) -> None:
