@@ -2,7 +2,7 @@
 
 witness/         what events a match must contain, from the automaton alone
 stored           a stored table: files of row groups, and what their statistics say
-sidecar          an index beside a file: blocks of rows, their times, and bounds and sums of their columns
+sidecar          `index`: an index beside a file: blocks of rows, their times, and bounds and sums of their columns
 sidecar_file     how it is written and checked; block_columns: what it knows of a column in each block
 key_spans        spans of time of keys: joined, met, looked up
 known_blocks     row groups, or blocks of them, where an index tells more
@@ -20,8 +20,8 @@ interval_rows    the rows of intervals, by interval
 through_spans    rows of intervals through an operator, one key for each interval; all rows, row group by row group
 find, backtest   `afa.find`, `afa.backtest`: a pattern, or many, in a frame or in files
 replaying        `replay`
-amending         `amend`: the difference that late rows and arcs of the past make
-changed_rows     the changes that `amend` is given; changed_spans: what they concern
+amending         `amend`: the difference that late rows and arcs of the past make, and the spans that they concern
+changed_rows     the changes that `amend` is given
 sweeping         `sweep`: several automata that differ in constants, candidates found once
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
 slice_work       slices from blocks that lie in one, and from rows

@@ -1,4 +1,7 @@
-"""`amend`: what late rows, retracted rows, and arcs with a lifetime in the past change in the matches of stored history."""
+"""`amend`: what late rows, retracted rows, and arcs with a lifetime in the past change in the matches of stored history.
+
+Only spans are read in which they can change matches: around changed rows, around the rows that a changed arc takes.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,18 @@ from afa.frames.asked import SWEEPS
 from afa.frames.found import Columns, rows_at, written
 from afa.frames.frame_reading import End
 from afa.io.frame import Frame
+from afa.model.binding import bound_arc
 from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.changed_rows import Changed, changed, check_met
-from afa.replay.changed_spans import changed_spans, span_of
+from afa.replay.group_rows import see_keys
 from afa.replay.interval_rows import RowsOfSpans, together
-from afa.replay.key_spans import Places, Spans, different, touching
-from afa.replay.question import Question, in_group, longest_lifetime, question, waiting
+from afa.replay.key_spans import Lookup, Places, Spans, different, joined, later, touching
+from afa.replay.question import Question, in_groups, lifetime_of, longest_lifetime, question, waiting
+from afa.replay.scanning import Scan, Scanner, WitnessBlock
 from afa.replay.seen_keys import SeenKeys
 from afa.replay.through_spans import by_key, pieces, pushed
+from afa.replay.witness.boxes import ArcLifetime, boxes_of
+from afa.replay.witness.witnesses import Witness
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
@@ -124,7 +131,8 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
     several = together(groups.tolist(), asking.stored.rows)
     parts = [rows for each in several if (rows := reader.of_groups(each, 0.0)) is not None] or [reader.none()]
     stored = [piece for part in parts for piece in pieces(part)]
-    changes = {**reader.operator_columns(come.frame, come.reading), asking.span: span_of(spans, number, come.le), "diff": come.diff}
+    columns = reader.operator_columns(come.frame, come.reading)
+    changes = {**columns, asking.span: Lookup(spans).number(number, come.le), "diff": come.diff}
     _check(parts, changes, asking, keys, spans, applied)
     if not asking.plan.waits and not come.arcs:  # what the changes make of the matches, or, taken back, unmake
         op = asking.operator(asking.by_span or asking.plan)
@@ -166,7 +174,7 @@ def _latest_without(asking: Question, gone: Counter[int]) -> int:
         def ticks(table: pa.Table) -> Any:
             return Frame(table).ticks(asking.reading.time, asking.plan.tick, "time")
 
-        le, many = np.unique(in_group(asking.stored, group, ticks, [asking.reading.time]), return_counts=True)
+        le, many = np.unique(in_groups(asking.stored, [group], ticks, [asking.reading.time]), return_counts=True)
         for at, here in zip(le[::-1].tolist(), many[::-1].tolist()):
             taken_ = min(here, left[at])
             left[at] -= taken_
@@ -220,3 +228,50 @@ def netted(before: Sequence[Columns], after: Sequence[Columns]) -> Columns:
             kept.append(place)
             diffs.append(diff)
     return {**{name: column[kept] for name, column in columns.items()}, "diff": np.array(diffs, np.int64)}
+
+
+def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, longest: int, latest: tuple[int, int]) -> Spans:
+    """Return the spans of keys in which some run, or the wait behind it, can be another after the changes.
+
+    ``number``: of the key of each changed row; ``keys`` takes the keys that a changed arc concerns. ``latest``: the largest LE
+    before the changes and after them: between the two time-outs fire that did not, or no more.
+    """
+    if asking.by_span is None or not asking.plan.steady:  # what is chosen of overlapping matches hangs together without an end
+        if come.arcs or latest[0] != latest[1]:
+            see_keys(asking, keys, range(len(asking.stored)))
+        many = np.arange(len(keys))
+        return Spans(many, np.full(len(many), BEGINNING), np.full(len(many), FOREVER))
+    parts = [(number, later(come.le, 1 - longest), later(come.le, longest))]
+    if latest[0] != latest[1]:
+        parts.append(_all_keys(asking, keys, _moved(min(latest), 1 - longest), _moved(max(latest), 1)))
+    for change in come.arcs:
+        le, re = lifetime_of(change)
+        serving = ArcLifetime(bound_arc(change.payload, asking.plan.tick, asking.plan.automaton), le, re)
+        if serving.arc.reads_event and not serving.arc.final:
+            parts += _around_takers(asking, serving, keys, longest)
+        else:  # it may serve behind any event
+            parts.append(_all_keys(asking, keys, _moved(le, 1 - longest), _moved(re, longest)))
+    return joined(*(np.concatenate(columns) for columns in zip(*parts)))
+
+
+def _around_takers(asking: Question, serving: ArcLifetime, keys: SeenKeys, longest: int) -> list[tuple[Any, Any, Any]]:
+    """Return the spans around the events that an arc may take."""
+    boxes = boxes_of(serving, asking.plan.automaton.event_schema, asking.plan.automaton.register_schema)
+    witness = Witness(boxes, (serving.arc,), False, False, None)
+    scanner = Scanner(asking, [witness], keys, longest, lambda place: 1.0)
+    groups = np.flatnonzero(asking.extents.may_hold(boxes)).tolist()
+    scan = Scan(witness.fields, (WitnessBlock((0,), (0,)),))
+    found = [one for _, several in scanner.candidates(scan, groups, None) for one in several]
+    return [(one.key, later(one.le, 1 - longest), later(one.le, longest)) for one in found]
+
+
+def _all_keys(asking: Question, keys: SeenKeys, low: int, high: int) -> tuple[Any, Any, Any]:
+    """Return a span of time for each key that has rows in it."""
+    time = Spans(np.zeros(1, np.int64), np.array([low]), np.array([high]))
+    see_keys(asking, keys, np.flatnonzero(touching(time, asking.extents.least, asking.extents.latest)).tolist())
+    many = len(keys)
+    return np.arange(many), np.full(many, low), np.full(many, high)
+
+
+def _moved(at: int, by: int) -> int:
+    return min(max(at + by, BEGINNING), FOREVER)

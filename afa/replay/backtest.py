@@ -183,28 +183,24 @@ class _Rows:
 
     def __init__(self, frame: Frame, reading: FrameReading) -> None:
         self.frame, self.reading = frame, reading
-        self._arrived: dict[Any, dict[str, Any]] = {}
-        self._by_time: dict[Any, SortedRows] = {}
-        self._never: dict[Any, bool] = {}
+        self._known: dict[Any, Any] = {}
+
+    def _once(self, what: Any, make: Callable[[], Any]) -> Any:
+        if what not in self._known:
+            self._known[what] = make()
+        return self._known[what]
 
     def arrived(self, plan: OperatorPlan) -> dict[str, Any]:
         """Return the rows as they stand."""
-        if plan.form not in self._arrived:
-            self._arrived[plan.form] = columns_of(self.frame, plan, self.reading)
-        return self._arrived[plan.form]
+        return self._once(("arrived", plan.form), lambda: columns_of(self.frame, plan, self.reading))  # type: ignore[no-any-return]
 
     def by_time(self, plan: OperatorPlan) -> SortedRows:
         """Return them by time, in groups and slices."""
-        if plan.form not in self._by_time:
-            self._by_time[plan.form] = by_time(self.arrived(plan), plan)
-        return self._by_time[plan.form]
+        return self._once(("by time", plan.form), lambda: by_time(self.arrived(plan), plan))  # type: ignore[no-any-return]
 
     def never(self, plan: OperatorPlan) -> bool:
         """Return whether a pattern never withdraws anything."""
-        what = plan.form, plan.steady, plan.ties
-        if what not in self._never:
-            self._never[what] = never(plan, self.arrived(plan))
-        return self._never[what]
+        return self._once(("never", plan.form, plan.steady, plan.ties), lambda: never(plan, self.arrived(plan)))  # type: ignore[no-any-return]
 
 
 def _jobs(plan: OperatorPlan, rows: _Rows, batch: int | Literal[False] | None) -> Iterator[Callable[[bool], Any]]:

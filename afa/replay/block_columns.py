@@ -29,7 +29,8 @@ class BlockColumn(NamedTuple):
 
     def part(self, some: slice) -> BlockColumn:
         """Return some blocks."""
-        return BlockColumn(*(None if part is None else part[some] for part in self))
+        low, high, nulls, nans, total, known = self
+        return BlockColumn(low[some], high[some], nulls[some], nans[some], None if total is None else total[some], known[some])
 
 
 def has_bounds(kind: pa.DataType) -> bool:

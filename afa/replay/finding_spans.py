@@ -62,11 +62,11 @@ def find_spans(
     longest: int,
     plan: ReplayPlan,
     order: Sequence[tuple[str, ...]] | None = None,
-    told: Callable[[str, int, int], None] = lambda what, done, many: None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> MatchSpans:
     """Find the spans of a question, and note in the plan what was done.
 
-    ``order``: the columns to scan, whatever they cost. ``told``: is called with what is scanned, how much of it, of how much.
+    ``order``: the columns to scan, whatever they cost. ``progress``: as of `afa.replay.replay`.
     """
     witnesses, keys = needs.witnesses, SeenKeys(asking)
     viable, region = by_statistics(asking, needs, longest)
@@ -83,7 +83,7 @@ def find_spans(
             break
         places = [place for block in scan.blocks for place in block.places]
         groups = alive & np.logical_or.reduce([viable[place] for place in places])
-        named = partial(told, f"scan of {', '.join(scan.columns)}")
+        named = None if progress is None else partial(progress, f"scan of {', '.join(scan.columns)}")
         kinds = _with(kinds, scan, scanner, np.flatnonzero(groups).tolist(), spans, named)
         made.append(scan)
         first, last = witnesses[kinds[0].place[0]].first, witnesses[kinds[-1].place[1]].last and not needs.waits
@@ -211,12 +211,13 @@ def _with(
     scanner: Scanner,
     groups: Sequence[int],
     spans: Spans | None,
-    told: Callable[[int, int], None],
+    told: Callable[[int, int], None] | None,
 ) -> list[Candidates]:
     """Return all candidates with those of one more scan, in order; a block takes the place of its parts."""
     parts: list[list[Candidates]] = [[] for _ in scan.blocks]
     for done, found in scanner.candidates(scan, groups, spans):
-        told(done, len(groups))
+        if told is not None:
+            told(done, len(groups))
         for i, part in enumerate(found):
             if len(part.key):
                 parts[i].append(part)

@@ -116,14 +116,17 @@ class Lookup:
         self._at = Places(different(np.concatenate([spans.low, spans.high])))
         self._begins = self._at.of(spans.key, spans.low)
 
-    def holds(self, key: Any, le: Any) -> Any:
-        """Return which events, of keys by number, lie in a span. O(n log spans)."""
+    def number(self, key: Any, le: Any) -> Any:
+        """Return the number of the span in which each event, of a key by number, lies; -1: of none. O(n log spans)."""
         spans = self._spans
-        if not len(spans.low):
-            return np.zeros(len(le), bool)
+        if not len(spans):
+            return np.full(len(le), -1, np.int64)
         found = np.searchsorted(self._begins, self._at.of(key, le), "right") - 1
-        there = np.maximum(found, 0)
-        return (found >= 0) & (spans.key[there] == key) & (le < spans.high[there])
+        return np.where((found >= 0) & (spans.key[found] == key) & (le < spans.high[found]), found, -1)
+
+    def holds(self, key: Any, le: Any) -> Any:
+        """Return whether each event, of a key by number, lies in a span."""
+        return self.number(key, le) >= 0
 
 
 def different(values: Any) -> Any:

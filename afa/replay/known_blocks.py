@@ -62,8 +62,9 @@ class Blocks:
         parts = []
         for groups, content in self._files:
             found = told.part(groups) if content is None else content.columns.get(name)
-            known = found is not None and found.low.type == kind  # an index may have the column in another type, or not at all
-            parts.append(found if known else unknown_column(kind, 0 if content is None else len(content.rows)))
+            if content is not None and (found is None or found.low.type != kind):
+                found = unknown_column(kind, len(content.rows))
+            parts += [] if found is None else [found]
         return chained(parts)
 
     def totals(self, name: str, total: bool, bounds: bool) -> tuple[Totals, np.ndarray]:

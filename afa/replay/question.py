@@ -134,14 +134,9 @@ def times_of(blocks: Blocks, stored: Stored, time: str, tick: str | None, rows: 
     for ends, column in zip((least, latest), blocks.times() if blocks.timed.any() else ()):
         ends[blocks.timed] = Frame(pa.table({time: column.filter(pa.array(blocks.timed))})).ticks(time, tick, "time")
     for block in np.flatnonzero(~blocks.timed).tolist() if rows else []:
-        ticks = in_group(stored, int(blocks.group[block]), lambda table: Frame(table).ticks(time, tick, "time"), [time])
+        ticks = in_groups(stored, [int(blocks.group[block])], lambda table: Frame(table).ticks(time, tick, "time"), [time])
         least[block], latest[block] = ticks.min(), ticks.max()
     return least, latest
-
-
-def in_group(stored: Stored, group: int, call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
-    """Call a function with columns of a row group; an error names it."""
-    return in_groups(stored, [group], call, columns)
 
 
 def in_groups(stored: Stored, groups: Sequence[int], call: Callable[[pa.Table], Any], columns: Sequence[str]) -> Any:
@@ -175,7 +170,7 @@ def longest_lifetime(asking: Question) -> int:
             lasts = ends_of(frame, asking, le) - le  # one that is too long for an int64 has wrapped
             return FOREVER if (lasts < 0).any() else int(lasts.max())
 
-        longest = max(longest, in_group(asking.stored, group, lifetime, [reading.time, str(reading.until)]))
+        longest = max(longest, in_groups(asking.stored, [group], lifetime, [reading.time, str(reading.until)]))
     return min(longest, FOREVER)
 
 

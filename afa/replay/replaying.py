@@ -167,36 +167,30 @@ def explain(
     """
     said = options_of(options, "explain", EXPLAINS)
     asking = question(pattern, source, said, (time, until, diff, "latest"), arcs, rows=False)
-    return foreseen(asking)
-
-
-def foreseen(asking: Question) -> ReplayPlan:
-    """Return the plan of a question for which no row is read."""
-    needs = asking.necessary()
     lived = longest_lifetime(asking) if asking.reading.until is None else FOREVER - 1
-    reason = why_all(asking, needs, lived)
-    if asking.by_span is None:  # whose conditions may be on fields that no row has
-        plan = planned(asking, needs)
-        plan.reason = reason
-        return plan
-    shares = Shares(asking, needs.boxes, look=False)
-    needs = asking.necessary(shares.whole)
-    reason = reason or why_all(asking, needs, lived)
+    needs, costs, reason = _weighed(asking, lived, look=False)
     plan = planned(asking, needs)
-    if reason is not None and needs.possible:
+    if reason is not None and (needs.possible or asking.by_span is None):
         plan.reason = reason
         return plan
     plan.ahead = []
-    if needs.possible:
-        extents = asking.extents
-        costs = Costs(asking.stored.rows, extents.least, extents.latest, needs.witnesses, shares, len(asking.names), lived)
+    if needs.possible and costs is not None:
         plan.may_hold, scan = first_scan(asking, needs, costs, lived, plan)
         plan.ahead = list(scan.columns) if scan is not None else []
     return plan
 
 
-def _silent(what: str, done: int, many: int) -> None:
-    """Tell nobody how far the work is."""
+def _weighed(asking: Question, longest: int, look: bool) -> tuple[Necessary, Costs | None, str | None]:
+    """Return the witnesses, the rarest ones, what scans cost, and why all rows are replayed; ``look``: whether rows are sampled."""
+    needs, costs = asking.necessary(), None
+    reason = why_all(asking, needs, longest)
+    if asking.by_span is not None and (reason is None or not look):  # else conditions may be on fields that no row has
+        shares = Shares(asking, needs.boxes, look)
+        needs = asking.necessary(shares.whole)
+        reason = reason or why_all(asking, needs, longest)
+        extents, rows = asking.extents, asking.stored.rows
+        costs = Costs(rows, extents.least, extents.latest, needs.witnesses, shares, len(asking.names), longest)
+    return needs, costs, reason
 
 
 def planned(asking: Question, needs: Necessary) -> ReplayPlan:
@@ -225,20 +219,12 @@ def located(
 ) -> tuple[MatchSpans | None, ReplayPlan]:
     """Find where matches can lie; None: anywhere, and the plan says why. ``order``: the columns to scan, whatever they cost."""
     lived = longest_lifetime(asking)
-    needs = asking.necessary()
-    reason = why_all(asking, needs, lived)
-    if reason is None:
-        shares = Shares(asking, needs.boxes)
-        needs = asking.necessary(shares.whole)
-        reason = why_all(asking, needs, lived)
-        extents = asking.extents
-        costs = Costs(asking.stored.rows, extents.least, extents.latest, needs.witnesses, shares, len(asking.names), lived)
+    needs, costs, reason = _weighed(asking, lived, look=True)
     plan = planned(asking, needs)
     if not needs.possible:
-        plan.reason, reason = None, None
         return MatchSpans.nothing(asking), plan
-    if reason is None:
-        found = find_spans(asking, needs, costs, lived, plan, order, progress or _silent)
+    if reason is None and costs is not None:
+        found = find_spans(asking, needs, costs, lived, plan, order, progress)
         if order is None and _dear(asking, found, costs, plan):
             reason = "it costs less than looking for rare events" if not plan.steps else "matches may lie nearly everywhere"
         else:

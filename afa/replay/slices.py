@@ -178,5 +178,4 @@ class OverSlices:
             found = ufunc.accumulate(each[:, ::-1], axis=1)[:, ::-1].ravel()[self._begin]
             before = np.full(each.size + 1, none, values.dtype)  # what stands in front of a place in its stretch
             ufunc.accumulate(each[:, :-1], axis=1, out=before[:-1].reshape(shape)[:, 1:])
-            result: np.ndarray = ufunc(found, before[self._begin + self._width], out=found)
-        return result
+            return np.asarray(ufunc(found, before[self._begin + self._width], out=found))

@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 
 from afa.model.arc import CONSUME, EPSILON, SKIP, Arc
 from afa.replay.witness.boxes import ArcLifetime, Box, boxes_of
-from afa.replay.witness.register_demands import NOTHING, Demands, both, demanded, meets, ways_back
+from afa.replay.witness.register_demands import NOTHING, Demands, Way, both, demanded, meets, ways_back
 from afa.schema import Schema
 
 FIRST, BETWEEN, LAST = 0, 1, 2
 MOST = 3000
 """The most nodes that are drawn with demands; with more of them registers are not followed."""
+
+
+ANY = Way(Box(), NOTHING)
 
 
 class Node(NamedTuple):
@@ -103,7 +106,7 @@ def _edges(
     else:  # a time-out fires behind an event
         layers = (node.layer,) if node.layer != FIRST else ()
     for layer in layers:
-        for way in ways_back(arc, node.demands, program.event_schema, program.register_schema) if demanding else [_ANY]:
+        for way in ways_back(arc, node.demands, program.event_schema, program.register_schema) if demanding else [ANY]:
             before = both(way.before, wants)
             if before is None:
                 continue
@@ -116,14 +119,6 @@ def _edges(
                 met = box.meet(way.event)
                 if met is not None:
                     yield RunEdge(src, node, arc, met, 1)
-
-
-class _Any(NamedTuple):
-    event: Box = Box()
-    before: Demands = NOTHING
-
-
-_ANY = _Any()
 
 
 def _reached(edges: list[RunEdge], starts: Sequence[Node]) -> Iterator[RunEdge]:
