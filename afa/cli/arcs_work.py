@@ -15,7 +15,7 @@ from afa.arclog.arc_log import ArcLog
 from afa.arclog.lines import NOW
 from afa.arclog.listing import Listing
 from afa.cli.console import Terminal, plain_table
-from afa.cli.fault import CommandError
+from afa.cli.fault import CommandError, tell
 from afa.cli.load_query import is_query
 from afa.cli.pattern_run import given_pattern
 from afa.draw.words import fence_of, function_text, kind_of
@@ -81,11 +81,11 @@ def show_list(folder: Path, pattern: str | None, tick: str | None) -> None:
         console.print(plain_table(COLUMNS, _rows(found)))
         for raw, reason in found.faults:
             place = f"{raw.file}, line {raw.number}" if raw.number else raw.file
-            typer.echo(f"afa: {folder}: {reason} ({place})", err=True)
+            tell(f"{folder}: {reason} ({place})")
     for name, reason in wrong:
-        typer.echo(f"afa: {folder}: {reason} ({name})", err=True)
+        tell(f"{folder}: {reason} ({name})")
     if jobs and not running:
-        typer.echo(f"afa: {folder}: no job runs that follows it; so it was for the last one, {which[0].job}", err=True)
+        tell(f"{folder}: no job runs that follows it; so it was for the last one, {which[0].job}")
 
 
 Row = tuple[str, ...]
@@ -133,7 +133,7 @@ def _log(folder: Path, pattern: str | None, tick: str | None) -> _Log:
     except OSError as error:
         raise CommandError(f"{folder}: {error.strerror}") from error
     if not there:
-        typer.echo(f"afa: {folder}: an empty arc log was made there", err=True)
+        tell(f"{folder}: an empty arc log was made there")
     return log
 
 

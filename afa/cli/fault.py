@@ -33,6 +33,11 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def tell(text: str) -> None:
+    """Say something on standard error."""
+    typer.echo(f"afa: {text}", err=True)
+
+
 @contextlib.contextmanager
 def plain_exit() -> Iterator[None]:
     """Turn a fault into its line and status 1, and a reader that went away (``| head``) into a quiet end."""
@@ -51,7 +56,7 @@ def plain_exit() -> Iterator[None]:
 def _reported(text: str) -> typer.Exit:
     """Say what is wrong, if anyone can hear it, and end with status 1."""
     with contextlib.suppress(OSError):
-        typer.echo(f"afa: {text}", err=True)
+        tell(text)
     close_pipes()
     return typer.Exit(1)
 

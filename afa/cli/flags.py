@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 import typer
 import typer.core
 
+from afa.cli.fault import tell
 from afa.engine.budget import LEAST_BYTES, PARTIAL_MATCHES
 from afa.errors import AfaError
 
@@ -22,43 +23,11 @@ FILE = "CSV, JSON lines or Parquet; .gz is read too. -: standard input, see --fo
 OLD_NAMES = {"--le": "--time", "--re": "--until", "--cancel": "--id", "--sequence": "--order-by", "--sigma": "--speculation"}
 
 
-class InputFormat(str, enum.Enum):
-    """How the input is written."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-
-
-class Labels(str, enum.Enum):
-    """What stands beside an arc in a picture."""
-
-    code = "code"
-    names = "names"
-
-
-class Tick(str, enum.Enum):
-    """The unit of application time for columns of timestamps."""
-
-    s = "s"
-    ms = "ms"
-    us = "us"
-    ns = "ns"
-
-
-class InputEnd(str, enum.Enum):
-    """The watermark at the end of the input."""
-
-    latest = "latest"
-    forever = "forever"
-
-
-class LateRows(str, enum.Enum):
-    """What becomes of a late change."""
-
-    stop = "raise"
-    drop = "drop"
-    report = "report"
+InputFormat = enum.Enum("InputFormat", {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet"})
+Labels = enum.Enum("Labels", {"code": "code", "names": "names"})
+Tick = enum.Enum("Tick", {"s": "s", "ms": "ms", "us": "us", "ns": "ns"})
+InputEnd = enum.Enum("InputEnd", {"latest": "latest", "forever": "forever"})
+LateRows = enum.Enum("LateRows", {"stop": "raise", "drop": "drop", "report": "report"})
 
 
 class Command(typer.core.TyperCommand):
@@ -70,7 +39,7 @@ class Command(typer.core.TyperCommand):
             name, equals, value = text.partition("=")
             new = OLD_NAMES.get(name)
             if new is not None:
-                typer.echo(f"afa: {name} is now {new}; the old name goes on working", err=True)
+                tell(f"{name} is now {new}; the old name goes on working")
             found.append(text if new is None else f"{new}{equals}{value}")
         return super().parse_args(ctx, found)
 

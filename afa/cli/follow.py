@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import typer
-
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog, Poll
 from afa.arclog.log_folder import place_of
-from afa.cli.fault import CommandError
+from afa.cli.fault import CommandError, tell
 from afa.errors import QueryError
 from afa.model.automaton import Automaton
 from afa.operator.contract import Pattern
@@ -27,7 +25,7 @@ def make_log(folder: str, pattern: Pattern | None, tick: str | None) -> None:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CommandError(f"{folder}: {error.strerror}") from error
-        _tell(f"{folder}: an empty arc log was made there")
+        tell(f"{folder}: an empty arc log was made there")
     if automaton is not None:
         put_about(Path(folder), automaton, tick)
 
@@ -50,7 +48,7 @@ class Follow:
         except OSError as error:
             raise CommandError(f"{folder}: {error.strerror}") from error
         if not there:
-            _tell(f"{folder}: an empty arc log was made there")
+            tell(f"{folder}: an empty arc log was made there")
         self._folder = folder
         self._last = Poll(self._log)
 
@@ -63,13 +61,9 @@ class Follow:
         """Write back what has become of the lines of the last poll, and say what it has told."""
         self._log.answer(self._last)
         for told in self._last.told:
-            _tell(f"{self._folder}: {told}")
+            tell(f"{self._folder}: {told}")
 
     def finish(self) -> None:
         """Say which lines were never whole."""
         for raw in self._log.folder.open:
-            _tell(f"{self._folder}: {place_of(raw)}: expected a whole line but got one that no newline ends")
-
-
-def _tell(text: str) -> None:
-    typer.echo(f"afa: {text}", err=True)
+            tell(f"{self._folder}: {place_of(raw)}: expected a whole line but got one that no newline ends")

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import typer
 
-from afa.cli.fault import CommandError
+from afa.cli.fault import CommandError, tell
 from afa.errors import AfaError, did_you_mean
 from afa.io.event_class import BESIDE, is_field, times_among
 from afa.io.file_columns import ANY, FileColumn
@@ -83,7 +83,7 @@ def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: S
     source = open_source(file, form)
     text = new_pattern(str(pattern), file, source, le, key, "" if form is None else f" --format {form}")
     write_where_nothing_is(pattern, text)
-    typer.echo(f"afa: wrote {pattern}; how it is run stands at its top", err=True)
+    tell(f"wrote {pattern}; how it is run stands at its top")
 
 
 def write_where_nothing_is(file: Path, text: str) -> None:

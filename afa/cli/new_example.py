@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from afa.cli.fault import CommandError
+from afa.cli.fault import CommandError, tell
 from afa.cli.new import in_docstring, write_where_nothing_is
 
 PATTERN = '''"""Two declined payments of a card, with no other payment of this card between them, within ten minutes.
@@ -81,4 +81,4 @@ def write_example(pattern: Path) -> None:
     for file, text in texts.items():
         write_where_nothing_is(file, text)
     command = f"afa run {said['pattern']} {said['input']} --report run.html"
-    typer.echo(f"afa: wrote {pattern} and {rows}, an example; to see it run: {command}", err=True)
+    tell(f"wrote {pattern} and {rows}, an example; to see it run: {command}")

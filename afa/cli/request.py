@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import typer
 
-from afa.cli.fault import CommandError
+from afa.cli.fault import CommandError, tell
 from afa.engine.budget import PARTIAL_MATCHES
 from afa.model.conflicts import check
 from afa.schema import Schema
@@ -85,7 +84,7 @@ class CommandRequest(NamedTuple):
     @property
     def on_late(self) -> Any:
         """The policy for late rows; told of, they are counted, too."""
-        return self.late if self.late != "report" else lambda change: typer.echo(f"afa: late: {change}", err=True)
+        return self.late if self.late != "report" else lambda change: tell(f"late: {change}")
 
     def options(self, *names: str) -> dict[str, Any]:
         """Return those options of an operator, as it takes them, and what bounds it."""

@@ -6,12 +6,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import typer
-
 from afa import ClosureError, LateEventError, Punctuation
 from afa.cli.advice import Advice
 from afa.cli.batches_in import Input
-from afa.cli.fault import CommandError, one_line
+from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import Follow, make_log
 from afa.cli.output_table import OutputTable
 from afa.cli.pattern_run import PatternRun, given_pattern
@@ -83,7 +81,7 @@ def _run(made: PatternRun, operator: Any) -> None:
     if advice is not None:
         advice.finish()
     if why and not job.quiet:
-        typer.echo(f"afa: no match: {why}", err=True)
+        tell(f"no match: {why}")
 
 
 def _drive(operator: Any, shown: Schema, job: CommandRequest, batches_in: Input, source: FileSource, screen: Screen) -> Summary:
@@ -172,7 +170,7 @@ def write_report(operator: Any, job: CommandRequest, why: str = "") -> None:
     except OSError as error:
         raise CommandError(f"can't write {job.report}: {os.strerror(error.errno) if error.errno else error}") from error
     if not job.quiet:
-        typer.echo(f"afa: {job.report} shows the run: open it in a browser", err=True)
+        tell(f"{job.report} shows the run: open it in a browser")
 
 
 def told_as_times(operator: Any, times: TimeType | None) -> None:

@@ -155,7 +155,7 @@ class Screen:
         payload = (f"{name}={_plain(value)}" for name, value in row.items() if name not in left)
         members = [f"{MEMBERS}={row[MEMBERS]}"] if self._job.members and row["diff"] > 0 else []
         why = f"\n    {row[BECAUSE]['text']}" if self._job.reasons else ""
-        return " ".join((sign, f"[{_time(row['le'])}, {_time(row['re'])})", *payload, *members)) + why
+        return " ".join((sign, f"[{time_text(row['le'])}, {time_text(row['re'])})", *payload, *members)) + why
 
     def finish(self, summary: Summary) -> None:
         """Print the summary."""
@@ -178,7 +178,8 @@ class Screen:
             self._err.print(f"\n{changes:,} changes in {self._job.output}", soft_wrap=True)
 
 
-def _time(time: int | str | None) -> str:
+def time_text(time: int | str | None) -> str:
+    """Return an instant as text."""
     return "forever" if time in (None, FOREVER) else str(time)
 
 

@@ -20,7 +20,7 @@ import typer
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog
 from afa.cli.batches_in import Input
-from afa.cli.fault import CommandError, one_line
+from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.load_query import is_query
 from afa.cli.output_table import OutputTable
@@ -28,10 +28,12 @@ from afa.cli.pace import Pace
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.run import OPTIONS, WAITS
+from afa.cli.screen import time_text
 from afa.errors import AfaError
 from afa.io.column_texts import in_text, iso_texts
-from afa.io.files import comes_once, form_of, open_source, readable
+from afa.io.files import comes_once, form_of, open_source
 from afa.io.table_times import as_times
+from afa.io.text_files import in_one_line
 from afa.language.query_text import text_of
 from afa.model.conflicts import QUERY
 from afa.serve.live_operator import LiveOperator
@@ -71,7 +73,7 @@ def serve(job: CommandRequest, how: PageOptions) -> None:
             if comes := how.follow or comes_once(job.file):  # its first row may be late: the page is there before it, and the log
                 form_of(job.file, job.form, how.follow)
                 if how.follow:
-                    with readable(job.file):
+                    with in_one_line(job.file):
                         Path(job.file).stat()
                 Pace(how.speed, job.tick or "ms")
                 make_log(folder, given, job.tick)
@@ -117,7 +119,7 @@ def _serve(
         finally:
             done.set()
             looks.join(5)
-            typer.echo(f"afa: ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn", err=True)
+            tell(f"ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn")
     except KeyboardInterrupt:
         return False
 
@@ -148,7 +150,7 @@ def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace
         except AfaError as error:  # of the input: there is no more of it
             failed = True
             live.board.note("fault", one_line(error))
-            typer.echo(f"afa: {one_line(error)}", err=True)
+            tell(one_line(error))
         live.board.status = "ended"
         while True:
             time.sleep(3600)
@@ -165,7 +167,7 @@ def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace) -> None:
         except Exception as error:
             pace.text, live.board.status = "pause", "failed"
             live.board.note("fault", one_line(error))
-            typer.echo(f"afa: {one_line(error)}", err=True)
+            tell(one_line(error))
         while pace.paused:
             time.sleep(PAUSE)
 
@@ -188,7 +190,8 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
 
     def texts(part: Any) -> list[dict[str, Any]]:
         rows = in_text(as_times(out.in_schema(part), ("le", "re", *shown.times), times)).to_pylist()
-        return [{"diff": row.pop("diff"), "le": _time(row.pop("le")), "re": _time(row.pop("re")), "payload": row} for row in rows]
+        ends = [{"le": time_text(row.pop("le")), "re": time_text(row.pop("re"))} for row in rows]
+        return [{"diff": row.pop("diff"), **each, "payload": row} for row, each in zip(rows, ends)]
 
     def instant(ticks: int) -> str:
         """Return an instant as the input has its times."""
@@ -217,10 +220,6 @@ def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, p
         times=instant,
         told={"title": Path(job.pattern).name, "where": job.file, "hints": hints},
     )
-
-
-def _time(time: Any) -> str:
-    return "forever" if time is None or time == np.iinfo(np.int64).max else str(time)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,9 +10,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from afa.errors import AfaError
 from afa.io.column_texts import in_text, json_lines
-from afa.io.text_files import plain
+from afa.io.text_files import in_one_line
 from afa.io.whole_file import drafted
 
 WRITTEN = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
@@ -44,15 +42,9 @@ def _write(write: Write, table: pa.Table, file: str) -> None:
         write(table)
 
 
-@contextlib.contextmanager
-def writable(file: str) -> Iterator[None]:
-    """Turn what the system and pyarrow say about a file into one line that names it."""
-    try:
-        yield
-    except OSError as error:
-        raise AfaError(f"can't write {file}: {os.strerror(error.errno) if error.errno else error}") from error
-    except pa.ArrowException as error:
-        raise AfaError(f"can't write {file}: {plain(error)}") from error
+def writable(file: str) -> contextlib.AbstractContextManager[None]:
+    """Turn what the system and pyarrow say about a file that is written into one line."""
+    return in_one_line(f"can't write {file}")
 
 
 @contextlib.contextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +12,7 @@ import pyarrow.parquet
 from afa.errors import AfaError
 from afa.io.file_bytes import CODECS, STREAM, File, GrowingFile, Stdin
 from afa.io.file_columns import KEY, FileColumn
-from afa.io.text_files import Csv, JsonLines, plain
+from afa.io.text_files import Csv, JsonLines, in_one_line
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
 
@@ -101,7 +99,7 @@ FORMS: dict[str, Callable[[File | Stdin], FileSource]] = {"csv": Csv, "jsonl": J
 def open_source(file: str, form: str | None, grows: bool = False) -> FileSource:
     """Open an input by its extension or by ``form`` ("csv", "jsonl", "parquet"); ``grows``: wait at its end for more."""
     path, form = Path(file), form_of(file, form, grows)
-    with readable(file):
+    with in_one_line(file):
         once = comes_once(file)
         if once and path.suffix.lower() in CODECS:
             raise AfaError(f"{file}: expected a pipe whose bytes are not compressed; decompress them on the way")
@@ -130,17 +128,6 @@ def comes_once(file: str) -> bool:
     return file == STREAM or path.is_fifo() or path.is_char_device()
 
 
-@contextlib.contextmanager
-def readable(file: str) -> Iterator[None]:
-    """Turn what the system and pyarrow say about a file into one line that names it."""
-    try:
-        yield
-    except OSError as error:
-        raise AfaError(f"{file}: {os.strerror(error.errno) if error.errno else plain(error)}") from error
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise AfaError(f"{file}: {plain(error)}") from error
-
-
 def batches(
     source: FileSource, file: str, columns: Sequence[FileColumn], rows: int, sizes: Iterator[int]
 ) -> Iterator[tuple[int, pa.Table]]:
@@ -152,7 +139,7 @@ def batches(
     row, held, count, size = source.first_row, list[pa.Table](), 0, next(sizes)
     tables = source.tables(columns, rows)
     while True:
-        with readable(file):
+        with in_one_line(file):
             table = next(tables, END)
         if table is END:
             break

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -196,6 +197,17 @@ def _lines(text: bytes) -> Iterator[bytes]:
 def _cut(line: bytes) -> str:
     text = line.decode("utf-8", "replace").strip()
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+@contextlib.contextmanager
+def in_one_line(what: str) -> Iterator[None]:
+    """Turn what the system and pyarrow say about a file into one line behind ``what``, which names it."""
+    try:
+        yield
+    except OSError as error:
+        raise AfaError(f"{what}: {os.strerror(error.errno) if error.errno else plain(error)}") from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise AfaError(f"{what}: {plain(error)}") from error
 
 
 def plain(error: Exception) -> str:
