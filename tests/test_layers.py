@@ -64,8 +64,8 @@ WITH_ARROW = {
     "afa.lineage": "lineage_table",
     "afa.operator": "member_columns",
     "afa.reasons": "because_column",
-    "afa.replay": "amending block_columns changed_rows column_totals holding interval_rows known_blocks question "
-    "replaying row_reading sidecar_file slice_work stored sweeping through_spans windowed",
+    "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
+    "replaying sidecar_file slice_work stored sweeping through_spans windowed",
     "afa.situations": "reading_tables",
     "afa.state": "key_columns plain",
     "afa.uncertain": "sequence_tables uncertain_rows",

@@ -3,9 +3,9 @@
 witness/         what events a match must contain, from the automaton alone
 stored           a stored table: files of row groups, and what their statistics say
 sidecar          `index`: an index beside a file: blocks of rows, their times, and bounds and sums of their columns
-sidecar_file     how it is written and checked; block_columns: what it knows of a column in each block
+sidecar_file     how it is written and checked
 key_spans        spans of time of keys: joined, met, looked up
-known_blocks     row groups, or blocks of them, where an index tells more
+known_blocks     row groups, or blocks of them, where an index tells more; their rows, in batches
 holding          which rows, and which row groups, may satisfy a condition
 shares           how many rows satisfy each condition: from statistics and a sample
 question         what is asked of a stored table: a pattern bound to its columns, and when each row group was
@@ -25,8 +25,7 @@ changed_rows     the changes that `amend` is given
 sweeping         `sweep`: several automata that differ in constants, candidates found once
 windowed         `windows`: windowed aggregates, from the sidecar; slices: of time or of rows, combined
 slice_work       slices from blocks that lie in one, and from rows
-row_reading      rows of blocks
-column_totals    columns as numbers; counts, sums and bounds of them
+column_totals    columns as numbers; counts, sums and bounds of them, in blocks and slices
 """
 
 from typing import TYPE_CHECKING, Any

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from afa.errors import AfaError
 from afa.expression.intervals import ValueRange
 from afa.io.frame import Frame
-from afa.replay.block_columns import BlockColumn
+from afa.replay.column_totals import BlockColumn
 from afa.replay.stored import trusted
 from afa.replay.witness.boxes import Box
 from afa.schema import Field, Schema

@@ -31,8 +31,6 @@ class RowsOfSpans:
     def __init__(self, asking: Question, spans: Spans, keys: SeenKeys) -> None:
         self._asking, self._spans, self._keys = asking, spans, keys
         self._times = spans.joined
-        self.rows = 0
-        """How many rows have been found."""
 
     def of_groups(self, groups: Sequence[int], share: float) -> dict[str, Any] | None:
         """Return the rows of some row groups that lie in spans, by span, then by time; None: there are none.
@@ -53,7 +51,6 @@ class RowsOfSpans:
                 more = asking.stored.read(groups[0], rest) if rest else table
                 for name in rest:
                     table = table.append_column(name, more.column(name))
-            self.rows += len(rows)
             return {**self.operator_columns(Frame(table.take(pa.array(rows)))), asking.span: span}
 
         return in_groups(asking.stored, groups, found, names)  # type: ignore[no-any-return]

@@ -13,9 +13,8 @@ import numpy as np
 
 from afa.errors import AfaError
 from afa.io.listed_columns import missing
-from afa.replay.block_columns import block_column, chained, has_bounds, unknown_column
-from afa.replay.column_totals import times_in
-from afa.replay.row_reading import Stretches, batches, units
+from afa.replay.column_totals import block_column, chained, has_bounds, times_in, unknown_column
+from afa.replay.known_blocks import Stretches, batches, units
 from afa.replay.sidecar_file import Content, write_sidecar
 from afa.replay.stored import Stored
 from punctuation.time import as_time

@@ -24,8 +24,7 @@ from pyarrow import types
 from pyarrow.fs import FileType
 
 from afa.errors import AfaError
-from afa.replay.block_columns import BlockColumn, has_bounds
-from afa.replay.column_totals import can_be_added, total_type
+from afa.replay.column_totals import BlockColumn, can_be_added, has_bounds, total_type
 
 VERSION = 1
 KEY = b"afa-index"

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from afa.replay.column_totals import Totals, plain, times_in, totals_of
 from afa.replay.key_spans import ranges_of
-from afa.replay.known_blocks import Blocks
-from afa.replay.row_reading import Stretches, batches, units
+from afa.replay.known_blocks import Blocks, Stretches, batches, units
 from afa.replay.slices import Gathered, Slices, WindowCut, joined
 from afa.replay.stored import Stored
 

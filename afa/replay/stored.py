@@ -24,8 +24,7 @@ from pyarrow.fs import LocalFileSystem
 from afa.errors import AfaError, ChangeError
 from afa.io.frame import Frame
 from afa.io.listed_columns import missing
-from afa.replay.block_columns import BlockColumn, unknown_column
-from afa.replay.column_totals import holds_times, value_type
+from afa.replay.column_totals import BlockColumn, holds_times, unknown_column, value_type
 from punctuation.door import Table
 
 KEPT = 1 << 27

@@ -151,7 +151,7 @@ def test_two_thousand_blocks_take_little(tmp_path: Path) -> None:
 
 
 def test_progress_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("afa.replay.row_reading.BATCH", 10)
+    monkeypatch.setattr("afa.replay.known_blocks.BATCH", 10)
     seen: list[int] = []
     index(written(tmp_path), time="at", progress=seen.append)
     assert seen == [8, 8, 4]

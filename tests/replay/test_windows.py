@@ -72,7 +72,7 @@ def test_random_windows_are_those_of_brute_force(start: int, tmp_path: Path, mon
     for seed in range(start, start + STEP):
         rng = random.Random(seed)
         if seed % 2:
-            monkeypatch.setattr("afa.replay.row_reading.BATCH", rng.choice([1, 8, 30]))
+            monkeypatch.setattr("afa.replay.known_blocks.BATCH", rng.choice([1, 8, 30]))
             monkeypatch.setattr(slices, "CHUNK", rng.choice([4, 20]))
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -302,7 +302,7 @@ def test_files_that_change_or_are_damaged(tmp_path: Path, monkeypatch: pytest.Mo
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr("afa.replay.row_reading.BATCH", 1)
+        patch.setattr("afa.replay.known_blocks.BATCH", 1)
         patch.setattr(Stored, "read_tables", rewritten)
         refused("a.parquet", path)
     path = trades(tmp_path / "b.parquet", row_group_size=100)
