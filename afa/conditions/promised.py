@@ -14,6 +14,7 @@ from afa.expression.nodes import Expr
 from afa.model.arc import CONSUME, EPSILON, Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
+from afa.model.unmatchable import states_from
 from punctuation.time import BEGINNING, FOREVER
 
 
@@ -62,7 +63,7 @@ class Paths:
         self.arcs = tuple(arcs)
         states = {*automaton.states, *(state for arc in self.arcs for state in (arc.src, arc.dst))}
         final = automaton.final.union(arc.dst for arc in self.arcs if arc.final)
-        self._reached = {state: self._from(state) for state in states}
+        self._reached = {state: states_from(state, self.arcs) for state in states}
         useful = [arc for arc in self.arcs if not self._reached[arc.dst].isdisjoint(final)]
         self.consuming = [arc for arc in useful if arc.kind == CONSUME]
         self.fences = {id(arc): self._read(arc) for arc in self.arcs if arc.kind == CONSUME}
@@ -80,13 +81,7 @@ class Paths:
     @property
     def beginning(self) -> set[str]:
         """The start state, and the states to which epsilon arcs lead from it."""
-        found, todo = {self.automaton.start}, [self.automaton.start]
-        while todo:
-            last = todo.pop()
-            new = {arc.dst for arc in self.arcs if arc.src == last and arc.kind == EPSILON} - found
-            found |= new
-            todo.extend(new)
-        return found
+        return states_from(self.automaton.start, [arc for arc in self.arcs if arc.kind == EPSILON])
 
     def leaving(self, state: str) -> list[Arc]:
         """Return the consuming arcs out of a state that lie on a path to a final state."""
@@ -118,16 +113,6 @@ class Paths:
                 self._implications.clear()
             self._implications[key] = Implication(None if arc is None else self.fences[id(arc)], schema, facts)
         return self._implications[key]
-
-    def _from(self, state: str) -> set[str]:
-        """Return the states to which a path leads from this one, itself among them."""
-        found, todo = {state}, [state]
-        while todo:
-            last = todo.pop()
-            new = {arc.dst for arc in self.arcs if arc.src == last} - found
-            found |= new
-            todo.extend(new)
-        return found
 
     def _read(self, arc: Arc) -> Expr | None:
         try:

@@ -151,7 +151,7 @@ class Automaton:
         arcs = tuple(bound_arc(arc, tick, self) for arc in self.arcs)
         if all(arc is own for arc, own in zip(arcs, self.arcs)):
             return self
-        return _automaton(self.start, self.final, arcs, self.register, self.event, self.shown, self.ties, self.having)
+        return changed(self, arcs=arcs)
 
     if TYPE_CHECKING:  # methods that packages above give it: see `afa.METHODS`
 
@@ -172,7 +172,7 @@ class Automaton:
         raise AttributeError(f"an Automaton is frozen: {field} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _automaton, (self.start, self.final, self.arcs, self.register, self.event, self.shown, self.ties, self.having)
+        return _automaton, tuple(_said(self).values())
 
     def __copy__(self) -> Automaton:
         return self
@@ -195,6 +195,17 @@ def _automaton(
     having: Any = None,
 ) -> Automaton:  # for pickle
     return Automaton(start=start, final=final, arcs=arcs, register=register, event=event, shown=shown, ties=ties, having=having)
+
+
+def _said(automaton: Automaton) -> dict[str, Any]:
+    """Returns the arguments of an automaton, in the order of `_automaton`."""
+    names = ("start", "final", "arcs", "register", "event", "shown", "ties", "having")
+    return {name: getattr(automaton, name) for name in names}
+
+
+def changed(automaton: Automaton, **other: Any) -> Automaton:
+    """Returns the same automaton with other arguments."""
+    return Automaton(**_said(automaton) | other)
 
 
 def _states(start: str, arcs: tuple[Arc, ...], final: frozenset[str]) -> tuple[str, ...]:

@@ -197,13 +197,10 @@ class Transitions:
             return found
         except ChangeError as error:
             told = ChangeError(f"{error}, returned by the transfer of {arc!r} on event {payload!r} at le={le}")
-            if not self._goes_on(told, arc, role, le, payload):
-                raise told from error
+            self._go_on(told, arc, role, le, payload, cause=error)
         except Exception as error:
             where = f"in the {role} of {arc!r} on event {payload!r} at le={le} with register {register!r}"
-            if not self._goes_on(error, arc, role, le, payload, where):
-                blame(error, where)
-                raise
+            self._go_on(error, arc, role, le, payload, where)
         return None
 
     def pass_on(self, arc: Arc, register: Any, t: int) -> Any:
@@ -217,10 +214,7 @@ class Transitions:
             role = "transfer"
             value = arc.transfer(register)
         except Exception as error:
-            where = f"in the {role} of {arc!r} at le={t} with register {register!r}"
-            if not self._goes_on(error, arc, role, t, None, where):
-                blame(error, where)
-                raise
+            self._go_on(error, arc, role, t, None, f"in the {role} of {arc!r} at le={t} with register {register!r}")
             return None
         try:
             found = self._take(value)
@@ -228,10 +222,7 @@ class Transitions:
                 self.faults.check(found)
             return found
         except (AfaError, UnicodeError) as error:
-            where = f"returned by the transfer of {arc!r} at le={t}"
-            if not self._goes_on(error, arc, role, t, None, where):
-                blame(error, where)
-                raise
+            self._go_on(error, arc, role, t, None, f"returned by the transfer of {arc!r} at le={t}")
             return None
 
     def instant(self, arc: Arc, register: Any, since: int) -> int:
@@ -242,18 +233,20 @@ class Transitions:
             what = "returned by at(r) of {}"
             return as_time(value, "at")
         except Exception as error:
-            where = what.format(repr(arc), since) + f" with register {register!r}"
-            if not self._goes_on(error, arc, "at", since, None, where):
-                blame(error, where)
-                raise
+            self._go_on(error, arc, "at", since, None, what.format(repr(arc), since) + f" with register {register!r}")
         return FOREVER
 
-    def _goes_on(self, error: Exception, arc: Arc, role: str, le: int, payload: Any, where: str = "") -> bool:
-        """Return whether `faults` takes an exception, so that the arc does not serve, instead of the call being refused."""
-        if self.faults is None or isinstance(error, MemoryError):
-            return False
-        self.faults.take(Raised(self.key, le, payload, repr(arc), role, in_words(error)), where)
-        return True
+    def _go_on(
+        self, error: Exception, arc: Arc, role: str, le: int, payload: Any, where: str = "", cause: Exception | None = None
+    ) -> None:
+        """Let `faults` take an exception, so that the arc does not serve; else raise it, with its place or its cause."""
+        if self.faults is not None and not isinstance(error, MemoryError):
+            self.faults.take(Raised(self.key, le, payload, repr(arc), role, in_words(error)), where)
+        elif cause is not None:
+            raise error from cause
+        else:
+            blame(error, where)
+            raise error
 
     def endless(self, error: ClosureError, t: int) -> None:
         """Let `faults` take a closure without an end, so that no epsilon arc and no time-out serves there; else raise it."""

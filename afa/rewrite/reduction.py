@@ -10,7 +10,7 @@ from afa.expression import FENCE, TRANSFER, FunctionKind, Unreadable, callable_o
 from afa.expression.arc_functions import GivenExpression, expression_of
 from afa.expression.nodes import Binary, Const, Expr, FieldRead, conjunction, sides
 from afa.model.arc import SKIP, Arc
-from afa.model.automaton import Automaton
+from afa.model.automaton import Automaton, changed
 from afa.rewrite.vectors import Vector, vector_of
 
 
@@ -53,14 +53,7 @@ class Reduction:
         make: Any = NamedTuple  # its fields are known at run time only
         self.event: Any = make("TriggeringSet", [(self.field, int), *kept])
         arcs = [self.rewrite(arc) for arc in automaton.arcs]
-        self.rewritten = Automaton(
-            start=automaton.start,
-            final=automaton.final,
-            arcs=arcs,
-            register=automaton.register,
-            event=self.event,
-            shown=automaton.shown,
-        )
+        self.rewritten = changed(automaton, arcs=arcs, event=self.event, ties=True, having=None)
 
     def parts(self, arc: Arc) -> ArcParts:
         """Return a consuming arc taken apart."""
