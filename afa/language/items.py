@@ -12,8 +12,10 @@ one of a component, of several (a subset), or of all ("").
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from afa.errors import AutomatonError
 from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, If, IsNone, changed, walk
@@ -21,6 +23,8 @@ from afa.language.later import Noted
 from afa.language.presence import Presence
 from afa.language.terms import Aggregate, Choices, Classifier, Ref
 from afa.schema import Schema
+
+NAN = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +172,49 @@ def replaced(expr: Expr, change: Callable[[Item], Expr], last: str | None = None
         return change(node) if isinstance(node, Item) else None
 
     return changed(expr, other)
+
+
+# -- an item's value, event by event ----------------------------------------------------------------------------------------------
+
+
+def begin_of(item: Item) -> Any:
+    """Returns what stands for an item of which nothing has been taken; see `value_of`."""
+    return 0 if item.kind == "count" else () if item.kind == "last" else None
+
+
+def step_of(item: Item) -> Callable[[Any, Any], Any]:
+    """Returns what becomes of what stands for an item by an event that it counts."""
+    name, kind = item.field, item.kind
+    if name is None:
+        return lambda part, payload: part + 1
+    if kind == "last":
+        return lambda part, payload: (*part, _one_nan(getattr(payload, name)))[-1 - item.back :]
+    if kind == "first":
+        return lambda part, payload: (_one_nan(getattr(payload, name)),) if part is None else part
+
+    def step(part: Any, payload: Any) -> Any:
+        new = getattr(payload, name)
+        if new is None:
+            return part
+        if kind == "count":
+            return part + 1
+        if kind == "sum":
+            new = int(new) if type(new) is bool else new
+            return _one_nan(new if part is None else part + new)
+        return _one_nan(new if part is None else (min if kind == "min" else max)(part, new))
+
+    return step
+
+
+def _one_nan(value: Any) -> Any:
+    """Return a value that equals itself in sets."""
+    return NAN if value != value else value
+
+
+def value_of(item: Item, part: Any) -> Any:
+    """Returns the value of an item by what stands for it: None where there is none."""
+    if item.kind == "first":
+        return None if part is None else part[0]
+    if item.kind == "last":
+        return part[0] if len(part) > item.back else None
+    return part

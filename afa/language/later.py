@@ -89,12 +89,7 @@ def _names(expr: Expr, later: Collection[str]) -> bool:
 def earlier(absent: Component, positions: Positions, groups: Mapping[str, Collection[str]]) -> frozenset[str]:
     """Return the names of which an event can have been taken before an event that an absent component must not take."""
     gaps = {p for p, edges in enumerate(positions.edges) if any(absent in edge.gap.absent for edge in edges)}
-    while True:
-        more = {p for p, edges in enumerate(positions.edges) if any(edge.to in gaps for edge in edges)} - gaps
-        if not more:
-            break
-        gaps |= more
-    taken = {positions.components[p].name for p in gaps}
+    taken = {component.name for p, component in enumerate(positions.components) if gaps & {p, *positions.behind([p])}}
     return frozenset(name for name, members in groups.items() if taken & set(members))
 
 

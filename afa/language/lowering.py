@@ -165,11 +165,7 @@ def _name(what: str, *texts: str) -> str:
 
 def taken_at_most(positions: Positions, groups: Mapping[str, frozenset[str]]) -> dict[str, int]:
     """Return how many events the components of each name take at most, 2 for more than one."""
-    reached: list[set[int]] = [{edge.to for edge in edges} for edges in positions.edges]
-    for middle in range(len(reached)):  # Warshall
-        for here in reached:
-            if middle in here:
-                here |= reached[middle]
+    reached = [positions.behind([p]) for p in range(len(positions.components))]
     names = [component.name for component in positions.components]
     most = dict.fromkeys(groups, 1)
     for group, members in groups.items():

@@ -130,13 +130,7 @@ class Predicates:
 
     def _takable(self, position: int) -> frozenset[str]:
         """Return the components that may still take an event when one was taken at a position."""
-        todo, reached = [position], set()
-        while todo:
-            for edge in self.positions.edges[todo.pop()]:
-                if edge.to not in reached:
-                    reached.add(edge.to)
-                    todo.append(edge.to)
-        return self._holding(self.positions.components[p].name for p in reached)
+        return self._holding(self.positions.components[p].name for p in self.positions.behind([position]))
 
     def _holding(self, components: Iterable[str]) -> frozenset[str]:
         """Return the names that stand for one of these components."""

@@ -8,7 +8,7 @@ that may still come leave no doubt: with floats, none beyond what rounding may d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from afa.change import Change
 from afa.expression.evaluation import COMPARE, callable_of
 from afa.expression.kinds import EPSILON_FENCE
 from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead
-from afa.language.items import Item, items_of, replaced
+from afa.language.items import Item, begin_of, items_of, replaced, step_of, value_of
 from afa.language.payload_classes import made
 from afa.language.three_values import true
 from afa.lineage.having import BUDGET
@@ -26,7 +26,6 @@ from afa.schema import Schema
 MARGIN = 2.0**-40
 """So much of what is added up floats may be off by, and more: what is nearer to a bound is not cut, but added up."""
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-NAN = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class FollowedCondition:
         self.component = waiting.component
         self.items = list(dict.fromkeys(items_of(waiting.expr)))
         self._groups = [groups[item.component] for item in self.items]
-        self._steps = [_step(item) for item in self.items]
+        self._steps = [step_of(item) for item in self.items]
         names = {item: FieldRead("r", f"f{i}") for i, item in enumerate(self.items)}
         self._made = made("Items", tuple((each.name, None, True) for each in names.values()))
         holds = true(replaced(waiting.expr, names.__getitem__), lambda leaf: isinstance(leaf, FieldRead))
@@ -55,7 +54,7 @@ class FollowedCondition:
     @property
     def begin(self) -> Value:
         """The value of a path that has taken nothing."""
-        return (0, *(0 if item.kind == "count" else () if item.kind == "last" else None for item in self.items))
+        return (0, *map(begin_of, self.items))
 
     def plus(self, value: Value, component: str, payload: Any) -> Value:
         """Return the value when a component has taken one more event."""
@@ -69,7 +68,7 @@ class FollowedCondition:
         """Return whether a whole path satisfies it."""
         if not value[0]:
             return True
-        register = self._made(*(_shown(item, part) for item, part in zip(self.items, value[1:])))
+        register = self._made(*(value_of(item, part) for item, part in zip(self.items, value[1:])))
         return bool(self._holds(register))
 
     def decided(self, value: Value, least: Any, largest: Any, size: Any) -> Value:
@@ -159,44 +158,6 @@ class Postponed:
                 return CUT
             found.append(decided)
         return KEPT if all(v is KEPT for v in found) else tuple(found)
-
-
-def _step(item: Item) -> Callable[[Any, Any], Any]:
-    """Return what becomes of an item's value by an event that it counts."""
-    name, kind = item.field, item.kind
-    if name is None:
-        return lambda part, payload: part + 1
-    if kind == "last":
-        return lambda part, payload: (*part, _one_nan(getattr(payload, name)))[-1 - item.back :]
-    if kind == "first":
-        return lambda part, payload: (_one_nan(getattr(payload, name)),) if part is None else part
-
-    def step(part: Any, payload: Any) -> Any:
-        new = getattr(payload, name)
-        if new is None:
-            return part
-        if kind == "count":
-            return part + 1
-        if kind == "sum":
-            new = int(new) if type(new) is bool else new
-            return _one_nan(new if part is None else part + new)
-        return _one_nan(new if part is None else (min if kind == "min" else max)(part, new))
-
-    return step
-
-
-def _one_nan(value: Any) -> Any:
-    """Return a value that equals itself in sets."""
-    return NAN if value != value else value
-
-
-def _shown(item: Item, part: Any) -> Any:
-    """Return the value of an item: None where there is none."""
-    if item.kind == "first":
-        return None if part is None else part[0]
-    if item.kind == "last":
-        return part[0] if len(part) > item.back else None
-    return part
 
 
 def _linear(expr: Expr, items: list[Item]) -> SumDecision | None:

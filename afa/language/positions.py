@@ -7,7 +7,7 @@ are those of all gaps in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from afa.errors import AutomatonError
@@ -42,6 +42,15 @@ class Positions(NamedTuple):
         for p, edge in maker.edges:
             if edge not in found.edges[p]:
                 found.edges[p].append(edge)
+        return found
+
+    def behind(self, positions: Iterable[int]) -> set[int]:
+        """Returns the positions that may come after one of these, at once or later."""
+        found, todo = set[int](), list(positions)
+        while todo:
+            new = {edge.to for edge in self.edges[todo.pop()]} - found
+            found |= new
+            todo += new
         return found
 
     def labels(self) -> list[str]:

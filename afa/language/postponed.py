@@ -23,7 +23,7 @@ from afa.language.lowering import Lowered
 from afa.language.match_states import WAITS
 from afa.language.path_conditions import Postponed, WaitingCondition
 from afa.language.pattern import ANY, Component, rebuilt
-from afa.model.automaton import Automaton
+from afa.model.automaton import Automaton, changed
 from afa.model.conflicts import NONE_WAITS, check
 
 
@@ -85,18 +85,7 @@ def postponed(lowered: Lowered) -> QueryPlan | None:
     found = [WaitingCondition(each.name, read, _text(lowered, read)) for each, read in ((c, reader.read(e)) for c, e in waiting)]
     names = dict.fromkeys(item.component for each in found for item in items_of(each.expr))
     condition = Postponed(tuple(found), tuple((name, tuple(sorted(reader.groups[name]))) for name in names))
-    made = without.automaton
-    whole = Automaton(
-        start=made.start,
-        final=made.final,
-        arcs=made.arcs,
-        register=made.register,
-        event=made.event,
-        shown=made.shown,
-        ties=made.ties,
-        having=condition,
-    )
-    return QueryPlan(without, whole)
+    return QueryPlan(without, changed(without.automaton, having=condition))
 
 
 def _sums(lowered: Lowered, expr: Expr) -> set[Item]:
@@ -133,12 +122,7 @@ def _known(lowered: Lowered, component: Component, items: Iterable[Item]) -> boo
         return False
     if any(positions.components[p] != component for p in own):
         return False
-    todo, behind = list(own), set[int]()
-    while todo:
-        for edge in positions.edges[todo.pop()]:
-            if edge.to not in own and edge.to not in behind:
-                behind.add(edge.to)
-                todo.append(edge.to)
+    behind = positions.behind(own) - own
     again = any(edge.to in own for p in behind for edge in positions.edges[p])
     return not again and not any(names[p] in groups[item.component] for item in items for p in behind)
 

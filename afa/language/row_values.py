@@ -15,6 +15,7 @@ from afa.expression import EPSILON_TRANSFER
 from afa.expression.evaluation import callable_of
 from afa.expression.nodes import Binary, Expr, FieldRead, changed, walk
 from afa.expression.types import types_of
+from afa.language.items import Item, begin_of, step_of, value_of
 from afa.language.lowering import is_time
 from afa.language.payload_classes import made
 from afa.language.registers import of_one_type
@@ -46,7 +47,9 @@ class RowValues:
         terms = dict.fromkeys(node for _, value in values for node in walk(value) if _is_term(node))
         self._final = [term.x for term in terms if isinstance(term, Final)]
         self._running = [term for term in terms if not isinstance(term, Final)]
-        self._reads = [_TermReads(term, groups) for term in (*self._running, *self._final)]
+        self._items = [_item(term) for term in (*self._running, *self._final)]
+        self._groups = [groups[""] if item is None else groups[item.component] for item in self._items]
+        self._steps = [None if item is None else step_of(item) for item in self._items]
         held = [*self._running, *map(Final, self._final)]
         types = tuple((f"t{i}", self._type_of(term), self._absent(term)) for i, term in enumerate(held))
         self._terms: Any = made("Terms", types)
@@ -78,11 +81,13 @@ class RowValues:
 
     def _told(self, picks: Sequence[Picked]) -> Iterator[list[Any]]:
         """Yield the values of all terms as of each row."""
-        reads = [each.fresh() for each in self._reads]
+        items, steps = self._items, list(zip(self._steps, self._groups))
+        parts = [None if item is None else begin_of(item) for item in items]
         for component, payload in picks:
-            for each in reads:
-                each.take(component, payload)
-            yield [each.value() for each in reads]
+            for i, (step, group) in enumerate(steps):
+                if component in group:
+                    parts[i] = component if step is None else step(parts[i], payload)
+            yield [part if item is None else value_of(item, part) for item, part in zip(items, parts)]
 
     def _type_of(self, term: Expr) -> type | None:
         match term:
@@ -121,53 +126,11 @@ def _divided(expr: Expr) -> Expr | None:
     return Binary("/", *(Final(part) if isinstance(expr, Final) else part for part in parts))
 
 
-class _TermReads:
-    """A term, and what it has come to."""
-
-    def __init__(self, term: Expr, groups: Mapping[str, frozenset[str]]) -> None:
-        self._term, self._groups = term, groups
-        self._of = groups[""] if isinstance(term, Classifier) else groups[term.component]  # type: ignore[attr-defined]
-        self._so_far: Any = None
-        self._last: list[Any] = []
-
-    def fresh(self) -> _TermReads:
-        """Return one that has taken nothing."""
-        return _TermReads(self._term, self._groups)
-
-    def take(self, component: str, payload: Any) -> None:
-        """Take a row."""
-        if component not in self._of:
-            return
-        match self._term:
-            case Classifier():
-                self._so_far = component
-            case Ref(_, "first", field):
-                self._last = self._last or [getattr(payload, field)]
-            case Ref(_, _, field, back):
-                self._last = [*self._last[-back:], getattr(payload, field)] if back else [getattr(payload, field)]
-            case Aggregate(_, function, field):
-                self._add(function, 1 if field is None else getattr(payload, field))
-
-    def _add(self, function: str, item: Any) -> None:
-        if item is None:
-            return
-        if function == "count":
-            item = 1
-        elif function == "sum" and type(item) is bool:
-            item = int(item)
-        old = self._so_far
-        if old is None:
-            self._so_far = item
-        else:
-            self._so_far = old + item if function in ("count", "sum") else (min if function == "min" else max)(old, item)
-
-    def value(self) -> Any:
-        """Return what it has come to. None: there is nothing."""
-        match self._term:
-            case Aggregate(_, "count"):
-                return self._so_far or 0
-            case Ref(_, "last", _, back) if back:
-                return self._last[0] if len(self._last) > back else None
-            case Ref():
-                return self._last[0] if self._last else None
-        return self._so_far
+def _item(term: Expr) -> Item | None:
+    """Returns the item whose values a term has; None: the component that took the row."""
+    match term:
+        case Ref(component, which, field, back):
+            return Item(component, "first" if which == "first" else "last", field, back)
+        case Aggregate(component, function, field):
+            return Item(component, function, field)
+    return None
