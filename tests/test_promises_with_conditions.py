@@ -386,7 +386,7 @@ def test_what_was_worked_out_of_conditions_that_are_promised_no_more_is_forgotte
     assert schema is not None
     any_event = Implication(None, schema)
     for n in range(500):
-        assert any_event.of([(Condition(f"feed < {n}", schema), n), (Condition(f"feed >= {n}", schema), 9)]) == min(n, 9)
+        assert any_event.until([(Condition(f"feed < {n}", schema), n), (Condition(f"feed >= {n}", schema), 9)]) == min(n, 9)
     (cases,) = any_event._cases.values()
     assert max(len(case._without) for case in cases) <= 2 * FEW
 

@@ -20,7 +20,7 @@ from afa.compiled.mixed_rows import MixedRows, mixed_rows
 from afa.compiled.store import Store
 from afa.model.arc import Arc
 from afa.schema import NAN, Field
-from afa.state.plain import Unfit, field_columns, ints, numbers, plain
+from afa.state.plain import Unfit, field_columns, ints, number_array, plain
 from afa.state.states import Column
 from punctuation.promise import Punctuation
 
@@ -251,7 +251,7 @@ def _kinds(column: Any, n: int) -> Any:
     """Return the kinds of rows as bytes."""
     column = plain(column)
     if column.dtype != np.int8:
-        column = numbers(column, int)
+        column = number_array(column, int)
         if len(column) and not (column.min() >= k.EVENT and column.max() <= k.PUNCTUATION):
             raise Unfit
     if column.shape != (n,):

@@ -21,7 +21,7 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, WordArray]] = {}
     for code in _grown(store):
-        said = promises.of(store.directory.name(code))
+        said = promises.of_key(store.directory.name(code))
         t = max(min(said.of_all(), arcs), store.progress.floor)
         if t > _cleaned(store, code):
             store.call(k.SERVE, code, 0, final=t)

@@ -68,7 +68,7 @@ def implied(fence: Expr | None, conditions: Promised, schema: Schema, facts: Seq
     >>> implied(None, promised, schema, facts=[fact("floor", 1)])
     20
     """
-    return Implication(fence, schema, facts).of(conditions)
+    return Implication(fence, schema, facts).until(conditions)
 
 
 class Implication:
@@ -79,7 +79,7 @@ class Implication:
     ...     floor: int
     >>> schema = Schema.of(Reading, "event")
     >>> any_event, low = Implication(None, schema), Condition("floor <= 3", schema)
-    >>> [any_event.of([(low, t), (Condition("floor > 3", schema), 9)]) for t in (5, 20)]
+    >>> [any_event.until([(low, t), (Condition("floor > 3", schema), 9)]) for t in (5, 20)]
     [5, 9]
     """
 
@@ -88,7 +88,7 @@ class Implication:
         self._base = conjunction([item for item in (fence, *facts) if item is not None] or [Const(True)])
         self._cases: dict[frozenset[str], list[_Case]] = {}
 
-    def of(self, conditions: Promised) -> int:
+    def until(self, conditions: Promised) -> int:
         """Return what `implied` returns."""
         if not self._schema.scalar:
             return BEGINNING
@@ -96,7 +96,7 @@ class Implication:
         used: frozenset[str] = frozenset().union(*(condition.fields for condition, _ in ordered))
         if used not in self._cases:
             self._cases[used] = [_Case(case, self._base, self._schema) for case in _cases(self._base, used, self._schema)]
-        return min((case.of(ordered) for case in self._cases[used]), default=FOREVER)
+        return min((case.until(ordered) for case in self._cases[used]), default=FOREVER)
 
 
 def _cases(base: Expr, used: Collection[str], schema: Schema) -> list[dict[Expr, Const]]:
@@ -127,7 +127,7 @@ class _Case:
         self._narrow = schema._replace(fields=fields)
         self._without: dict[Condition, _True | None] = {}
 
-    def of(self, ordered: Promised) -> int:
+    def until(self, ordered: Promised) -> int:
         """Return the answer for these events, by trying the latest promise first."""
         boxes = self._boxes
         if not boxes:

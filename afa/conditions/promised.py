@@ -211,7 +211,7 @@ class Promises:
 
     def _of_fence(self, arc: Arc | None) -> int:
         implication = self._paths.implication(arc, self._facts)
-        return self._floor if implication is None else max(self._floor, implication.of(self._conditions))
+        return self._floor if implication is None else max(self._floor, implication.until(self._conditions))
 
     @staticmethod
     def _once(known: dict[int, int], arc: Arc, find: Callable[[], int]) -> int:
@@ -263,7 +263,7 @@ class PromisesByKey:
         self._places = [(i, name) for i, name in enumerate(fields) if name in named]
         self._known: dict[Any, Promises] = {}
 
-    def of(self, key: Hashable) -> Promises:
+    def of_key(self, key: Hashable) -> Promises:
         """Return what a key is promised."""
         values: Any = key if len(self._fields) > 1 else (key,)
         facts = tuple(fact(name, values[i]) for i, name in self._places)

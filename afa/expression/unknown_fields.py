@@ -105,22 +105,22 @@ class _UnknownReads:
     def of_block(self, body: Iterable[ast.AST]) -> Iterator[Unknown]:
         """Yield those of statements one after the other, as far as they are reached in any case."""
         for statement in body:
-            yield from self.of(statement)
+            yield from self.of_node(statement)
             leaves = isinstance(statement, ast.If) and any(isinstance(x, ast.Return | ast.Raise) for x in ast.walk(statement))
             if isinstance(statement, ast.Return | ast.Raise) or (leaves and self._decides(statement.test)):  # type: ignore[attr-defined]
                 return
 
-    def of(self, node: ast.AST) -> Iterator[Unknown]:
+    def of_node(self, node: ast.AST) -> Iterator[Unknown]:
         """Yield those of a node and of all below it."""
         match node:
             case ast.If(test, body, other) if not self._decides(test):
-                yield from self.of(test)
+                yield from self.of_node(test)
                 yield from self.of_block(body)
                 yield from self.of_block(other)
             case ast.IfExp(test, body, other) if not self._decides(test):
                 yield from self._of_all((test, body, other))
             case ast.If(test) | ast.IfExp(test):
-                yield from self.of(test)
+                yield from self.of_node(test)
             case ast.BoolOp(_, items):
                 free = next((i for i, item in enumerate(items) if not self._mentions(item, self._known)), len(items))
                 yield from self._of_all(items[:free])
@@ -130,7 +130,7 @@ class _UnknownReads:
                 yield from self._of_all([keyword.value for keyword in keywords])
                 for keyword in keywords:
                     if keyword.arg is not None and keyword.arg not in self._fields(name):
-                        yield self._told(f"{name}._replace({keyword.arg}=..)", keyword.arg, name, node)
+                        yield self._unknown(f"{name}._replace({keyword.arg}=..)", keyword.arg, name, node)
             case ast.Call(ast.Name(), arguments):
                 yield from self._of_all(arguments)
                 yield from self._within(node)
@@ -139,7 +139,7 @@ class _UnknownReads:
 
     def _of_all(self, nodes: Iterable[ast.AST]) -> Iterator[Unknown]:
         for node in nodes:
-            yield from self.of(node)
+            yield from self.of_node(node)
 
     def _decides(self, test: ast.AST) -> bool:
         """Return whether a test tells classes of events apart, or depends on nothing that is known here."""
@@ -151,12 +151,12 @@ class _UnknownReads:
 
     def _read(self, name: str, field: str, node: ast.AST) -> Iterator[Unknown]:
         if field not in self._fields(name) and not hasattr(self._known[name].schema.cls, field):
-            yield self._told(f"{name}.{field}", field, name, node)
+            yield self._unknown(f"{name}.{field}", field, name, node)
 
     def _fields(self, name: str) -> list[str]:
         return [field.name for field in self._known[name].schema.fields]
 
-    def _told(self, read: str, field: str, name: str, node: Any) -> Unknown:
+    def _unknown(self, read: str, field: str, name: str, node: Any) -> Unknown:
         file = Path(self._function.__code__.co_filename).name
         schema = self._known[name].schema
         return Unknown(read, schema.cls.__name__, schema.hint(field), f"line {node.lineno} of {file}")

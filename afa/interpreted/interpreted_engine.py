@@ -212,7 +212,7 @@ class InterpretedEngine(ByRows):
         self._journal.set(self, "_looked", changes)
         for key, s in list(self.states.items()):
             if len(s.index) >= room(s.size):
-                pruning.prune(self._on(self.state(key)), s, promises.of(key), arcs)
+                pruning.prune(self._on(self.state(key)), s, promises.of_key(key), arcs)
                 self._journal.set(s, "size", len(s.index))
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:

@@ -82,7 +82,7 @@ class ChosenRows(ChosenEvents):
         """Return the rows of a match. O(rows * values)."""
         shown, components = self._shown, self._spec.components
         try:
-            rows = list(shown.values.of([(components[each.component], each.payload) for each in taken]))
+            rows = list(shown.values.rows_of([(components[each.component], each.payload) for each in taken]))
         except Exception as error:
             where = f"MEASURES, in the match from {taken[0].le} to {taken[-1].le}"
             if self._core.faults is not None:

@@ -155,7 +155,7 @@ class ItemReader:
             return True
         if item.kind == "count" or item.field is None or not self.types[item.field].optional:
             return False
-        return item.field not in self.there.of(self.groups[item.component], item.kind == "first")
+        return item.field not in self.there.fields_of(self.groups[item.component], item.kind == "first")
 
 
 def items_of(expr: Expr) -> Iterator[Item]:

@@ -137,7 +137,7 @@ class Predicates:
         names = set(components)
         return frozenset(name for name, members in self.reader.groups.items() if members & names)
 
-    def take(self, seen: frozenset[str], to: int) -> tuple[Expr, ...]:
+    def required(self, seen: frozenset[str], to: int) -> tuple[Expr, ...]:
         """Return what all must be true of an event that is taken at a position."""
         name = self.positions.components[to].name
         exprs = self.where[to] + (self.rest[to] if name in seen else self.first[to])
@@ -172,7 +172,7 @@ class Predicates:
         if gap.strategy == NEXT:
             edges = self.positions.edges[position]
             edges = [edge for edge in edges if edge.again] or edges
-            takes = tuple(dict.fromkeys(both([*self.take(seen, edge.to)]) for edge in edges))
+            takes = tuple(dict.fromkeys(both([*self.required(seen, edge.to)]) for edge in edges))
         absent = tuple(both([*self.absent[c]]) for c in gap.absent if c not in self.notes)
         return Skip(gap.strategy, takes, absent, tuple(self.notes[c] for c in gap.absent if c in self.notes))
 

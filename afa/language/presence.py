@@ -63,7 +63,7 @@ class Presence:
             self._first[component.name] = self._first.get(component.name, first) & first
             self._any[component.name] = self._any.get(component.name, every) & every
 
-    def of(self, names: Iterable[str], first: bool = False) -> Fields:
+    def fields_of(self, names: Iterable[str], first: bool = False) -> Fields:
         """Return the fields that are there in each event that one of these components takes; ``first``: in its first one."""
         found = [(self._first if first else self._any).get(name, NOTHING) for name in names]
         return found[0].intersection(*found[1:]) if found else NOTHING

@@ -37,7 +37,7 @@ class RowValues:
     >>> total = Aggregate("", "sum", "x")
     >>> values = RowValues([("x", Ref("", "last", "x")), ("so_far", total), ("all", Final(total)), ("a", Ref("a", "first", "x"))],
     ...                    Schema.of(Tick, "event"), {"": {"a", "b"}, "a": {"a"}, "b": {"b"}}, "Row")
-    >>> list(values.of([("b", Tick(3)), ("a", Tick(4))]))
+    >>> list(values.rows_of([("b", Tick(3)), ("a", Tick(4))]))
     [Row(x=3, so_far=3, all=7, a=None), Row(x=4, so_far=7, all=7, a=4)]
     """
 
@@ -65,7 +65,7 @@ class RowValues:
         self.shown = made(name, tuple(shown), times)
         self.schema = Schema.of(self.shown, "row")
 
-    def of(self, picks: Sequence[Picked]) -> Iterator[Any]:
+    def rows_of(self, picks: Sequence[Picked]) -> Iterator[Any]:
         """Yields what each row shows. O(rows * values).
 
         Raises Int64Error where an int is beyond int64, and ArithmeticError as Python does: a division by zero, beyond all floats.
@@ -73,13 +73,13 @@ class RowValues:
         size = len(self._running)
         final: list[Any] = []
         if self._final:
-            *_, last = self._told(picks)
+            *_, last = self._term_values(picks)
             final = last[size:]
-        for told in self._told(picks):
+        for told in self._term_values(picks):
             terms = self._terms(*told[:size], *final)
             yield self.schema.take(self.shown(*(value(terms) for value in self._values)))
 
-    def _told(self, picks: Sequence[Picked]) -> Iterator[list[Any]]:
+    def _term_values(self, picks: Sequence[Picked]) -> Iterator[list[Any]]:
         """Yield the values of all terms as of each row."""
         items, steps = self._items, list(zip(self._steps, self._groups))
         parts = [None if item is None else begin_of(item) for item in items]

@@ -47,7 +47,7 @@ class Code:
         found: int = self.positions[max(0, bisect.bisect_right(self.starts, column) - 1)]
         return found
 
-    def of(self, node: Any, otherwise: int = 0) -> int:
+    def place_of(self, node: Any, otherwise: int = 0) -> int:
         """Return the place of a syntax node."""
         return self.position(getattr(node, "col_offset", otherwise))
 
@@ -60,7 +60,7 @@ class Code:
             hint = "a condition is a Python expression; conditions are joined with and, comments are # or /* */"
             raise RefusedError(f"expected an expression but got {error.msg}; {hint}", self.position(column)) from None
         except Unreadable as error:
-            raise RefusedError(f"expected an expression but got {error.reason}; {error.hint}", self.of(error.node)) from None
+            raise RefusedError(f"expected an expression but got {error.reason}; {error.hint}", self.place_of(error.node)) from None
 
 
 def _python(tokens: list[Any]) -> list[str]:

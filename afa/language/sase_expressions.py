@@ -70,7 +70,9 @@ class SaseExpressionReader(Translator):
             elif isinstance(node, ast.List):
                 found.append(self.attributes(node, code))
             elif isinstance(node, ast.Tuple):
-                raise RefusedError("expected conditions joined with and but got a comma; write and between them", code.of(node))
+                raise RefusedError(
+                    "expected conditions joined with and but got a comma; write and between them", code.place_of(node)
+                )
             else:
                 parts = [each for part in ast.walk(node) if isinstance(part, ast.BoolOp) for each in part.values]
                 fields = next((part for part in parts if isinstance(part, ast.List)), None)
@@ -78,7 +80,7 @@ class SaseExpressionReader(Translator):
                     raise RefusedError(
                         f"expected {ast.unparse(fields)} joined with and to all other conditions but got it within one of them; "
                         f"put alternatives in parentheses: {ast.unparse(fields)} and (.. or ..)",
-                        code.of(fields),
+                        code.place_of(fields),
                     )
                 found.append(self.written(node, code, truth=True))
         return found
@@ -88,11 +90,11 @@ class SaseExpressionReader(Translator):
         for item in node.elts:
             if not isinstance(item, ast.Name):
                 hint = "write [symbol], the name of a field of all events"
-                raise RefusedError("expected fields in [ ] but got another expression; " + hint, code.of(item))
+                raise RefusedError("expected fields in [ ] but got another expression; " + hint, code.place_of(item))
             self._field(item.id, code, item)
         if not node.elts:
-            raise RefusedError("expected a field in [ ] but got none; write [symbol], say", code.of(node))
-        return Attributes(tuple(item.id for item in node.elts if isinstance(item, ast.Name)), code.of(node))
+            raise RefusedError("expected a field in [ ] but got none; write [symbol], say", code.place_of(node))
+        return Attributes(tuple(item.id for item in node.elts if isinstance(item, ast.Name)), code.place_of(node))
 
     def value_of(self, tokens: list[Any]) -> WrittenExpression:
         """Return a value of RETURN."""
@@ -108,12 +110,12 @@ class SaseExpressionReader(Translator):
             check_size(found)
             check_bounds(found, self.event_schema, self.register_schema)
         except Unreadable as error:
-            column = code.of(error.node if error.node is not None else node)
+            column = code.place_of(error.node if error.node is not None else node)
             expected = "a condition" if truth else "a value"
             raise RefusedError(f"expected {expected} but got {error.reason}; {error.hint}", column) from None
         terms = {name: term for term, (name, _) in self.seen.items()}
         expr = changed(found, lambda each: terms[each.name] if isinstance(each, FieldNode) else None)
-        return WrittenExpression(expr, code.of(node), {term: code.of(place) for term, (_, place) in self.seen.items()})
+        return WrittenExpression(expr, code.place_of(node), {term: code.place_of(place) for term, (_, place) in self.seen.items()})
 
     # -- values --------------------------------------------------------------------------------------------------------------
 
@@ -303,7 +305,7 @@ class SaseExpressionReader(Translator):
         try:
             self.field_type(name, node)
         except Unreadable as error:
-            raise RefusedError(f"expected a field but got {error.reason}; {error.hint}", code.of(node)) from None
+            raise RefusedError(f"expected a field but got {error.reason}; {error.hint}", code.place_of(node)) from None
 
 
 class _None(NamedTuple):

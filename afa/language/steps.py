@@ -103,7 +103,7 @@ class StateGraph:
     def absent_after(self, step: StateStep, leaf: Expr) -> bool:
         """Return whether a field or an item can be None once a step is taken: its fence says what is there."""
         if isinstance(leaf, FieldRead):
-            asked = self.conditions.take(step.src.seen, step.to)
+            asked = self.conditions.required(step.src.seen, step.to)
             return self.absent(step.src, leaf) and not any(leaf.name in implied(expr) for expr in asked)
         return self.absent(step.src, leaf)
 
@@ -137,7 +137,7 @@ class StateGraph:
     def fence(self, step: StateStep) -> Expr:
         """Return what an event must satisfy for a step: a two-valued expression over the event and items as they are before it."""
         conditions, src = self.conditions, step.src
-        parts = [*conditions.take(src.seen, step.to), *conditions.left(src.position, step.to)]
+        parts = [*conditions.required(src.seen, step.to), *conditions.left(src.position, step.to)]
         if conditions.limit is not None and src.position >= 0:
             parts.append(conditions.limit)
         if step.dst is None:

@@ -10,7 +10,7 @@ import numpy as np
 from afa.change import Change
 from afa.model.keys import take_key
 from afa.schema import Field
-from afa.state.plain import Unfit, distinct, ints, numbers
+from afa.state.plain import Unfit, distinct, ints, number_array
 from punctuation.door import Table
 
 _LE, _RE, _DIFF = Field("le", int, False), Field("re", int, True), Field("diff", int, False)
@@ -93,7 +93,7 @@ def rows_in(core: Any, table: Table, place: int) -> InsertedRows | None:
         le, diff = ints([columns["le"], columns.pop("diff", None)])
         column = columns[schema.fields[place].name]
         if schema.fields[place].type is int:
-            ids = numbers(column, int).tolist()
+            ids = number_array(column, int).tolist()
         else:
             indices, texts = distinct(column)
             ids = [texts[i] for i in indices.tolist()]

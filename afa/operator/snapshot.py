@@ -255,7 +255,7 @@ def _events_of(states: States, automaton: Automaton) -> list[Change]:
     """Return the events of some keys' states."""
     les, res, copies = states.changes.tolist()
     payloads = records(states.payloads, automaton.event_schema, len(les))
-    keys = states.keys.take(states.of(CHANGES))
+    keys = states.keys.take(states.key_places(CHANGES))
     return [Change(*each) for each in zip(payloads, les, res, copies, keys)]
 
 

@@ -51,7 +51,7 @@ class Triggers:
     >>> own = [Arc("a", "b", "floor == 1"), Arc("b", "b", "floor > 2"), Arc("b", "c", "floor == 1")]
     >>> program = Automaton(start="a", final={"c"}, arcs=own, event=Reading)
     >>> triggers = Triggers(Reduction(program, None), ArcTable.of(own).events)
-    >>> triggers.bits, triggers.of(Reading(1), 0), triggers.of(Reading(2), 0), triggers.of(Reading(3), 0)
+    >>> triggers.bits, triggers.set_of(Reading(1), 0), triggers.set_of(Reading(2), 0), triggers.set_of(Reading(3), 0)
     ([0, 1, 0], 1, 0, 2)
     """
 
@@ -124,7 +124,7 @@ class Triggers:
         return found
 
     def event(self, payload: Any, le: int) -> Any:
-        return self.reduction.set_of(self.of(payload, le), payload)
+        return self.reduction.set_of(self.set_of(payload, le), payload)
 
     def blank(self, n: int) -> dict[str, Any]:
         return {self.reduction.field: np.zeros(n, np.int64)}
@@ -184,7 +184,7 @@ class Triggers:
 
     # -- events ----------------------------------------------------------------------------------------------------------------
 
-    def of(self, payload: Any, le: int) -> int:
+    def set_of(self, payload: Any, le: int) -> int:
         """Return the triggering set of an event. O(event parts in force)."""
         found = 0
         for mask, parts in self._at(bisect_right(self._bounds, le)):
@@ -193,7 +193,7 @@ class Triggers:
         return found
 
     def of_columns(self, columns: Mapping[str, Column], le: Any) -> Any:
-        """Return the triggering sets of events in columns; as `of`. O(events) for each event part in force at all of them."""
+        """Return the triggering sets of events in columns; as `set_of`. O(events) for each event part in force at all of them."""
         found = np.zeros(len(le), np.int64)
         order = None if (le[1:] >= le[:-1]).all() else np.argsort(le, kind="stable")
         times = le if order is None else le[order]

@@ -82,7 +82,7 @@ def plain(column: Any) -> Any:
         raise Unfit from error
 
 
-def numbers(column: Any, kind: type) -> Any:
+def number_array(column: Any, kind: type) -> Any:
     """Return a column of ints, floats or bools as int64 or float64, side by side in memory; ints may stand for floats."""
     values = plain(column)
     have = values.dtype.kind
@@ -97,7 +97,7 @@ def numbers(column: Any, kind: type) -> Any:
 
 def ints(given: Sequence[Any]) -> list[Any]:
     """Return columns of int64, all of one length; None stays None."""
-    found = [None if column is None else numbers(column, int) for column in given]
+    found = [None if column is None else number_array(column, int) for column in given]
     if len({len(column) for column in found if column is not None}) > 1:
         raise Unfit
     return found
@@ -118,7 +118,7 @@ def _column(column: Any, field: Field, n: int) -> Column:
         if not all(type(text) is str for text in texts):
             raise Unfit
     else:
-        values = numbers(column, field.type)
+        values = number_array(column, field.type)
     if values.shape != (n,):
         raise Unfit
     return Column(values, present, texts)

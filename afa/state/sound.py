@@ -91,7 +91,7 @@ def check_states(
     covered = states.covered
     wanted("fewer partial matches in a list", (heads[ROWS] <= MOST).all())
     wanted("a cover before what is final", (heads[COVER, covered] < bound[covered]).all())
-    of_row, of_change = states.of(ROWS), states.of(CHANGES)
+    of_row, of_change = states.key_places(ROWS), states.key_places(CHANGES)
     wanted("different states", len(set(states.names)) == len(states.names), states.names)
     wanted("states that have names", ((rows[STATE] >= 0) & (rows[STATE] < len(states.names))).all())
     wanted("partial matches that began by their cover", (rows[START] <= heads[COVER, of_row]).all())
@@ -129,12 +129,12 @@ def _check_numbers(states: States, schema: Schema | None, number: str | None) ->
         wanted("no numbers of covers", not (heads[OVER].any() or heads[NUMBER].any()), "some")
         return
     wanted("a cover with the end of its event", (heads[OVER] > heads[COVER])[covered].all())
-    wanted("partial matches that end with their cover", (rows[M] <= heads[OVER, states.of(ROWS)]).all())
+    wanted("partial matches that end with their cover", (rows[M] <= heads[OVER, states.key_places(ROWS)]).all())
     (column,) = [column for column, field in zip(states.payloads, schema.fields) if field.name == number]
     there = changes[COPIES] > 0
     wanted("each number once", (changes[COPIES, there] == 1).all())
     covers = np.flatnonzero(covered)
-    of = np.concatenate([covers, states.of(CHANGES)[there]])
+    of = np.concatenate([covers, states.key_places(CHANGES)[there]])
     les = np.concatenate([heads[COVER, covers], changes[LE, there]])
     numbers = np.concatenate([heads[NUMBER, covers], column.values[there]])
     order = np.lexsort((numbers, les, of))
@@ -145,7 +145,7 @@ def _check_numbers(states: States, schema: Schema | None, number: str | None) ->
 def _check_longest(states: States) -> None:
     """Of partial matches of one state and register only one is held; steps that are given with their lists are never made."""
     wanted("no steps that are given", not states.pruned, states.pruned)
-    arrays = [states.of(ROWS), states.rows[STATE], *(array for column in states.registers for array in column.sort_keys)]
+    arrays = [states.key_places(ROWS), states.rows[STATE], *(array for column in states.registers for array in column.sort_keys)]
     order = np.lexsort(arrays[::-1])
     wanted("one partial match of a state and register", not same([array[order] for array in arrays]).any(), "several")
 

@@ -175,7 +175,7 @@ class States(NamedTuple):
         """
         numbers, names = sorted_texts(self.rows[STATE], self.names)
         rows, registers, heads = np.stack([self.rows[START], self.rows[M], numbers]), self.registers, self.heads
-        of_row, of_change = self.of(ROWS), self.of(CHANGES)
+        of_row, of_change = self.key_places(ROWS), self.key_places(CHANGES)
         order = _order([of_row, *rows], registers)
         if order is not None:
             rows, registers, of_row = rows[:, order], [column.moved(order) for column in registers], of_row[order]
@@ -190,7 +190,7 @@ class States(NamedTuple):
             changes, payloads = changes[:, order], [column.moved(order) for column in payloads]
         return States(self.keys, self.final, heads, names, rows, registers, changes, payloads, self.pruned)
 
-    def of(self, which: int) -> Any:
+    def key_places(self, which: int) -> Any:
         """Return the number of the key that each change, or each row, belongs to."""
         return np.repeat(np.arange(len(self.keys)), self.heads[which])
 
@@ -198,8 +198,8 @@ class States(NamedTuple):
     def in_order(self) -> bool:
         """Return whether rows and changes stand in the order of `arranged`: then no two are equal."""
         rows, changes = self.rows, self.changes
-        return ascends(_arrays([self.of(ROWS), *rows], self.registers)) and ascends(
-            _arrays([self.of(CHANGES), changes[LE], changes[RE]], self.payloads)
+        return ascends(_arrays([self.key_places(ROWS), *rows], self.registers)) and ascends(
+            _arrays([self.key_places(CHANGES), changes[LE], changes[RE]], self.payloads)
         )
 
 
