@@ -158,7 +158,7 @@ def nanoseconds_of(value: Any, name: str) -> Fraction:
 
 
 def _read(text: str, name: str) -> Fraction:
-    """Return what a text says."""
+    """Returns the duration that a text says, in nanoseconds."""
     iso = _ISO.fullmatch(text)
     if iso is not None and any(iso.groups()):
         return _sum(zip(iso.groups(), ("w", "d", "h", "min", "s")), text)

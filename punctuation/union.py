@@ -246,7 +246,7 @@ class Union(Member):
         return self.idle_after is not None and now - self._heard[name] >= self.idle_after
 
     def _passed(self, name: Any, out: list[Any], now: float, before: int) -> list[Any]:
-        """Return what a member's source has returned, with the union's watermark in place of the member's, which was ``before``."""
+        """Returns the output of a member's source, with the union's watermark in place of the member's, which was ``before``."""
         items = [item for item in out if not isinstance(item, Punctuation)]
         if name not in self._live or name == self._slowest or now >= self._due:
             items += self._moved(now)  # else the smallest promise is another's, and all others are as they were

@@ -89,7 +89,7 @@ class Implication:
         self._cases: dict[frozenset[str], list[_Case]] = {}
 
     def until(self, conditions: Promised) -> int:
-        """Return what `implied` returns."""
+        """Returns the instant of `implied`."""
         if not self._schema.scalar:
             return BEGINNING
         ordered = sorted(conditions, key=lambda pair: -pair[1])

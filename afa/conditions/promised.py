@@ -244,7 +244,7 @@ class Conditions:
         return True
 
     def by_key(self, table: ArcTable, fields: Sequence[str], floor: int) -> PromisesByKey:
-        """Return what they promise each key, over the arcs in force; see `PromisesByKey`."""
+        """Returns the promises of each key over the arcs in force; see `PromisesByKey`."""
         if self._paths is None or self._paths[0] is not table:
             self._paths = table, Paths(self._automaton, table.arcs)
         return PromisesByKey(self._paths[1], self.all, fields, floor)
@@ -264,7 +264,7 @@ class PromisesByKey:
         self._known: dict[Any, Promises] = {}
 
     def of_key(self, key: Hashable) -> Promises:
-        """Return what a key is promised."""
+        """Returns the promises of a key."""
         values: Any = key if len(self._fields) > 1 else (key,)
         facts = tuple(fact(name, values[i]) for i, name in self._places)
         if facts not in self._known:

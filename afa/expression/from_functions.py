@@ -166,7 +166,7 @@ class FunctionReader(Translator):
         return constant(live.attribute(base, node), f"{base.name}.{node.attr}")
 
     def call_other(self, called: Live, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
-        """Return what a helper function returns, written out in place."""
+        """Returns the value of a helper function, written out in place."""
         if type(called.value) not in (types.FunctionType, functools.partial):
             return super().call_other(called, arguments, keywords, node)
         result = _apply(called.value, arguments, keywords, self.task, self.outer)
@@ -176,7 +176,7 @@ class FunctionReader(Translator):
     # -- statements ----------------------------------------------------------------------------------------------------------
 
     def block(self, body: list[ast.stmt], names: Names) -> Value:
-        """Return what the function returns from this statement on; falling off the end is None."""
+        """Returns the value of the function from this statement on; falling off the end is None."""
         self.task.step()
         if not body:
             return Const(None)
@@ -220,7 +220,7 @@ class FunctionReader(Translator):
         raise Unreadable("an assignment to something that is no local name", "assign to a name", target)
 
     def kept(self, values: list[Value], rest: list[ast.stmt], names: Names, node: ast.stmt) -> Value:
-        """Return what the rest of the function returns, with these values evaluated before it."""
+        """Returns the value of the rest of the function, with these values evaluated before it."""
         result = self.block(rest, names)
         for value in reversed(values):
             result = self.keep(value, result, node)

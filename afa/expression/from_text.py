@@ -94,7 +94,7 @@ class _TextTranslator(Translator):
         self.kind = kind
 
     def name(self, node: ast.Name, names: Names) -> Value:
-        """Return what a name stands for."""
+        """Returns the value of a name."""
         name = node.id
         if name in ("r", "R") and not self.kind.sees_register:
             raise Unreadable(f"{name} is the register, which a {self.kind.role} does not see", "name fields of the event", node)

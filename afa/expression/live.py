@@ -111,7 +111,7 @@ def attribute(base: Live, node: ast.Attribute) -> Any:
 
 
 def static(cls: type, name: str) -> Any:
-    """Return what a class or its bases hold under a name, before any descriptor acts."""
+    """Returns the object that a class or its bases hold under a name, before any descriptor acts."""
     return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), _MISSING)
 
 

@@ -126,7 +126,7 @@ def _mentions(value: Any, names: frozenset[str], deep: int) -> bool:
 
 
 def _outside(function: types.FunctionType) -> Iterator[tuple[Any, frozenset[str]]]:
-    """Yield what a function finds outside itself, each with the attributes that it asks for."""
+    """Yields the objects that a function finds outside itself, each with the attributes that it asks for."""
     codes, names = [function.__code__], set[str]()
     for code in codes:  # which grows
         codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]

@@ -27,7 +27,8 @@ looking_back     negation at the start: what a match asks the stage LastBefore
 choosing         AFTER MATCH SKIP: what of a match the stage Choose asks
 chosen_events    the events of matches that Choose has chosen, told behind it: all_rows: as ALL ROWS PER MATCH; chosen_members: as
                  members; row_components: which component took each; row_values: what a row shows; rows_asked: of which queries
-sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern, row_places: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
+row_places       sizes of patterns: how many events each part takes
+sql_reader       SQL's MATCH_RECOGNIZE -> tree: row_pattern: PATTERN; sql_expressions, first_row: DEFINE, MEASURES;
                  sql_text: its tokens, what is said of a place; sql_nodes: what of it is read; sql_kinds: types of values
 """
 

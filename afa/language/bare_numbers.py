@@ -48,7 +48,7 @@ def _of_situations(pattern: Any) -> Iterator[tuple[str, str]]:
 
 
 def _of_query(query: Any, columns: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is a bare number, as it is written, and what to write instead."""
+    """Yields each bare number that stands for time as it is written, and the text to write instead."""
     tree, schema = query.tree, Schema.of(query.tree.event, "event")
     named = {field.name for field in schema.fields if field.type is int and field.name in columns} | {schema.instant, tree.time}
     times = frozenset(name for name in named if name is not None)
@@ -76,7 +76,7 @@ def _nodes(part: Any, name: str) -> Iterator[tuple[Expr, str]]:
 
 
 def _kind(parts: Collection[Expr], times: frozenset[str]) -> str | None:
-    """Return what values that are compared, added or chosen among are; None: a bare number stands for time among them."""
+    """Returns the common kind of values that meet in an operation; None: a bare number stands for time among them."""
     kinds = {_kind_of(part, times) for part in parts}
     timely = kinds & {TIME, LENGTH}
     if None in kinds or (timely and NUMBER in kinds):

@@ -227,7 +227,7 @@ class Builder(BuilderWords, contract.Pattern):
         return self._query.explain()
 
     def changes_to(self, other: Query | Builder, postpone: bool | None = None) -> QueryChanges:
-        """Return what leads a running operator to another query; see `Query.changes_to`."""
+        """Return the way of a running operator to another query; see `Query.changes_to`."""
         return self._query.changes_to(other.query() if isinstance(other, Builder) else other, postpone)
 
     # -- joints ------------------------------------------------------------------------------------------------------------------

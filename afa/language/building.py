@@ -155,7 +155,7 @@ class _TreeMaker:
         return in_ticks(expr, self.said.tick, of, QueryError)
 
     def match(self, name: str, own: bool) -> Match:
-        """Return what m shows to a component: those before it; itself, if it repeats; to an absent one also those behind it."""
+        """Returns what m shows to a component: those before it; itself, if it repeats; to an absent one also those behind it."""
         here = self.places[name]
         taking = {other: place for other, place in self.places.items() if not place.absent}
         later = {other for other, place in taking.items() if place.order > here.order}
@@ -180,7 +180,7 @@ class _TreeMaker:
         return component.type
 
     def returns(self) -> tuple[str, tuple[tuple[str, Expr], ...]]:
-        """Return what a match shows: the name of its class, and each value with its name."""
+        """Returns the name of the class that a match shows, and each value with its name."""
         match = Match({name: place.many for name, place in self.places.items() if not place.absent})
         if len(self.said.shows) == 1 and self.said.shows[0][0] is None:
             values = read_values(self.said.shows[0][1], "returns", self.event, match)

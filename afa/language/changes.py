@@ -58,7 +58,7 @@ def renamed(now: Lowered, then: Lowered) -> frozenset[str]:
 
 
 def changes(now: Lowered, then: Lowered) -> QueryChanges:
-    """Return what leads from one query to another, whose states of one name hold the same."""
+    """Returns the way from one query to another, whose states of one name hold the same."""
     old, new = ({str(arc.name): arc for arc in lowered.automaton.arcs} for lowered in (now, then))
     gone = [retract(arc) for name, arc in old.items() if name not in new]
     come = [insert(arc) for name, arc in new.items() if name not in old]
@@ -80,7 +80,7 @@ def digests(lowered: Lowered) -> dict[str, str]:
 
 
 def _held(lowered: Lowered, state: MatchState) -> set[tuple[str, Item]]:
-    """Return what a state holds, each with its field."""
+    """Returns the items that a state holds, each with its field."""
     registers = lowered.registers
     return {(registers.fields[item].name, item) for item in registers.live[state]}
 

@@ -74,7 +74,7 @@ class ChosenEvents(Stage):
         self.touched = TouchedEvents()
 
     def of_match(self, match: Change, taken: Sequence[MatchEvent]) -> Any:
-        """Return what is told of a match and its events."""
+        """Returns the value that the stage tells of a match and its events."""
         raise NotImplementedError
 
     def count(self, told: ShownMatch, sign: int) -> None:
@@ -82,7 +82,7 @@ class ChosenEvents(Stage):
         raise NotImplementedError
 
     def difference(self) -> list[Change]:
-        """Return what has come and gone since the last time."""
+        """Returns the changes since the last time."""
         raise NotImplementedError
 
     def show(self, core: Any) -> None:

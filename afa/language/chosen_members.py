@@ -61,7 +61,7 @@ class ChosenMembers(ChosenEvents):
         core.show(self._shown)
 
     def numbers(self) -> list[Any]:
-        """Return what is told, as plain data: members and tell."""
+        """Returns the parameters as plain data: members and tell."""
         return [None if self._members is None else self._members.asked, self.again]
 
     def check_saved(self, numbers: list[Any]) -> None:
@@ -111,7 +111,7 @@ class ChosenMembers(ChosenEvents):
             self._journal.drop(self._behind, shown)
 
     def _shows(self, match: Change) -> Change:
-        """Return what of a match leaves."""
+        """Returns the part of a match that leaves."""
         payload = self._shown(*match.payload[: len(self._shown._fields)])
         return Change(any_payload(payload), match.le, match.re, 1, match.key)
 

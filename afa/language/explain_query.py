@@ -140,7 +140,7 @@ def _field(lowered: Lowered, i: int) -> FieldExplanation:
 
 
 def _cost(lowered: Lowered, state: MatchState) -> Cost | None:
-    """Return what the repetition costs in which a match rests; None: there is none under any."""
+    """Returns the cost of the repetition in which a match rests; None: no repetition under any."""
     if state.position == WAITS:
         return None
     conditions, registers = lowered.conditions, lowered.registers

@@ -178,12 +178,12 @@ def replaced(expr: Expr, change: Callable[[Item], Expr], last: str | None = None
 
 
 def begin_of(item: Item) -> Any:
-    """Returns what stands for an item of which nothing has been taken; see `value_of`."""
+    """Returns the internal value of an item before any event; see `value_of`."""
     return 0 if item.kind == "count" else () if item.kind == "last" else None
 
 
 def step_of(item: Item) -> Callable[[Any, Any], Any]:
-    """Returns what becomes of what stands for an item by an event that it counts."""
+    """Returns the step from one internal value of an item to the next, by an event that the item counts."""
     name, kind = item.field, item.kind
     if name is None:
         return lambda part, payload: part + 1
@@ -212,7 +212,7 @@ def _one_nan(value: Any) -> Any:
 
 
 def value_of(item: Item, part: Any) -> Any:
-    """Returns the value of an item by what stands for it: None where there is none."""
+    """Returns the value of an item by its internal value; None: no event has one."""
     if item.kind == "first":
         return None if part is None else part[0]
     if item.kind == "last":

@@ -101,7 +101,7 @@ def read_done(function: Any, of: str, event: Schema, match: Match) -> tuple[Expr
 
 
 def read_values(function: Any, of: str, event: Schema, match: Match) -> ReturnValues:
-    """Returns what a match shows: a lambda of m that returns a NamedTuple, a tuple or a value."""
+    """Returns the values that a match shows: a lambda of m returns them as a NamedTuple, a tuple or one value."""
     if _parameters(function, of) != 1:
         raise QueryError(f"expected a function of m but got one of {_parameters(function, of)} parameters as {of}")
     task = MatchTask(FunctionKind("returns", False), event)

@@ -33,7 +33,7 @@ class LookingBack(NamedTuple):
 
     @classmethod
     def of(cls, tree: Tree) -> LookingBack | None:
-        """Returns what a tree asks; None: it has no negation at the start. What is absent may not read other events."""
+        """Returns the request of a tree; None: it has no negation at the start. An absent component may not read other events."""
         if not tree.before:
             return None
         given = Schema.of(tree.event, "event")

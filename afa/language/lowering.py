@@ -70,7 +70,7 @@ class Lowered:
         )
 
     def _default_returns(self) -> tuple[tuple[str, Expr], ...]:
-        """Return what a match shows that says nothing: the fields of each component that takes exactly one event."""
+        """Returns the values that a match shows without RETURN: the fields of each component that takes exactly one event."""
         single = [name for name, count in counts_of(self.tree.pattern).items() if count == (1, 1)]
         fields = Schema.of(self.tree.event, "event").fields
         return tuple((f"{name}_{field.name}", Ref(name, "one", field.name)) for name in single for field in fields)
@@ -125,7 +125,7 @@ class Lowered:
                 yield skip_arc(self.names[state], text, transfer)
 
     def _bars(self, state: MatchState) -> Iterator[tuple[str, str]]:
-        """Yield what of the fence by which a state skips stands for a negation, with the negation as the query has it."""
+        """Yields the conjuncts of a state's skipping fence that stand for negations, each with the negation as the query has it."""
         found = self.tree.after if state.position == WAITS else self.conditions.ways(state)[0].gap.absent
         absent = [each for each in found if each not in self.conditions.notes]
         for each, expr in zip(absent, () if state.skip is None else state.skip.absent):

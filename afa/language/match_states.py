@@ -138,7 +138,7 @@ class Predicates:
         return frozenset(name for name, members in self.reader.groups.items() if members & names)
 
     def required(self, seen: frozenset[str], to: int) -> tuple[Expr, ...]:
-        """Return what all must be true of an event that is taken at a position."""
+        """Returns the conditions on an event that is taken at a position."""
         name = self.positions.components[to].name
         exprs = self.where[to] + (self.rest[to] if name in seen else self.first[to])
 
@@ -149,7 +149,7 @@ class Predicates:
         return tuple(replaced(expr, now) for expr in exprs)
 
     def left(self, position: int, to: int) -> tuple[Expr, ...]:
-        """Return what must be true of a component's events when another position follows."""
+        """Returns the conditions on a component's events when another position follows."""
         names = [self.positions.components[p].name for p in (position, to)] if position >= 0 else ["", ""]
         return self.done[position] if names[0] != names[1] else ()
 
@@ -158,13 +158,13 @@ class Predicates:
         return (seen | (self.told & self._holding([self.positions.components[to].name]))) & self._later[to]
 
     def edges(self, position: int) -> list[Successor]:
-        """Return what may follow a position; -1: a match may begin with it."""
+        """Returns the positions that may follow one; of -1 those with which a match may begin."""
         if position < 0:
             return [Successor(to, Gap(STRICT), False) for to in self.positions.first]
         return self.positions.edges[position]
 
     def skip(self, position: int, seen: frozenset[str], edge: Successor) -> Skip | None:
-        """Return what is skipped between a position and what follows it."""
+        """Returns how events are skipped between a position and the next one; None: none are."""
         gap = edge.gap
         if gap.strategy in (STRICT, PARTITION) or position < 0:
             return None
@@ -182,6 +182,6 @@ class Predicates:
         return [MatchState(position, seen, skip) for skip in skips]
 
     def ways(self, state: MatchState) -> list[Successor]:
-        """Return what may follow a state."""
+        """Returns the positions that may follow a state."""
         edges = self.edges(state.position)
         return [edge for edge in edges if self.skip(state.position, state.seen, edge) == state.skip]

@@ -89,7 +89,7 @@ class FollowedCondition:
         return value if len(satisfied) == 2 else KEPT if True in satisfied else CUT
 
     def weights(self, component: str, payload: Any) -> tuple[Any, Any]:
-        """Return what an event adds to the sum by which values are cut, and how large that is."""
+        """Returns the number that an event adds to the sum by which values are cut, and its size."""
         cut = self.cut
         taken = None if cut is None or component not in self._groups[cut.sum] else getattr(payload, str(self.items[cut.sum].field))
         if taken is None or cut is None:

@@ -83,67 +83,34 @@ Pattern = Component | Seq | Either | Repeat
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A query, before it is lowered to an automaton.
-
-    Parameters
-    ----------
-    event : type
-        The event schema, a NamedTuple.
-    type_column : str or None
-        The field that holds the type of an event; None: components have no types.
-    key : tuple of str
-        The fields of the partition; empty: one stream.
-    order : str or None
-        The field that orders events of one instant (the operator's ``sequence``); None: they are alternatives.
-    window : int or None
-        Ticks: a match's last event lies before its first one + window.
-    before, after : tuple of Component
-        Absent before the first event (within the window that ends with the match), and after the last one (until the window's end).
-    returns : tuple of (str, Expr)
-        Names and values of what a match shows.
-    payload : str
-        The name of the class of what is shown. Trees that differ in it only are equal.
-    subsets : tuple of (str, tuple of str)
-        Names for several components: a term that names one reads the events of all of them.
-    time : str or None
-        The field that holds the LE of an event, if one does.
-    tick : str or None
-        What one tick is, where a notation was told. It does not count where trees are compared.
-    bare : bool
-        Whether the window was written as a bare number of ticks, without a unit. It does not count where trees are compared.
-    ordered : str or None
-        The column that ORDER BY names, in small letters. It does not count where trees are compared.
-    notes : tuple of str
-        What `explain` says of the text, beside. It does not count where trees are compared.
-    ties : bool
-        False: two events of one instant of a key (and of one ``order``) are refused. It does not count where trees are compared.
-    skip : str or None
-        Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME" or "to last NAME".
-        None: all.
-    rows : tuple of int, or None
-        ALL ROWS PER MATCH: each row of a match shows what is returned, as of this row; but for rows of these components, by their
-        places in the pattern from left to right, which count and are not shown. None: a match shows it, as of its end.
-    """
+    """A query, before it is lowered to an automaton."""
 
     pattern: Pattern
-    event: type
-    type_column: str | None = None
-    key: tuple[str, ...] = ()
+    event: type  # the event schema, a NamedTuple
+    type_column: str | None = None  # the field that holds the type of an event; None: components have no types
+    key: tuple[str, ...] = ()  # the fields of the partition; empty: one stream
+    # The field that orders events of one instant (the operator's ``sequence``); None: they are alternatives.
     order: str | None = None
-    window: int | None = None
+    window: int | None = None  # ticks: a match's last event lies before its first one + window
+    # Absent before the first event (within the window that ends with the match), and after the last one (until the window's end).
     before: tuple[Component, ...] = ()
     after: tuple[Component, ...] = ()
-    returns: tuple[tuple[str, Expr], ...] = ()
-    payload: str = field(default="Match", compare=False)
+    returns: tuple[tuple[str, Expr], ...] = ()  # names and values of what a match shows
+    payload: str = field(default="Match", compare=False)  # the name of the class of what is shown
+    # Names for several components: a term that names one reads the events of all of them.
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    time: str | None = None
+    time: str | None = None  # the field that holds the LE of an event, if one does
+    # Which matches are shown, as AFTER MATCH SKIP says: "past last row", "to next row", "to first NAME", "to last NAME"; None: all.
     skip: str | None = None
+    # ALL ROWS PER MATCH: each row of a match shows what is returned, as of this row; but for rows of these components, by their
+    # places in the pattern from left to right, which count and are not shown. None: a match shows it, as of its end.
     rows: tuple[int, ...] | None = None
-    tick: str | None = field(default=None, compare=False)
-    bare: bool = field(default=True, compare=False)
-    ties: bool = field(default=True, compare=False)
-    ordered: str | None = field(default=None, compare=False)
-    notes: tuple[str, ...] = field(default=(), compare=False)
+    # What does not count where trees are compared:
+    tick: str | None = field(default=None, compare=False)  # what one tick is, where a notation was told
+    bare: bool = field(default=True, compare=False)  # whether the window was written as a bare number of ticks, without a unit
+    ties: bool = field(default=True, compare=False)  # False: two events of one instant of a key and ``order`` are refused
+    ordered: str | None = field(default=None, compare=False)  # the column that ORDER BY names, in small letters
+    notes: tuple[str, ...] = field(default=(), compare=False)  # what `explain` says of the text, beside
 
 
 def parts_of(pattern: Pattern) -> Iterator[Pattern]:

@@ -41,7 +41,7 @@ class QueryPlan(NamedTuple):
 
 
 def served(lowered: Lowered, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:
-    """Returns what an operator of a query is made of; ``options`` are those that are not as by default.
+    """Returns the parts of a query's operator; ``options`` are those that are not as by default.
 
     ``postpone``: whether conditions wait; None: where there are such, and no option speaks against it. Raises AfaError where they
     are to wait, and none can, or an option speaks against it.

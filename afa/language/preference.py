@@ -60,7 +60,7 @@ class Preference:
         return self._ways[position]
 
     def _found(self, place: int) -> list[int]:
-        """Return what is met from a place on. Looked for with the iterations that have begun since, and have taken nothing."""
+        """Returns the positions met from a place on. The search keeps which iterations have begun since and have taken nothing."""
         found: dict[int, None] = {}
         seen = set()
         todo = [(place, frozenset[int]())]

@@ -290,7 +290,7 @@ class Query(Pattern):
         return found
 
     def _served(self, postpone: bool | None, options: Mapping[str, Any]) -> QueryPlan:
-        """Return what an operator is made of, with or without conditions that wait."""
+        """Returns the parts of an operator, with or without conditions that wait."""
         return served(self._lowered, False if self._rows is not None and postpone is None else postpone, options)
 
     def explain(self) -> QueryExplanation:
@@ -302,7 +302,7 @@ class Query(Pattern):
         return self.automaton.draw(form, labels=labels)
 
     def _repr_html_(self) -> str:
-        """Return what the query asks for, and its automaton, for notebooks."""
+        """Returns the query's clauses and its automaton, for notebooks."""
         returns = ", ".join(field.name for field in self.shown.fields)
         within = self.window and in_units(self.window, self.tree.tick)
         rows = [("components", ", ".join(self.components)), ("by", ", ".join(self.tree.key)), ("within", within)]
@@ -310,7 +310,7 @@ class Query(Pattern):
         return titled("Query", pairs(known), self.draw())
 
     def changes_to(self, other: Query, postpone: bool | None = None) -> QueryChanges:
-        """Return what leads a running operator of this query to another one: arcs that go and come, states that stay.
+        """Return the way of a running operator from this query to another one: arcs that go and come, states that stay.
 
         Parameters
         ----------

@@ -157,7 +157,7 @@ class Registers:
         return found
 
     def reset(self) -> Make | None:
-        """Return what a match shows, where it has waited, with nothing else in the register. None: there is nothing else."""
+        """Returns the register of a match that has waited, with no more in it than the match shows. None: it has no more."""
         items = tuple(FieldRead("r", s.name) if s.value is not None else Const(s.initial) for s in self.slots)
         others = [slot for slot in self.slots if slot.value is None and slot.item != self.deadline]
         return Make(items) if others else None

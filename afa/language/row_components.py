@@ -20,7 +20,7 @@ Rows = Callable[[Sequence[int]], list[int]]
 
 
 def rows_by_counts(pattern: Pattern) -> Rows:
-    """Return what reads counts.
+    """Returns a reader of counts.
 
     >>> from afa.language.row_pattern import read_pattern
     >>> rows_by_counts(read_pattern("(a | b+) c*", str))((1, -2, -1))
@@ -31,7 +31,7 @@ def rows_by_counts(pattern: Pattern) -> Rows:
 
 
 def rows_by_bits(pattern: Pattern) -> Rows:
-    """Return what reads an int of bits behind a first 1.
+    """Returns a reader of an int of bits behind a first 1.
 
     >>> from afa.language.row_pattern import read_pattern
     >>> rows_by_bits(read_pattern("(a b)+ c", str))([0b101])

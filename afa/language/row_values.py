@@ -66,7 +66,7 @@ class RowValues:
         self.schema = Schema.of(self.shown, "row")
 
     def rows_of(self, picks: Sequence[Picked]) -> Iterator[Any]:
-        """Yields what each row shows. O(rows * values).
+        """Yields the record that each row shows. O(rows * values).
 
         Raises Int64Error where an int is beyond int64, and ArithmeticError as Python does: a division by zero, beyond all floats.
         """

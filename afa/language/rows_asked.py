@@ -29,7 +29,7 @@ def rows_of(tree: Tree, choose: Mapping[str, Any] | None) -> MatchRows:
 
 
 def shown_of(tree: Tree, lowered: Lowered) -> Shown:
-    """Return what of the rows of a query's matches is shown."""
+    """Returns the part of the rows of a query's matches that is shown."""
     for _, value in tree.returns:
         lowered.reader.read(value)  # refuses names that are none
     values = RowValues(tree.returns, lowered.event, lowered.reader.groups, tree.payload)
@@ -37,6 +37,6 @@ def shown_of(tree: Tree, lowered: Lowered) -> Shown:
 
 
 def rows_alike(tree: Tree) -> Any:
-    """Return what a running operator can't change: what rows show, and the pattern without its conditions."""
+    """Returns the parts of a query that a running operator can't change: the values of rows, the pattern without conditions."""
     bare = rebuilt(tree.pattern, lambda component: Component(component.name))
     return tree.rows, tree.returns, tree.subsets, bare

@@ -134,16 +134,18 @@ class SaseExpressionReader(Translator):
                 return self.span_of(node, names)
             case ast.Subscript(ast.Name(id=name), _) if name in self.where:
                 raise Unreadable(f"{name}[..] without a field", f"name a field behind it: {self.fields}", node)
-            case ast.Subscript(ast.Name(id=name), _) | ast.Attribute(ast.Subscript(ast.Name(id=name), _), _) if self.unknown(name):
-                raise self.no_component(name, node)
-            case ast.Attribute(ast.Name(id=name), _) if self.unknown(name):
+            case (
+                ast.Attribute(ast.Name(id=name), _)
+                | ast.Subscript(ast.Name(id=name), _)
+                | ast.Attribute(ast.Subscript(ast.Name(id=name), _), _)
+            ):
                 raise self.no_component(name, node)
             case ast.Slice():
                 raise Unreadable("a range of events as a value", "ranges stand in aggregates: max(a[..i-1].x)", node)
         return super().value(node, names)
 
     def name(self, node: ast.Name, names: Names) -> Value:
-        """Return what a bare name means: a builtin or a number that Python has no literal for."""
+        """Returns the value of a bare name: a builtin, or a number that Python has no literal for."""
         name = node.id
         if name in ("inf", "nan"):
             return Const(float(name))
@@ -194,10 +196,6 @@ class SaseExpressionReader(Translator):
     def fields(self) -> str:
         """The fields of an event, in words."""
         return ", ".join(field.name for field in self.schema.fields)
-
-    def unknown(self, name: str) -> bool:
-        """Return whether a name with something behind it can only be meant as a component."""
-        return name not in self.where
 
     def no_component(self, name: str, node: ast.AST) -> Unreadable:
         """Return the reason why a name means nothing."""

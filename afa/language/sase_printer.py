@@ -93,7 +93,7 @@ class _SasePrinter:
     # -- PATTERN -------------------------------------------------------------------------------------------------------------
 
     def whole(self) -> str:
-        """Return what stands in SEQ( .. )."""
+        """Returns the text within SEQ( .. )."""
         pattern = self.tree.pattern
         inner = self.sequence(pattern) if isinstance(pattern, Seq) else self.element(pattern)
         return ", ".join([*map(self.negation, self.tree.before), inner, *map(self.negation, self.tree.after)])

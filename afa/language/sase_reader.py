@@ -141,7 +141,7 @@ class _SaseText:
 
     @staticmethod
     def braces(tokens: list[Any], first: Any) -> list[Any]:
-        """Return what stands between the first brace and the last."""
+        """Returns the tokens between the first brace and the last."""
         depth = 0
         for i, token in enumerate(tokens):
             depth += {"LBRACE": 1, "RBRACE": -1}.get(token.type, 0)

@@ -395,5 +395,5 @@ class SqlExpressionReader:
 
 
 def conjuncts_of(expr: Expr) -> tuple[Expr, ...]:
-    """Return what stands between the ANDs at the top."""
+    """Returns the operands of the ANDs at the top."""
     return expr.items if isinstance(expr, And) else (expr,)

@@ -85,7 +85,7 @@ HINTS = {
 
 @functools.cache
 def read_of(place: str) -> dict[str, dict[str, str]]:
-    """Return what may stand at a place: of each class of nodes its arguments, each with the place that it is.
+    """Returns the classes of nodes that may stand at a place, and of each its arguments, each with the place that it is.
 
     >>> read_of("from")["From"], read_of("word")
     ({'this': 'from'}, {'Var': {'this': ''}})
@@ -120,7 +120,7 @@ def running(node: Any) -> Any:
 
 
 def _below(node: Any, place: str, text: SqlText) -> Iterator[tuple[Any, str]]:
-    """Return what stands in a node, each with its place."""
+    """Yields the nodes directly below one, each with its place."""
     node = running(node) or node
     kind = type(node).__name__
     known = read_of(place).get(kind)

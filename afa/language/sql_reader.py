@@ -398,7 +398,7 @@ class _SqlText:
         return found
 
     def _returns(self, select: Any, measures: dict[str, Expr], key: tuple[str, ...], every: bool) -> tuple[tuple[str, Expr], ...]:
-        """Return what is shown; where it is each row, the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
+        """Returns the values of SELECT; of each row the columns, too, in SQL's order: that of ORDER BY, measures, all others."""
         first, rest = self._columns(key) if every else ({}, {})
         self._tables |= {select.args["match"].alias_or_name.lower()} - {""}
         found = {**first, **measures, **rest}
@@ -432,7 +432,7 @@ class _SqlText:
         return tuple(shown)
 
     def _noted(self, order: Any, known: set[str]) -> tuple[str, ...]:
-        """Return what is to be said of an order of the answer, which is a set."""
+        """Returns the note on an order of the answer, which is a set."""
         if order is None:
             return ()
         columns = {name.lower() for name in known}

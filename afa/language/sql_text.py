@@ -66,7 +66,7 @@ class SqlText:
         return found.start() if found else 0
 
     def within(self, opening: re.Pattern[str]) -> str:
-        """Return what stands in the parentheses that a pattern opens, as in ``bare``."""
+        """Returns the text in the parentheses that a pattern opens, as in ``bare``."""
         found = opening.search(self.bare)
         begin, deep = (found.end(), 1) if found else (0, 0)
         end = begin

@@ -135,7 +135,7 @@ class StateGraph:
         return replaced(expr, lambda item: self.after(step, item), last=self.names[step.to])
 
     def fence(self, step: StateStep) -> Expr:
-        """Return what an event must satisfy for a step: a two-valued expression over the event and items as they are before it."""
+        """Returns the fence of a step: a two-valued expression over the event, and items as they are before it."""
         conditions, src = self.conditions, step.src
         parts = [*conditions.required(src.seen, step.to), *conditions.left(src.position, step.to)]
         if conditions.limit is not None and src.position >= 0:
@@ -146,13 +146,13 @@ class StateGraph:
         return both([found, *(no(blocked) for blocked in self._blocked(step))])
 
     def _blocked(self, step: StateStep) -> Iterator[Expr]:
-        """Yield what holds if a match has skipped what must not lie before the event of a step."""
+        """Yields conditions that hold if a match has skipped an event that must not lie before the event of a step."""
         for at, exprs in self.conditions.blocks:
             if (at is None and step.dst is None) or at == self.names[step.to]:
                 yield true(both([self.value_after(step, expr) for expr in exprs]), lambda leaf: self.absent(step.src, leaf))
 
     def skipped(self, state: MatchState) -> Expr | None:
-        """Return what an event must satisfy to be skipped, as `fence` does. None: none is."""
+        """Returns the condition on an event that is skipped, in the form of `fence`. None: no event is skipped."""
         if state.skip is None:
             return None
         return both([self.not_true(state, expr) for expr in (*state.skip.takes, *state.skip.absent)])
@@ -162,7 +162,7 @@ class StateGraph:
         return no(true(expr, lambda leaf: self.absent(state, leaf)))
 
     def noted(self, state: MatchState, item: Item) -> Expr | None:
-        """Return what an item is when an event has been skipped in a state; None: it stays what it is."""
+        """Returns the value of an item when an event has been skipped in a state; None: it does not change."""
         if state.skip is None or item not in state.skip.notes or item.noted is None:
             return None
 

@@ -51,7 +51,7 @@ def in_words(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an exception says, with its notes, and its type where it is none of ours."""
+    """Returns the text of an exception with its notes, and its type where it is no `AfaError`."""
     said = _said(error) if isinstance(error, AfaError) else in_words(error)
     return "; ".join(dict.fromkeys([said, *map(str, getattr(error, "__notes__", ()))]))
 

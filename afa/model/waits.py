@@ -94,7 +94,7 @@ def _values(name: str, automaton: Automaton) -> dict[str, frozenset[Since]]:
 
 
 def _after(arc: Arc, name: str, before: frozenset[Since], automaton: Automaton) -> frozenset[Since]:
-    """Return what the field can hold behind an arc."""
+    """Returns the values that the field can hold behind an arc."""
     if arc.transfer is None:
         return before
     made = _expression(arc, TRANSFER if arc.reads_event else EPSILON_TRANSFER, automaton)

@@ -31,7 +31,7 @@ def presents(le: Any, kind: Any, rows: Any, now: int) -> Any:
 
 
 def lifetimes(events: Sequence[ArcEvent], changes: Iterable[tuple[Any, int]]) -> list[ArcEvent] | None:
-    """Return what changes of arcs, each a `Change` with its present, make of the arc events in force.
+    """Returns the arc events in force after changes of arcs, each a `Change` with its present.
 
     None: one has a lifetime of its own, comes and goes at one present, or is refused; or there are time-outs. These go one by one.
 

@@ -232,7 +232,7 @@ class Triggers:
         return {}
 
     def _at(self, place: int) -> list[tuple[int, ArcParts]]:
-        """Return what is asked between two of the bounds: each event part in force with its bit."""
+        """Returns the event parts in force between two of the bounds, each with its bit."""
         if place not in self._known:
             at = self._bounds[place - 1] if place else BEGINNING - 1
             held = {bit: arc for (arc, le, re), bit in zip(self.events, self.bits) if bit is not None and le <= at < re}
@@ -241,5 +241,5 @@ class Triggers:
 
 
 def _exactly(event: ArcEvent) -> tuple[int, int, int]:
-    """Return what tells arc events apart of which the arcs have one name."""
+    """Returns a key that differs between arc events whose arcs have one name."""
     return id(event.arc), event.le, event.re
