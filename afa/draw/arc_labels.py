@@ -81,16 +81,7 @@ def line_width(line: Sequence[TextPiece]) -> float:
 
 
 def label_of(drawn: Drawn, labels: str, register: type | None = None) -> ArcLabel:
-    """Return the label of an arc.
-
-    Parameters
-    ----------
-    drawn : Drawn
-    labels : "code" or "names"
-        Whether fence and transfer stand there as code, or the arc's name alone (the fence, where it has none).
-    register : NamedTuple class, optional
-        The register's, for the names of what a transfer sets.
-    """
+    """Return the label of an arc; ``register``: the register's class, for the names of what a transfer sets."""
     arc = drawn.arc
     fence, transfer = fence_of(arc), "" if arc.transfer is None else function_text(arc.transfer)
     sign = SIGNS[kind_of(arc)]

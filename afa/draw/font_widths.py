@@ -21,14 +21,7 @@ TABLES = {"sans": [int(w) for w in _PLAIN.split()], "bold": [int(w) for w in _BO
 
 
 def width_of(text: str, font: str, size: float) -> float:
-    """Return the width of one line of text, in pixels.
-
-    Parameters
-    ----------
-    text : str
-    font : "sans", "bold" or "mono"
-    size : float
-        The font's size in pixels.
+    """Return the width of one line of text, in pixels, in a font ("sans", "bold" or "mono") of that size.
 
     Examples
     --------

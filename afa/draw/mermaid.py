@@ -21,13 +21,6 @@ NAMED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
 def mermaid(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None = None) -> str:
     """Draw an automaton as a Mermaid flowchart.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    labels : "code" or "names"
-    arcs : sequence of Drawn, optional
-        The arcs to draw, with lifetimes. None: the automaton's own.
-
     Returns
     -------
     str

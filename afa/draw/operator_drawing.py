@@ -41,15 +41,7 @@ def _html_of(core: Core, kind: str) -> str:
 
 
 def in_force(table: ArcTable, now: int, tick: str | None = None) -> list[Drawn]:
-    """Return each arc of a table once, in order of arrival.
-
-    Parameters
-    ----------
-    table : ArcTable
-    now : int
-        One tick past all that was seen (ticks): arcs that have ended by then are past.
-    tick : str, optional
-        What one tick is.
+    """Return each arc of a table once, in order of arrival; those that have ended before ``now`` are past.
 
     Examples
     --------

@@ -21,21 +21,11 @@ ROUND = 8.0
 
 
 def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None = None) -> str:
-    """Draw an automaton as SVG.
+    """Draw an automaton as SVG: an element ``svg`` with the class ``afa``.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    labels : "code" or "names"
-    arcs : sequence of Drawn, optional
-        The arcs to draw, with lifetimes. None: the automaton's own.
-
-    Returns
-    -------
-    str
-        An element ``svg`` with the class ``afa``. In it each state is a ``<g class="state" data-state="NAME">``, each arc a
-        ``<g class="arc KIND" data-arc="NAME" data-index="I" data-src= data-dst= data-kind=>``; ``data-arc`` is the number where the
-        arc has no name; each with a ``title``. The colours are CSS variables ``--afa-..``, for light and for dark.
+    In it each state is a ``<g class="state" data-state="NAME">``, each arc a
+    ``<g class="arc KIND" data-arc="NAME" data-index="I" data-src= data-dst= data-kind=>``; ``data-arc`` is the number where the
+    arc has no name; each with a ``title``. The colours are CSS variables ``--afa-..``, for light and for dark.
     """
     drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else list(arcs)
     ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]

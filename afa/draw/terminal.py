@@ -12,10 +12,7 @@ from afa.model.automaton import Automaton
 def table(automaton: Automaton) -> Table:
     """List the arcs of an automaton in order: name, from, to, kind, fence, transfer, and whether they end in a final state.
 
-    Returns
-    -------
-    rich.table.Table
-        For ``rich.print``. The column of names is left out where no arc has one.
+    The column of names is left out where no arc has one.
     """
     finals = final_states(automaton)
     named = any(arc.name for arc in automaton.arcs)

@@ -31,11 +31,7 @@ def fence_of(arc: Arc) -> str:
 def transfer_of(arc: Arc, register: type | None = None) -> str:
     """Return the transfer as the values that it sets, where it makes the register in one call or tuple; else its text.
 
-    Parameters
-    ----------
-    arc : Arc
-    register : NamedTuple class, optional
-        The register's; None: only ``r._replace(..)`` is read.
+    Without the register's class only ``r._replace(..)`` is read.
 
     Examples
     --------
