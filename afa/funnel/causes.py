@@ -46,37 +46,18 @@ class Cause(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known beside the counts.
-
-    Parameters
-    ----------
-    counting : Counting
-    window : int or None
-    tick : str or None
-    keys : str
-        How the key is called; empty: there are no keys.
-    late, taken : int
-        Changes that came behind a promise and were dropped, and those that were not, since the beginning.
-    promise : str
-        How a promise is made that lets time-outs fire.
-    dropped : bool
-        Whether a promise may have dropped events.
-    negation : str
-        Which negation keeps the pattern from matching, in words; empty: none does.
-    when : callable
-        Makes the text of an LE.
-    """
+    """What is known beside the counts."""
 
     counting: Counting
     window: int | None
     tick: str | None
-    keys: str = ""
-    late: int = 0
-    taken: int = 0
-    promise: str = ""
-    dropped: bool = False
-    negation: str = ""
-    when: Callable[[int], str] = str
+    keys: str = ""  # what the key is called; empty: there are no keys
+    late: int = 0  # changes that came behind a promise and were dropped, since the beginning
+    taken: int = 0  # those that were not
+    promise: str = ""  # how a promise is made that lets time-outs fire
+    dropped: bool = False  # whether a promise may have dropped events
+    negation: str = ""  # which negation keeps the pattern from matching, in words; empty: none does
+    when: Callable[[int], str] = str  # makes the text of an LE
 
 
 def cause_of(facts: Facts) -> Cause:

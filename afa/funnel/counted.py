@@ -25,64 +25,28 @@ MOST = 20_000_000
 
 
 class FunnelSource(NamedTuple):
-    """What a funnel is counted of.
+    """What a funnel is counted of."""
 
-    Parameters
-    ----------
-    engine : Engine
-        It holds the events.
-    automaton : Automaton
-    table : ArcTable
-        The arcs in force; the engine may have others.
-    clock : int
-        The promise of the event input: up to there time-outs fire behind the last event of a key.
-    since : int
-        Below it all was dropped; BEGINNING: nothing was.
-    some : int
-        The largest promise with a condition: it may have dropped events below it, and lets no time-out fire.
-    longest : bool
-    window : int or None
-    tick : str or None
-    keys : str
-        What the key is called; empty: there are no keys.
-    late, taken : int
-        Changes that were dropped as late, and those that were not, since the beginning.
-    share : int
-        The engine holds the events of one key of so many.
-    cut : bool
-        Whether the engine holds the first events only.
-    promise : str
-        How a promise is made that lets time-outs fire, behind a colon.
-    """
-
-    engine: Engine
+    engine: Engine  # it holds the events
     automaton: Automaton
-    table: ArcTable
-    clock: int
-    since: int = BEGINNING
-    some: int = BEGINNING
+    table: ArcTable  # the arcs in force; the engine may have others
+    clock: int  # the promise of the event input: up to there time-outs fire behind the last event of a key
+    since: int = BEGINNING  # below it all was dropped
+    some: int = BEGINNING  # the largest promise with a condition: it may have dropped events below, and lets no time-out fire
     longest: bool = False
     window: int | None = None
     tick: str | None = None
-    keys: str = ""
-    late: int = 0
-    taken: int = 0
-    share: int = 1
-    cut: bool = False
-    promise: str = ""
+    keys: str = ""  # what the key is called; empty: there are no keys
+    late: int = 0  # changes that were dropped as late, since the beginning
+    taken: int = 0  # those that were not
+    share: int = 1  # the engine holds the events of one key of so many
+    cut: bool = False  # whether the engine holds the first events only
+    promise: str = ""  # how a promise is made that lets time-outs fire, behind a colon
 
 
 def funnel_of(source: FunnelSource, most: int | None = MOST) -> Funnel:
-    """Return the funnel of what is held.
+    """Return the funnel of what is held; after ``most`` functions asked whole keys are left out, and the funnel says so.
 
-    Parameters
-    ----------
-    source : Source
-    most : int or None
-        So many functions are asked at most; then whole keys are left out, and the funnel says so. None: all is counted.
-
-    Notes
-    -----
     O(events * arcs), where the event alone decides for what waits; else O(what stands at each step).
     """
     keys = sorted(source.engine.keys(), key=lambda key: (zlib.crc32(repr(key).encode()), repr(key)))

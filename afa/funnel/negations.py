@@ -23,14 +23,7 @@ TRIED = 4
 def but_for(counting: Counting, again: Callable[[ArcTable], Counting], keys: str, when: Callable[[int], str]) -> str:
     """Return which negation keeps a pattern from matching, in words; empty: none does.
 
-    Parameters
-    ----------
-    again : callable
-        Counts the same events under other arcs.
-    keys : str
-        What the key is called; empty: there are no keys.
-    when : callable
-        Makes the text of an LE.
+    ``again`` counts the same events under other arcs; ``keys`` is what the key is called, empty where there are no keys.
     """
     cuts = sorted(counting.cuts.values(), key=lambda cut: (counting.far.get(cut.state, 1 << 30), -cut.ended, cut.negation))
     together = list(dict.fromkeys(cut.negation for cut in cuts))

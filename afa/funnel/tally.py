@@ -53,19 +53,10 @@ class NegationCount(NamedTuple):
 class Tally:
     """The counts of an automaton under a table of arcs, over the keys that are taken.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    table : ArcTable
-        The arcs in force.
-    clock : int
-        Up to where time-outs fire behind the last event of a key.
-    longest : bool
-        Whether of the partial matches of a state and register only the one with the largest ``m`` stands.
-    since : int
-        The promise that has dropped what came before it; BEGINNING: none has.
-    most : int or None
-        After so many functions asked the count ends.
+    clock    up to where time-outs fire behind the last event of a key
+    since    the promise that has dropped what came before it; BEGINNING: none has
+    longest  whether of the partial matches of a state and register only the one with the largest ``m`` stands
+    most     after so many functions asked the count ends; None: it does not
     """
 
     def __init__(
