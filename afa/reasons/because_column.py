@@ -33,17 +33,9 @@ def because_type(times: Any = None) -> Any:
 
 
 def with_reasons(answered: Any, out: Sequence[Any], like: Table, times: TimeType | None) -> Any:
-    """Return the tables of an answer with the column, of whatever library.
+    """Return the tables of an answer with the reasons of the changes ``out``, which they hold in this order, as a column.
 
-    Parameters
-    ----------
-    answered : table, or list of tables and punctuations
-    out : sequence of Change and Punctuation
-        The changes that they hold, in order.
-    like : Table
-        The input.
-    times : TimeType or None
-        In which LE leaves; None: as ticks.
+    They stay tables of the library in which the input ``like`` came.
     """
     changes = iter([change for change in out if not isinstance(change, Punctuation)])
     if not isinstance(answered, list):

@@ -14,20 +14,8 @@ from afa.model.transitions import Transitions
 def broken_run(core: Any, match: Change, first: Change, change: Change) -> str | None:
     """Return a sentence about the partial matches of a match in force when an event comes that is not there yet.
 
-    Parameters
-    ----------
-    core : Core
-        Of the operator, before the event.
-    match : Change
-    first : Change
-        The first event of one of its paths.
-    change : Change
-        The event, at an instant at which the key has none.
-
-    Returns
-    -------
-    str or None
-        None: there is not one answer for all partial matches of this match.
+    The core is that before the event; ``first`` is the first event of one of the match's paths; the key has no event at the instant
+    of the new one. None: there is not one answer for all partial matches of this match.
     """
     try:
         held = core.held()

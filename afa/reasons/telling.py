@@ -17,27 +17,13 @@ LONG = 80
 
 
 class SentenceWords(NamedTuple):
-    """What sentences need to know.
+    """What sentences need to know."""
 
-    Parameters
-    ----------
-    schema : Schema or None
-        Of the events that come.
-    keys : tuple of str
-        Fields that make the key: they are left out, unless nothing else is there.
-    tick : str or None
-        What one int of LE counts.
-    times : bool
-        Whether instants are told as times of day; else as ticks.
-    zone : str or None
-        Of those times; None: UTC.
-    """
-
-    schema: Schema | None
-    keys: tuple[str, ...] = ()
+    schema: Schema | None  # of the events that come
+    keys: tuple[str, ...] = ()  # fields that make the key: they are left out, unless nothing else is there
     tick: str | None = None
-    times: bool = False
-    zone: str | None = None
+    times: bool = False  # whether instants are told as times of day; else as ticks
+    zone: str | None = None  # of those times; None: UTC
 
     def event(self, change: Change, near: int) -> str:
         """Return an event in quotes: its fields, and when it was. ``near``: an instant; a time of that day needs no date.

@@ -13,19 +13,9 @@ from punctuation.promise import Punctuation
 
 
 def why_come(asked: WithdrawalFacts, match: Change, newest: bool) -> Because:
-    """Return the reason for which a match is announced.
+    """Return the reason for which a match is announced; ``asked`` has the operator as it is after the change.
 
-    Parameters
-    ----------
-    asked : Asked
-        With the operator as it is after the change.
-    match : Change
-    newest : bool
-        Whether the event is behind all before it, so that it is the last one of what it brings.
-
-    Notes
-    -----
-    O(lineage); O(1) where the event is the newest one.
+    ``newest``: the event is behind all before it, so that it is the last one of what it brings. O(lineage), then O(1).
     """
     kind, text = _told(asked, match, newest)
     return Because(kind, asked.change, f"Announced: {text}.")

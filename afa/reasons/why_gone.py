@@ -22,29 +22,13 @@ PATHS = 16
 
 
 class WithdrawalFacts(NamedTuple):
-    """What it is told from.
+    """The facts from which a reason is told."""
 
-    Parameters
-    ----------
-    operator
-        The operator and the stages around it, as they were before the change.
-    change : Change
-        Of an event in its whole form, or of an arc.
-    out : list of Change
-        What the change has announced and withdrawn.
-    next : Change or None
-        The change behind it in the call, if it is one of an event of the same key.
-    stages : frozenset of str
-        The stages around the operator: whether of overlapping matches some are chosen (``Choose``), changes held back
-        (``Cleanse``), events looked at that came before the first one (``LastBefore``).
-    words : Words
-    """
-
-    operator: Any
-    change: Change
-    out: list[Change]
-    next: Change | None
-    stages: frozenset[str]
+    operator: Any  # with the stages around it, as they were before the change
+    change: Change  # of an event in its whole form, or of an arc
+    out: list[Change]  # what the change has announced and withdrawn
+    next: Change | None  # the change behind it in the call, if it is one of an event of the same key
+    stages: frozenset[str]  # around the operator: Choose chooses, Cleanse holds back, LastBefore looks at what came before
     words: SentenceWords
 
 
