@@ -21,16 +21,8 @@ class TracedChange(NamedTuple):
 class Announcement:
     """A match from its announcement to its withdrawal, if it was withdrawn.
 
-    Attributes
-    ----------
-    change : Change
-    at, gone_at : int, and int or None
-        Arrival of the item that announced it, that withdrew it.
-    because, gone_because : Because, and Because or None
-    path : list of (str, Change)
-        The events of its first path when it was announced, with their components; at most 200.
-    more : bool
-        Whether it has further paths.
+    ``at`` and ``gone_at`` are the arrivals of the items that announced and withdrew it; ``path`` has the events of its first path
+    when it was announced, at most 200, with their components; ``more``: it has further paths.
     """
 
     __slots__ = ("at", "because", "change", "gone_at", "gone_because", "more", "path")
