@@ -33,17 +33,7 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 class Gate:
-    """Stands before an ASGI application and lets through what may pass.
-
-    Parameters
-    ----------
-    app : ASGI application
-    token : str
-    host : str
-        The name that the server was given.
-    open_to_read : bool
-        Whether reading wants no token.
-    """
+    """Stands before an ASGI application and lets through what may pass; ``host`` is the name that the server was given."""
 
     def __init__(self, app: Any, token: str, host: str, open_to_read: bool) -> None:
         self._app, self._token, self._host, self._open = app, token.encode(), host.lower(), open_to_read

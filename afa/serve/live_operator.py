@@ -32,23 +32,12 @@ SHOWN = 50
 class LiveOperator:
     """An operator that a loop drives, and that a page shows and steers. All methods may be called by any thread.
 
-    Parameters
-    ----------
-    operator : Operator or Keyed, perhaps with stages
-    steering : Steering
-        What writes into the log that the operator follows.
-    texts : callable
-        Makes rows to show, plain data, of a part of the operator's output; called for the last `SHOWN` of its changes.
-    none : table or list
-        What `push_many` takes as no events, so that output comes in its form.
-    stage : Cleanse, optional
-        The stage whose ``sigma`` the page may move. None: there is none, and ``hints`` says why.
-    pace : optional
-        Has ``text``, how fast the input plays, which the page may set. None: as it comes.
-    times : callable
-        Makes the text of an instant in ticks.
-    told : dict
-        What the page says of the job besides: title, where, hints.
+    texts  makes rows to show, plain data, of a part of the operator's output; called for the last `SHOWN` of its changes
+    none   what `push_many` takes as no events, so that output comes in its form
+    stage  the Cleanse whose ``sigma`` the page may move; None: there is none, and ``hints`` says why
+    pace   has ``text``, how fast the input plays, which the page may set; None: as it comes
+    times  makes the text of an instant in ticks
+    told   what the page says of the job besides: title, where, hints
     """
 
     def __init__(

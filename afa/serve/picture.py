@@ -15,21 +15,13 @@ from punctuation.time import BEGINNING
 
 
 class Picture(NamedTuple):
-    """What is drawn.
+    """What is drawn."""
 
-    Parameters
-    ----------
-    version : str
-        Another one for another picture.
-    svg : str
-    arcs : list of dict
-        Of each arc, by its number in the picture: name, label (the name, short), src, dst, kind, fence, transfer, and
-        life, where it does not serve from now on without an end.
-    """
-
-    version: str
+    version: str  # another one for another picture
     svg: str
     arcs: list[dict[str, Any]]
+    """Of each arc, by its number in the picture: name, label (the name, short), src, dst, kind, fence, transfer, and life, where it
+    does not serve from now on without an end."""
 
 
 class Pictures:

@@ -31,27 +31,10 @@ WAIT = 5.0
 
 
 class Site:
-    """The page of a job, served until `stop`.
+    """The page of a job, served until `stop`; ``url`` is its address with the token that changes want.
 
-    Parameters
-    ----------
-    watched : Watched
-        The job.
-    host : str
-        Where the server listens: loopback by default. On any other address reading wants the token, too; nothing is encrypted.
-    port : int
-        0: any that is free.
-
-    Attributes
-    ----------
-    url : str
-        The page's address, with the token that changes want.
-    token : str
-
-    Raises
-    ------
-    AfaError
-        The extra ``serve`` is not installed, or nothing can listen there.
+    On any other host than loopback reading wants the token, too; nothing is encrypted. Port 0: any that is free. An `AfaError` says
+    that the extra ``serve`` is not installed, or that nothing can listen there.
     """
 
     def __init__(self, watched: Watched, *, host: str = "127.0.0.1", port: int = 0) -> None:

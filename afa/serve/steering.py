@@ -26,17 +26,7 @@ ARC_CHANGES = ("swap", "insert", "end", "query")
 
 
 class Steering:
-    """What writes the changes of a job's arcs.
-
-    Parameters
-    ----------
-    log : LogWriter
-        The log that the job reads, for its automaton.
-    query : Query, optional
-        What the job runs, if that is a query.
-    text : str, optional
-        The query's text, as it is now. None: it has none.
-    """
+    """What writes the changes of a job's arcs into its log; ``text`` is the text of its query as it is now, None: it has none."""
 
     def __init__(self, log: LogWriter, query: Query | None = None, text: str | None = None) -> None:
         self.log, self.query, self.text = log, query, text
@@ -44,10 +34,7 @@ class Steering:
     def write(self, data: dict[str, Any], at: int | str | None) -> str:
         """Write a change of arcs that holds from ``at`` on (None: from when it is read); return what was done, in words.
 
-        Raises
-        ------
-        AfaError
-            It is refused, and nothing was written.
+        Refused (`AfaError`), nothing is written.
         """
         do = data.get("do")
         if do == "swap":

@@ -16,13 +16,7 @@ from punctuation.time import BEGINNING
 class WaitingJob:
     """A job that waits for its first rows, which say what its columns are; `begin` puts the running job in its place.
 
-    Parameters
-    ----------
-    told : dict
-        What the page says of the job: title, where, log.
-    automaton : Automaton, optional
-        What it runs, if that is known before its columns are.
-    tick : str, optional
+    ``told`` is what the page says of the job: title, where, log; ``automaton`` what it runs, if that is known before its columns.
     """
 
     def __init__(self, told: dict[str, Any], automaton: Automaton | None = None, tick: str | None = None) -> None:
