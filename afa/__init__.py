@@ -163,6 +163,7 @@ METHODS: dict[type, dict[str, str]] = {
         "_repr_html_": "afa.draw.operator_drawing",
         "funnel": "afa.funnel.operator_funnel",
     },
+    StageMaker: {"before": "speculation.layers", "restore": "speculation.layers"},
 }
 """Methods of classes of the core, each with the module above that has it as a function of its name."""
 
@@ -195,23 +196,6 @@ class _LazyMethod:
 for _owner, _methods in METHODS.items():
     for _method, _module in _methods.items():
         setattr(_owner, _method, _LazyMethod(_owner, _method, _module))
-
-
-def _speculating(sigma: Any, operator: Any) -> Any:
-    """Put a `speculation.Cleanse` in front of an operator, for its option ``speculation=``."""
-    from speculation.cleanse import Cleanse
-
-    return Cleanse(sigma).before(operator)
-
-
-def _with_its_stages(*given: Any) -> Any:
-    """Restore an operator and the stages around it."""
-    from speculation.layers import restore
-
-    return restore(*given)
-
-
-StageMaker.before, StageMaker.restored = staticmethod(_speculating), staticmethod(_with_its_stages)
 
 
 def __getattr__(name: str) -> Any:

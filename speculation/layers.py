@@ -1,5 +1,6 @@
 """The stages of a pattern around its operator: put together, and restored, in one place.
 
+before    operator  -> the stage of its option ``speculation=`` in front of it
 build     operator  -> the first layer at it, the next one at that ..
 restore   blob      -> each stage that it holds around the operator, the innermost first: those of the pattern as it makes them,
                        those that the user has put there as the blob says, or like the ones that are given
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 from afa.errors import AfaError, SnapshotError
 from speculation.around import AROUND, MOST, Around
+from speculation.cleanse import Cleanse
 from speculation.stage import STAGES, Stage
 from speculation.stage_state import MAGIC, SavedStage, in_words, opened
 
@@ -25,6 +27,11 @@ class Layer(NamedTuple):
     name: str
     around: type[Around]
     stage: Callable[[Any], Any]
+
+
+def before(sigma: Any, operator: Any) -> Any:
+    """Put a `Cleanse` in front of an operator, for its option ``speculation=``."""
+    return Cleanse(sigma).before(operator)
 
 
 def build(operator: Any, layers: Iterable[Layer]) -> Any:

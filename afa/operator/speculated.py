@@ -1,6 +1,6 @@
 """Stages around an operator: that of its option ``speculation=``, a `speculation.Cleanse` in front of it, and those in a snapshot.
 
-The package `speculation` stands above this one, so it is `afa` that says who makes it.
+The package `speculation` stands above this one, so it is `afa` that says who makes them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ MAGIC = b"AFAC"
 
 
 class StageMaker:
-    """Who makes and restores an operator with stages around it."""
+    """Who makes and restores an operator with stages around it: functions of `speculation.layers`, by `afa.METHODS`."""
 
     before: Callable[[Any, Any], Any]
-    restored: Callable[..., Any]
+    restore: Callable[..., Any]
 
 
 def speculating(make: Callable[..., Any], automaton: Any, options: dict[str, Any]) -> Any:
@@ -36,5 +36,5 @@ def restored(blob: Any, said: dict[str, Any], alone: Callable[[Any], Any], stage
     (only,) = blob if isinstance(blob, (list, tuple)) and len(blob) == 1 else (blob,)
     there = isinstance(only, (bytes, bytearray, memoryview)) and bytes(only[: len(MAGIC)]) == MAGIC
     if there or sigma is not None or stages != ():
-        return StageMaker.restored(blob, alone, (), stages, sigma)
+        return StageMaker.restore(blob, alone, (), stages, sigma)
     return alone(blob)

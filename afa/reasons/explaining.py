@@ -30,7 +30,7 @@ from afa.reasons.because import Because, Explained
 from afa.reasons.because_column import with_reasons
 from afa.reasons.explainable import check_explainable, first_time, polled, stages_of
 from afa.reasons.left_records import left
-from afa.reasons.one_item import take
+from afa.reasons.one_item import push_item
 from afa.reasons.telling import SentenceWords, known_zone
 from afa.reasons.why_come import why_come, why_promised
 from afa.reasons.why_gone import WithdrawalFacts, is_arc, why_gone
@@ -243,7 +243,7 @@ class Reasons(Matching):
         for i, item in enumerate(items):
             self._look_up(i, item)
             now, arcs = self._core.progress.now, self._core.arcs.table.events
-            outs.append(take(self.operator, item))
+            outs.append(push_item(self.operator, item))
             if type(item[1]) is Poll and (brought_by := polled(arcs, self._core.arcs.table.events)) is not None:
                 self._named[i] = brought_by
             come = [j for j, change in enumerate(outs[i]) if isinstance(change, Change) and change.diff > 0]
@@ -273,7 +273,7 @@ class Reasons(Matching):
                 if j == wanted[i][0]:
                     asked = self._asked(self._before, items, i, outs[i])
                 reasons[i, j] = why_gone(asked, outs[i][j])  # type: ignore[arg-type]
-            take(self._before, item)
+            push_item(self._before, item)
         return reasons
 
     def _asked(self, operator: Any, items: list[Item], i: int, out: Output) -> WithdrawalFacts:

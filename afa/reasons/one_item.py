@@ -12,7 +12,7 @@ from afa.operator.match_lineage import lineage_in
 from afa.operator.tables import CallInput, Item
 
 
-def take(operator: Any, item: Item) -> Output:
+def push_item(operator: Any, item: Item) -> Output:
     """Carry out one item, and return the minimal difference that it makes."""
     core = operator._core
     port, change, key = item
