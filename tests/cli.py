@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -141,6 +142,18 @@ def write(name: str, text: str) -> str:
 
 def json_lines(name: str, rows: list[dict[str, Any]]) -> str:
     return write(name, "".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def on_a_terminal(*arguments: str) -> tuple[str, str]:
+    """What a process writes to standard output, and what a terminal shows of its standard error."""
+    ours, its = pty.openpty()
+    started = process(*arguments, stderr=its, env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"})
+    out, _ = started.communicate()
+    os.close(its)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert started.returncode == 0, shown
+    return out, shown
 
 
 def process(*arguments: str, **options: Any) -> subprocess.Popen[str]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +12,7 @@ import pytest
 
 from afa.replay.known_blocks import Blocks
 from afa.replay.stored import Stored
-from tests.cli import ROOT, call, fails
+from tests.cli import call, fails, on_a_terminal
 from tests.cli import there as there  # the fixture of all tests here
 
 
@@ -49,14 +46,9 @@ def test_columns_are_chosen() -> None:
 
 
 def test_a_terminal_sees_a_bar() -> None:
-    ours, its = pty.openpty()
-    command = [sys.executable, "-W", "error", "-m", "afa.cli", "index", "trades", "--time", "at"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=its, env=environment, check=True)
-    os.close(its)
-    assert done.stdout.startswith(b"indexed 200 rows")
-    assert b"index" in os.read(ours, 100_000)
-    os.close(ours)
+    out, shown = on_a_terminal("index", "trades", "--time", "at")
+    assert out.startswith("indexed 200 rows")
+    assert "index" in shown
 
 
 def test_what_is_refused() -> None:

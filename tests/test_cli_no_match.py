@@ -67,6 +67,11 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
     write("p.py", PATTERN)
+    write_pays()
+
+
+def write_pays() -> None:
+    """Ninety payments of each of twenty cards."""
     rows = [
         f"{60_000 * i + card},c{card},{10 + i},{('declined', 'approved', 'declined')[(i + card) % 3]}"
         for i in range(90)
@@ -89,29 +94,32 @@ MORE = "; `afa why` with the same options counts it all"
 """How each line ends but that of an input without events."""
 
 
-def test_a_window_in_another_unit() -> None:
-    (line,) = said("right", "--window", "3600")
-    assert line == (
-        "afa: no match: `second` was never asked: 1,186 of 1,200 partial matches in `one` ended by the window (3,600 ticks; median "
-        "distance of two events of a key: 60,000 ticks; what it takes comes after 120,000 ticks in the median); is the window "
-        f"in the unit of the times?{MORE}"
-    )
-
-
-def test_a_limit_in_another_unit() -> None:
-    (line,) = said("cents", "--window", "3600000")
-    assert line == (
-        "afa: no match: `second` was asked 1,186 times and never true: the largest amount is 99.0, not > 9000; "
-        f"is the limit in the unit of the field?{MORE}"
-    )
-
-
-def test_a_value_that_is_misspelt() -> None:
-    (line,) = said("misspelt", "--window", "3600000")
-    assert line == (
-        "afa: no match: `first` was asked 1,800 times and never true: "
-        f"no status is 'declned', but 'declined', 'approved'; did you mean 'declined'?{MORE}"
-    )
+@pytest.mark.parametrize(
+    ("pattern", "window", "line"),
+    [
+        (
+            "right",
+            "3600",
+            "`second` was never asked: 1,186 of 1,200 partial matches in `one` ended by the window (3,600 ticks; median "
+            "distance of two events of a key: 60,000 ticks; what it takes comes after 120,000 ticks in the median); is the window "
+            "in the unit of the times?",
+        ),
+        (
+            "cents",
+            "3600000",
+            "`second` was asked 1,186 times and never true: the largest amount is 99.0, not > 9000; "
+            "is the limit in the unit of the field?",
+        ),
+        (
+            "misspelt",
+            "3600000",
+            "`first` was asked 1,800 times and never true: "
+            "no status is 'declned', but 'declined', 'approved'; did you mean 'declined'?",
+        ),
+    ],
+)
+def test_units_and_values_that_are_wrong(pattern: str, window: str, line: str) -> None:
+    assert said(pattern, "--window", window) == [f"afa: no match: {line}{MORE}"]
 
 
 @pytest.mark.parametrize(

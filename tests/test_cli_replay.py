@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from afa.replay.stored import Stored
-from tests.cli import ROOT, call, fails, write
+from tests.cli import call, fails, on_a_terminal, write
 from tests.cli import there as there  # the fixture of all tests here
 
 SPIKE = """
@@ -180,12 +177,6 @@ def test_what_is_refused() -> None:
 
 
 def test_a_terminal_sees_a_bar() -> None:
-    ours, its = pty.openpty()
-    command = [sys.executable, "-W", "error", "-m", "afa.cli", "replay", "s.py:two", "trades", *SAID]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=its, env=environment, check=True)
-    os.close(its)
-    assert done.stdout.startswith(b"[10, 100) n=0")
-    shown = os.read(ours, 100_000)
-    os.close(ours)
-    assert b"199 matches" in shown
+    out, shown = on_a_terminal("replay", "s.py:two", "trades", *SAID)
+    assert out.startswith("[10, 100) n=0")
+    assert "199 matches" in shown

@@ -12,7 +12,7 @@ import pytest
 from afa.cli.request import CommandRequest
 from afa.cli.why import KeptRows, hashes
 from tests.cli import call, write
-from tests.test_cli_no_match import PATTERN
+from tests.test_cli_no_match import PATTERN, write_pays
 
 LATER = """
 noted = Automaton(start="start", final={"two"}, event=Pay, register=Seen(), arcs=[
@@ -40,12 +40,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
     write("p.py", PATTERN + LATER)
-    rows = [
-        f"{60_000 * i + card},c{card},{10 + i},{('declined', 'approved', 'declined')[(i + card) % 3]}"
-        for i in range(90)
-        for card in range(20)
-    ]
-    write("pay.csv", "\n".join(["at,card,amount,status", *rows, ""]))
+    write_pays()
 
 
 def said(pattern: str, *options: str, file: str = "pay.csv", key: str = "card") -> str:

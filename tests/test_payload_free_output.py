@@ -14,14 +14,8 @@ from tests.conftest import ENGINES
 from tests.lanes import sample
 from tests.model import ERROR, OK, Model
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
+from tests.test_promises_with_conditions import at_once as at_once  # a fixture of all tests here
 from tests.text import R1, T, arc_of, automaton_of
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """State is thinned out however little of it has come."""
-    monkeypatch.setattr("afa.conditions.promised.ROOM", 0)
-
 
 # -- worlds ------------------------------------------------------------------------------------------------------------------
 
@@ -195,22 +189,12 @@ def changes_of(out: dict[str, Any], built: Automaton, keys: bool) -> list[Change
 
 @sample(8, 500)
 @pytest.mark.parametrize("keys", [False, True])
-def test_the_output_is_what_it_is_with_payloads(engine: str, keys: bool, numbers: range) -> None:
+@pytest.mark.parametrize("kind", ["triggers", "longest"])
+def test_the_output_is_what_it_is_with_payloads(engine: str, kind: str, keys: bool, numbers: range) -> None:
     for number in numbers:
-        seed = f"triggers/{keys}/{number}"
+        seed = f"{kind}/{keys}/{number}"
         try:
-            World(seed, engine, keys).run()
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}") from error
-
-
-@sample(8, 500)
-@pytest.mark.parametrize("keys", [False, True])
-def test_the_longest(engine: str, keys: bool, numbers: range) -> None:
-    for number in numbers:
-        seed = f"longest/{keys}/{number}"
-        try:
-            World(seed, engine, keys, longest=True).run()
+            World(seed, engine, keys, longest=kind == "longest").run()
         except AssertionError as error:
             raise AssertionError(f"seed {seed}") from error
 

@@ -6,13 +6,13 @@ The long run: ``pytest -m stress``, ``python -m tests.worlds sizes --worlds 2000
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from tests.stress.sizes.run import Running, Side, run
 from tests.stress.sizes.seen import passed
 from tests.stress.sizes.worlds import WORLDS
+from tests.test_stress_sample import Forgetful
 from tests.worlds.__main__ import main
 
 
@@ -52,29 +52,10 @@ def test_a_key_that_goes_to_rest_where_the_heap_ends() -> None:
         run(spec)
 
 
-class Forgetful:
-    """A planted fault: the second retraction of a match is not passed on."""
-
-    def __init__(self, operator: Any) -> None:
-        self._operator, self._left = operator, 2
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._operator, name)
-
-    def push_many(self, batch: Any, **more: Any) -> Any:
-        out = self._operator.push_many(batch, **more)
-        for change in out if isinstance(out, list) else []:
-            if getattr(change, "diff", 0) == -1:
-                self._left -= 1
-                if not self._left:
-                    return [other for other in out if other is not change]
-        return out
-
-
 def test_a_planted_fault_is_found_and_made_small() -> None:
     def faulty(here: Running, engine: str) -> Side:
         side = Side(here, engine)
-        side.operator = Forgetful(side.operator)
+        side.operator = Forgetful(side.operator, 2)
         return side
 
     worlds = replace(WORLDS, check=lambda spec, engine: run(spec, faulty))

@@ -35,57 +35,47 @@ def taken(path: Path, found: bytes) -> Keyed:
     return Keyed._of(image.Image(path).core(two_vees), "price")
 
 
-def at(word: int, value: int) -> Change:
+def put(place: Callable[[Any], int], value: int) -> Change:
+    """Something else in the word that ``place`` finds."""
+
     def change(words: Any) -> None:
-        words[word] = value
+        words[place(words)] = value
 
     return change
+
+
+def at(word: int, value: int) -> Change:
+    return put(lambda words: word, value)
+
+
+def first_of(words: Any) -> int:
+    """Where the first key is: its block, or less zero its record."""
+    return int(words[words[k.C_DIR] + k.D_BLOCK])
 
 
 def entry(name: int, value: int) -> Change:
-    """Something else in the directory's first entry."""
-
-    def change(words: Any) -> None:
-        words[words[k.C_DIR] + name] = value
-
-    return change
+    """In the directory's first entry."""
+    return put(lambda words: words[k.C_DIR] + name, value)
 
 
 def record(word: int, value: int) -> Change:
-    """Something else in the first key's record."""
-
-    def change(words: Any) -> None:
-        words[word - words[words[k.C_DIR] + k.D_BLOCK]] = value
-
-    return change
+    """In the first key's record."""
+    return put(lambda words: word - first_of(words), value)
 
 
 def page(word: int, value: int) -> Change:
-    """Something else in the page where the first key's record lies."""
-
-    def change(words: Any) -> None:
-        words[(-words[words[k.C_DIR] + k.D_BLOCK] & -k.PAGE) + word] = value
-
-    return change
+    """In the page where the first key's record lies."""
+    return put(lambda words: (-first_of(words) & -k.PAGE) + word, value)
 
 
 def header(name: int, value: int) -> Change:
-    """Something else in the first block's header."""
-
-    def change(words: Any) -> None:
-        words[words[words[k.C_DIR] + k.D_BLOCK] + name] = value
-
-    return change
+    """In the first block's header."""
+    return put(lambda words: first_of(words) + name, value)
 
 
 def rows(column: int, value: int) -> Change:
-    """Other rows of the first block's first step."""
-
-    def change(words: Any) -> None:
-        block = words[words[k.C_DIR] + k.D_BLOCK]
-        words[block + k.HEAD + column * words[block + k.H_CAP]] = value
-
-    return change
+    """In the rows of the first block's first step."""
+    return put(lambda words: first_of(words) + k.HEAD + column * words[first_of(words) + k.H_CAP], value)
 
 
 def state(words: Any) -> None:

@@ -58,10 +58,10 @@ def either_way(number: int) -> Any:
     return plainly() if number % 2 else nullcontext()
 
 
-def refusal(operator: Any, match: Change, error: type[Exception]) -> str:
+def refusal(lineage: Any, match: Change, error: type[Exception]) -> str:
     """Why a lineage is refused, as it must be."""
     try:
-        operator.lineage(match)
+        lineage(match)
     except error as refused:
         return str(refused)
     raise AssertionError(f"{match} should be refused")

@@ -69,7 +69,7 @@ def check(side: Side) -> Seen:
         if min(le, first) < side.promised and side.waits:  # what it needs itself is held longer, and may answer
             check_if_told(side.operator.lineage, match, paths, order)
         elif min(le, first) < side.promised:
-            assert "promise" in refusal(side.operator, match, AfaError)
+            assert "promise" in refusal(side.operator.lineage, match, AfaError)
             seen["refused"] += 1
         else:
             check_lineage(side.operator.lineage(match), paths, key, order)

@@ -133,37 +133,24 @@ def in_force(op: Any, calls: Any) -> list[Change]:
     return [found[name, "it"] for name, n in found.items() if isinstance(name, str) and n > 0]  # type: ignore[misc, index]
 
 
+@pytest.mark.parametrize("longest", [None, False, True])
 @pytest.mark.parametrize("name", list(OPERATORS))
-def test_kernels_find_what_is_derived(name: str) -> None:
-    """In order, and out of order with ties, other lifetimes, retractions."""
-    choose, paths = Seeded(f"ways {name}"), 0
+def test_kernels_find_what_is_derived(name: str, longest: bool | None) -> None:
+    """In order, and out of order with ties, other lifetimes, retractions.
+
+    Then collapsed, and under ``longest=True``, by a bound: by states and registers, whatever the starts.
+    """
+    choose, paths = Seeded(f"ways {name}" if longest is None else f"bounded {name}"), 0
     for ties in (False, True):
         events = stream(choose, 70)
         rows = [insert(event, choose.number(0, 40) if ties else le) for le, event in enumerate(events)]
         rows = [row._replace(re=row.le + choose.number(30, 60)) if ties and choose.chance(30) else row for row in rows]
         gone = [row._replace(diff=-1) for row in rows if ties and choose.chance(15)]
-        op = OPERATORS[name]()
-        matches = in_force(op, [rows, gone])
-        assert None not in asked(op, matches[-40:])
-        paths += agree(op, matches[-40:])
-    assert paths > (10 if name in ("contiguous", "taking") else 100)
-
-
-@pytest.mark.parametrize("longest", [False, True])
-@pytest.mark.parametrize("name", list(OPERATORS))
-def test_kernels_find_what_is_derived_by_a_bound(name: str, longest: bool) -> None:
-    """Collapsed, and under ``longest=True``: by states and registers, whatever the starts."""
-    choose, paths = Seeded(f"bounded {name}"), 0
-    for ties in (False, True):
-        events = stream(choose, 70)
-        rows = [insert(event, choose.number(0, 40) if ties else le) for le, event in enumerate(events)]
-        rows = [row._replace(re=row.le + choose.number(30, 60)) if ties and choose.chance(30) else row for row in rows]
-        gone = [row._replace(diff=-1) for row in rows if ties and choose.chance(15)]
-        op = OPERATORS[name](longest=longest)
-        matches = in_force(op, [rows, gone])[-20:]
+        op = OPERATORS[name](longest=bool(longest))
+        matches = in_force(op, [rows, gone])[-40 if longest is None else -20 :]
         assert None not in asked(op, matches)
-        paths += agree(op, matches) if longest else 0
-        for match in matches:
+        paths += agree(op, matches) if longest is not False else 0
+        for match in matches if longest is not None else ():
             found = told(op.collapsed(match))
             with plainly():
                 assert found == told(op.collapsed(match)), match

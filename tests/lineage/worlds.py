@@ -58,13 +58,13 @@ def check(here: World, operator: Any, known: dict[Any, Any]) -> Seen:
         for (register, le, re), (paths, first) in matches.items():
             match = Change(register, le, re, 1, key)
             if le < final or first < final:
-                assert "promise" in refusal(operator, match, AfaError)
+                assert "promise" in refusal(operator.lineage, match, AfaError)
                 seen["refused"] += 1
                 continue
             check_lineage(operator.lineage(match), paths, key, here.model.sequence, here.automaton.event is not None)
             seen.update(matches=1, paths=len(paths))
             if (register, le, re + 1) not in matches and re < FOREVER:
-                assert "near it" in refusal(operator, match._replace(re=re + 1), ChangeError)
+                assert "near it" in refusal(operator.lineage, match._replace(re=re + 1), ChangeError)
     return seen
 
 
@@ -77,7 +77,7 @@ def check_kept(here: World, operator: Any, known: dict[Any, Any], final: int) ->
         for (register, le, re), (paths, first) in matches.items():
             match = Change(register, le, re, 1, key)
             if le < core.progress.answers <= final:
-                assert "it is final" in refusal(operator, match, ChangeError)
+                assert "it is final" in refusal(operator.lineage, match, ChangeError)
                 seen["refused"] += 1
                 continue
             check_lineage(operator.lineage(match), paths, key, here.model.sequence, here.automaton.event is not None)
