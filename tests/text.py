@@ -62,6 +62,14 @@ class RF(NamedTuple):
 NAMES: dict[str, Any] = {"E": E, "T": T, "R1": R1, "R2": R2, "F": F, "RF": RF, "nan": math.nan}
 
 
+def defined(text: str, **names: Any) -> dict[str, Any]:
+    """The names that the code of a text binds, where it sees these; its functions can be read back."""
+    filename = f"<defs {next(_numbers)} of the tests>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), names)
+    return names
+
+
 @cache
 def function(text: str) -> Callable[..., Any]:
     """The function that a lambda's text means."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import linecache
 import math
 import random
-from itertools import count
 from typing import Any
 
 import pytest
 
 from afa.expression import FENCE, TRANSFER, Unreadable, evaluate, read, text_of_expr
 from tests.expression.worlds import NUMBERS, SCHEMAS, R, event, expression, outcome, register
-
-numbers = count()
+from tests.text import defined
 
 
 class Writer:
@@ -79,11 +77,7 @@ def functions(rng: random.Random, returns: str) -> list[Any]:
         writer = Writer(rng, [] if inner else ["f0", "f1"], "{}" if inner else returns)
         names = writer.block("    ", ["p", "q"] if inner else [], 2)
         lines += [f"def f{i}({'e, r, p, q' if inner else 'e, r'}):", *writer.lines, f"    return {writer.result(names)}"]
-    filename = f"<defs {next(numbers)} of the tests>"
-    text = "\n".join(lines) + "\n"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "R": R}
-    exec(compile(text, filename, "exec"), scope)
+    scope = defined("\n".join(lines) + "\n", inf=math.inf, nan=math.nan, R=R)
     return [scope[f"f{i}"] for i in (2, 3, 4)]
 
 

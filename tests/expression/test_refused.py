@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import itertools
 import linecache
 import math
 import operator
@@ -19,6 +20,7 @@ from afa.expression.nodes import Const
 from tests.expression import defs, lambdas
 from tests.expression.test_reading_random import functions
 from tests.expression.worlds import REGISTER, SCHEMAS, E, R
+from tests.text import defined
 
 
 class Colour(enum.IntEnum):
@@ -137,41 +139,10 @@ def wrapper(*args: Any, **kwargs: Any) -> Any:
     return looped(*args, **kwargs)
 
 
-def doubling(e: E, r: R) -> Any:
-    a = e.i + e.i
-    b = a + a
-    c = b + b
-    d = c + c
-    f = d + d
-    g = f + f
-    h = g + g
-    i = h + h
-    j = i + i
-    k = j + j
-    return k + k
-
-
-def ways(e: E, r: R) -> bool:
-    x = 0
-    if e.i > 1:
-        x += 1
-    if e.i > 2:
-        x += 1
-    if e.i > 3:
-        x += 1
-    if e.i > 4:
-        x += 1
-    if e.i > 5:
-        x += 1
-    if e.i > 6:
-        x += 1
-    if e.i > 7:
-        x += 1
-    if e.i > 8:
-        x += 1
-    if e.i > 9:
-        x += 1
-    return x > 3
+DOUBLED = "".join(f"    {b} = {a} + {a}\n" for a, b in itertools.pairwise("abcdfghijk"))
+doubling = defined(f"def doubling(e, r):\n    a = e.i + e.i\n{DOUBLED}    return k + k\n")["doubling"]
+STEPS = "".join(f"    if e.i > {n}:\n        x += 1\n" for n in range(1, 10))
+ways = defined(f"def ways(e, r):\n    x = 0\n{STEPS}    return x > 3\n")["ways"]
 
 
 def empty_cell() -> Any:
