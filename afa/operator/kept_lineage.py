@@ -11,7 +11,7 @@ to where the first partial match began that may go on (`afa.engine.Living`).
 
 What is kept is not thinned to what leads to a match or a living partial match. That would take a pass backward over all of it,
 which reads as many bytes as were written; to write them costs 1 to 2 ns an event while the state of a call fits the cache, and 5 ns
-beyond it (`bench/kept.py`: batches of 20,000 and of 100,000 rows).
+beyond it (`bench/bench_lineage.py`: batches of 20,000 and of 100,000 rows).
 """
 
 from __future__ import annotations
