@@ -11,15 +11,12 @@ from tests.language.worlds import WORLDS
 
 
 def test_queries(engine: str) -> None:
-    seen = WORLDS.run("sample of all", range(32), engine)
-    assert seen["matches"] > 66, seen
-    assert seen["retractions"] > 33, seen
+    seen = WORLDS.run("sample of all", range(32), engine, more_than={"matches": 66, "retractions": 33})
     assert seen["declined"] < 4, seen
 
 
 def test_the_longest(engine: str) -> None:
-    seen = WORLDS.run("longest", range(20), engine, longest=True)
-    assert seen["matches"] > 33, seen
+    seen = WORLDS.run("longest", range(20), engine, longest=True, more_than={"matches": 33})
     assert seen["declined"] < 4, seen  # it chooses
 
 

@@ -27,15 +27,13 @@ from tests.model import blocks
 
 
 def test_automata(engine: str) -> None:
-    seen = worlds.WORLDS.run("sample", range(24), engine)
-    assert seen["matches"] > 500, seen
+    seen = worlds.WORLDS.run("sample", range(24), engine, more_than={"matches": 500})
     assert seen["paths"] > 1.2 * seen["matches"], seen
     assert seen["refused"] > 50, seen
 
 
 def test_queries(engine: str) -> None:
-    seen = query_worlds.WORLDS.run("sample", range(16, 32), engine)
-    assert seen["matches"] > 100, seen
+    seen = query_worlds.WORLDS.run("sample", range(16, 32), engine, more_than={"matches": 100})
     assert seen["paths"] > 1.1 * seen["matches"], seen
     assert seen["refused"] > 16, seen
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pprint import pformat
 from traceback import format_exc
@@ -69,13 +69,20 @@ class Worlds:
     apart: Apart | None = None
     """How worlds are kept from the process that runs them: one may crash, or hang."""
 
-    def run(self, seed: str, numbers: Iterable[int], *engines: Any, **options: Any) -> Seen:
-        """Run worlds, and return what they have met; an `AssertionError` tells the first that fails, with a small one like it."""
+    def run(
+        self, seed: str, numbers: Iterable[int], *engines: Any, more_than: Mapping[str, int] | None = None, **options: Any
+    ) -> Seen:
+        """Run worlds, and return what they have met; an `AssertionError` tells the first that fails, with a small one like it.
+
+        ``more_than``: what they must meet, and more often than so many times.
+        """
         seen = Seen()
         pairs = ((number, engine) for number in numbers for engine in engines or self.engines)
         for found in self.outcomes(seed, pairs, **options):
             assert isinstance(found, Counter), found
             seen.update(found)
+        for name, n in (more_than or {}).items():
+            assert seen[name] > n, f"expected more than {n} of {name!r} but got {seen}"
         return seen
 
     def outcome(self, seed: str, number: int, engine: Any, *, whole: bool = False, **options: Any) -> Seen | str:
