@@ -78,10 +78,6 @@ def a_world(choose: Choices, engine: str, folder: Path) -> int:
     return late
 
 
-def of(who: str, changes: list[Any]) -> list[Any]:
-    return [change for change in changes if change[0].who == who]
-
-
 @sample(20, 1000)
 def test_random_logs_are_what_a_slow_replay_and_the_oracle_make_of_them(engine: str, numbers: range, tmp_path: Path) -> None:
     logging.getLogger("afa.arclog").disabled = True

@@ -376,8 +376,3 @@ class Maker:
         low = self.arcs_promised if self.options["arc_punctuation"] else self.promised
         le = max(low, self.clock + choose.number(-20, 5))
         return ("a", 1, index, le, choose.one([FOREVER, le + 2, le + 15]))
-
-
-def rows_of(spec: Spec) -> int:
-    """How many rows all calls of a world have."""
-    return sum(len(op[3]) for op in spec["ops"] if op[0] == "push")
