@@ -93,19 +93,6 @@ def test_ties_leave_retractions_first_then_by_arrival() -> None:
     ]
 
 
-def test_copies_annihilate_one_by_one() -> None:
-    cleanse = Cleanse(0)
-    cleanse.push_many([Change("a", 5, diff=-3), Change("a", 5, diff=2), insert("a", 5), insert("a", 5)])
-    assert cleanse.statistics[:5] == (1, 3, 0, 0, 3)
-    assert cleanse.push(Punctuation(9)) == [insert("a", 5), Punctuation(9)]
-
-
-def test_nan_annihilates_nan() -> None:
-    cleanse = Cleanse(0)
-    cleanse.push_many([insert((1, float("nan")), 5), retract((1, float("nan")), 5)])
-    assert cleanse.statistics.held == 0
-
-
 def test_sigma_may_change_and_the_bound_never_goes_back() -> None:
     cleanse = Cleanse(10)
     cleanse.push(Punctuation(5))
@@ -124,12 +111,6 @@ def test_sigma_may_change_and_the_bound_never_goes_back() -> None:
     assert cleanse.push(insert("d", 31)) == []
     cleanse.sigma = FOREVER
     assert cleanse.push(Punctuation(9)) == [insert("d", 31), Punctuation(9)]
-
-
-def test_what_is_late_passes() -> None:
-    cleanse = Cleanse(0)
-    cleanse.push(Punctuation(5))
-    assert cleanse.push(retract("a", 4)) == [retract("a", 4)]
 
 
 @pytest.mark.parametrize("sigma", [-1, 1.5, True, -math.inf, NAN])

@@ -10,7 +10,6 @@ import pytest
 
 from afa import (
     FOREVER,
-    AfaError,
     Arc,
     Automaton,
     Change,
@@ -132,14 +131,6 @@ def test_an_operator_that_has_been_promised_something_finds_late_at_once(engine:
     assert (dropping.statistics.late, dropping.statistics.changes, before.statistics.changes) == (1, 0, 1)
 
 
-def test_a_stage_in_which_something_waits_that_is_late_is_refused() -> None:
-    stage, op = Cleanse(0), Operator(pair)
-    stage.push(insert(E(0), 7))
-    op.push(Punctuation(8))
-    with pytest.raises(AfaError, match=r"expected a Cleanse in which nothing below 8 \(promised\) waits but got le=7"):
-        stage.before(op)
-
-
 def test_a_key_that_is_given_by_hand_is_kept(engine: str) -> None:
     before = Cleanse(0).before(Keyed(pair, key="who", window=9, engine=engine))
     for key in ("ann", "bob"):
@@ -162,14 +153,6 @@ def test_a_time_out_fires_once_the_clock_has_reached_it(engine: str) -> None:
     assert before.push(Punctuation(5))[0].le == 5, "nothing can end the wait any more"
     assert after.push(Punctuation(5)) == [Punctuation(5)], "at the bound it still waits"
     assert after.push(Punctuation(6))[0].le == 5
-
-
-@pytest.mark.parametrize("operator", [None, "operator", Cleanse(0)])
-def test_a_stage_stands_at_an_operator(operator: Any) -> None:
-    with pytest.raises(AfaError, match="expected an Operator or a Keyed"):
-        Cleanse(0).before(operator)
-    with pytest.raises(AfaError, match="expected an Operator or a Keyed, perhaps with a stage, but got"):
-        Cleanse(0).after(operator)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------------------

@@ -45,23 +45,6 @@ def told(changes: list) -> list:
     return [(change.payload.n, change.le, change.re, change.diff) for change in changes]
 
 
-def test_the_longest_is_told_and_follows_revisions(engine: str) -> None:
-    op = Operator(ANY, window=10, longest=True, engine=engine)
-    assert told(op.push_many([insert(a(), 1), insert(a(), 3), insert(a(7), 3), insert(B, 5)])) == [(0, 5, 13, 1), (7, 5, 13, 1)]
-    assert told(op.push(insert(a(), 4))) == [(0, 5, 13, -1), (0, 5, 14, 1)]
-    assert told(op.push(retract(a(), 3))) == []
-    assert told(op.push(retract(a(), 4))) == [(0, 5, 14, -1), (0, 5, 11, 1)]
-    op._check()
-
-
-def test_lifetimes_that_are_given_count(engine: str) -> None:
-    op = Operator(ANY, longest=True, engine=engine)
-    assert told(op.push_many([insert(a(), 1, 50), insert(a(), 3, 9), insert(B, 5, 40)])) == [(0, 5, 40, 1)]
-    assert told(op.push(retract(a(), 1, 50))) == [(0, 5, 40, -1), (0, 5, 9, 1)]
-    assert told(op.push(insert(B, 5, 7))) == []
-    assert told(op.push(retract(B, 5, 40))) == [(0, 5, 9, -1), (0, 5, 7, 1)]
-
-
 def test_one_partial_match_of_a_state_and_register() -> None:
     op, plain = (Operator(ANY, window=100, engine="interpreted", longest=longest) for longest in (True, False))
     for le in range(50):

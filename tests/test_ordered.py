@@ -41,34 +41,6 @@ def spans(out: list[Any]) -> list[Any]:
     return [item.t if isinstance(item, Punctuation) else (item.le, item.diff) for item in out]
 
 
-def test_a_run_far_ahead_of_a_gap_is_matched_at_once(engine: str) -> None:
-    op = Ordered(falls(), number="seq", window=99, engine=engine)
-    assert spans(op.push(event(1, 10))) == []
-    assert spans(op.push_many([event(8, 80, 1), event(7, 70)])) == [(80, 1)]
-    assert spans(op.push(event(2, 20, 1))) == [(20, 1)]
-    assert op.statistics.barriers == 1
-    assert op.statistics.changes == 4
-
-
-def test_a_revision_in_one_call_moves_no_barrier(engine: str) -> None:
-    op = Ordered(falls(), number="seq", window=99, engine=engine)
-    op.push_many([event(1, 10), event(2, 20, 1), event(5, 50)])
-    changes = op._core.changes
-    assert spans(op.push_many([retract(E(1, 2), 20), event(2, 20, 2)])) == [(20, -1)]
-    assert op._core.changes == changes + 2
-    assert spans(op.push_many([retract(E(2, 2), 20), event(2, 21, 1)])) == [(21, 1)]
-    op._check()
-
-
-def test_a_retraction_opens_a_gap_and_its_revision_closes_it(engine: str) -> None:
-    op = Ordered(falls(), number="seq", window=99, engine=engine)
-    op.push_many([event(1, 10), event(2, 20, 2), event(3, 30, 1)])
-    assert spans(op.push(retract(E(2, 2), 20))) == []
-    assert op.statistics.barriers == 1
-    assert spans(op.push(event(2, 20, 0))) == [(30, 1)]
-    assert spans(op.push(retract(E(0, 2), 20))) == [(30, -1)]
-
-
 def test_a_retraction_that_comes_first_takes_its_insertion_only(engine: str) -> None:
     op = Ordered(falls(), number="seq", window=99, engine=engine)
     op.push_many([event(1, 10), retract(E(0, 2), 20)])
@@ -140,15 +112,6 @@ def test_a_fence_in_python_sees_the_users_event_and_no_barrier(engine: str) -> N
     out = op.push_many([event(1, 1), event(5, 5)])
     assert spans(out) == [(1, 1), (5, 1)]
     assert seen == {(E, 1), (E, 5)}
-
-
-def test_a_timeout_waits_for_the_gap_to_close_or_the_promise(engine: str) -> None:
-    arcs = [Arc("a", "b", "kind == 0"), Arc.timeout("b", "c", lambda r: 30)]
-    op = Ordered(Automaton(start="a", final={"c"}, event=E, arcs=arcs), number="seq", engine=engine)
-    assert spans(op.push_many([event(1, 10), event(3, 40, 2)])) == []  # 2 may lie before 30
-    assert spans(op.push(Punctuation(29))) == [29]
-    assert spans(op.push(Punctuation(30))) == [(30, 1), 30]
-    assert spans(op.push(event(2, 35, 2))) == []
 
 
 def test_arcs_stay_compiled_and_ignorable() -> None:

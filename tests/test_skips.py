@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
+from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert
 from afa.compiled import inforce
 from afa.draw.mermaid import mermaid
 from tests import strategies
@@ -37,52 +37,11 @@ def matches(op: Operator, *events: tuple[E, int]) -> list[tuple[int, int]]:
     return [(match.le, match.re) for match in op.push_many([insert(*event) for event in events])]
 
 
-def test_all_events_of_an_instant_must_satisfy_the_fence(engine: str) -> None:
-    def no_b(make: object) -> Operator:
-        return Operator(waits(make("a", "e.kind != 1")), window=100, engine=engine)  # type: ignore[operator]
-
-    tie = [(A, 1), (B, 2), (X, 2), (C, 3)]
-    assert matches(no_b(Arc.skip), *tie) == []
-    assert matches(no_b(lambda state, fence: Arc(state, state, fence)), *tie) == [(3, 101)]
-    assert matches(no_b(Arc.skip), (A, 1), (X, 2), (X, 2), (C, 3)) == [(3, 101)]
-
-
-def test_a_later_event_of_an_instant_withdraws_and_its_retraction_brings_back(engine: str) -> None:
-    op = Operator(waits(Arc.skip("a", "e.kind == 2")), window=100, engine=engine)
-    assert matches(op, (A, 1), (X, 2), (C, 3)) == [(3, 101)]
-    assert [match.diff for match in op.push(insert(B, 2))] == [-1]
-    assert [match.diff for match in op.push(retract(B, 2))] == [1]
-    op._check()
-
-
-def test_what_is_skipped_shortens_nothing(engine: str) -> None:
-    op = Operator(waits(Arc.skip("a", "e.kind == 2")), engine=engine)
-    assert op.push_many([insert(A, 1, 100), insert(X, 2, 3), insert(C, 5, 90)])[0][1:3] == (5, 90)
-
-
 def test_no_run_begins_by_a_skip(engine: str) -> None:
     arcs = [Arc.skip("s", "e.kind == 2"), Arc("s", "f", "e.kind == 3")]
     op = Operator(Automaton(start="s", final={"f"}, event=E, arcs=arcs), engine=engine)
     assert matches(op, (X, 1), (C, 2)) == [(2, 2**63 - 1)]
     assert op.statistics.partial_matches == 1
-
-
-def test_a_skip_comes_and_goes_while_the_operator_runs(engine: str) -> None:
-    op = Keyed(waits(), key="seq", window=100, engine=engine)
-    assert op.push_many([insert(A, 1), insert(X, 2), insert(C, 3)]) == []
-    skip = Arc.skip("a", "e.kind == 2", name="pass")
-    assert [match.diff for match in op.push_arc(insert(skip, 2, 3))] == [1]
-    assert [match.diff for match in op.push_arc(retract(skip, 2, 3))] == [-1]
-
-
-def test_snapshots_and_promises_keep_what_is_skipped(engine: str) -> None:
-    automaton = waits(Arc.skip("a", "e.kind == 2", name="pass"))
-    op = Operator(automaton, window=100, engine=engine)
-    op.push_many([insert(A, 1), insert(X, 2), insert(X, 4), Punctuation(4)])
-    again = Operator.restore(automaton, op.snapshot(), engine=engine)
-    assert [(match.le, match.re) for match in again.push(insert(C, 6))] == [(6, 101)]
-    assert [match.diff for match in again.push(insert(B, 5))] == [-1]
-    again._check()
 
 
 def test_promises_with_conditions_and_payload_free(engine: str) -> None:
@@ -103,6 +62,7 @@ def test_json_pictures_and_what_is_refused() -> None:
     again = Arc.from_json(json.dumps(data))
     assert again == automaton.arcs[1]
     assert again.ignorable
+    assert not Arc.skip("a", "True", "R1(r.x + 1)").ignorable
     assert repr(again) == "arc 'pass': a -> a (skip)"
     assert "--x" in mermaid(automaton)
     selects = Arc("a", "f", "e.kind == 3", select="c")
@@ -117,28 +77,6 @@ def test_json_pictures_and_what_is_refused() -> None:
         Arc.from_json({**data, "at": "3"})
     with pytest.raises(AutomatonError, match=r"expected fence\(e, r\) but got"):
         waits(Arc.skip("a", lambda r: True))
-
-
-def test_a_skip_with_a_transfer_takes_note_of_all_events_of_an_instant(engine: str) -> None:
-    """The largest x that was skipped is below the c that ends the match; its step stands as it is where nothing larger comes."""
-    arcs = [
-        Arc("s", "a", "e.kind == 0", "R1(0)"),
-        Arc.skip("a", "e.kind != 3", "R1(max(r.x, e.seq))", name="note"),
-        Arc("a", "f", "e.kind == 3 and r.x < e.seq"),
-    ]
-    automaton = Automaton(start="s", final={"f"}, register=R1(0), event=E, arcs=arcs)
-    op = Operator(automaton, engine=engine)
-    found = op.push_many([insert(A, 1, 50), insert(E(2, 5), 2, 3), insert(E(2, 7), 2, 4), insert(E(3, 8), 6, 40)])
-    assert [match[:3] for match in found] == [(R1(7), 6, 40)]
-    assert [match.diff for match in op.push(insert(E(1, 8), 2, 9))] == [-1]
-    assert [match.diff for match in op.push(retract(E(1, 8), 2, 9))] == [1]
-    assert [(m.payload.x, m.diff) for m in op.push(retract(E(2, 7), 2, 4))] == [(7, -1), (5, 1)]
-    data = arcs[1].to_json(automaton)
-    assert Arc.from_json(data).to_json(automaton) == data
-    assert not arcs[1].ignorable
-    again = Operator.restore(automaton, op.snapshot(), engine=engine)
-    assert [m.payload.x for m in again.push(insert(E(3, 9), 8, 60))] == []
-    again._check()
 
 
 def test_payload_free_operators_refuse_to_take_note() -> None:

@@ -39,18 +39,6 @@ def fed() -> Operator:
     return op
 
 
-def test_a_restored_operator_goes_on_as_the_first_would() -> None:
-    first = fed()
-    second = Operator.restore(two_vees, first.snapshot())
-    second._check()
-    assert second.statistics == first.statistics
-    for change in [insert(Tick(99.0, -1.0), le=6), insert(Tick(1.0, 1.0), le=9), retract(Tick(99.0, -1.0), le=6), Punctuation(9)]:
-        assert second.push(change) == first.push(change)
-    assert second.snapshot() == first.snapshot()
-    with pytest.raises(LateEventError):
-        second.push(insert(Tick(99.0, 1.0), le=5))
-
-
 def test_none_nan_and_keys_come_back() -> None:
     first = Keyed(words(), key=lambda e: (e.text, 1), window=9)
     first.push_many([insert(Note(None, float("nan")), 1), insert(Note("go", 1.0), 2)])

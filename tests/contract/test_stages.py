@@ -163,10 +163,11 @@ def test_speculation_of_a_pattern_with_stages_is_one_more(name: str) -> None:
 
 
 def test_what_is_no_operator_has_no_stage() -> None:
-    for other in (worlds(), chain(), None, QUERY):
-        for stage in (Cleanse(0), Consolidate(), LastBefore(E, {"low": "n < 3"})):
+    stages = Cleanse(0), Consolidate(), LastBefore(E, {"low": "n < 3"})
+    for other in (worlds(), chain(), None, QUERY, "operator", Cleanse(0)):
+        for place in (*(stage.before for stage in stages), Cleanse(0).after, Consolidate().after):
             with pytest.raises(AfaError, match="expected an Operator or a Keyed, perhaps with a stage, but got"):
-                stage.before(other)
+                place(other)
     assert isinstance(Cleanse(0).before(KINDS["Derive"].make()), Matching)
 
 
