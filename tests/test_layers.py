@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import re
 import subprocess
 import sys
@@ -169,6 +170,14 @@ def test_each_tour_names_every_file_beside_it(package: str) -> None:
     beside |= {f"{path.parent.name}/" for path in face.parent.glob("*/__init__.py")}
     words = re.split(r"[\s,;:.()]+", tour)
     assert sorted(name for name in beside if name not in words) == []
+
+
+def test_each_module_can_be_imported() -> None:
+    for extra in ("pyspark", "starlette", "uvicorn"):
+        pytest.importorskip(extra)
+    for module in MODULES:
+        if not module.endswith("__main__"):
+            importlib.import_module(module)
 
 
 def test_import_afa_loads_nothing_heavy() -> None:
