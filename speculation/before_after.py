@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from afa.change import Change
 from afa.errors import AfaError
-from afa.operator.postponed_output import AutomatonHaving
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
 from afa.operator.tables import CallInput, CallOutput, carry_out, items_of, steps
 from afa.schema import as_ticks
@@ -167,16 +166,15 @@ class After(Around):
     stages: ClassVar[tuple[str, ...]] = ("Cleanse", "Consolidate", "Choose")
 
     def _hold(self, stage: Any) -> None:
-        watched = self._core.watched
-        told = self._core.told
-        if (told is not None and not isinstance(told, AutomatonHaving)) or (watched is not None and watched.tells):
+        core = self._core
+        if any(each is not None and each.tells for each in (core.told, *core.watchers)):
             raise AfaError(
                 f"expected an operator without members=, tell=, collapse= and having= in front of a {type(stage).__name__} but got "
                 f"one with them: what waits there may be final when it leaves, and its events dropped; hold events back instead"
             )
         super()._hold(stage)
         if not isinstance(self.operator, After):
-            stage.follow(self._core)
+            stage.follow(core)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         core = self._core

@@ -105,7 +105,7 @@ def end_of_arc(op: Any, arc: Arc, t: int) -> Any:
     found = core.arcs.table.find(arc, t)
 
     def work() -> Any:
-        core.arcs.replace(core.arcs.table.ended(found, t), [found], [found._replace(re=t)])
+        core.arcs.replace(core, core.arcs.table.ended(found, t), [found], [found._replace(re=t)])
         return core._collect(core.progress.final)
 
     return core.calls.call(work)

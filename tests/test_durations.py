@@ -16,8 +16,11 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton, Keyed, Operator, SnapshotError, insert
 from afa.operator import snapshot
+from afa.operator.saved_options import SavedOptions
 from punctuation.durations import NANOSECONDS, UNITS, ticks_of_duration
 from speculation import Ordered
+
+TICK = SavedOptions._fields.index("tick")
 
 
 class Tick(NamedTuple):
@@ -139,15 +142,15 @@ def test_an_operator_keeps_its_tick() -> None:
     assert Operator.restore(TWO, blob)._core.tick == "ms"
     body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, blob)
     for last, expected in ([[], None], [["s"], "s"]):
-        body[2][snapshot.BITS + 1 :] = last
+        body[2][TICK:] = last
         saved = snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body))
         assert Operator.restore(TWO, saved)._core.tick == expected, "one that was saved before there were ticks has none"
     for wrong, message in (
         (["moon"], "a unit of time as the tick"),
-        ([["s"]], "snapshot's fields"),
+        ([["s"]], "a unit of time as the tick"),
         (["s", "s"], "snapshot's fields"),
     ):
-        body[2][snapshot.BITS + 1 :] = wrong
+        body[2][TICK:] = wrong
         with pytest.raises(SnapshotError, match=message):
             Operator.restore(TWO, snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body)))
     assert Ordered(TWO, number="n", window="1 s", tick="ms")._core.window == 1000

@@ -322,7 +322,7 @@ def test_copies_pickles_and_restores() -> None:
         each.push_many([tick(8, 70, "new"), tick(8, 71, "k3")])
     same([each.snapshot(incremental=True) for each in (copy.deepcopy(op), copy.deepcopy(one))])
     others = [copy.deepcopy(op), pickle.loads(pickle.dumps(op))]
-    assert [other._core.threads for other in others] == [2, 2]
+    assert [other._core.options.threads for other in others] == [2, 2]
     assert isinstance(others[1]._core.engine, ShardedEngine)
     restored = [Keyed.restore(PLAIN, op.snapshot(), key="sym", threads=n) for n in (1, 3)]
     rows = columns(60, keys=20)

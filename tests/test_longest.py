@@ -7,8 +7,11 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton, Keyed, Operator, SnapshotError, insert, retract
 from afa.operator import snapshot
+from afa.operator.saved_options import SavedOptions
 from punctuation import sealed
 from speculation import Choose, Cleanse
+
+TICK = SavedOptions._fields.index("tick")
 
 
 class Event(NamedTuple):
@@ -106,7 +109,7 @@ def _as_longest(plain: Operator) -> bytes:
 
 def _with_further(blob: bytes, further: list) -> bytes:
     body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, blob)
-    body[2][snapshot.BITS + 1 :] = [None, None, None, further]
+    body[2][TICK:] = [None, None, None, further]
     return sealed.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body))
 
 

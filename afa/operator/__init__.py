@@ -4,19 +4,23 @@ contract       what a pattern is: what makes operators of itself; patterns: an a
 operator       Operator: one stream, or with a key a Keyed; keyed: one state for each key, under shared arcs and promises;
                matching: what both have
 options        all that can be said of an operator beside its pattern; speculated: an operator with a stage that holds back
-call           what both share: a call is all or nothing; promises, arcs in force, the order of output; single: beside a stage
+call           what both share: a call is all or nothing; promises, arcs in force, the order of output
+single         an event as a call of its own, alone or beside a stage
+event_input    events: in form, RE given, or LE + window, late or not; promises: what a punctuation brings
+arc_input      arcs as the second input; named_swap: one in the place of another
+batch_host     what an engine asks of an operator during a batch of columns
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
-lifetimes      RE given, or LE + window; way_back: from a single event that fails
-match_lineage  which events stand behind a match (`afa.lineage`); announced: those of a call's matches, and which have changed;
-               members, member_columns: what is told of them, in changes and in tables; kept_lineage: what is held for it;
-               told_anew: what leaves in their place, derived around each call; collapsed_output: records of all paths;
-               postponed_output: those of which a path satisfies a condition; lineages_told: which of these an operator tells
+told_anew      output that follows from paths, read around each call; lineages_told: which of these an operator tells
+               announced: matches with members, told again when their events change; members, member_columns: what is told of
+               them, in changes and in tables; collapsed_output: records of all paths; postponed_output: matches of which a
+               path satisfies a condition
+match_lineage  which events stand behind a match (`afa.lineage`); kept_lineage: what is held for that
 touched        which events a call has touched, for a stage that reads them
-arc_input      arcs as the second input; named_swap: one in the place of another; log_polls: those of an arc log
 tables         a call that brings tables; table_rows: their rows one by one
 named_events   retractions that name an id; named_rows: of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
-snapshot       state as bytes, without pickle; saved_arcs: how it refers to arcs; old_waits: time-outs of earlier versions
+snapshot       state as bytes, without pickle; saved_core: all but the states of keys; saved_options: its options by name;
+               saved_arcs: how it refers to arcs; plain_data: msgpack; old_waits: time-outs of earlier versions
 statistics     what is held and was done, and what time-outs may still bring
-shipping       operators pickled; twins: copied; weak_method: what an operator holds calls it back
+shipping       operators pickled; twins: copied
 """

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 from weakref import ref
 
 from afa.arclog.arc_log import Poll, Visit
 from afa.arclog.log_state import Here, LogState, followed
 from afa.change import Change
+from afa.engines import check_engine
 from afa.errors import AfaError, AutomatonError, ChangeError, LateEventError
-from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.operator.named_swap import NamedSwap
+from afa.rewrite.reduction import Reduction
 from afa.schema import as_ticks
-from punctuation.late import Late
-from punctuation.progress import Progress
 from punctuation.time import FOREVER
 
 
 class ArcInput:
-    """The arcs in force, and the retractions of arcs that wait for their insertion; shared by all keys.
+    """The arcs in force, and the retractions of arcs that wait for their insertion; shared by all keys of a core."""
 
-    ``swap(table, le, re)`` puts a table in force for all keys; it differs from the last one only in ``[le, re)``.
-    """
+    __slots__ = ("__weakref__", "elsewhere", "log", "pending", "table")
 
-    __slots__ = ("__weakref__", "_journal", "_late", "_progress", "_swap", "_tick", "elsewhere", "log", "pending", "table")
-
-    def __init__(
-        self,
-        table: ArcTable,
-        progress: Progress,
-        journal: Journal,
-        late: Late,
-        swap: Callable[[ArcTable, int, int], None],
-        tick: str | None = None,
-    ) -> None:
+    def __init__(self, table: ArcTable) -> None:
         self.table = table
-        self._tick = tick
         self.elsewhere = False  # whether the table is kept by someone else, so that no snapshot holds it
         self.log: LogState | None = None  # where the operator is in an arc log
         self.pending: dict[ArcEvent, int] = {}
-        self._progress = progress
-        self._journal = journal
-        self._late = late
-        self._swap = swap
 
-    def change(self, change: Change) -> None:
+    def take(self, core: Any, item: Any) -> None:
+        """Take a change of an arc, a swap by name, or a poll of an arc log."""
+        if isinstance(item, Change):
+            self._change(core, item._replace(payload=core.binder.fitting(item.payload)))
+        elif isinstance(item, NamedSwap):
+            self._swap(core, item)
+        elif isinstance(item, Poll):
+            self._poll(core, item)
+        else:
+            raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the arc input")
+
+    def _change(self, core: Any, change: Change) -> None:
         """Take an insertion or a retraction of an arc (checked), with a lifetime or without."""
         arc: Arc = change.payload
         self._check_name(arc.name)
@@ -55,28 +50,28 @@ class ArcInput:
         if change.le is None:
             if change.re is not None:
                 raise ChangeError(f"expected le with re (or neither: from now on) but got re={change.re!r} for {arc!r}")
-            self._change_from_now(arc, change.diff)
+            self._change_from_now(core, arc, change.diff)
             return
-        le = as_ticks(change.le, "le", self._tick)
-        re = FOREVER if change.re is None else as_ticks(change.re, "re", self._tick)
+        le = as_ticks(change.le, "le", core.tick)
+        re = FOREVER if change.re is None else as_ticks(change.re, "re", core.tick)
         if re <= le:
             raise ChangeError(f"expected re > le but got le={le}, re={re} for {arc!r}")
-        promise = self._progress.arc_promise
+        promise = core.progress.arc_promise
         if le < promise:
-            self._late.take(change, f"expected le >= {promise} (promised) but got le={le} for {arc!r}")
+            core.late.take(change, f"expected le >= {promise} (promised) but got le={le} for {arc!r}")
             return
-        self._change_exactly(ArcEvent(arc, le, re), change.diff)
+        self._change_exactly(core, ArcEvent(arc, le, re), change.diff)
 
-    def swap(self, wanted: NamedSwap, fitting: Callable[[Arc], Arc]) -> None:
-        """Take a swap by name; ``fitting`` binds an arc, or refuses it. A late swap is refused, whatever the policy says."""
+    def _swap(self, core: Any, wanted: NamedSwap) -> None:
+        """Take a swap by name. A late swap is refused, whatever the policy says."""
         for name in (wanted.name, None if wanted.arc is None else wanted.arc.name):
             self._check_name(name)
-        table, event = wanted.carried_out(self.table, self._progress.now, self._progress.arc_promise, fitting)
-        self._put(table.cleaned(self._progress.floor), event.le, event.re)
+        table, event = wanted.carried_out(self.table, core.progress.now, core.progress.arc_promise, core.binder.fitting)
+        self._put(core, table.cleaned(core.progress.floor), event.le, event.re)
 
-    def poll(self, poll: Poll, here: Here) -> None:
+    def _poll(self, core: Any, poll: Poll) -> None:
         """Take what the folder of an arc log has brought; see `afa.arclog.log_state`."""
-        state = self.log or LogState()
+        state, here = self.log or LogState(), self._here(core)
         try:
             reading = poll.log.folder.read(state.files) if poll.reading is None else poll.reading
         except OSError as error:
@@ -92,8 +87,23 @@ class ArcInput:
         if bad is not None:
             poll.log.folder.forget_faults()
             raise (LateEventError if bad.kind == "late" else AutomatonError)(str(bad))
-        self._journal.set(self, "log", found.state)
-        self.replace(found.table, found.gone, found.come)
+        core.journal.set(self, "log", found.state)
+        self.replace(core, found.table, found.gone, found.come)
+
+    def _here(self, core: Any) -> Here:
+        """Return what of the operator a poll depends on. Without payloads, all behind the present is late."""
+        engine, progress = core.engine, core.progress
+
+        def fitting(arc: Arc) -> Arc:
+            """Return an arc of a line with its spans as ticks; refuse one that could not be put in force."""
+            arc = core.binder.fitting(arc)
+            reduction = None if engine.bits is None else Reduction(core.automaton, core.sequence)
+            held = core.automaton if reduction is None else reduction.rewritten
+            check_engine(core.options.engine, held, [arc if reduction is None else reduction.rewrite(arc)])
+            return arc
+
+        promised = progress.arc_promise if engine.bits is None else max(progress.arc_promise, progress.now)
+        return Here(core.automaton, fitting, self.table, core.tick, progress.now, promised, progress.floor)
 
     def _check_name(self, name: str | None) -> None:
         """Refuse a change of an arc whose name the log has."""
@@ -103,74 +113,74 @@ class ArcInput:
                 f"write it there (ArcLog.insert, retract, swap)"
             )
 
-    def _change_from_now(self, arc: Arc, diff: int) -> None:
+    def _change_from_now(self, core: Any, arc: Arc, diff: int) -> None:
         """Put an arc in force, or end one, from one tick past all that was seen on: the default mode."""
-        now = self._progress.now
+        now = core.progress.now
         if diff > 0 and now == FOREVER:
-            self._late.take(Change(arc, now), f"expected an arc before the end of the stream but got {arc!r} after it")
+            core.late.take(Change(arc, now), f"expected an arc before the end of the stream but got {arc!r} after it")
         elif diff > 0:
-            self._put(self.table.added(ArcEvent(arc, now, FOREVER)), now, FOREVER)
+            self._put(core, self.table.added(ArcEvent(arc, now, FOREVER)), now, FOREVER)
         else:
-            self._end_at(arc, now)
+            self._end_at(core, arc, now)
 
-    def _change_exactly(self, event: ArcEvent, diff: int) -> None:
+    def _change_exactly(self, core: Any, event: ArcEvent, diff: int) -> None:
         if diff > 0 and self.pending.get(event):
-            self._pend(event, -1)
+            self._pend(core, event, -1)
         elif diff > 0:
-            self._put(self.table.added(event), event.le, event.re)
+            self._put(core, self.table.added(event), event.le, event.re)
         elif self.table.count(event):
-            self._put(self.table.removed(event), event.le, event.re)
+            self._put(core, self.table.removed(event), event.le, event.re)
         else:
-            self._pend(event, 1)
+            self._pend(core, event, 1)
 
-    def _end_at(self, arc: Arc, t: int) -> None:
+    def _end_at(self, core: Any, arc: Arc, t: int) -> None:
         found = self.table.find(arc, t)
         if found is None:
             known = ", ".join(repr(event.arc) for event in self.table.events if event.re > t) or "none"
             raise ChangeError(f"expected an arc in force but got {arc!r}; in force: {known}")
-        self._put(self.table.ended(found, t), max(t, found.le), found.re)
+        self._put(core, self.table.ended(found, t), max(t, found.le), found.re)
 
-    def replace(self, table: ArcTable, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> None:
+    def replace(self, core: Any, table: ArcTable, gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> None:
         """Put another table in force, as one swap. It may remove and add arc events that would be late."""
         spans = spans_of(gone, come)
         if spans:
-            self._put(table, min(le for le, _ in spans), max(re for _, re in spans))
+            self._put(core, table, min(le for le, _ in spans), max(re for _, re in spans))
 
-    def overdue(self) -> None:
+    def overdue(self, core: Any) -> None:
         """Hand the policy those retractions whose insertion can't come any more."""
-        promise = self._progress.arc_promise
+        promise = core.progress.arc_promise
         found = [event for event in self.pending if event.le < promise]
         for event in sorted(found, key=lambda event: (event.le, event.re, repr(event.arc))):
             for _ in range(self.pending[event]):
-                self._late.take(
+                core.late.take(
                     Change(event.arc, event.le, event.re, -1),
                     f"expected the insertion of {event.arc!r} at le={event.le} before {promise} (promised) "
                     f"but got its retraction only",
                 )
-            self._journal.drop(self.pending, event)
+            core.journal.drop(self.pending, event)
 
-    def clean(self) -> None:
+    def clean(self, core: Any) -> None:
         """Drop the arc events that no event can take any more."""
-        self._put(self.table.cleaned(self._progress.floor), FOREVER, FOREVER)
+        self._put(core, self.table.cleaned(core.progress.floor), FOREVER, FOREVER)
 
-    def follow(self, table: ArcTable) -> None:
+    def follow(self, core: Any, table: ArcTable) -> None:
         """Let a table be in force that the engine has made of this one, by changes within a batch."""
-        self._journal.note(setattr, self, "table", self.table)
+        core.journal.note(setattr, self, "table", self.table)
         self.table = table
-        self.clean()  # a promise may have come after the last of these changes
+        self.clean(core)  # a promise may have come after the last of these changes
 
-    def _put(self, table: ArcTable, le: int, re: int) -> None:
+    def _put(self, core: Any, table: ArcTable, le: int, re: int) -> None:
         if table is not self.table:
-            self._journal.note(setattr, self, "table", self.table)
-            self._swap(table, le, re)
+            core.journal.note(setattr, self, "table", self.table)
+            core.swap_arcs(table, le, re)
             self.table = table
 
-    def _pend(self, event: ArcEvent, more: int) -> None:
+    def _pend(self, core: Any, event: ArcEvent, more: int) -> None:
         count = self.pending.get(event, 0) + more
         if count:
-            self._journal.put(self.pending, event, count)
+            core.journal.put(self.pending, event, count)
         else:
-            self._journal.drop(self.pending, event)
+            core.journal.drop(self.pending, event)
 
 
 def spans_of(gone: Sequence[ArcEvent], come: Sequence[ArcEvent]) -> list[tuple[int, int]]:

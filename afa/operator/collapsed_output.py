@@ -5,7 +5,6 @@ A record is told again, by a retraction and an insertion, whenever it changes: a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.change import Change
@@ -24,28 +23,14 @@ PATHS = "*"
 class Collapsing(ToldAnew):
     """Records in place of matches.
 
-    Parameters
-    ----------
-    held : callable
-        Returns what lineages are derived from, at present.
-    automaton : Automaton
-    event : Schema or None
-        Of the events that come.
-    asked : str or True
-        The field whose values are taken together, with the component before a dot or without; True or "*": paths are counted, no
-        more.
-
-    Raises
-    ------
-    AfaError
-        It is none of these, or a match has a field of the name of an aggregate.
+    ``asked`` is the field whose values are taken together, with the component before a dot or without; True or "*": paths are
+    counted, no more. Raises `AfaError` where it is none of these, or where a match has a field of the name of an aggregate.
     """
 
-    def __init__(self, held: Callable[[], LineageSource], automaton: Automaton, event: Schema | None, asked: Any) -> None:
+    def __init__(self, automaton: Automaton, event: Schema | None, asked: Any) -> None:
         asked = PATHS if asked is True else asked
         if not isinstance(asked, str) or "" in asked.split("."):
             raise AfaError(f'expected True or a field of the event, "price" or "b.price", but got collapse={asked!r}')
-        self._asked = asked
         component, _, field = ("", "", "") if asked == PATHS else asked.rpartition(".")
         self._component, self._field = component or None, field or None
         components = {name for arc in automaton.arcs if (name := component_of(arc))}
@@ -53,12 +38,8 @@ class Collapsing(ToldAnew):
             names = ", ".join(map(repr, sorted(components)))
             raise AfaError(f"expected one of the components {names} before the dot but got collapse={asked!r}")
         inner = automaton.match_schema
-        super().__init__(held, inner, _shown(inner, event, self._field, asked))
-
-    @property
-    def options(self) -> list[list[Any]]:  # type: ignore[override]
-        """The options that it was made by, by name."""
-        return [["collapse", self._asked]]
+        super().__init__(inner, _shown(inner, event, self._field, asked))
+        self.options = [["collapse", asked]]
 
     def name(self, match: Change) -> Any:
         """Return payload, LE and key."""
@@ -81,8 +62,6 @@ class Collapsing(ToldAnew):
 def real(value: float | None) -> float | None:
     """Return a number as a float, correctly rounded; infinite, where it is beyond all floats.
 
-    Examples
-    --------
     >>> real(3), real(10**400), real(None)
     (3.0, inf, None)
     """

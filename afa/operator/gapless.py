@@ -84,6 +84,9 @@ class EventNumbers:
         The event has no such field of ints.
     """
 
+    engine: NumberedEngine
+    """That of the operator, once it is made."""
+
     def __init__(self, automaton: Automaton, said: Gapless) -> None:
         self.field, self.gaps, self.repeated, self.on_gap = said.field, said.gaps, said.repeated, said.on_gap
         self._place = _place(automaton, said.field)
@@ -105,9 +108,9 @@ class EventNumbers:
         """Return the counters: gaps that have become final, numbers that were missing in them, repeated events."""
         return self.gap_count, self.missing, self.repeats
 
-    def statistics(self, engine: NumberedEngine) -> dict[str, int]:
+    def statistics(self) -> dict[str, int]:
         """Return the fields of `afa.operator.statistics.Statistics` that tell of numbers."""
-        return {"gaps": self.gap_count, "missing": self.missing, "repeated": self.repeats, "barriers": engine.open_gaps}
+        return {"gaps": self.gap_count, "missing": self.missing, "repeated": self.repeats, "barriers": self.engine.open_gaps}
 
     def put_counters(self, counters: tuple[int, int, int]) -> None:
         """Restore the counters, and forget the call under way."""
@@ -117,14 +120,15 @@ class EventNumbers:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EventNumbers:
         other = memo[id(self)] = copy.copy(self)
+        other.engine = copy.deepcopy(self.engine, memo)
         other.repeated, other.on_gap = copied_callback(self.repeated, memo), copied_callback(self.on_gap, memo)
         other.put_counters(self.counters)
         return other
 
-    def hand_over(self, engine: NumberedEngine) -> None:
+    def hand_over(self) -> None:
         """Hand the callbacks the final gaps and the repeated events of the call under way."""
         told, self._told = self._told, []
-        gaps = engine.final_gaps()
+        gaps = self.engine.final_gaps()
         self.gap_count += len(gaps)
         self.missing += sum(last - first + 1 for _, first, last in gaps)
         if callable(self.repeated):
@@ -136,7 +140,7 @@ class EventNumbers:
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
 
-    def take(self, engine: NumberedEngine, change: Change) -> Change | None:
+    def take(self, change: Change) -> Change | None:
         """Return the part of a change, typed and not late, that takes effect. None: no part does.
 
         Raises
@@ -148,7 +152,7 @@ class EventNumbers:
         assert le is not None
         assert re is not None
         at, waiter, event = (key, payload[self._place]), (key, payload, le, re), (payload, re)
-        here = self._here[at] if at in self._here else engine.numbered(key, at[1])
+        here = self._here[at] if at in self._here else self.engine.numbered(key, at[1])
         if diff < 0:
             rest = -diff
             if here == (le, event):
@@ -156,7 +160,7 @@ class EventNumbers:
                 rest -= 1
             self._waits[waiter] = self._waits.get(waiter, 0) + rest
             return change
-        met = min(diff, engine.waiting(key, payload, le, re) + self._waits.get(waiter, 0))
+        met = min(diff, self.engine.waiting(key, payload, le, re) + self._waits.get(waiter, 0))
         if met:
             self._waits[waiter] = self._waits.get(waiter, 0) - met
         taken = met
@@ -183,7 +187,7 @@ class EventNumbers:
         self._applied |= self._here
         self._here, self._waits = {}, {}
 
-    def settled(self, engine: NumberedEngine) -> None:
+    def settled(self) -> None:
         """Check, after the taken changes have been applied, that numbers ascend with time around them.
 
         Raises
@@ -196,7 +200,7 @@ class EventNumbers:
         wrong: list[tuple[tuple[int, int], tuple[int, int], Hashable]] = []
         for (key, number), event in here.items():
             if event is not None:
-                for other in _against(engine, key, number, event[0]):
+                for other in _against(self.engine, key, number, event[0]):
                     first, second = sorted([(number, event[0]), other])
                     wrong.append((first, second, key))
         if wrong:  # one that does not depend on the order in which they were taken

@@ -26,38 +26,43 @@ FEW = 64
 """At least so many changes come between two searches for where the first partial match began that may go on."""
 
 
-def lasts(core: Any, change: Change) -> bool:
-    """Return whether an event, of which only LE was looked at, may last longer than all before it."""
-    le, re, window = change.le, change.re, core.window
-    if re is None:
-        re = FOREVER if window is None else le + window
-    return type(re) is not int or bool(re - le > core.progress.span)  # type: ignore[operator]
+class KeptLineage:
+    """When an operator that keeps what lineages need lets go of it."""
 
+    __slots__ = ("_call", "look_at", "whole")
 
-def kept_options(core: Any) -> list[list[Any]]:
-    """Return what a snapshot says of a core that keeps what lineages need: where state may be let go."""
-    progress = core.progress
-    if not core.lineage:
-        return []
-    return [["lineage", [as_plain(t) for t in (progress.floor, progress.answers, progress.span, core.look_at)]]]
+    def __init__(self) -> None:
+        self._call: int | None = None  # in which state was let go last
+        self.look_at = 0  # after so many changes it is looked again where what may go on began
+        self.whole = False  # a stage may ask for all, so that nothing is ever let go
 
+    def saved(self, core: Any) -> list[Any]:
+        """Return as plain data where state may be let go."""
+        progress = core.progress
+        return [as_plain(t) for t in (progress.floor, progress.answers, progress.span, self.look_at)]
 
-def let_go(core: Any) -> None:
-    """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
-    if core.began != core.journal.serial and core.drops:
-        core.began = core.journal.serial
-        if core.progress.answers < core.progress.final and core.progress.let_go(_begun(core)):
-            core.clean()
+    def lasts(self, core: Any, change: Change) -> bool:
+        """Return whether an event, of which only LE was looked at, may last longer than all before it."""
+        le, re, window = change.le, change.re, core.window
+        if re is None:
+            re = FOREVER if window is None else le + window
+        return type(re) is not int or bool(re - le > core.progress.span)  # type: ignore[operator]
 
+    def let_go(self, core: Any) -> None:
+        """Drop, once a call and before it takes anything, what no lineage of a match needs any more that is in force."""
+        if self._call != core.journal.serial and not self.whole:
+            self._call = core.journal.serial
+            if core.progress.answers < core.progress.final and core.progress.let_go(self._begun(core)):
+                core.clean()
 
-def _begun(core: Any) -> int:
-    """Return where what may go on began, if that may be long after the floor; BEGINNING: it is not looked for now.
+    def _begun(self, core: Any) -> int:
+        """Return where what may go on began, if that may be long after the floor; BEGINNING: it is not looked for now.
 
-    One long lifetime among many short ones would keep all that came behind it. To look costs what is held, so that it is done
-    once as many changes have come.
-    """
-    if core.progress.span <= (core.window or 0) or core.changes < core.look_at:
-        return BEGINNING
-    begun, rows, keys = core.engine.living(core.progress.final)
-    core.journal.set(core, "look_at", core.changes + max(FEW, rows + keys))
-    return begun  # type: ignore[no-any-return]
+        One long lifetime among many short ones would keep all that came behind it. To look costs what is held, so that it is done
+        once as many changes have come.
+        """
+        if core.progress.span <= (core.window or 0) or core.changes < self.look_at:
+            return BEGINNING
+        begun, rows, keys = core.engine.living(core.progress.final)
+        core.journal.set(self, "look_at", core.changes + max(FEW, rows + keys))
+        return begun  # type: ignore[no-any-return]

@@ -6,24 +6,31 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from afa.change import Change
-from afa.errors import ChangeError
+from afa.errors import AfaError, ChangeError
 from afa.lineage.lineage import Lineage
-from afa.lineage.match_ends import collapsed_of, lineage_of
+from afa.lineage.match_ends import LineageSource, collapsed_of, lineage_of
 from afa.lineage.path_function import condition_of
 from afa.model.keys import take_key
-from afa.operator.call import Core
-from afa.schema import as_ticks
+from afa.schema import Schema, as_ticks
 
 Chosen = Callable[[Change], Collection[Any]]
 
 
-def lineage_in(core: Core, match: Any, chosen: Chosen | None = None, collapsed: bool = False) -> Lineage:
+def held_of(core: Any, shown: Schema) -> LineageSource:
+    """Return what lineages are derived from; ``shown``: of matches. Raises `AfaError` where payloads are not kept."""
+    if not core.options.keep_payloads:
+        raise AfaError("expected an operator that keeps payloads, for the lineage of a match, but got keep_payloads=False")
+    table, faults = core.arcs.table, core.faults is not None
+    return LineageSource(core.engine, core.automaton, table, core.progress, faults, shown, core.taken, core.longest)
+
+
+def lineage_in(core: Any, match: Any, chosen: Chosen | None = None, collapsed: bool = False) -> Lineage:
     """Return the lineage of a match, within a call. See `Matching.lineage`, ``collapsed``: `Matching.collapsed`.
 
     ``chosen``: the payloads, with all that they hold, of those that are meant, where a stage shows less of them. None: itself.
     """
     held = core.held()
-    match = _in_form(core, match, collapsed)
+    match = _in_form(core, held.shown, match, collapsed)
     take = core.automaton.match_schema.take
 
     def meant(each: Change) -> list[Any]:
@@ -41,7 +48,7 @@ def lineage_in(core: Core, match: Any, chosen: Chosen | None = None, collapsed: 
     return found
 
 
-def _in_form(core: Core, match: Any, collapsed: bool) -> Change:
+def _in_form(core: Any, shown: Schema, match: Any, collapsed: bool) -> Change:
     """Return a match with its payload and its times as the operator has them."""
     if not isinstance(match, Change):
         raise ChangeError(f"expected a match, a Change as the operator announced it, but got {match!r}")
@@ -54,7 +61,6 @@ def _in_form(core: Core, match: Any, collapsed: bool) -> Change:
     le = as_ticks(match.le, "le", core.tick)
     re = None if match.re is None else as_ticks(match.re, "re", core.tick)
     payload = match.payload
-    same = isinstance(payload, tuple) and getattr(payload, "_fields", None) == core.matches_shown.cls._fields  # type: ignore[attr-defined]
-    return Change(
-        core.matches_shown.take(tuple(payload) if same else payload), le, re, 1, key
-    )  # a query makes its class anew each time
+    if isinstance(payload, tuple) and getattr(payload, "_fields", None) == shown.cls._fields:  # type: ignore[attr-defined]
+        payload = tuple(payload)  # a query makes its class anew each time
+    return Change(shown.take(payload), le, re, 1, key)

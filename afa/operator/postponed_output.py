@@ -10,7 +10,6 @@ automaton, `Automaton.having`. A lineage then has those paths only that satisfy 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from afa.change import Change
@@ -27,7 +26,10 @@ from afa.schema import Schema, any_payload
 
 
 class MatchesByPath(ToldAnew):
-    """Some of the matches."""
+    """Some of the matches: those of which a path satisfies a condition."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        super().__init__(automaton.match_schema, automaton.match_schema)
 
     def name(self, match: Change) -> Any:
         """Return the match."""
@@ -46,53 +48,32 @@ class MatchesByPath(ToldAnew):
 
 
 class AutomatonHaving(MatchesByPath):
-    """Matches of which a path satisfies the automaton's own condition."""
+    """Matches of which a path satisfies the automaton's own condition, which is none of the options."""
 
-    options = ()  # the automaton says it
+    tells = False
 
-    def __init__(self, held: Callable[[], LineageSource], automaton: Automaton) -> None:
-        super().__init__(held, automaton.match_schema, automaton.match_schema)
+    def __init__(self, automaton: Automaton) -> None:
+        super().__init__(automaton)
         self._condition = condition_of(automaton.having)
 
     def satisfied(self, found: Lineage) -> bool:
-        """Return whether a path satisfies the condition."""
         return found.satisfying(self._condition).there
 
 
 class Postponing(MatchesByPath):
-    """Matches of which a path satisfies a condition in words.
+    """Matches of which a path satisfies a condition in words, maybe with a budget of steps for each match.
 
-    Parameters
-    ----------
-    held : callable
-        Returns what lineages are derived from, at present.
-    automaton : Automaton
-    event : Schema or None
-        Of the events that come.
-    asked : str, or str and int
-        The condition; the budget for each match.
-
-    Raises
-    ------
-    AfaError
-        It is none, or names what the automaton does not have.
+    Raises `AfaError` where it is none, or names what the automaton does not have.
     """
 
-    def __init__(self, held: Callable[[], LineageSource], automaton: Automaton, event: Schema | None, asked: Any) -> None:
-        text, budget = as_postponed(asked)
+    def __init__(self, automaton: Automaton, event: Schema | None, asked: Any) -> None:
+        self._text, self._budget = as_postponed(asked)
         components = components_in(ArcTable.of(automaton.arcs)) or None
-        having_of(None, text, event, components, budget)  # type: ignore[arg-type]  # which refuses what is none
-        super().__init__(held, automaton.match_schema, automaton.match_schema)
-        self._text: str = text
-        self._budget: int = budget
-
-    @property
-    def options(self) -> list[list[Any]]:  # type: ignore[override]
-        """The options that it was made by, by name."""
-        return [["having", [self._text, self._budget]]]
+        having_of(None, self._text, event, components, self._budget)  # type: ignore[arg-type]  # which refuses what is none
+        super().__init__(automaton)
+        self.options = [["having", [self._text, self._budget]]]
 
     def satisfied(self, found: Lineage) -> bool:
-        """Return whether a path satisfies the condition."""
         return found.satisfies(self._text, self._budget)
 
 

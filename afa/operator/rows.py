@@ -20,23 +20,13 @@ from punctuation.promise import Punctuation
 from punctuation.timestamps import is_time
 
 
-def in_form(item: Any, schema: Schema | None, keys: Keys | None, tick: str | None, le: str = "le") -> Any:
+def in_form(core: Any, item: Any, le: str = "le") -> Any:
     """Return an item of the event or the arc input as a change or a punctuation whose times are ticks. What is none stays as it is.
 
-    Parameters
-    ----------
-    schema, keys
-        Of the events that come.
-    tick : str, optional
-        What one int of LE counts.
-    le : str
-        The name under which rows have their LE.
-
-    Raises
-    ------
-    ChangeError
-        A time is none, or no whole number of ticks; or a row has no LE, or does not fit the events.
+    ``le`` is the name under which rows have their LE. Raises `ChangeError` where a time is none, or no whole number of ticks; or
+    where a row has no LE, or does not fit the events.
     """
+    schema, keys, tick = core.taken, core.keys, core.tick
     if isinstance(item, Punctuation):
         return item._replace(t=as_ticks(item.t, "t", tick)) if is_time(item.t) else item
     if isinstance(item, Change):

@@ -19,8 +19,9 @@ def shipped(cls: type, core: Core) -> tuple[Any, ...]:
     own = {id(arc) for arc in (*core.automaton.arcs, *(core.arcs.log.arcs if core.arcs.log is not None else ()))}
     arcs = {id(event.arc): event.arc for event in [*core.arcs.table.events, *core.arcs.pending] if id(event.arc) not in own}
     key = None if keys is None else keys.function or (keys.names[0] if keys.single else list(keys.names))
+    given = core.options
     numbers = None if core.gapless is None else core.gapless.said
-    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, core.asked, key, numbers, core.threads)
+    return _arrived, (cls, core.automaton, blob, list(arcs.values()), core.late.policy, given.engine, key, numbers, given.threads)
 
 
 def _arrived(

@@ -108,7 +108,6 @@ def statistics_of(core: Core, ends: bool = True) -> Statistics:
     """Return the numbers of an operator; without ``ends`` what is over stays 0. O(what is held); ten times as fast without."""
     held, over = core.engine.sizes(), core.engine.ends() if ends else Ends()
     pending = held.pending + sum(core.arcs.pending.values()) + (0 if core.named is None else core.named.pending)
-    numbers = core.engine.numbers
     return Statistics(
         events=held.events,
         partial_matches=held.partial_matches,
@@ -129,7 +128,7 @@ def statistics_of(core: Core, ends: bool = True) -> Statistics:
         ended_by_window=over.by_window,
         ended_by_no_arc=over.by_no_arc,
         timeouts_past=over.timeouts_past,
-        **({} if core.gapless is None or numbers is None else core.gapless.statistics(numbers)),
+        **({} if core.gapless is None else core.gapless.statistics()),
     )
 
 

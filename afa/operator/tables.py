@@ -26,7 +26,7 @@ from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.announced import Announcing
 from afa.operator.call import Core
-from afa.operator.lifetimes import check_alike
+from afa.operator.event_input import check_alike
 from afa.operator.member_columns import MEMBERS, in_arrow
 from afa.operator.table_rows import rows_of
 from afa.schema import Field, Schema

@@ -10,18 +10,10 @@ from punctuation.time import BEGINNING, FOREVER
 
 
 class TouchedEvents:
-    """What a part of a call has touched.
+    """The events that a part of a call has touched: ``events`` came one by one, by key and LE.
 
-    Attributes
-    ----------
-    events : dict of (key, int) to None
-        The keys and LEs of changes that came one by one.
-    since : int
-        The smallest LE of those that came as columns, whichever keys they have.
-    members : Members or None
-        What the stage tells of the events behind a match, in place of the operator.
-    tells : bool
-        Whether it tells anything of them.
+    ``since`` is the smallest LE of those that came as columns, whichever keys they have. ``members``: what the stage tells of the
+    events behind a match, in place of the operator; ``tells``: whether it tells anything of them.
     """
 
     __slots__ = ("events", "members", "since", "tells")
@@ -36,11 +28,14 @@ class TouchedEvents:
         self.events: dict[tuple[Hashable, int], None] = {}
         self.since = FOREVER
 
-    def touch(self, key: Hashable, le: int) -> None:
+    def touch(self, core: Any, key: Hashable, le: int) -> None:
         """Take note of an event that comes or goes."""
         self.events[key, le] = None
 
-    def touch_rows(self, rows: Any) -> None:
+    def touch_rows(self, core: Any, rows: Any) -> None:
         """Take note of events in an engine's own form."""
         least = BEGINNING if rows.kind is not None else int(rows.le.min()) if len(rows.le) else FOREVER
         self.since = min(self.since, least)
+
+    def touch_all(self, core: Any, le: int) -> None:
+        """Do nothing: a change of an arc touches no event."""

@@ -148,5 +148,5 @@ def test_worlds() -> None:
 
 def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that stay while their matches do, whatever their paths are."""
-    monkeypatch.setattr(collapsed_output.Collapsing, "touch", lambda self, key, le: None)
+    monkeypatch.setattr(collapsed_output.Collapsing, "touch", lambda self, core, key, le: None)
     assert any(worlds.WORLDS.failure(worlds.numbered("suite", number), "interpreted") for number in range(24))

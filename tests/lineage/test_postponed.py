@@ -129,7 +129,7 @@ def test_what_is_refused() -> None:
 
 
 def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postponed_output.Postponing, "touch", lambda self, key, le: None)
+    monkeypatch.setattr(postponed_output.Postponing, "touch", lambda self, core, key, le: None)
     with pytest.raises(AssertionError):
         _all_seeds()
 

@@ -1,6 +1,7 @@
-"""Lifetimes of events: LE as ticks, and RE given, or LE + window, or FOREVER.
+"""The first input of an operator: events in the form of the schema, each with its lifetime; what of them is late.
 
-In SQL a row has no lifetime of its own: with WITHIN all of them last as long, and where a match begins is told by its RE.
+LE is in ticks, and RE given, or LE + window, or FOREVER. In SQL a row has no lifetime of its own: with WITHIN all of them last as
+long, and where a match begins is told by its RE.
 """
 
 from __future__ import annotations
@@ -17,6 +18,40 @@ from afa.operator.gapless import check_number
 from afa.schema import as_ticks
 from afa.state.plain import Unfit
 from punctuation.time import BEGINNING, FOREVER, end_of_time
+
+
+def checked_event(core: Any, change: Change, key: Hashable) -> Change | None:
+    """Return the change of an event in the form of `timed`. None: it is late, or its number is in force, and the policy took it."""
+    checked = core.typed(change, key)
+    le: Any = checked.le
+    if le < core.progress.events:
+        take_late(core, checked, core.progress.events)
+        return None
+    if le < core.progress.some and (broken := core.conditions.broken(checked.payload, le)) is not None:
+        condition, t = broken
+        take_late(core, checked, t, f", where {condition.text}")
+        return None
+    found: Change | None = checked if core.gapless is None else core.gapless.take(checked)
+    if found is not None:
+        if core.kept is not None:
+            core.progress.span = max(core.progress.span, found.re - le)
+        core.progress.see(le)
+        core.changes += abs(found.diff)
+        for watcher in core.watchers:
+            watcher.touch(core, key, le)
+    return found
+
+
+def take_late(core: Any, change: Change, promised: int, where: str = "") -> None:
+    """Let the policy decide about an event that is late."""
+    at = "" if change.key is None else f" of key {change.key!r}"
+    core.late.take(change, f"expected le >= {promised} (promised{where}) but got le={change.le} for {change.payload!r}{at}")
+
+
+def typed(core: Any, change: Change, key: Hashable) -> Change:
+    """Return the change of an event with its payload in the schema's form, its full lifetime and its key."""
+    payload = change.payload if core.dated is None else core.dated(change.payload, change.le)
+    return timed(core, change, core.form(payload), key)
 
 
 def timed(core: Any, change: Change, payload: Any, key: Hashable) -> Change:
@@ -56,8 +91,6 @@ def timed(core: Any, change: Change, payload: Any, key: Hashable) -> Change:
 def check_alike(le: Any, re: Any, window: int) -> None:
     """Raise `Unfit` if rows of a table don't all last as long as a window: rows that go one by one tell which.
 
-    Examples
-    --------
     >>> check_alike(np.array([1, 2]), np.array([4, 5]), 3)
     >>> check_alike(np.array([1, 2]), np.array([4, 9]), 3)
     Traceback (most recent call last):

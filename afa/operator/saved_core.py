@@ -1,0 +1,154 @@
+"""An operator without the states of its keys: the first seven fields of a snapshot, and a core made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from afa.arclog import log_state
+from afa.conditions.condition import Condition
+from afa.errors import SnapshotError
+from afa.model.arc import Arc
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.copies import as_plain, as_total
+from afa.model.raised import Faults
+from afa.operator.call import Core
+from afa.operator.saved_arcs import arc_at, arc_in, references
+from afa.operator.saved_options import SavedOptions, further_of, saved_numbers
+from afa.state.sound import check_arcs, check_marks, wanted
+from punctuation.durations import NANOSECONDS
+from punctuation.progress import Marks
+from punctuation.time import as_time
+
+MARKS = 6
+"""How many numbers of a `Progress` stand among the marks."""
+
+
+class SavedHead(NamedTuple):
+    """All of a snapshot but the states of keys, and what it follows; of it only the tick is checked yet."""
+
+    keyed: Any
+    automaton: Any
+    options: SavedOptions
+    marks: Any
+    arcs: Any
+    pending: Any
+    counters: Any
+
+    @classmethod
+    def of(cls, fields: Sequence[Any]) -> SavedHead:
+        """Read the fields by name."""
+        try:
+            keyed, automaton, options, *rest = fields
+            found = cls(keyed, automaton, SavedOptions(*options), *rest)
+        except (TypeError, ValueError) as error:
+            raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
+        tick = found.options.tick
+        wanted("a unit of time as the tick", tick is None or (isinstance(tick, str) and tick in NANOSECONDS), tick)
+        return found
+
+    def plain(self) -> list[Any]:
+        """Return them as a list."""
+        return [*self._replace(options=self.options.plain())]  # type: ignore[arg-type]
+
+
+def head_of(core: Core) -> SavedHead:
+    """Return all of an operator but the states of its keys."""
+    refs = {} if core.arcs.elsewhere else references(core.automaton, core.arcs)
+    options = SavedOptions(
+        window=core.window,
+        sequence=core.sequence,
+        arc_punctuation=core.progress.arc_punctuation,
+        late=core.late.policy if isinstance(core.late.policy, str) else None,
+        retractions=core.retractions,
+        conditions=[[condition.text, t] for condition, t in core.conditions.all],
+        numbers=None if core.gapless is None else saved_numbers(core.gapless),
+        bits=core.engine.bits,
+        tick=core.tick,
+        log=None if core.arcs.log is None else log_state.saved(core.arcs.log, refs, core.automaton),
+        named=None if core.named is None else core.named.saved(),
+        further=further_of(core),
+    )
+    return SavedHead(
+        keyed=core.keyed,
+        automaton=fingerprint(core.automaton),
+        options=options,
+        marks=list(map(as_plain, core.progress.marks()[:MARKS])),
+        arcs=None if core.arcs.elsewhere else [[refs[id(event.arc)], event.le, event.re] for event in core.arcs.table.events],
+        pending=[[refs[id(event.arc)], event.le, event.re, n] for event, n in sorted(core.arcs.pending.items(), key=repr)],
+        counters=list(map(as_plain, [core.changes, core.outputs, core.withdrawn, core.late.count])),
+    )
+
+
+def marks_of(head: SavedHead) -> Marks:
+    """Return the promises of an operator, and its present."""
+    events, arcs, final, now, stale, some = head.marks
+    events, arcs, final, now, some = (as_time(t, "mark") for t in (events, arcs, final, now, some))
+    marks = Marks(events, arcs, final, now, as_total(stale), some, final, final, 0)
+    kept = head.options.more.get("lineage")
+    if kept is None:
+        return marks
+    floor, answers, span, _ = kept
+    marks = marks._replace(floor=as_time(floor, "floor"), answers=as_time(answers, "answers"), span=as_total(span))
+    wanted("state kept from one lifetime before what is final", marks.floor <= marks.answers <= final and marks.span >= 0, kept)
+    return marks
+
+
+def fingerprint(automaton: Automaton) -> bytes:
+    """Return 16 bytes that the saved and the restored automaton must have in common."""
+    event = automaton.event_schema.describe() if automaton.event_schema else None
+    arcs = [(arc.kind, arc.src, arc.dst, arc.name, arc.final, arc.transfer is None) for arc in automaton.arcs]
+    shape: tuple[object, ...] = (automaton.start, sorted(automaton.final), automaton.register_schema.describe(), event, arcs)
+    if automaton.shown is not None:
+        shape = (*shape, automaton.match_schema.describe())
+    if not automaton.ties:
+        shape = (*shape, "no ties")
+    if automaton.having is not None:
+        shape = (*shape, "having", getattr(automaton.having, "text", None))  # a function can't be compared
+    return hashlib.blake2b(repr(shape).encode(), digest_size=16).digest()
+
+
+def without_states(
+    automaton: Automaton,
+    head: Sequence[Any],
+    arcs: list[Arc],
+    said: Mapping[str, Any],
+    faults: Faults | None = None,
+    table: Callable[[int], ArcTable] | None = None,
+) -> tuple[Core, ArcTable]:
+    """Make a core from a `head`, and return it with its arcs in force. ``table`` returns arcs kept elsewhere, for what is final."""
+    saved = SavedHead.of(head)
+    options = saved.options
+    core = Core(automaton, options.options(said), keyed=saved.keyed, faults=faults)
+    if core.gapless is not None:
+        core.gapless.put_counters(options.counters)
+    core.binder.know(arcs)
+    if core.named is not None:
+        core.named.waiting = _waiting(options.named[1])
+    core.conditions.all = tuple((Condition(text, automaton.event_schema), as_time(t, "t")) for text, t in options.conditions)
+    marks = marks_of(saved)
+    check_marks(marks, options.arc_punctuation, core.conditions.all, options.retractions)
+    core.progress.restore(marks)
+    if core.kept is not None:
+        core.kept.look_at = as_total(options.more["lineage"][-1])
+    wanted("arcs in the snapshot, or elsewhere", (saved.arcs is None) is (table is not None), saved.arcs)
+    if options.log is not None:
+        core.arcs.log = log_state.loaded(options.log, core.tick, core.binder.fitting, lambda ref: arc_at(automaton, arcs, ref))
+    lines = [] if core.arcs.log is None else core.arcs.log.arcs
+    events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in saved.arcs) if table is None else table(marks.floor)
+    waiting = [(arc_in(automaton, arcs, lines, ref, le, re), n) for ref, le, re, n in saved.pending]
+    check_arcs(events.events, waiting, core.progress)
+    if core.arcs.log is not None:
+        log_state.check_table(core.arcs.log, events, marks.floor)
+    core.arcs.pending, core.arcs.elsewhere = dict(waiting), saved.arcs is None
+    core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, saved.counters)
+    return core, events
+
+
+def _waiting(waiting: Any) -> dict[Hashable, tuple[int, ...]]:
+    """Return the retractions that wait for an event of their id."""
+    found = {name: tuple(as_time(until, "until") for until in times) for name, times in waiting}
+    wanted("retractions that wait for an id", len(found) == len(waiting) and all(found.values()), waiting)
+    return found
