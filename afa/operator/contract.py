@@ -148,10 +148,7 @@ class OperatorMeta(type):
 def own_key(pattern: Any, options: dict[str, Any]) -> Any:
     """Return the key of an operator of a pattern: its own, or the one of a call, which is taken out of the options.
 
-    Raises
-    ------
-    AfaError
-        Both say one, and they differ.
+    Raises `AfaError` where both say one, and they differ.
     """
     said = options.pop("key", None)
     if said is not None and pattern.key is not None and (callable(said) or names_of(said, "key") != names_of(pattern.key, "key")):

@@ -76,12 +76,7 @@ class Gapless:
 class EventNumbers:
     """The part of an operator that watches over the numbers of its events.
 
-    Raises
-    ------
-    AfaError
-        The automaton has no event schema.
-    AutomatonError
-        The event has no such field of ints.
+    Raises `AfaError` where the automaton has no event schema, `AutomatonError` where the event has no such field of ints.
     """
 
     engine: NumberedEngine
@@ -143,10 +138,7 @@ class EventNumbers:
     def take(self, change: Change) -> Change | None:
         """Return the part of a change, typed and not late, that takes effect. None: no part does.
 
-        Raises
-        ------
-        ChangeError
-            An insertion's number is in force, and ``repeated="raise"``.
+        Raises `ChangeError` where an insertion's number is in force, and ``repeated="raise"``.
         """
         payload, le, re, diff, key = change
         assert le is not None
@@ -188,13 +180,7 @@ class EventNumbers:
         self._here, self._waits = {}, {}
 
     def settled(self) -> None:
-        """Check, after the taken changes have been applied, that numbers ascend with time around them.
-
-        Raises
-        ------
-        ChangeError
-            They do not.
-        """
+        """Check, after the taken changes have been applied, that numbers ascend with time around them, else raise `ChangeError`."""
         self.applied()
         here, self._applied = self._applied, {}
         wrong: list[tuple[tuple[int, int], tuple[int, int], Hashable]] = []
@@ -240,14 +226,9 @@ def _of_key(key: Hashable) -> str:
 
 
 def order_of(automaton: Automaton, order_by: str | None, gapless: Gapless | None) -> str | None:
-    """Return the field that orders events of one LE; None: there is none.
+    """Return the field that orders events of one LE, or None.
 
-    Raises
-    ------
-    AutomatonError
-        The event has no such field.
-    AfaError
-        Options contradict each other.
+    Raises `AutomatonError` where the event has no such field, `AfaError` where options contradict each other.
     """
     _check_field(automaton, order_by)
     if gapless is None:
@@ -275,13 +256,7 @@ def _check_field(automaton: Automaton, order_by: str | None) -> None:
 
 
 def check_number(payload: Any, sequence: str, typed: bool) -> None:
-    """Check that an event has a value in that field. ``typed``: its payload has the form of a schema.
-
-    Raises
-    ------
-    ChangeError
-        It has none that orders.
-    """
+    """Raise `ChangeError` unless an event has a value in that field that orders; ``typed``: its payload has the form of a schema."""
     kinds: tuple[type, ...] = (int, float, str) if typed else (int, float)
     number = getattr(payload, sequence, None)
     if type(number) not in kinds or number != number:

@@ -19,22 +19,10 @@ MEMBERS = "members"
 
 
 def in_arrow(column: Sequence[Any], members: Members, arcs: Iterable[Arc], times: TimeType | None) -> Any:
-    """Return members as an Arrow array.
+    """Return members as an Arrow array: of each row a tuple, a dict of tuples by component, or None.
 
-    Parameters
-    ----------
-    column : sequence
-        Of each row a tuple, a dict of tuples by component, or None.
-    members : Members
-    arcs : iterable of Arc
-        Those in force: the struct has the components for which they take events, whether one was taken or not.
-    times : TimeType or None
-        The type in which times leave; None: ticks stay.
-
-    Raises
-    ------
-    ChangeError
-        Arrow does not hold a value.
+    ``arcs`` are those in force: the struct has the components for which they take events, whether one was taken or not. ``times``
+    is the type in which times leave; None: ticks stay. Raises `ChangeError` where Arrow does not hold a value.
     """
     import pyarrow as pa
 

@@ -24,25 +24,11 @@ WHOLE = "*"
 
 
 class Members:
-    """What is told of the events behind a match.
+    """The members of a match: what is told of the events behind it.
 
-    Parameters
-    ----------
-    automaton : Automaton
-    event : Schema or None
-        Of the events that come.
-    sequence : str or None
-        The field that orders events of one LE.
-    asked : str or True
-        A field of the event; ``"le"``, where it has none of this name: its LE; True or ``"*"``: the event as a change.
+    ``asked`` is a field of the event; ``"le"``, where it has none of this name: its LE; True or ``"*"``: the event as a change.
+    Anything else is an `AfaError`. ``sequence`` is the field that orders events of one LE.
 
-    Raises
-    ------
-    AfaError
-        It is none of these.
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Pay(NamedTuple):
     ...     id: int

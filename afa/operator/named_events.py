@@ -27,26 +27,10 @@ Item = tuple[str, Any, Hashable]
 
 
 class NamedEvents:
-    """The events in force by their ids.
+    """The events in force by their ids, which stand in a field of the event (else `AfaError`).
 
-    Parameters
-    ----------
-    automaton : Automaton
-    field : str
-        The event's field that holds the id.
-    journal : Journal
-        Of the operator: it takes back what a call has changed.
-    revised : bool
-        Whether the operator's events may be retracted, and in any order.
-
-    Raises
-    ------
-    AfaError
-        There is no such field, or events may not be retracted.
-
-    Notes
-    -----
-    O(log n) for an insertion or a retraction, with n events in force at or above the promise; each is kept with its payload.
+    The journal is the operator's. O(log n) for an insertion or a retraction, with n events in force at or above the promise; each
+    is kept with its payload.
     """
 
     def __init__(self, automaton: Automaton, field: Any, journal: Any) -> None:

@@ -24,16 +24,7 @@ class RowPlace(NamedTuple):
 
 
 class InsertedRows:
-    """The rows of a table of insertions.
-
-    Parameters
-    ----------
-    columns : dict of str to column
-        The event's fields, those of the key, ``le`` and perhaps ``re``.
-    ids : list
-        In the order of the rows.
-    le : numpy array
-    """
+    """The rows of a table of insertions: the event's fields, those of the key, ``le`` and perhaps ``re``, and the id of each row."""
 
     def __init__(self, columns: dict[str, Any], ids: list[Hashable], le: Any) -> None:
         self.columns, self.ids, self._le = columns, ids, le

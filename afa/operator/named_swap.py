@@ -23,15 +23,8 @@ class NamedSwap(NamedTuple):
     def carried_out(self, table: ArcTable, now: int, promised: int, fitting: Callable[[Arc], Arc]) -> tuple[ArcTable, ArcEvent]:
         """Return the table after the swap, and the arc event that it has put in force.
 
-        Parameters
-        ----------
-        table : ArcTable
-        now : int
-            One tick past all that was seen: where a swap without an instant takes effect.
-        promised : int
-            What the arc input has promised.
-        fitting : callable
-            Returns an arc bound to the operator's tick, or refuses it.
+        ``now`` is one tick past all that was seen: where a swap without an instant takes effect. ``promised`` is the promise of the
+        arc input. ``fitting`` binds an arc to the operator's tick, or refuses it.
         """
         at = now if self.at is None else self.at
         if at == FOREVER:

@@ -185,23 +185,10 @@ def traits_of(automaton: Automaton) -> dict[str, Any]:
 
 
 def said_options(said: Mapping[str, Any], door: str, takes: Collection[str] = NAMES) -> dict[str, Any]:
-    """Return the keyword arguments of a function as options of today: ``options=`` taken apart, old names replaced.
+    """Return the keyword arguments of the function ``door`` as options of today: ``options=`` taken apart, old names replaced.
 
-    Parameters
-    ----------
-    said : mapping
-        The arguments.
-    door : str
-        The function's name, for messages.
-    takes : collection of str
-        The options that it takes.
-
-    Raises
-    ------
-    TypeError
-        There is no such option.
-    AfaError
-        It is one of an operator, and none of this function's.
+    Raises `TypeError` where there is no such option, `AfaError` where it is one of an operator but not among those that the
+    function ``takes``.
     """
     if takes is NAMES and KNOWN.issuperset(said):  # as nearly always
         return dict(said)
@@ -228,13 +215,7 @@ def options_of(said: Mapping[str, Any], door: str = "Operator", takes: Collectio
 
 
 def options_again(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is said of an operator that is restored, where what is left out is as it was saved.
-
-    Raises
-    ------
-    TypeError, AfaError
-        As `said_options`.
-    """
+    """Return what is said of an operator that is restored, where what is left out is as it was saved. Raises as `said_options`."""
     said = dict(said)
     policies = {name: said.pop(name) for name in ("repeated", "on_gap") if said.get("gapless") is None and name in said}
     found = said_options(said, "restore")

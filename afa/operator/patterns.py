@@ -39,13 +39,7 @@ class AutomatonPattern(Pattern):
 
 
 def pattern_of(given: Any, what: str = "an automaton or a query") -> Pattern:
-    """Return what was given as a pattern; ``what`` a door takes.
-
-    Raises
-    ------
-    AfaError
-        It is none.
-    """
+    """Return as a pattern what was given to a door that takes ``what``, else raise `AfaError`."""
     if isinstance(given, Matching):
         given = given.as_pattern() or given
     if isinstance(given, Pattern):

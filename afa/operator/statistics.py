@@ -143,10 +143,7 @@ class _TakenBack(Exception):  # noqa: N818  (no error: the way back)
 def open_timeouts(core: Core) -> int:
     """Return how many matches time-outs would still bring if no event came any more: try it, count, and take it back.
 
-    Raises
-    ------
-    ClosureError
-        The matches have no end.
+    Raises `ClosureError` where the matches have no end.
     """
     if not core.arcs.table.timeouts:
         return 0

@@ -333,14 +333,10 @@ def _check_unbroken(core: Core, columns: dict[str, Any], times: dict[str, Any], 
 
 
 def carry_out(core: Core, taken: Iterable[Any], net: bool) -> CallOutput:
-    """Carry out the steps of one call.
+    """Carry out the `steps` of one call, each of which is requested only when those before it are done.
 
-    Parameters
-    ----------
-    taken : iterable
-        The `steps`. Each is requested only when those before it are done.
-    net : bool
-        True: one minimal difference, and at most one punctuation. False: what each change on its own would have given.
+    With ``net`` the output is one minimal difference and at most one punctuation; else what each change on its own would have
+    given.
     """
     before = core.progress.final
     cuts = None if net else Cuts(before)
