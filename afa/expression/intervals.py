@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from afa.expression.nodes import (
+    FLIPPED,
+    ORDER,
     And,
     Call,
     Compare,
@@ -21,14 +23,13 @@ from afa.expression.nodes import (
     Or,
     Text,
     conjunction,
+    conjuncts_of,
     renamed,
     walk,
 )
 from afa.schema import Schema
 
-FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-ORDER = ("<", "<=", ">", ">=")
 
 
 class ValueRange(NamedTuple):
@@ -160,17 +161,13 @@ def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Ex
     if not schema.scalar or not twice:
         return None
     mine = renamed(fence, lambda field: FieldRead("r" if field.side == "e" else "e", field.name)) if side == "r" else fence
-    pairs = list(zip(_conjuncts(fence), _conjuncts(mine)))
+    pairs = list(zip(conjuncts_of(fence), conjuncts_of(mine)))
     for field in twice:
         here = [(said, meant) for said, meant in pairs if FieldRead("e", field.name) in walk(meant)]
         allowed = _Allowed(frozenset({field.name}) if field.type in (int, bool) else frozenset())
         if here and allowed.where(conjunction([meant for _, meant in here]), True) is None:
             return field.name, tuple(said for said, _ in here)
     return None
-
-
-def _conjuncts(fence: Expr) -> tuple[Expr, ...]:
-    return fence.items if isinstance(fence, And) else (fence,)
 
 
 def _whole(found: ValueRange) -> ValueRange:

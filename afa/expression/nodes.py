@@ -45,6 +45,11 @@ LARGEST_FIRST = [(unit, length) for unit, length in reversed(NANOSECONDS.items()
 """Units and their nanoseconds, as a duration is written: in the largest one of which it is a whole number."""
 
 
+ORDER = ("<", "<=", ">", ">=")
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+"""Each comparison as it is with its sides exchanged."""
+
+
 class Expr:
     """Base of all nodes."""
 
@@ -251,6 +256,11 @@ def renamed(expr: Expr, name: Callable[[FieldRead], FieldRead]) -> Expr:
 def sides(expr: Expr) -> frozenset[str]:
     """Return which of event (``e``) and register (``r``) an expression reads."""
     return frozenset(node.side for node in walk(expr) if isinstance(node, FieldRead))
+
+
+def conjuncts_of(expr: Expr) -> tuple[Expr, ...]:
+    """Returns the operands of an And; of any other expression itself."""
+    return expr.items if isinstance(expr, And) else (expr,)
 
 
 def conjunction(items: list[Expr]) -> Expr:

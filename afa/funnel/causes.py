@@ -21,8 +21,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa.errors import did_you_mean
-from afa.expression.intervals import FLIPPED
-from afa.expression.nodes import Compare, Const, Expr, FieldRead, In, IsNone, Not, walk
+from afa.expression.nodes import FLIPPED, Compare, Const, Expr, FieldRead, In, IsNone, Not, walk
 from afa.funnel.counting import Counting
 from afa.funnel.fence_parts import CountedFence
 from afa.funnel.labels import label_of

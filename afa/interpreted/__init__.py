@@ -5,9 +5,9 @@ algorithm           InsertEvent, deletion, propagation, arcs, output: Algorithm 
 state               all that changes for one key: index, lists, matches
 runs                ignorable runs as intervals: App. D
 longest             lists of one partial match for each state and register
-beginnings          which are over, and why, for statistics
+key_reading         steps, beginnings that are over: what a key tells
 cleanup             cover, final matches, deadlines: App. C.1
 pruning             what punctuations with conditions have made superfluous: App. F.2
-interpreted_states  state as columns; entry_steps: steps and lists for readers
+interpreted_states  state as columns
 invariants          what always holds, by recomputation
 """

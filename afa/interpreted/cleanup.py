@@ -13,7 +13,6 @@ from __future__ import annotations
 from afa.interpreted.algorithm import Algorithm
 from afa.interpreted.state import Entry, State
 from afa.model.pmatch import Rest
-from punctuation.time import FOREVER
 
 
 def tick(algorithm: Algorithm, s: State) -> list[tuple[int, int]]:
@@ -64,22 +63,6 @@ def forget_cover(algorithm: Algorithm, s: State) -> None:
         cover = s.index.peekitem(0)[1]
         if not cover.events and cover.over <= algorithm.final(s):
             s.journal.drop(s.index, cover.key)
-
-
-def living(algorithm: Algorithm, s: State, t: int, longest: bool) -> tuple[int, int]:
-    """Return as `afa.engine.Engine.living`, of one key, where what may go on began, and how much was looked at."""
-    cover = s.before(s.place(t))
-    if cover is None:
-        return FOREVER, 0
-    if not longest:
-        layer = s.layer(cover)
-        return next((p.start[0] if s.ordered else p.start for p in layer if p.re > t), FOREVER), len(layer)
-    looked = 0
-    for key in s.index.irange(s.place(algorithm.progress.floor), cover.key):
-        looked += 1
-        if any(re > t for _, re in s.index[key].events):
-            return s.index[key].le, looked
-    return FOREVER, looked
 
 
 def drop_final(s: State, t: int) -> None:

@@ -14,9 +14,8 @@ from afa.engine import Budget, ByRows, Ends, Living, NumberedEngine, Setup, Size
 from afa.interpreted import cleanup, pruning
 from afa.interpreted import interpreted_states as saved
 from afa.interpreted.algorithm import LOOK, Algorithm
-from afa.interpreted.beginnings import ends_of
-from afa.interpreted.entry_steps import held_steps
 from afa.interpreted.invariants import check
+from afa.interpreted.key_reading import ends_of, held_steps, living
 from afa.interpreted.longest import Longest, longest_changes
 from afa.interpreted.state import Entry, State
 from afa.journal import forget_places
@@ -299,7 +298,7 @@ class InterpretedEngine(ByRows):
         return [] if s is None else held_steps(self._on(s), s, low, high, starts)
 
     def living(self, t: int) -> Living:
-        found = [cleanup.living(self._on(s), s, t, self._longest) for s in self.states.values()]
+        found = [living(self._on(s), s, t, self._longest) for s in self.states.values()]
         begun, rows = zip(*found) if found else ((FOREVER,), (0,))
         return Living(min(begun), sum(rows), len(found))
 

@@ -9,7 +9,7 @@ from functools import partial
 from afa.errors import QueryError
 from afa.expression.nodes import Const, Expr, FieldRead, Text, Unary, changed, walk
 from afa.expression.text import text_of_expr
-from afa.language.conjuncts import places
+from afa.language.conjuncts import SLOTS, places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.return_names import named
 from afa.language.terms import Aggregate, Classifier, Ref
@@ -131,7 +131,7 @@ class _BuilderPrinter:
         parts = [_quoted(component.name)]
         if component.type is not None:
             parts.append(_quoted(component.type))
-        for slot in ("where", "first", "rest", "done"):
+        for slot in SLOTS:
             asked: tuple[Expr, ...] = getattr(component, slot)
             if asked:
                 alone = slot == "where" and not (component.first or component.rest or component.done)

@@ -13,7 +13,7 @@ from typing import Any
 from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, Or, walk
 from afa.expression.spans import in_ticks
-from afa.language.conjuncts import PatternPlace, places
+from afa.language.conjuncts import SLOTS, PatternPlace, places
 from afa.language.lambdas import PREVIOUS, Match, read_done, read_predicate, read_values
 from afa.language.later import UnorderedError, bound, names_later
 from afa.language.pattern import NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, named_in
@@ -108,8 +108,8 @@ class _TreeMaker:
     def component(self, component: Component) -> Component:
         """Return a component with its functions read, each conjunct in its slot."""
         name = component.name
-        slots: dict[str, list[Expr]] = {"where": [], "first": [], "rest": [], "done": []}
-        for slot in ("where", "first", "rest", "done"):
+        slots: dict[str, list[Expr]] = {slot: [] for slot in SLOTS}
+        for slot in SLOTS:
             for unread in getattr(component, slot):
                 of = f"{slot} of component {name!r}"
                 if slot == "done":

@@ -60,6 +60,9 @@ class PatternPlace(NamedTuple):
         return bool(self.loops) and not self.absent
 
 
+SLOTS = ("where", "first", "rest", "done")
+
+
 class SlotPredicate(NamedTuple):
     """A predicate: of which component, in which slot."""
 

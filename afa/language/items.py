@@ -12,7 +12,6 @@ one of a component, of several (a subset), or of all ("").
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,9 +21,7 @@ from afa.expression.nodes import Binary, Call, Const, Expr, FieldRead, If, IsNon
 from afa.language.later import Noted
 from afa.language.presence import Presence
 from afa.language.terms import Aggregate, Choices, Classifier, Ref
-from afa.schema import Schema
-
-NAN = math.nan
+from afa.schema import NAN, Schema
 
 
 @dataclass(frozen=True, slots=True)

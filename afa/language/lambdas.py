@@ -23,7 +23,7 @@ from afa.errors import QueryError
 from afa.expression.from_functions import FunctionReader, Task, apply
 from afa.expression.kinds import FunctionKind, Unreadable
 from afa.expression.live import Live, constant
-from afa.expression.nodes import And, Const, Expr, Make, Or, children
+from afa.expression.nodes import And, Const, Expr, Make, Or, children, conjuncts_of
 from afa.expression.types import ANYTHING, NONE, NUMBERS, TEXTS
 from afa.expression.values import Event, Names, TupleValue, Value, as_scalar, check_size
 from afa.language.terms import Aggregate, Ref
@@ -117,8 +117,7 @@ def read_values(function: Any, of: str, event: Schema, match: Match) -> ReturnVa
 
 def conjuncts(expr: Expr) -> tuple[Expr, ...]:
     """Return the operands of an ``and`` as predicates of their own; True is none."""
-    items = expr.items if isinstance(expr, And) else (expr,)
-    return tuple(item for item in items if item != Const(True))
+    return tuple(item for item in conjuncts_of(expr) if item != Const(True))
 
 
 def as_condition(found: Value, of: str) -> Expr:

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from afa.errors import AutomatonError
-from afa.expression.nodes import And, Compare, Expr, FieldRead, If, Not, Or, walk
+from afa.expression.nodes import FLIPPED, And, Compare, Expr, FieldRead, If, Not, Or, walk
 from afa.language.pattern import Component
 from afa.language.positions import Positions
 from afa.language.terms import Aggregate, Ref
 
 HIGHEST, LOWEST = "highest", "lowest"
 ORDER = {"<": LOWEST, "<=": LOWEST, ">": HIGHEST, ">=": HIGHEST}
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 OTHERS = "compare {absent} with an earlier component, with a constant, or by order"
 
 
@@ -62,7 +61,7 @@ def bound(expr: Expr, absent: str, later: Collection[str]) -> Bound:
             if _names(value, later) or any(isinstance(node, FieldRead) for node in walk(other)):
                 hint = f"let all of {absent} stand on one side of {op}, and all of what comes later on the other"
                 raise UnorderedError("both on one side", hint)
-            return Bound(value, TURNED[op] if turned else op, other)
+            return Bound(value, FLIPPED[op] if turned else op, other)
         case Compare(op):
             hint = "only the highest or the lowest value of what was skipped is known then; " + OTHERS.format(absent=absent)
             raise UnorderedError(f"a comparison by {op}", hint)

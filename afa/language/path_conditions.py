@@ -15,7 +15,7 @@ from typing import Any
 from afa.change import Change
 from afa.expression.evaluation import COMPARE, callable_of
 from afa.expression.kinds import EPSILON_FENCE
-from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead
+from afa.expression.nodes import FLIPPED, ORDER, Binary, Compare, Const, Expr, FieldRead
 from afa.language.items import Item, begin_of, items_of, replaced, step_of, value_of
 from afa.language.payload_classes import made
 from afa.language.three_values import true
@@ -25,7 +25,6 @@ from afa.schema import Schema
 
 MARGIN = 2.0**-40
 """So much of what is added up floats may be off by, and more: what is nearer to a bound is not cut, but added up."""
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +162,10 @@ class Postponed:
 def _linear(expr: Expr, items: list[Item]) -> SumDecision | None:
     """Return how a comparison of a sum or a mean with a number is decided early. None: it is another one."""
     match expr:
-        case Compare(op, left, Const(bound)) if op in TURNED:
+        case Compare(op, left, Const(bound)) if op in ORDER:
             pass
-        case Compare(op, Const(bound), left) if op in TURNED:
-            op = TURNED[op]
+        case Compare(op, Const(bound), left) if op in ORDER:
+            op = FLIPPED[op]
         case _:
             return None
     if not isinstance(bound, (int, float)) or isinstance(bound, bool) or bound - bound != 0:

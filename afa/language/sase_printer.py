@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Or, changed, walk
 from afa.expression.text import text_of_expr
-from afa.language.conjuncts import AggregateTerm, FieldTerm, MisplacedError, PatternPlace, SlotPredicate, place, places
+from afa.language.conjuncts import SLOTS, AggregateTerm, FieldTerm, MisplacedError, PatternPlace, SlotPredicate, place, places
 from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either, Gap, Pattern, Repeat, Seq, Tree, gaps_of, named_in
 from afa.language.return_names import default_name
 from afa.language.sase_pattern import ANY_EVENT
@@ -180,7 +180,7 @@ class _SasePrinter:
 def _predicates(tree: Tree) -> Iterator[SlotPredicate]:
     """Yield the predicates of all components, absent ones among them."""
     for component in named_in((*tree.before, tree.pattern, *tree.after)):
-        for slot in ("where", "first", "rest", "done"):
+        for slot in SLOTS:
             yield from (SlotPredicate(component.name, slot, expr) for expr in getattr(component, slot))
 
 

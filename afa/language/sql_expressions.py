@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from afa.errors import QueryError
 from afa.expression.nodes import (
-    And,
     Binary,
     Call,
     Compare,
@@ -392,8 +391,3 @@ class SqlExpressionReader:
 
     def _refused(self, node: Any, message: str) -> RefusedError:
         return RefusedError(message, self._scope.text.place(node))
-
-
-def conjuncts_of(expr: Expr) -> tuple[Expr, ...]:
-    """Returns the operands of the ANDs at the top."""
-    return expr.items if isinstance(expr, And) else (expr,)

@@ -18,13 +18,13 @@ import re
 from typing import Any
 
 from afa.errors import QueryError
-from afa.expression.nodes import Expr
+from afa.expression.nodes import Expr, conjuncts_of
 from afa.language.first_row import at_first, positive, reads_before, with_last
 from afa.language.pattern import Component, Pattern, Tree, rebuilt
 from afa.language.row_pattern import read_pattern
 from afa.language.row_places import counts_of, least_of, places_of
 from afa.language.sase_grammar import RefusedError, query_error
-from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable, conjuncts_of
+from afa.language.sql_expressions import Scope, SqlExpressionReader, Variable
 from afa.language.sql_nodes import check
 from afa.language.sql_text import DIALECT, SqlText
 from afa.language.terms import Ref

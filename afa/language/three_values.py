@@ -27,6 +27,7 @@ from afa.expression.nodes import (
     Unary,
     children,
     conjunction,
+    conjuncts_of,
     disjunction,
     operands,
     rebuilt,
@@ -132,7 +133,7 @@ def nullable(expr: Expr, absent: Absent) -> Expr:
 
 def both(parts: list[Expr]) -> Expr:
     """Return the conjunction, without what is true anyway and what stands there twice."""
-    kept = list(dict.fromkeys(inner for part in parts for inner in (part.items if isinstance(part, And) else (part,))))
+    kept = list(dict.fromkeys(inner for part in parts for inner in conjuncts_of(part)))
     kept = [part for part in kept if part != TRUE]
     if FALSE in kept:
         return FALSE
