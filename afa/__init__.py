@@ -38,7 +38,7 @@ Explanation: why. The core imports none of it; `METHODS` below says what it give
     reasons/       why a match came, or went: a stage around an operator
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
 
-Extra: patterns and pages on top, of which the core knows nothing
+Extra: patterns and pages on top, of which the core knows nothing; `ADDED` says what they give to adapters
 
     situations/    what lasts, how it overlaps: patterns over stretches of time, by Allen's relations
     uncertain/     uncertain times: matches with a confidence
@@ -179,6 +179,13 @@ LAZY = {
     "trace": "afa.tracing.traced",
 }
 """Names of this package that are loaded when they are asked for, each with its module."""
+
+
+ADDED = {
+    "afa.cli": {"serve": "afa.serve.serve_command"},
+    "afa.spark": {"Served": "afa.serve.live_query", "serve": "afa.serve.live_query"},
+}
+"""What extras add to adapters, commands and functions, each with its module; so an adapter names no extra."""
 
 
 class _LazyMethod:

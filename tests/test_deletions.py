@@ -100,7 +100,7 @@ REVIEWED: dict[str, dict[str, str]] = {
     "afa/cli/fault.py": {"close_pipes: os.open": "the null device"},
     "afa/cli/main.py": {"main: open": "the null device"},
     "afa/cli/new.py": {"write_where_nothing_is: open": "mode x: only where nothing is"},
-    "afa/cli/serve_run.py": {
+    "afa/serve/serve_run.py": {
         "_folder: tempfile.mkdtemp": "a new folder",
         "_folder: shutil.rmtree": "the folder that was made three lines above, for this job alone",
     },

@@ -50,15 +50,15 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.frames"],
     ["afa.replay"],
     ["afa"],
-    ["afa.serve"],
     ["afa.spark"],
     ["afa.cli"],
+    ["afa.serve"],
 ]
 TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
 READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark")
 """Where tables of each library are told apart, read and written; Spark's boundary speaks Arrow and pandas."""
 WITH_ARROW = {
-    "afa.cli": "advice batches_in load_query new output_table replay_run request screen serve_run vary why write",
+    "afa.cli": "advice batches_in load_query new output_table replay_run request screen vary why write",
     "afa.compiled": "key_numbers key_parts",
     "afa.frames": "slicing",
     "afa.funnel": "funnel",
@@ -67,6 +67,7 @@ WITH_ARROW = {
     "afa.reasons": "because_column",
     "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
     "replaying sidecar_file slice_work stored sweeping through_spans windowed",
+    "afa.serve": "serve_run",
     "afa.situations": "reading_tables",
     "afa.state": "key_columns plain",
     "afa.uncertain": "sequence_tables uncertain_rows",
@@ -75,8 +76,7 @@ WITH_ARROW = {
 """The other files that name pyarrow. None comes to it: a file that needs no Arrow any more is struck out."""
 EXTRA = ("afa.situations", "afa.uncertain", "afa.serve")
 NAME_EXTRA = {
-    "afa.cli": "serve_run",
-    "afa.spark": "live_query readings_asked",
+    "afa.spark": "readings_asked",
 }
 """The files of adapters that name an extra. None comes to it; the core names none."""
 RANK = {prefix: i for i, floor in enumerate(FLOORS) for prefix in floor}

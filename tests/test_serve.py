@@ -23,11 +23,11 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, ArcLog, Automaton, Keyed, QueryError
-from afa.cli.pace import MOST, Pace
 from afa.serve import connections, live_operator
 from afa.serve.board import CHANGES, SAMPLES, Board
 from afa.serve.gate import LONGEST, Gate
 from afa.serve.live_operator import LiveOperator
+from afa.serve.pace import MOST, Pace
 from afa.serve.site import Site
 from afa.serve.steering import Steering
 from speculation import Cleanse
@@ -619,7 +619,7 @@ def test_it_ends_before_the_first_row(tmp_path: Path, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     (tmp_path / "fall.py").write_text(PATTERN)
-    monkeypatch.setattr("afa.cli.serve_run.open_source", waits)
+    monkeypatch.setattr("afa.serve.serve_run.open_source", waits)
     assert call("serve", str(tmp_path / "fall.py"), "-", "--format", "csv").stdout.startswith("http://127.0.0.1:")
 
 

@@ -8,7 +8,6 @@ batches_in      the input in the operator's form, batch by batch: which columns 
 run             the loop: batches, promises, changes, reasons and the report; follow: what --arcs brings
 arcs            afa arcs: lines of an arc log, written and listed (arcs_work)
 vary            --vary: a function called with many values, a sweep over the input
-serve_run       afa serve: an input that plays (pace), and the live page of it
 replay_run      what `afa replay` finds, and the plan; what `afa index` writes
 show            what `afa show` shows
 why             what `afa why` counts, over which rows, and shows; what is said if nothing has matched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from afa import ADDED
 from afa.cli import flags as o
 from afa.cli.arcs import app as arcs_app
 from afa.cli.fault import plain_exit
@@ -30,8 +32,6 @@ LATE_ROWS = "Leave out, and count, rows that are more than this behind the lates
 MOST_KEPT = "How many events are kept at most; of more those of some keys, or the first ones where there are no keys."
 EXPLAIN = "Say what would be done, from the statistics alone; no row is read."
 INDEXED = "Whose bounds and sums are kept; may be repeated. By default all of numbers, times and text."
-SPEED = "How fast the rows come: so many a second (500), so many times as fast as their own times (60x), or max."
-HOST = "Where the page is served: on this machine only by default. Elsewhere all is sent as it is, not encrypted."
 
 
 def main() -> None:
@@ -92,32 +92,8 @@ def run(pattern: Pattern, file: o.Input, **said: Any) -> None:
         (sweep if said["vary"] else run_job)(CommandRequest.of(pattern, file, said))
 
 
-@app.command(cls=Command)
-@takes(*OF_INPUT, "window", "tick", "lateness", "late", "order_by", "speculation", "arcs", "longest", *BOUNDS, late=o.LateRows.drop)
-def serve(
-    pattern: Pattern,
-    file: o.Input,
-    *,
-    speed: Annotated[str, option(o.PAGE, SPEED, metavar="SPEED")] = "1000",
-    follow: Annotated[bool, option(o.PAGE, "At the end of INPUT wait for more: it grows.", "--follow")] = False,
-    browse: Annotated[bool, option(o.PAGE, "Open the page in the browser.", "--open")] = False,
-    host: Annotated[str, option(o.PAGE, HOST, metavar="ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, option(o.PAGE, "0: any that is free.", metavar="PORT", min=0, max=65535)] = 0,
-    **said: Any,
-) -> None:
-    """Play an input through a pattern, and show it live in a browser, to change its arcs, its text and its speculation there.
-
-    Prints the page's address, which holds the token that changes want. Changes of arcs are written to the arc log of --arcs.
-
-    [bold]afa serve vees.py:two_vees ticks.csv --time time --key symbol --window 7000 --speed 60x[/]
-    [bold]tail -f readings.jsonl | afa serve theft.sase - --format jsonl --lateness 30s[/]
-    """
-    from afa.cli.request import CommandRequest
-    from afa.cli.serve_run import PageOptions
-    from afa.cli.serve_run import serve as serve_job
-
-    with plain_exit():
-        serve_job(CommandRequest.of(pattern, file, said), PageOptions(host, port, speed, follow, browse))
+for _name, _module in ADDED["afa.cli"].items():  # commands of extras
+    app.command(cls=Command)(getattr(importlib.import_module(_module), _name))
 
 
 @app.command()

@@ -20,7 +20,7 @@ ledger          the arcs of a bucket, worked out once for all buckets of a proce
 recipe          what a state depends on, for code that changes
 moved           keys that move to another number of buckets
 shared          operators in shared memory between batches; operator_image: one as a file
-metrics         what each bucket tells of each batch; live_query: the live page of a running query
+metrics         what each bucket tells of each batch
 shipped         what workers are sent, and what they say if they lack a module
 worlds_bucket   the work of one bucket of `Worlds`, without Spark
 table_folder    changes folded into the matches in force, and where `keep_current` keeps them
@@ -29,8 +29,11 @@ session         Spark in this process, and what `match` wants of any
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from afa import ADDED
 from afa.spark.arc_lines import SparkArcLog as arc_log  # noqa: N813  (it is called like a function: afa.spark.arc_log(path, automaton))
-from afa.spark.live_query import Served, serve
 from afa.spark.metrics import line, listener, metrics
 from afa.spark.plan import match
 from afa.spark.replay_plan import replay
@@ -51,3 +54,25 @@ __all__ = [
     "replay",
     "serve",
 ]
+
+if TYPE_CHECKING:  # see `afa.ADDED`
+    Served: Any
+
+    def serve(
+        query: Any,
+        pattern: Any,
+        *,
+        arcs: Any = None,
+        name: str | None = None,
+        text: str | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> Any:
+        """Show a running query on a live page."""
+
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in ADDED[__name__]:
+            return getattr(importlib.import_module(ADDED[__name__][name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

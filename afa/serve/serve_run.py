@@ -24,7 +24,6 @@ from afa.cli.fault import CommandError, one_line, tell
 from afa.cli.follow import automaton_of, make_log
 from afa.cli.load_query import is_query
 from afa.cli.output_table import OutputTable
-from afa.cli.pace import Pace
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.run import OPTIONS, WAITS
@@ -37,6 +36,7 @@ from afa.io.text_files import in_one_line
 from afa.language.query_text import text_of
 from afa.model.conflicts import QUERY
 from afa.serve.live_operator import LiveOperator
+from afa.serve.pace import Pace
 from afa.serve.site import Site
 from afa.serve.steering import Steering
 from afa.serve.waiting_job import WaitingJob
