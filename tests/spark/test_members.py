@@ -66,8 +66,9 @@ def test_a_table_of_each_form(spark: Any, tmp_path: Path) -> None:
 def test_a_stream_that_starts_again(spark: Any, tmp_path: Path) -> None:
     files = Files(tmp_path / "rows")
     options: dict[str, Any] = {"key": "who", "time": "at", "window": "25 seconds", "diff": "diff", "buckets": 2}
-    for lines in (FIRST, SECOND, THIRD):
-        files.put(lines)
+    for batches in ((FIRST,), (SECOND, THIRD)):
+        for lines in batches:
+            files.put(lines)
         stream = read(spark, files, SCHEMA).transform(
             afa_spark.match(tries("login"), lateness="5 seconds", members="id", **options)
         )

@@ -159,7 +159,7 @@ def some_rows(choose: Choices, n: int, low: int, clock: int, before: list[dict[s
     return rows
 
 
-@pytest.mark.parametrize("worlds", [40, pytest.param(600, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("worlds", [16, pytest.param(600, marks=pytest.mark.stress)])
 def test_random_changes_at_restarts(worlds: int) -> None:
     """Other arcs, other windows, other numbers of buckets: each holds from one present on, for all keys."""
     found = changes = 0

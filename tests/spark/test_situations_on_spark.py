@@ -85,7 +85,7 @@ def test_a_stream_with_a_restart_equals_one_operator(spark: Any, speed: int, tmp
         come = rows[part * half : part * half + half]
         begin = 0
         while begin < len(come):
-            end = begin + rng.randint(10, 40)
+            end = begin + rng.randint(25, 45)
             events.put(in_lines(come[begin:end]))
             begin = end
         stream = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(events.path))
