@@ -1,70 +1,30 @@
-"""`Keyed` is one `Operator` per key under shared arcs and shared promises.
-
-Random worlds hold `Keyed` against the oracle key by key (`tests.stress`, option ``key``); here against real operators. The
-one thing that they can't show alone is worked out by hand: the current time of the default mode of arcs is taken over all keys.
-"""
+"""`Keyed` is one `Operator` per key under shared arcs and shared promises: in random worlds, and by hand what is over all keys."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from afa import FOREVER, Keyed, LateEventError, Operator, Punctuation, insert, retract
-from tests import oracle
+from afa import FOREVER, Keyed, LateEventError, Punctuation, insert, retract
 from tests.automata import pair, skipping_pair, tagged_pair
-from tests.model import OK
-from tests.strategies import Seeded
-from tests.stress.generate import BATCHES, World, on_arcs, push, world
+from tests.stress.worlds import WORLDS
 from tests.text import E, arc_of
 
-KEYS = (0, 1, 2)
 
-
-@pytest.mark.parametrize("worlds", [150, pytest.param(600, marks=pytest.mark.stress)])
-def test_one_operator_per_key(engine: str, worlds: int) -> None:
-    matches = 0
-    for number in range(worlds):
-        spec = world(Seeded(f"keyed/{number}"))
-        matches += compare(spec, engine, f"world keyed/{number}: {spec}")
-    assert matches > 4 * worlds, matches
-
-
-def compare(spec: dict[str, Any], engine: str, say: str) -> int:
-    """The accepted changes of a world on `Keyed` and on one operator per key; arcs with explicit lifetimes only."""
+def numbered(seed: str, number: int) -> dict[str, Any]:
+    """The world of a number, in which each event has a key."""
+    spec = WORLDS.generate(seed, number)
     spec["options"]["key"] = "seq"
-    here, matches = World(spec), 0
-    engine = engine if here.automaton.event else "interpreted"  # which alone takes any payload
-    options = {name: here.options[name] for name in ("window", "order_by", "arc_punctuation")}
-    keyed = Keyed(here.automaton, key="seq", engine=engine, late="drop", **options)
-    alone = {key: Operator(here.automaton, engine=engine, late="drop", **options) for key in KEYS}
-    held: set[Any] = set()
-    nets: dict[int, set[Any]] = {key: set() for key in KEYS}
-    ops = [each for op in spec["ops"] for each in (op[1] if op[0] in BATCHES else [op]) if each[0] != "save"]
-    for op in ops:
-        item = here.item(op)
-        if (op[0].startswith("arc") and item.le is None) or push(here.model, op, item) != OK:
-            continue
-        out = (keyed.push_arc if on_arcs(op) else keyed.push)(item)
-        held = oracle.net([change._replace(payload=(change.key, change.payload)) for change in changes(out)], held)
-        for key in KEYS if on_arcs(op) or isinstance(item, Punctuation) else [item.payload.seq]:
-            single = (alone[key].push_arc if on_arcs(op) else alone[key].push)(item)
-            nets[key] = oracle.net(single, nets[key])
-            assert punctuations(single) == punctuations(out), f"{op}, key {key}, {say}"
-        matches += sum(change.diff > 0 for change in changes(out))
-        assert held == {((key, register), le, re) for key in KEYS for register, le, re in nets[key]}, f"{op}, {say}"
-    keyed._check()
-    return matches
+    return spec
 
 
-def changes(out: list[Any]) -> list[Any]:
-    return [item for item in out if not isinstance(item, Punctuation)]
-
-
-def punctuations(out: list[Any]) -> list[Any]:
-    return [item for item in out if isinstance(item, Punctuation)]
+@pytest.mark.parametrize("worlds", [100, pytest.param(600, marks=pytest.mark.stress)])
+def test_one_operator_per_key(engine: str, worlds: int) -> None:
+    replace(WORLDS, generate=numbered).run("keyed", range(worlds), engine, more_than={"matches": 4 * worlds})
 
 
 def test_now_is_over_all_keys(engine: str) -> None:
