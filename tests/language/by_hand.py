@@ -1,17 +1,15 @@
-"""Trees as the notations make them, written out: the queries of the papers, and how a world of events goes through an operator."""
+"""Trees as the notations make them, written out: queries of the papers; and the net output of an operator."""
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from afa import Keyed, Operator, Punctuation, insert, retract
+from afa import Keyed, Operator, Punctuation
 from afa.expression.nodes import Binary, Compare, Const, Expr, FieldRead
 from afa.language.pattern import Component, Gap, Pattern, Repeat, Seq, Tree
 from afa.language.terms import Aggregate, Ref
-from tests.language.oracle import Event
 
 
 class Stock(NamedTuple):
@@ -69,17 +67,6 @@ def rising(strategy: str, p: str) -> Tree:
     return Tree(pattern, Stock, key=("symbol",), window=20, returns=returns)
 
 
-def trend(strategy: str) -> Tree:
-    """Q3 of 2008 as printed."""
-    gap = Gap(strategy)
-    up = many(
-        gap, "a", first=(compare(e("volume"), ">", 2),), rest=(compare(e("price"), ">", Aggregate("a", "avg", "price")),)
-    )  # fmt: skip
-    b = Component("b", where=(compare(times(10, e("volume")), "<", times(8, a("volume"))),))
-    returns = (("low", a("price", "first")), ("n", Aggregate("a", "count")), ("volume", a("volume", "one", "b")))
-    return Tree(in_order(gap, up, b), Stock, key=("symbol",), window=20, returns=returns)
-
-
 def theft(strategy: str) -> Tree:
     """Q1 of 2008."""
     gap = Gap(strategy, (Component("n", "register"),))
@@ -93,14 +80,6 @@ def thefts(strategy: str) -> Tree:
     pattern = in_order(gap, many(gap, "a", "shelf"), Component("c", "exit"))
     returns = (("place", a("place")), ("n", Aggregate("a", "count")))
     return Tree(pattern, Item, "type", key=("tag",), window=20, returns=returns)
-
-
-def contamination(strategy: str) -> Tree:
-    """Q2 of 2008."""
-    gap = Gap(strategy)
-    first, rest = (compare(e("place"), "==", a("to", "one")),), (compare(e("place"), "==", a("to", component="b")),)
-    pattern = in_order(gap, Component("a", "shelf"), many(gap, "b", "exit", first=first, rest=rest))
-    return Tree(pattern, Item, "type", window=20, returns=(("to", a("to", component="b")), ("n", Aggregate("b", "count"))))
 
 
 def mappers(strategy: str) -> Tree:
@@ -134,26 +113,6 @@ def imbalance(strategy: str) -> Tree:
     return Tree(pattern, Task, "type", key=("job",), window=20, returns=(("top", a("val", component="b")),))
 
 
-PAPERS = {
-    **{f"rising {p}": (lambda strategy, p=p: rising(strategy, p)) for p in ("p1", "p2", "p3")},
-    **{f.__name__: f for f in (trend, theft, thefts, contamination, mappers, pulls, stages, imbalance)},
-}
-
-
-def drawn(tree: Tree, rng: random.Random, n: int) -> list[Event]:
-    """Some events, a few of them at the same instant."""
-    events = []
-    for _ in range(n):
-        if tree.event is Stock:
-            payload: Any = Stock(rng.randint(0, 1), rng.randint(1, 5), rng.randint(1, 6))
-        elif tree.event is Item:
-            payload = Item(rng.choice(["shelf", "shelf", "register", "exit", "exit", "x"]), 0, rng.randint(0, 2), rng.randint(0, 2))
-        else:
-            payload = Task(rng.choice(["start", "map", "map", "end"]), rng.choice([0, 0, 0, 1]), float(rng.choice([1, 1, 1, 9])))
-        events.append(Event(payload, rng.randint(0, 24)))
-    return events
-
-
 def net(op: Operator | Keyed, arrivals: Iterable[Any]) -> Counter[Any]:
     """The net output: ``((key, payload), le, re)``, or ``(payload, le, re)`` without keys, with payloads as plain tuples."""
     held: Counter[Any] = Counter()
@@ -165,10 +124,3 @@ def net(op: Operator | Keyed, arrivals: Iterable[Any]) -> Counter[Any]:
             held[payload if isinstance(op, Operator) else (out.key, payload), out.le, out.re] += out.diff
     assert not [n for n in held.values() if n not in (0, 1)]
     return +held
-
-
-def shuffled(events: list[Event], more: list[Event], rng: random.Random) -> list[Any]:
-    """Changes in random order: some events come and are taken back."""
-    arrivals = [insert(event.payload, event.le) for event in [*events, *more]]
-    rng.shuffle(arrivals)
-    return arrivals + [retract(event.payload, event.le) for event in more]

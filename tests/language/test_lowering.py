@@ -1,38 +1,19 @@
-"""Trees lowered: the papers' queries, written as trees, give what the oracle of queries says; what their automata look like."""
+"""Trees lowered: what their automata look like, what lowering refuses; their matches: `test_sase_matches.py`, worlds of queries."""
 
 from __future__ import annotations
 
 import pickle
-import random
 from typing import Any
 
 import pytest
 
 from afa import AfaError, AutomatonError, Keyed, Operator, insert
 from afa.expression.nodes import Const
-from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Gap, Repeat, Seq, Tree
+from afa.language.pattern import ANY, NEXT, STRICT, Component, Gap, Repeat, Seq, Tree
 from afa.language.query import Query
 from afa.language.terms import Aggregate, Ref
 from tests.language import by_hand
-from tests.language.by_hand import PAPERS, Item, Stock, a, compare, e
-from tests.language.oracle import matches
-
-
-@pytest.mark.parametrize("strategy", [PARTITION, NEXT, ANY])
-@pytest.mark.parametrize("name", PAPERS)
-def test_papers(name: str, strategy: str, engine: str) -> None:
-    tree = PAPERS[name](strategy)
-    query = Query(tree)
-    found = 0
-    for seed in range(8):
-        rng = random.Random(seed)
-        events, more = by_hand.drawn(tree, rng, 11), by_hand.drawn(tree, rng, 3)
-        want = matches(tree, events)
-        op = query.operator(engine=engine)
-        assert set(by_hand.net(op, by_hand.shuffled(events, more, rng))) == want, seed
-        op._check()
-        found += len(want)
-    assert found or strategy == PARTITION
+from tests.language.by_hand import Item, Stock, a, compare, e
 
 
 def test_strict_contiguity_is_of_the_stream() -> None:

@@ -129,6 +129,8 @@ FORMS = [
     "SEQ(A a, B+ b[], ~(N n)) WHERE b[b.LEN].at - a.at > 2 and n.x = b[1].x WITHIN 6 RETURN a.at, max(b[].at)",
     "Row+ a[] WHERE a[1].x = 1 and a[i].x > a[i-2].x and a[a.LEN].x = 3 WITHIN 6 RETURN a.LEN, a[a.LEN].x, a[a.LEN-1].x",
     "SEQ(A a, B b) WHERE skip_till_any_match { [n] } RETURN b.x AS of_b, a.x AS of_a",
+    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [n] and a[i].x > min(a[..i-1].x) and b.x < 3 } WITHIN 9 RETURN a.LEN, b.x",
+    "SEQ(A+ a[], ~(N n), C c) WHERE skip_till_any_match { n.x = a[a.LEN].x } WITHIN 9 RETURN a[a.LEN].x, a.LEN",
 ]
 
 

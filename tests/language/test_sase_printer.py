@@ -40,7 +40,7 @@ from afa.language.pattern import ANY, NEXT, PARTITION, STRICT, Component, Either
 from afa.language.sase_printer import sase_text
 from afa.language.sase_reader import read_sase
 from afa.language.terms import Aggregate, Ref
-from tests.language import by_hand, trees
+from tests.language import trees
 from tests.strategies import Seeded
 
 
@@ -188,17 +188,6 @@ def test_random_trees() -> None:
         for slot in slots:
             slots[slot] += f"{slot}=(Com" in str(tree.pattern) or f"{slot}=(Or" in str(tree.pattern)
     assert min(slots.values()) > 5, slots
-
-
-@pytest.mark.parametrize("strategy", [PARTITION, NEXT, ANY])
-@pytest.mark.parametrize("name", by_hand.PAPERS)
-def test_trees_by_hand(name: str, strategy: str) -> None:
-    tree = by_hand.PAPERS[name](strategy)
-    if strategy == PARTITION and not tree.key:
-        with pytest.raises(QueryError, match=r"expected \[\.\.\] with partition contiguity"):
-            sase_text(tree)
-    else:
-        assert back(tree) == tree
 
 
 def test_trees_of_other_notations_are_printed_or_refused() -> None:
