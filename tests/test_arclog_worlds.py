@@ -62,7 +62,10 @@ def a_world(choose: Choices, engine: str, folder: Path) -> int:
         held = fold(log.poll(op), held)
         parts = apart(map(json.loads, here))
         behind = [part for part in parts if is_late(part, taken, own, promised)]
-        told = {(str(part.get("id", part)).removeprefix("swap ").strip("'"), part["arc"]["name"]) for part in behind}
+        told = {  # lines of one id that say different things are several
+            (str(part.get("id", part)).removeprefix("swap ").strip("'"), part["at"], part.get("sequence"), part["arc"]["name"])
+            for part in behind
+        }
         assert sum(each.kind == "late" for each in log.told) == len(told), "of a line each name once"
         late += len(behind)
         taken += [part for part in parts if part["at"] >= promised]

@@ -162,6 +162,21 @@ def test_arcs_and_promises_among_the_rows() -> None:
     alike(ops)
 
 
+def test_what_an_arc_among_rows_changes_comes_before_what_the_next_row_does() -> None:
+    """The arc's matches are later than those that the row takes back, and of other keys."""
+    sees = Automaton(start="s", final={"end"}, event=Tick, arcs=[Arc("s", "up", "e.x == 1"), Arc("up", "end", "e.x == 2")])
+    ops = [Keyed(sees, key="sym", window=20, engine="compiled", threads=n) for n in THREADS]
+    again = Arc("s", "end", "e.x == 7", name="again")
+    first = {"sym": ["a", "b", "a", "b", "c"], "x": [1, 1, 2, 2, 7], "seq": [0, 1, 2, 3, 4], "le": [1, 2, 3, 4, 15]}
+    then = {"kind": [1, 0], "arc": [0, 0], "le": [0, 1], "sym": ["a", "a"], "x": [0, 1], "seq": [0, 0], "diff": [1, -1]}
+    outs = []
+    for op in ops:
+        op.push_many(first)
+        found = op.push_many(then, arcs=[again], net=False)
+        outs.append([list(map(int, found[name])) for name in ("le", "diff")])
+    assert outs == [[[15, 3], [1, -1]]] * 3
+
+
 # -- errors ----------------------------------------------------------------------------------------------------------------------
 
 

@@ -140,7 +140,7 @@ class Batches:
                 cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
             if end < n:
                 host.take_record(batch.item(end))
-                cuts.after(int(store.memory.w[k.W_LOG_TOP]), store.progress.final)
+                cuts.after(store.drain(), store.progress.final)
 
     def _may_drop_early(self, batch: Encoded) -> bool:
         """Return whether a promise of this call could take effect before it comes, or later, and nobody would see it.

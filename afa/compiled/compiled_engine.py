@@ -169,7 +169,7 @@ class CompiledEngine:
         return [Change(record(words), t, re, sign, name(key)) for key, sign, t, re, *words in rows[:, :end].tolist()]
 
     def cut(self) -> int:
-        return int(self.store.memory.w[k.W_LOG_TOP])
+        return self.store.drain()
 
     def log(self, cuts: Cuts | None = None) -> Logged:
         store = self.store

@@ -95,9 +95,6 @@ class ShardedEngine(CompiledEngine):
     def collect(self) -> list[Change]:
         return list(itertools.chain.from_iterable(self._all(CompiledEngine.collect, 0)))
 
-    def cut(self) -> int:
-        return self.store.drain()
-
     # -- progress ------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:

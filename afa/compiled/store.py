@@ -169,6 +169,10 @@ class Store:
         """Call the kernels for something that needs nothing and raises nothing: COMMIT, ROLLBACK, DROP."""
         self._main(self.memory, self.arcs.program, EMPTY, what, t, 0)
 
+    def drain(self) -> int:
+        """Returns how many rows the output log has, once all output is there."""
+        return int(self.memory.w[k.W_LOG_TOP])
+
     def take_log(self, cuts: Cuts | None = None) -> Any:
         """Return the output log's net entries, ``[key, sign, T, m, register..]``, and empty the log.
 
