@@ -176,6 +176,9 @@ def job_of(
     clash += [field.name for field in fields if field.name in TAKEN]
     if clash:
         raise AfaError(f"expected other names than {', '.join(reserved)}, and each once, but got {clash[0]!r}")
+    known = [field.name for field in fields]
+    if order_by is not None and order_by not in known:
+        raise AfaError(f"expected the event's field that orders rows, of {', '.join(known)}, but got order_by={order_by!r}")
     if not isinstance(buckets, int) or buckets < 1:
         raise AfaError(f"expected at least one bucket but got buckets={buckets!r}")
     on_fault, late = policy_of("on_fault", on_fault), policy_of("late", late)
@@ -222,13 +225,6 @@ def job_of(
         members=None if members is None else str(members),
         partial_matches=options.partial_matches,
     )
-
-
-def check_order_by(job: Job) -> None:
-    """Refuse to order rows by what is no field of their events."""
-    names = [field.name for field in job.fields]
-    if job.order_by is not None and job.order_by not in names:
-        raise AfaError(f"expected the event's field that orders rows, of {', '.join(names)}, but got order_by={job.order_by!r}")
 
 
 def policy_of(name: str, value: Any) -> str:

@@ -40,8 +40,8 @@ def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
     given = pattern_of(pattern, "an automaton, a query or a temporal pattern")
     own = given.in_parts({**options.said, **{name: value for name, value in call.items() if value is not None}})
     if own is not None:
-        told = Options(key=own.key or (), order_by=own.order_by)
-        return PatternOptions(given.automaton, told, PatternStages(shown=own.shown, own=own), given)
+        stages = PatternStages(shown=own.shown, own=own)
+        return PatternOptions(given.automaton, Options(key=own.key, order_by=own.order_by), stages, given)
     if TEMPORAL in given.traits:
         return _of_situations(given, options)
     tick, given = given.tick, given.with_tick("us")

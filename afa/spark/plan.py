@@ -20,7 +20,7 @@ from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
-from afa.spark.job import Job, check_order_by, fields_of, job_of, policy_of
+from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, METRICS, packer
@@ -189,7 +189,6 @@ def match(
         )
         if arcs is not None and arcs.isStreaming and not events.isStreaming:
             raise AfaError("expected static arcs beside static events but got a stream of arcs")
-        check_order_by(job)
         check_names(events, job)
         rows = timed(events if not (own and own.times) else with_moments(events, (time, *own.times.values())), time)
         if events.isStreaming:

@@ -23,7 +23,7 @@ from afa.replay.witness.boxes import ArcLifetime
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import CandidateSpans, History, HistoryEnds, ends_of, sought
 from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
-from afa.spark.job import Job, check_order_by, fields_of, job_of, policy_of
+from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.ledger import Ledger
 from afa.spark.packed_rows import ARC, packer
 from afa.spark.pattern_said import PatternOptions, said_of, tell_of_carried, tell_of_python
@@ -155,7 +155,6 @@ class SparkReplay:
         if options.end not in ("latest", "forever"):
             raise AfaError(f'expected end="latest" or "forever" but got end={options.end!r}')
         job = self._job(events, options)
-        check_order_by(job)
         check_names(events, job)
         history = History(events, job, options.time, options.until, options.diff, _servings(job, options.arcs))
         history.typed(history.rows(events))  # which says what is missing

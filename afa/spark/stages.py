@@ -55,45 +55,16 @@ def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
 class OwnOperators(Protocol):
     """What a pattern makes in the place of an operator with stages around it. It travels to the workers, where it makes them."""
 
-    @property
-    def name(self) -> str:
-        """The name of its state in the state store."""
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        """What a state depends on, as plain data."""
-
-    @property
-    def key(self) -> Any:
-        """The fields of the key; None: it needs none."""
-
-    @property
-    def order_by(self) -> str | None:
-        """The field that orders rows of one key and time."""
-
-    @property
-    def shown(self) -> Any:
-        """The class of matches as they leave."""
-
-    @property
-    def times(self) -> Mapping[str, str]:
-        """The columns of times that rows have beside ``le``, and the user's; none lies before ``le``."""
-
-    @property
-    def before(self) -> int:
-        """How many ticks before its ``le`` an event may have happened."""
-
-    @property
-    def behind(self) -> int:
-        """How many ticks behind its last time an event may have happened."""
-
-    @property
-    def lives(self) -> int | None:
-        """How long an event lives, in ticks; None: for ever."""
-
-    @property
-    def at_once(self) -> int:
-        """How many rows of history an operator takes in one call."""
+    name: str  # of its state in the state store
+    recipe: Mapping[str, Any]  # what a state depends on, as plain data
+    key: Any  # the columns of the key; it may have none
+    order_by: str | None
+    shown: Any  # the class of matches as they leave
+    times: Mapping[str, str]  # the columns of times that rows have beside ``le``, and the user's; none lies before ``le``
+    before: int  # how many ticks before its ``le`` an event may have happened
+    behind: int  # how many ticks behind its last time
+    lives: int | None  # for how many ticks an event lives; None: for ever
+    at_once: int  # how many rows of history an operator takes in one call
 
     def operator(self, automaton: Automaton) -> Any:
         """Make an operator of columns ``le`` and those of `times`, which has taken nothing. It restores others of its kind."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ from afa.model.raised import shortened, text_of
 from afa.spark.job import BucketAnswer, Fault, Job
 from afa.spark.packed_rows import changes_schema
 from afa.spark.recipe import Recipe, difference
-from afa.spark.refused import take_by_halves
+from afa.spark.refused import net_of, take_by_halves
 from afa.spark.stages import OwnOperators
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
@@ -77,12 +76,8 @@ class WorldsBucket:
     def history(self, events: pa.Table | None, arcs: Sequence[Any], end: int | None) -> BucketAnswer:
         """Take all rows of a static table, in order of their lower ends, with a promise between slices; ``end``: behind them."""
         self._faults = []
-        net: Counter[tuple[Any, ...]] = Counter()
-        for found in self._slices(events, end):
-            for change in found:
-                net[change.key, change.payload, change.le, change.re] += change.diff
-        whole = [Change(payload, le, re, 1, key) for (key, payload, le, re), n in net.items() if n]
-        return BucketAnswer([self._table(whole)], [], self._faults)
+        found = net_of([self._table([]), *map(self._table, self._slices(events, end))])
+        return BucketAnswer([found], [], self._faults)
 
     def _slices(self, events: pa.Table | None, end: int | None) -> Iterator[list[Change]]:
         if events is not None:
@@ -162,18 +157,13 @@ class WorldsBucket:
         return found
 
     def _table(self, changes: Sequence[Change]) -> pa.Table:
-        """Return changes as columns: keys, what matches show, ``le``, ``re``, ``diff``."""
-        job = self._job
-        if len(job.keys) == 1:
-            keys: list[Any] = [[change.key for change in changes]]
-        else:
-            keys = [[change.key[i] for change in changes] for i in range(len(job.keys))]
-        shown = [[change.payload[i] for change in changes] for i in range(len(job.shown.fields))]
-        times = [[getattr(change, name) for change in changes] for name in ("le", "re", "diff")]
-        names = [*job.keys, *(field.name for field in job.shown.fields), "le", "re", "diff"]
-        schema = changes_schema(job)
-        columns = [pa.array(values, schema.field(name).type) for name, values in zip(names, [*keys, *shown, *times])]
-        return pa.Table.from_arrays(columns, names=names)
+        """Returns changes as columns: keys, fields of matches, ``le``, ``re``, ``diff``."""
+        keys = (change.key if len(self._job.keys) > 1 else (change.key,) * len(self._job.keys) for change in changes)
+        rows = [(*key, *change.payload, change.le, change.re, change.diff) for key, change in zip(keys, changes)]
+        whole = changes_schema(self._job)
+        fields = [whole.field(name) for name in whole.names if name not in ("kind", "reason")]
+        columns = zip(*rows) if rows else [()] * len(fields)
+        return pa.Table.from_arrays([pa.array(each, field.type) for each, field in zip(columns, fields)], schema=pa.schema(fields))
 
     # -- state -----------------------------------------------------------------------------------------------------------------
 

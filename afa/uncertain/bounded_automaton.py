@@ -56,6 +56,10 @@ def bounded(given: Automaton, tick: str | None = None) -> Bounded:
     """Returns an automaton with bounds. AfaError: it has no event schema, or has fields of these names."""
     if given.event_schema is None:
         raise AfaError(f"expected an automaton with an event schema, Automaton(.., event=...), but got {given!r}")
+    if not given.event_schema.scalar:
+        raise AfaError(
+            f"expected an event of ints, floats, bools and strs, which are columns, but got {given.event_schema.describe()}"
+        )
     given = given.bound(tick)
     assert given.event_schema is not None
     event = _with_fields(given.event_schema.cls, {LATEST: int})

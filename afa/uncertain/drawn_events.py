@@ -119,7 +119,7 @@ class Drawing:
         worlds = self._worlds
         size = max(CHUNK // worlds, 1)
         for low in range(0, n, size):
-            part = rows.part(low, low + size)
+            part = rows.at(slice(low, low + size))
             le = np.ascontiguousarray(reading.draw(part, words[low : low + size])).ravel()
             columns: dict[str, Any] = {name: spread(column, worlds) for name, column in part.fields.items()}
             if reading.event.instant is not None:

@@ -38,16 +38,9 @@ class UncertainEvents(NamedTuple):
     diff: Any
     shape: Distribution
 
-    def part(self, low: int, high: int) -> UncertainEvents:
-        """Returns some of them."""
-        return self.at(slice(low, high))
-
     def at(self, places: Any) -> UncertainEvents:
-        """Returns those at some places."""
-        fields = {
-            name: Column(each.values[places], None if each.present is None else each.present[places], each.texts)
-            for name, each in self.fields.items()
-        }
+        """Returns those at some places, or of a slice."""
+        fields = {name: each.moved(places) for name, each in self.fields.items()}
         keys = [(numbers[places], values) for numbers, values in self.keys]
         recorded, until, lower, upper, diff = (each[places] for each in self[2:7])
         return UncertainEvents(fields, keys, recorded, until, lower, upper, diff, self.shape)
@@ -115,22 +108,16 @@ class EventReader:
         """Read a table, whose times are ticks. ChangeError: a column is missing, or holds other values."""
         times = self.times()
         needed = [*(field.name for field in self.fields), *self.keys, *times]
-        wrong = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
-        if wrong:
-            raise missing(wrong[0], table.names)
+        lacking = [name for name in dict.fromkeys(needed) if table.names.count(name) != 1]
+        if lacking:
+            raise missing(lacking[0], table.names)
         try:
             batch = columns_in(table, self.fields, self.keys, times)
             keys = [distinct(column, nulls=True) for column in batch.keys]
         except Unfit:
             said = ", ".join(f"{field.name}: {getattr(field.type, '__name__', 'any')}" for field in self.fields)
             raise ChangeError(f"expected columns of {said} and of ints for {', '.join(times)} but got something else") from None
-        diff = batch.times.get("diff", np.ones(batch.n, np.int64))
-        return self._checked(batch.fields, keys, [batch.times[name] for name in times], diff, self.shape)
-
-    def _checked(
-        self, fields: dict[str, Column], keys: Any, times: Sequence[Any], diff: Any, shape: Distribution
-    ) -> UncertainEvents:
-        recorded, until = times[0], times[-1]
+        recorded, until = batch.times[times[0]], batch.times[times[-1]]
         lower, upper = recorded, until
         wrong = np.flatnonzero(lower > upper)
         if len(wrong):
@@ -140,10 +127,11 @@ class EventReader:
             raise AfaError(f"expected times below the end of time but got upper={FOREVER}")
         if self.clock is not None:
             lower, upper = self.clock.bounds(recorded, until)
-        if shape.name == "weights":
+        if self.shape.name == "weights":
             for n in np.unique(until - recorded + 1).tolist():
-                shape.check(n)
-        return UncertainEvents(fields, keys, recorded, until, lower, upper, diff, shape)
+                self.shape.check(n)
+        diff = batch.times.get("diff", np.ones(batch.n, np.int64))
+        return UncertainEvents(batch.fields, keys, recorded, until, lower, upper, diff, self.shape)
 
     # -- changes ---------------------------------------------------------------------------------------------------------------
 

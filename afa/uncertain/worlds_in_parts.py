@@ -21,37 +21,20 @@ TICK, UPPER = "us", "afa_upper"
 
 
 class WorldsInParts(NamedTuple):
-    """See `afa.spark.stages.OwnOperators`; times are microseconds."""
+    """See `afa.spark.stages.OwnOperators`."""
 
     made: Any  # makes an operator of an automaton and options
     options: Mapping[str, Any]
+    recipe: Mapping[str, Any]
+    key: Any
+    order_by: str | None
     shown: Any
     times: Mapping[str, str]
     before: int
     behind: int
     lives: int | None
-    told: Mapping[str, Any]  # the options by which worlds are drawn and matches told
-
-    @property
-    def name(self) -> str:
-        return "worlds"
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        return {"worlds": self.told}
-
-    @property
-    def key(self) -> Any:
-        return self.options["key"]
-
-    @property
-    def order_by(self) -> str | None:
-        found: str | None = self.options["order_by"]
-        return found
-
-    @property
-    def at_once(self) -> int:
-        return max(CHUNK // int(self.options["worlds"]), 1)
+    at_once: int
+    name: str = "worlds"
 
     def operator(self, automaton: Automaton) -> Any:
         return self.made(automaton, **self.options)
@@ -82,9 +65,19 @@ def worlds_in_parts(worlds: Any, said: Mapping[str, Any]) -> WorldsInParts:
     }
     shown = match_class(automaton.match_schema)
     shown._times = ("first", "last")
-    times = {UPPER: given["upper"]} if intervals else {}
-    behind = off if ticks is None else off + ticks.granularity - 1
-    return WorldsInParts(type(worlds), {**given, **columns, "tick": TICK}, shown, times, off, behind, lives, told)
+    return WorldsInParts(
+        made=type(worlds),
+        options={**given, **columns, "tick": TICK},
+        recipe={"worlds": told},
+        key=given["key"] or (),
+        order_by=given["order_by"],
+        shown=shown,
+        times={UPPER: given["upper"]} if intervals else {},
+        before=off,
+        behind=off if ticks is None else off + ticks.granularity - 1,
+        lives=lives,
+        at_once=max(CHUNK // given["worlds"], 1),
+    )
 
 
 def _check_template(worlds: Any) -> None:

@@ -339,6 +339,10 @@ def _worlds(**options: Any) -> Worlds:
     return Worlds(sequence("any"), **options)
 
 
+class Anything(NamedTuple):
+    what: Any
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -370,6 +374,10 @@ def _worlds(**options: Any) -> Worlds:
         (
             lambda: Worlds(Automaton(start="0", final={"1"}, arcs=[Arc("0", "1", lambda e, r: True)])),
             "expected an automaton with an event schema",
+        ),
+        (
+            lambda: Worlds(Automaton(start="0", final={"1"}, event=Anything, arcs=[Arc("0", "1", "True")])),
+            "expected an event of ints, floats, bools and strs, which are columns, but got Anything",
         ),
         (
             lambda: Worlds(Automaton(start="0", final={"1"}, event=E, arcs=[Arc("0", "1", "True"), Arc.timeout("0", "1", "5")])),
