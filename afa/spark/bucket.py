@@ -141,25 +141,12 @@ class Bucket:
             core.engine.let_raise()
 
     def run(self, events: Any, arcs: Sequence[str | bytes | None], promised: int) -> BucketAnswer:
-        """Take what a batch has for this bucket.
+        """Take what a batch has for this bucket: rows with nulls in optional fields only, lines of an arc log, the watermark.
 
-        Parameters
-        ----------
-        events : pyarrow.Table or None
-            Key columns, the event's fields, ``le`` and ``diff``; no nulls but in optional fields.
-        arcs : sequence of str or bytes
-            Lines of an arc log, in any order.
-        promised : int
-            The watermark, in ticks.
-
-        Raises
-        ------
-        Exception
-            What a user's function raised, what is wrong with an arc, or why a row can't be taken, if faults are to stop the query.
-            Else an arc does not serve where one of its functions raises, and rows that can't be taken are left out, which is told;
-            all other rows, arcs and promise are taken in any case.
-        LateEventError
-            Something came behind the watermark, if that is to stop the query.
+        Raises what a function raised, what is wrong with an arc, or why a row can't be taken, if faults are to stop the query.
+        Else an arc does not serve where one of its functions raises, and rows that can't be taken are left out, which is told; all
+        other rows, arcs and promise are taken in any case. LateEventError: something came behind the watermark, if that is to
+        stop the query.
         """
         changed, code, said = self._changed, list[Any](), None
         present = max(promised, self._job.since) + 1000 * (self._past + 1)  # no bucket has seen a row from there on

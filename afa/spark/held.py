@@ -73,10 +73,7 @@ class WaitingRows:
 
     def split(self, keys: Sequence[str], count: int) -> list[bytes]:
         """Return the rows that wait, in parts: those of each of so many buckets."""
-        rows = self.rows
-        numbers = bucket_numbers([rows[name] for name in keys], count)
-        parts = [rows.filter(pa.array(numbers == number)) for number in range(count)]
-        return [stream_of(rows) if len(rows) else b"" for rows in parts]
+        return streams_of(self.rows, keys, count)
 
     def join(self, others: Sequence[WaitingRows]) -> None:
         """Let rows that wait elsewhere wait here, as long as there; to be saved as a whole."""
@@ -150,6 +147,13 @@ def stream_of(table: pa.Table) -> bytes:
         writer.write_table(table)
     found: bytes = sink.getvalue().to_pybytes()
     return found
+
+
+def streams_of(rows: pa.Table, keys: Sequence[str], count: int) -> list[bytes]:
+    """Returns the rows of each of so many buckets as an Arrow stream; nothing for a bucket without rows."""
+    numbers = bucket_numbers([rows[name] for name in keys], count)
+    parts = [rows.filter(pa.array(numbers == number)) for number in range(count)]
+    return [stream_of(part) if len(part) else b"" for part in parts]
 
 
 def table_of(blob: bytes) -> pa.Table:

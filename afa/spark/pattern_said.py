@@ -7,11 +7,15 @@ import logging
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from pyspark.sql import DataFrame
+
 from afa.compiled.fit import admitted, taken_apart
 from afa.errors import AfaError
 from afa.language.bare_numbers import check_units
+from afa.language.query import check_order
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, TEMPORAL, check
+from afa.model.reach import check_whole
 from afa.operator.contract import Pattern, own_key
 from afa.operator.options import Options
 from afa.operator.patterns import pattern_of
@@ -98,6 +102,17 @@ def _asked(query: Any) -> PatternStages:
     shown = None if choose is None else query.shown.cls
     rows = None if query.tree.rows is None else query.tree
     return PatternStages(back and query.tree.event, back and back.options, choose, shown, query.held, rows)
+
+
+def check_call(said: PatternOptions, events: DataFrame, time: str, arcs: DataFrame | None, end: str) -> None:
+    """Refuse what is said in a call of `match` or of what `replay` returns, as far as it depends on no job."""
+    check_order(said.pattern, time, events.columns)
+    if arcs is None:
+        check_whole(said.automaton)
+    elif arcs.isStreaming and not events.isStreaming:
+        raise AfaError("expected static arcs beside static events but got a stream of arcs")
+    if end not in ("latest", "forever"):
+        raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
 
 
 def tell_of_carried(pattern: Pattern | None) -> None:

@@ -12,10 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa.errors import AfaError
-from afa.language.query import check_order
 from afa.model.arc import TIMEOUT
 from afa.model.automaton import Automaton
-from afa.model.reach import check_whole
 from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
@@ -24,7 +22,7 @@ from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
 from afa.spark.packed_rows import ARC, END, METRICS, packer
-from afa.spark.pattern_said import said_of, tell_of_carried, tell_of_python
+from afa.spark.pattern_said import check_call, said_of, tell_of_carried, tell_of_python
 from afa.spark.processor import Matcher
 from afa.spark.session import BUCKETS, check
 from afa.spark.shared import forget_ended
@@ -159,19 +157,16 @@ def match(
     or ``speculation=`` is refused: use a second query.
     """
     asked_for, late, on_fault = options_of(options, "match", TAKES), policy_of("late", late), policy_of("on_fault", on_fault)
-    automaton, said, asked, query = said_of(pattern, asked_for, time=time, until=until, arcs=arcs, checkpoint=checkpoint)
+    given = said_of(pattern, asked_for, time=time, until=until, arcs=arcs, checkpoint=checkpoint)
+    automaton, said, asked, query = given
     key: Any = said.key
     own = asked.own
 
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
-        check_order(query, time, events.columns)
+        check_call(given, events, time, arcs, end)
         if arcs is not None and asked.readings is not None:
             raise AfaError("expected no arcs= beside a temporal pattern, whose arcs follow from where=, but got some")
-        if arcs is None:
-            check_whole(automaton)
-        if end not in ("latest", "forever"):
-            raise AfaError(f'expected end="latest" or "forever" but got end={end!r}')
         schema = events.schema
         events = keyed(events, key, fields_of(automaton, asked))
         types = key_types(events.schema, key)
@@ -187,8 +182,6 @@ def match(
             since=first,
             asked=asked,
         )
-        if arcs is not None and arcs.isStreaming and not events.isStreaming:
-            raise AfaError("expected static arcs beside static events but got a stream of arcs")
         check_names(events, job)
         rows = timed(events if not (own and own.times) else with_moments(events, (time, *own.times.values())), time)
         if events.isStreaming:

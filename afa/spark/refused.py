@@ -18,8 +18,7 @@ from afa.engine.budget import BytesError
 from afa.errors import BudgetError, LateEventError, SnapshotError
 from afa.model.raised import text_of
 from afa.schema import NAN
-from afa.spark.hashing import bucket_numbers
-from afa.spark.held import stream_of, table_of
+from afa.spark.held import stream_of, streams_of, table_of
 
 
 def is_of_rows(error: Exception) -> bool:
@@ -136,11 +135,7 @@ class RefusedRows:
 
     def split(self, keys: Sequence[str], count: int) -> list[bytes]:
         """Return the rows in parts: those of each of so many buckets."""
-        if not len(self.rows):
-            return [b""] * count
-        numbers = bucket_numbers([self.rows[name] for name in keys], count)
-        parts = [self.rows.filter(pa.array(numbers == number)) for number in range(count)]
-        return [stream_of(rows) if len(rows) else b"" for rows in parts]
+        return streams_of(self.rows, keys, count)
 
     def join(self, others: Sequence[RefusedRows]) -> None:
         """Take the rows that others have refused."""

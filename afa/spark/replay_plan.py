@@ -12,10 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import LongType, StructField, StructType
 
 from afa.errors import AfaError
-from afa.language.query import check_order
 from afa.model.automaton import Automaton
 from afa.model.option_values import names_of
-from afa.model.reach import check_whole
 from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
@@ -26,7 +24,7 @@ from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, 
 from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.ledger import Ledger
 from afa.spark.packed_rows import ARC, packer
-from afa.spark.pattern_said import PatternOptions, said_of, tell_of_carried, tell_of_python
+from afa.spark.pattern_said import PatternOptions, check_call, said_of, tell_of_carried, tell_of_python
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
@@ -145,15 +143,9 @@ class SparkReplay:
     def _history(self, events: DataFrame) -> History:
         """Return a table with the job that is asked for, checked."""
         options = self._options
-        check_order(self._said.pattern, options.time, events.columns)
         if events.isStreaming:
             raise AfaError("expected a static table, all rows of which are there, but got a stream: afa.spark.match takes one")
-        if options.arcs is not None and options.arcs.isStreaming:
-            raise AfaError("expected static arcs beside static events but got a stream of arcs")
-        if options.arcs is None:
-            check_whole(self._said.automaton)
-        if options.end not in ("latest", "forever"):
-            raise AfaError(f'expected end="latest" or "forever" but got end={options.end!r}')
+        check_call(self._said, events, options.time, options.arcs, options.end)
         job = self._job(events, options)
         check_names(events, job)
         history = History(events, job, options.time, options.until, options.diff, _servings(job, options.arcs))
