@@ -93,97 +93,75 @@ class Flag(NamedTuple):
     type: Any
     default: Any
     panel: str
+    text: str
     metavar: str | None = None
     more: Mapping[str, Any] = {}  # of typer's option
     short: tuple[str, ...] = ()
 
     def parameter(self, name: str, default: Any) -> inspect.Parameter:
         """Return it as a parameter of a command."""
-        of_typer = option(self.panel, HELP[name], f"--{name.replace('_', '-')}", *self.short, metavar=self.metavar, **self.more)
+        of_typer = option(self.panel, self.text, f"--{name.replace('_', '-')}", *self.short, metavar=self.metavar, **self.more)
         kind = inspect.Parameter.KEYWORD_ONLY
         return inspect.Parameter(name, kind, default=default, annotation=Annotated[self.type, of_typer])
 
 
 TEXT, TEXTS, NUMBER = str | None, list[str] | None, int | None
 AT_LEAST_ONE, AT_LEAST_NONE = {"callback": duration(1)}, {"callback": duration(0)}
-HELP = {
-    "time": "When each row happened: integers or timestamps (see --tick).",
-    "key": "Match within each value of COL; may be repeated.",
-    "until": "Until when each row lives; empty ones end by --window.",
-    "diff": "1 for insertions, -1 for retractions.",
-    "insert": "What in the column of --diff means an insertion; may be repeated.",
-    "retract": "The same of retractions.",
-    "id": "The event's field by which a retraction names its event; its row needs no other value.",
-    "format": "Form of INPUT, where its extension does not tell.",
-    "type": "The column of events' types, for a query in text.",
-    "window": "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of ticks.",
-    "tick": "What one tick is; ms where times are timestamps, not integers.",
-    "lateness": "Make a watermark after each batch: later rows are at most this much behind the latest (30s, or ticks). It bounds "
-    "the state.",
-    "late": "On a row behind the watermark: stop, drop and count it, or report it, too, on standard error.",
-    "order_by": "Event field that orders rows of equal timestamps.",
-    "speculation": "How far ahead of the last watermark matches are told, and not held back; wants --lateness. "
-    "By default no bound.",
-    "end": "The watermark at the end of the input: nothing comes before its largest timestamp any more, or nothing at all, so that "
-    "every time-out fires that is still open.",
-    "batch": "Rows a batch; changes are net of it. By default 10,000 at first, then 131,072.",
-    "arcs": "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect before the next batch.",
-    "threads": "Match in so many threads, each for a part of the keys; what comes out is the same.",
-    "partial_matches": "At most N partial matches of a key at one step; with a row that brings more it stops, and says why. 0: any "
-    "number.",
-    "max_bytes": "At most N bytes of state and work. By default three quarters of what the machine has free.",
-    "vary": "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several make a grid. Prints how many "
-    "matches each has, and how many it would have withdrawn; --output writes the matches, --batch says how many rows come at "
-    "once.",
-    "output": "Write all changes to FILE.parquet, FILE.jsonl or FILE.csv; -: as JSON lines to standard output, and nothing else.",
-    "matches": "How many changes to print; -1: all.",
-    "members": "Each match comes with FIELD of its events, or with their timestamps (le): a list, or one for each component that "
-    "is named.",
-    "collapse": "In place of matches tell one record of each payload and timestamp: how many paths lead to it, and count, sum, min "
-    "and max of FIELD over all of them; component.FIELD: of the events of one component; *: the paths only.",
-    "having": "Tell only matches of which a path satisfies CONDITION on sums, averages and counts: 'sum(b.price) > 100'.",
-    "longest": "Of matches that show the same at one timestamp tell the one that lasts longest only.",
-    "reasons": "Say of each match why it came or went: which row did it, and how. Rows are taken one by one, unless --batch is "
-    "said.",
-    "report": "Write the run as a page, which needs no network: events by when they happened and arrived, partial matches, "
-    "matches, what was withdrawn, and why. Rows are taken one by one, unless --batch says how many come at once.",
-    "force": "Write over a file that is there and of another kind; never over one that is read.",
-    "quiet": "No progress bar, no summary.",
-}
 FLAGS: dict[str, Flag] = {
-    "time": Flag(TEXT, None, COLUMNS, "COL"),
-    "key": Flag(TEXTS, None, COLUMNS, "COL"),
-    "until": Flag(TEXT, None, COLUMNS, "COL"),
-    "diff": Flag(TEXT, None, COLUMNS, "COL"),
-    "insert": Flag(TEXTS, None, COLUMNS, "VALUE"),
-    "retract": Flag(TEXTS, None, COLUMNS, "VALUE"),
-    "id": Flag(TEXT, None, COLUMNS, "FIELD"),
-    "format": Flag(InputFormat | None, None, COLUMNS),
-    "type": Flag(TEXT, None, COLUMNS, "COLUMN"),
-    "window": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_ONE),
-    "tick": Flag(Tick | None, None, ORDER),
-    "lateness": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_NONE),
-    "late": Flag(LateRows, LateRows.stop, ORDER),
-    "order_by": Flag(TEXT, None, ORDER, "FIELD"),
-    "speculation": Flag(TEXT, None, ORDER, "DURATION", AT_LEAST_NONE),
-    "end": Flag(InputEnd, InputEnd.latest, ORDER),
-    "batch": Flag(NUMBER, None, ORDER, "ROWS", {"min": 1}),
-    "arcs": Flag(Path | None, None, ORDER, "FOLDER"),
-    "threads": Flag(int, 1, ORDER, "N", {"min": 1}),
-    "partial_matches": Flag(int, PARTIAL_MATCHES, ORDER, "N", {"min": 0}),
-    "max_bytes": Flag(NUMBER, None, ORDER, "N", {"min": LEAST_BYTES}),
-    "vary": Flag(TEXTS, None, RESULT, "NAME=VALUES"),
-    "output": Flag(Path | None, None, RESULT, "FILE", {"callback": output_file}),
-    "matches": Flag(int, 20, RESULT, "N", {"min": -1}),
-    "members": Flag(TEXT, None, RESULT, "FIELD"),
-    "collapse": Flag(TEXT, None, RESULT, "FIELD"),
-    "having": Flag(TEXT, None, RESULT, "CONDITION"),
-    "longest": Flag(bool, False, RESULT),
-    "reasons": Flag(bool, False, RESULT),
-    "report": Flag(Path | None, None, RESULT, "FILE.html", {"callback": page_file}),
-    "force": Flag(bool, False, RESULT),
-    "quiet": Flag(bool, False, RESULT, short=("-q",)),
-}
+    "time": Flag(TEXT, None, COLUMNS, "When each row happened: integers or timestamps (see --tick).", "COL"),
+    "key": Flag(TEXTS, None, COLUMNS, "Match within each value of COL; may be repeated.", "COL"),
+    "until": Flag(TEXT, None, COLUMNS, "Until when each row lives; empty ones end by --window.", "COL"),
+    "diff": Flag(TEXT, None, COLUMNS, "1 for insertions, -1 for retractions.", "COL"),
+    "insert": Flag(TEXTS, None, COLUMNS, "What in the column of --diff means an insertion; may be repeated.", "VALUE"),
+    "retract": Flag(TEXTS, None, COLUMNS, "The same of retractions.", "VALUE"),
+    "id": Flag(TEXT, None, COLUMNS, "The event's field by which a retraction names its event; its row needs no other "
+        "value.", "FIELD"),
+    "format": Flag(InputFormat | None, None, COLUMNS, "Form of INPUT, where its extension does not tell."),
+    "type": Flag(TEXT, None, COLUMNS, "The column of events' types, for a query in text.", "COLUMN"),
+    "window": Flag(TEXT, None, ORDER, "Lifetime of an event: a match fits into it. 10m, '1h 30m', or a number of "
+        "ticks.", "DURATION", AT_LEAST_ONE),
+    "tick": Flag(Tick | None, None, ORDER, "What one tick is; ms where times are timestamps, not integers."),
+    "lateness": Flag(TEXT, None, ORDER, "Make a watermark after each batch: later rows are at most this much behind the latest "
+        "(30s, or ticks). It bounds the state.", "DURATION", AT_LEAST_NONE),
+    "late": Flag(LateRows, LateRows.stop, ORDER, "On a row behind the watermark: stop, drop and count it, or report it, too, on "
+        "standard error."),
+    "order_by": Flag(TEXT, None, ORDER, "Event field that orders rows of equal timestamps.", "FIELD"),
+    "speculation": Flag(TEXT, None, ORDER, "How far ahead of the last watermark matches are told, and not held back; wants "
+        "--lateness. By default no bound.", "DURATION", AT_LEAST_NONE),
+    "end": Flag(InputEnd, InputEnd.latest, ORDER, "The watermark at the end of the input: nothing comes before its largest "
+        "timestamp any more, or nothing at all, so that every time-out fires that is still open."),
+    "batch": Flag(NUMBER, None, ORDER, "Rows a batch; changes are net of it. By default 10,000 at first, then "
+        "131,072.", "ROWS", {"min": 1}),
+    "arcs": Flag(Path | None, None, ORDER, "Follow the arc log in FOLDER: what `afa arcs FOLDER swap ..` writes takes effect "
+        "before the next batch.", "FOLDER"),
+    "threads": Flag(int, 1, ORDER, "Match in so many threads, each for a part of the keys; what comes out is the "
+        "same.", "N", {"min": 1}),
+    "partial_matches": Flag(int, PARTIAL_MATCHES, ORDER, "At most N partial matches of a key at one step; with a row that brings "
+        "more it stops, and says why. 0: any number.", "N", {"min": 0}),
+    "max_bytes": Flag(NUMBER, None, ORDER, "At most N bytes of state and work. By default three quarters of what the machine has "
+        "free.", "N", {"min": LEAST_BYTES}),
+    "vary": Flag(TEXTS, None, RESULT, "Call PATTERN, a function, with each of these values: low:high:step, or a,b,c; several "
+        "make a grid. Prints how many matches each has, and how many it would have withdrawn; --output writes the matches, "
+        "--batch says how many rows come at once.", "NAME=VALUES"),
+    "output": Flag(Path | None, None, RESULT, "Write all changes to FILE.parquet, FILE.jsonl or FILE.csv; -: as JSON lines to "
+        "standard output, and nothing else.", "FILE", {"callback": output_file}),
+    "matches": Flag(int, 20, RESULT, "How many changes to print; -1: all.", "N", {"min": -1}),
+    "members": Flag(TEXT, None, RESULT, "Each match comes with FIELD of its events, or with their timestamps (le): a list, or "
+        "one for each component that is named.", "FIELD"),
+    "collapse": Flag(TEXT, None, RESULT, "In place of matches tell one record of each payload and timestamp: how many paths lead "
+        "to it, and count, sum, min and max of FIELD over all of them; component.FIELD: of the events of one component; *: the "
+        "paths only.", "FIELD"),
+    "having": Flag(TEXT, None, RESULT, "Tell only matches of which a path satisfies CONDITION on sums, averages and counts: "
+        "'sum(b.price) > 100'.", "CONDITION"),
+    "longest": Flag(bool, False, RESULT, "Of matches that show the same at one timestamp tell the one that lasts longest only."),
+    "reasons": Flag(bool, False, RESULT, "Say of each match why it came or went: which row did it, and how. Rows are taken one "
+        "by one, unless --batch is said."),
+    "report": Flag(Path | None, None, RESULT, "Write the run as a page, which needs no network: events by when they happened and "
+        "arrived, partial matches, matches, what was withdrawn, and why. Rows are taken one by one, unless --batch says how many "
+        "come at once.", "FILE.html", {"callback": page_file}),
+    "force": Flag(bool, False, RESULT, "Write over a file that is there and of another kind; never over one that is read."),
+    "quiet": Flag(bool, False, RESULT, "No progress bar, no summary.", short=("-q",)),
+}  # fmt: skip
 OF_INPUT = ("time", "key", "until", "diff", "insert", "retract", "id", "format", "type")
 """What says how an input is read."""
 

@@ -15,7 +15,7 @@ from afa import ADDED
 from afa.cli import flags as o
 from afa.cli.arcs import app as arcs_app
 from afa.cli.fault import plain_exit
-from afa.cli.flags import FLAGS, HELP, OF_INPUT, Command, Pattern, option, takes
+from afa.cli.flags import FLAGS, OF_INPUT, Command, Pattern, option, takes
 
 app = typer.Typer(
     add_completion=False,
@@ -101,13 +101,13 @@ def show(
     pattern: Pattern,
     file: Annotated[str | None, typer.Argument(metavar="INPUT", help="What a query in a file is to read: its columns.")] = None,
     type_: Annotated[str | None, typer.Option("--type", metavar="COLUMN", help="The column of events' types.")] = None,
-    tick: Annotated[o.Tick | None, typer.Option(help=HELP["tick"])] = None,
+    tick: Annotated[o.Tick | None, typer.Option(help=FLAGS["tick"].text)] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Only the Mermaid text, to be piped.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as SVG into FILE.")] = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the drawing into FILE.")] = None,
     dot: Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write it for Graphviz into FILE.")] = None,
     labels: Annotated[o.Labels, typer.Option("--labels", help="What stands beside an arc: its code, or its name.")] = o.Labels.code,
-    force: Annotated[bool, typer.Option("--force", help=HELP["force"])] = False,
+    force: Annotated[bool, typer.Option("--force", help=FLAGS["force"].text)] = False,
 ) -> None:
     """Show a pattern as a table of arcs and as Mermaid text (GitHub and notebooks draw it); of a query also what became of it.
 
