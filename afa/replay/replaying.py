@@ -137,9 +137,8 @@ def replayed(
     """Find the matches in stored history; see `replay`."""
     asking = question(pattern, source, options, said, arcs)
     found, plan = located(asking, require, progress)
-    tables = matches_in(asking, found, plan, progress)
-    asking.stored.check_unchanged()
-    return Replayed(written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading), plan)
+    (matches,) = answers([asking], found, plan, progress)
+    return Replayed(matches, plan)
 
 
 @takes_options(*EXPLAINS)
@@ -244,15 +243,22 @@ def _dear(asking: Question, found: MatchSpans, costs: Costs, plan: ReplayPlan) -
     return costs.of_replay(left) >= costs.total
 
 
-def matches_in(asking: Question, found: MatchSpans | None, plan: ReplayPlan, progress: Progress | None = None) -> list[Any]:
-    """Return what the pattern gives where matches can lie, and note in the plan how much that was."""
-    return matches_of([asking], found, plan, progress)[0]
+def answers(
+    askings: Sequence[Question], found: MatchSpans | None, plan: ReplayPlan, progress: Progress | None = None
+) -> list[pa.Table]:
+    """Return the matches of each of several patterns as a table; refuse them if a file has changed meanwhile."""
+    tables = matches_of(askings, found, plan, progress)
+    askings[0].stored.check_unchanged()
+    return [written(joined(each, one.plan), one.head, one.plan, one.reading) for each, one in zip(tables, askings)]
 
 
 def matches_of(
     askings: Sequence[Question], found: MatchSpans | None, plan: ReplayPlan, progress: Progress | None = None
 ) -> list[list[Any]]:
-    """Return what each of several patterns gives where matches can lie; the rows there are read once."""
+    """Return the tables of each of several patterns' operators where matches can lie, and note in the plan how much that was.
+
+    The rows there are read once.
+    """
     first = askings[0]
     groups = np.arange(len(first.stored)) if found is None else np.flatnonzero(found.alive)
     plan.read = len(groups)
@@ -266,12 +272,10 @@ def matches_of(
         return [all_rows(asking, told) for asking in askings]
     spans, keys = found.by_key(first), found.keys
     plan.spans = len(spans)
-    several = through_spans(askings, counted(rows_of_spans(first, spans, keys, groups, told), plan))
-    return [by_key(tables, asking, spans, keys) for asking, tables in zip(askings, several)]
 
+    def parts() -> Iterator[tuple[Any, int]]:
+        for columns, then in rows_of_spans(first, spans, keys, groups, told):
+            plan.replayed += len(columns["le"])
+            yield columns, then
 
-def counted(parts: Iterator[tuple[Any, int]], plan: ReplayPlan) -> Iterator[tuple[Any, int]]:
-    """Yield rows of spans, and count them in the plan."""
-    for columns, then in parts:
-        plan.replayed += len(columns["le"])
-        yield columns, then
+    return [by_key(tables, asking, spans, keys) for asking, tables in zip(askings, through_spans(askings, parts()))]

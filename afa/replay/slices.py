@@ -146,36 +146,54 @@ def joined(parts: list[Slices]) -> Slices:
 
 
 class OverSlices:
-    """Windows over slices: for each window the sum, the least or the largest of a value of its slices.
+    """Windows over slices: for each window the sum, the least or the largest of a value of its slices."""
 
-    Slices have places on an axis on which those that are missing have room, too, so that each window has `width` places; of the
-    room between two runs of windows there is none, so that the axis is at most a few times as long as there are windows. It is cut
+    def __init__(self, ids: np.ndarray, cut: WindowCut, windows: np.ndarray) -> None:
+        size = max(4 * CHUNK, 4 * cut.width)
+        parts = range(0, len(windows), size) if cut.width > 1 else ()  # else each slice is a window
+        self._axes = [SliceAxis.of(ids, cut, windows[at : at + size]) for at in parts]
+
+    def of(self, part: str, values: np.ndarray) -> np.ndarray:
+        """Return one value for each window, out of those of a part of its slices' totals."""
+        return np.concatenate([axis.over(part, values) for axis in self._axes]) if self._axes else values
+
+
+class SliceAxis(NamedTuple):
+    """Slices and some windows on an axis on which slices that are missing have room, too, so that each window has `width` places.
+
+    There is no room between two runs of windows, so that the axis is at most a few times as long as there are windows. It is cut
     into stretches as long as a window, which is a suffix of one stretch and a prefix of the next one.
     """
 
-    def __init__(self, ids: np.ndarray, cut: WindowCut, windows: np.ndarray) -> None:
-        self._width = cut.width
-        if cut.width == 1 or not len(ids):
-            return  # each slice is a window
+    slices: slice  # those of these windows
+    places: np.ndarray  # of slices
+    begin: np.ndarray  # of windows
+    shape: tuple[int, int]  # stretches, and how long each is
+
+    @classmethod
+    def of(cls, ids: np.ndarray, cut: WindowCut, windows: np.ndarray) -> SliceAxis:
+        """Lay out windows, which are in order, and their slices."""
         begin = windows * cut.step
         heads = np.flatnonzero(np.diff(windows, prepend=windows[0] - 2) > 1)
         lengths = np.diff(heads, append=len(windows))
         ends = np.cumsum((lengths - 1) * cut.step + cut.width)
         ahead = begin[heads] - np.append(0, ends[:-1])
-        self._begin = begin - np.repeat(ahead, lengths)
-        self._ids = ids - ahead[np.searchsorted(begin[heads], ids, "right") - 1]
-        self._stretches = -(-int(ends[-1]) // cut.width)
+        slices = slice(*np.searchsorted(ids, [begin[0], begin[-1] + cut.width]).tolist())
+        places = ids[slices] - ahead[np.searchsorted(begin[heads], ids[slices], "right") - 1]
+        return cls(slices, places, begin - np.repeat(ahead, lengths), (-(-int(ends[-1]) // cut.width), cut.width))
 
-    def of(self, part: str, values: np.ndarray) -> np.ndarray:
-        """Return one value for each window, out of those of a part of its slices' totals."""
-        if self._width == 1 or not len(values):
-            return values
-        ufunc, shape = ufunc_of(part, values.dtype), (self._stretches, self._width)
-        none = nothing(values.dtype, part) if part in ("min", "max") else 0
-        each = np.full(shape, none, values.dtype)
-        each.ravel()[self._ids] = values
+    def over(self, part: str, values: np.ndarray) -> np.ndarray:
+        """Return one value for each of the windows."""
+        ufunc, bound = ufunc_of(part, values.dtype), part in ("min", "max")
+        none = nothing(values.dtype, part) if bound else 0
+        before = np.full(self.shape[0] * self.shape[1] + 1, none, values.dtype)
+        if part != "sum" and not bound:  # ints: a total that wraps round on the way does no harm
+            before[self.places + 1] = values[self.slices]
+            np.cumsum(before, out=before)
+            return np.asarray(before[self.begin + self.shape[1]] - before[self.begin])
+        each, behind = np.full(self.shape, none, values.dtype), np.empty(self.shape, values.dtype)
+        each.ravel()[self.places] = values[self.slices]
         with np.errstate(invalid="ignore", over="ignore"):
-            found = ufunc.accumulate(each[:, ::-1], axis=1)[:, ::-1].ravel()[self._begin]
-            before = np.full(each.size + 1, none, values.dtype)  # what stands in front of a place in its stretch
-            ufunc.accumulate(each[:, :-1], axis=1, out=before[:-1].reshape(shape)[:, 1:])
-            return np.asarray(ufunc(found, before[self._begin + self._width], out=found))
+            ufunc.accumulate(each[:, ::-1], axis=1, out=behind[:, ::-1])
+            ufunc.accumulate(each[:, :-1], axis=1, out=before[:-1].reshape(self.shape)[:, 1:])
+            return np.asarray(ufunc(behind.ravel()[self.begin], before[self.begin + self.shape[1]]))

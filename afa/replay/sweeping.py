@@ -14,11 +14,10 @@ import pyarrow as pa
 from afa.change import Change
 from afa.errors import AfaError
 from afa.frames.asked import SWEEPS
-from afa.frames.found import joined, written
 from afa.frames.frame_reading import End
 from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.question import Question, question
-from afa.replay.replaying import Progress, located, matches_of
+from afa.replay.replaying import Progress, answers, located
 from afa.replay.scan_plan import ReplayPlan
 from afa.replay.stored import Stored
 
@@ -105,13 +104,7 @@ def sweep(
             raise AfaError(f"expected patterns that differ in arcs only but got {what}={mine!r} of {name!r} beside {theirs!r}")
     several = list(askings.values())
     found, plan = located(loosest(several), progress=progress)
-    tables = matches_of(several, found, plan, progress)
-    stored.check_unchanged()
-    matches = {
-        name: written(joined(each, asking.plan), asking.head, asking.plan, asking.reading)
-        for (name, asking), each in zip(askings.items(), tables)
-    }
-    return Swept(matches, plan)
+    return Swept(dict(zip(askings, answers(several, found, plan, progress))), plan)
 
 
 def loosest(askings: Sequence[Question]) -> Question:

@@ -99,13 +99,9 @@ def _concatenated(columns: Sequence[Any]) -> Any:
     if all(isinstance(column, np.ndarray) for column in columns):
         return np.concatenate(columns)
     arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-    if any(pa.types.is_dictionary(array.type) for array in arrays):
-        return pa.chunked_array([_decoded(array) for array in arrays]).combine_chunks().dictionary_encode()
-    return pa.chunked_array(arrays).combine_chunks()
-
-
-def _decoded(array: Any) -> Any:
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    plain = [array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in arrays]
+    found = pa.chunked_array(plain).combine_chunks()
+    return found.dictionary_encode() if any(pa.types.is_dictionary(array.type) for array in arrays) else found
 
 
 def through_spans(askings: Sequence[Question], parts: Iterable[tuple[Columns, int]]) -> list[list[Columns]]:

@@ -28,7 +28,7 @@ from afa.replay import interval_rows, scanning, seen_keys, sweeping, through_spa
 from afa.replay import stored as stored_tables
 from afa.replay.amending import amend
 from afa.replay.question import question
-from afa.replay.replaying import located, matches_in, replay
+from afa.replay.replaying import located, matches_of, replay
 from afa.replay.sidecar import index
 from tests.worlds.kind import Worlds
 
@@ -295,7 +295,7 @@ def _checked(seed: int) -> dict[str, int]:
         said = "at", "to" if found.until else None, "d" if found.diff else None, found.end
         asking = question(found.automaton, paths, options, said, found.arcs)  # type: ignore[arg-type]
         where, plan = located(asking, order=found.order)
-        tables = matches_in(asking, where, plan)
+        tables = matches_of([asking], where, plan)[0]
         got = counted(written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading), found.keys)
         assert got == want, f"world {seed}: {plan}\nmissing {want - got}\nextra {got - want}"
         seen += Counter(
