@@ -7,7 +7,7 @@ situation_aggregates      what a match tells of a situation's readings
 configurations            where a match stands, and by which instants it goes on
 configuration_names       states and arcs by their meaning
 pattern_automaton         the classes of instants and matches, and the automaton; pattern_window: how long a match may take
-temporal_pattern          `TemporalPattern`; explain_pattern: what became of one
+temporal_pattern          `TemporalPattern`; explain_pattern: what became of one; readings_asked: one on its way to workers of Spark
 judged                    which definitions a reading satisfies, by the conditions in force
 key_standing              how the situations of a key stand at a time, and what becomes of them at the next; folds: aggregates;
                           standing_data: as plain data

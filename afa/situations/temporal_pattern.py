@@ -23,6 +23,7 @@ from afa.situations.pattern_automaton import automaton_of, instants_of, match_of
 from afa.situations.pattern_changes import changes_between
 from afa.situations.pattern_operator import made, restored
 from afa.situations.pattern_window import check_window, window_of
+from afa.situations.readings_asked import ReadingsAsked, readings_asked
 from afa.situations.situation import Definition, definition_of
 from afa.situations.situation_aggregates import SituationAggregate, aggregates_of
 from afa.situations.where_text import RelationConstraint, constraints_of
@@ -294,6 +295,10 @@ class TemporalPattern(Pattern):
     def explain(self) -> PatternExplanation:
         """Explain the pattern: states, arcs, at which instant each relation is decided, durations, costs; ``print`` shows it."""
         return explained(self._made[0], self.constraints, self.window)
+
+    def readings_asked(self, order_by: str | None) -> ReadingsAsked:
+        """Return what it asks of readings as plain data, which travels to workers of Spark."""
+        return readings_asked(self, order_by)
 
     def draw(self, form: str = "svg", *, labels: str = "code") -> str:
         """Draw the automaton that the pattern stands for; see `Automaton.draw`."""

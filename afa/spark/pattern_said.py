@@ -20,7 +20,6 @@ from afa.operator.contract import Pattern, own_key
 from afa.operator.options import Options
 from afa.operator.patterns import pattern_of
 from afa.spark.job import Job
-from afa.spark.readings_asked import readings_asked
 from afa.spark.stages import NONE, PatternStages
 
 ONE_KEY = "; where all rows are of one key, a constant column does it, as .withColumn('one', F.lit(1))"
@@ -73,7 +72,7 @@ def _of_situations(pattern: Any, options: Options) -> PatternOptions:
     key = own_key(pattern, {"key": options.key})
     if key is None:
         raise AfaError(f"expected the names of key columns but got key=None, and the pattern has no key{ONE_KEY}")
-    readings = readings_asked(pattern, options.order_by)
+    readings = pattern.readings_asked(options.order_by)
     asked = PatternStages(event=pattern.event_schema.cls, readings=readings)
     told = options.but(key=key, window=timedelta(microseconds=readings.span), order_by=None)
     return PatternOptions(pattern.automaton, told, asked, pattern)

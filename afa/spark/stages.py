@@ -32,7 +32,6 @@ from afa.operator.keyed import Keyed
 from afa.operator.snapshot import plain, unplain
 from afa.operator.tables import CallInput, CallOutput, step_of
 from afa.schema import Schema
-from afa.spark.readings_asked import ReadingsAsked
 from afa.state.sound import wanted
 from punctuation.door import Table
 from punctuation.promise import Punctuation
@@ -79,7 +78,7 @@ class PatternStages(NamedTuple):
     shown: Any = None  # class of matches as they leave, where `Choose` takes more of them
     held: Mapping[str, str] | None = None  # for each state of a query a digest of the values that a match holds there
     rows: Tree | None = None  # the query, where each row of a match is told (ALL ROWS PER MATCH)
-    readings: ReadingsAsked | None = None  # the situations of a temporal pattern
+    readings: Any = None  # the situations of a temporal pattern: what its `readings_asked` returns
     own: OwnOperators | None = None  # in the place of all stages
 
     @property
