@@ -7,6 +7,7 @@ them. A field annotated ``Any`` holds any hashable value; only the interpreted e
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import operator
 import types
@@ -84,9 +85,7 @@ class Schema(NamedTuple):
         """
         if not (isinstance(schema, type) and issubclass(schema, tuple) and hasattr(schema, "_fields")):
             raise AutomatonError(f"expected a NamedTuple as the {what} schema but got {what}={schema!r}")
-        hints, instant = _hints(schema, what), _instant(schema, what)
-        fields = tuple(_field(name, int if name == instant else hints.get(name, Any), schema, what) for name in schema._fields)
-        return cls(schema, fields, instant, times=getattr(schema, "_times", ()))
+        return _schema_of(schema, what)
 
     @property
     def scalar(self) -> bool:
@@ -300,6 +299,14 @@ def _hints(schema: type, what: str, extras: bool = False) -> dict[str, Any]:
             return typing.get_type_hints(schema, localns=_USUAL, include_extras=extras)
     except Exception as error:
         raise AutomatonError(f"expected annotations that resolve but got {error} in the {what} schema {schema.__name__}") from error
+
+
+@functools.lru_cache(maxsize=256)
+def _schema_of(schema: Any, what: str) -> Schema:
+    """Return the schema of a class, which each operator asks for a dozen times: to read annotations takes 0.1 ms."""
+    hints, instant = _hints(schema, what), _instant(schema, what)
+    fields = tuple(_field(name, int if name == instant else hints.get(name, Any), schema, what) for name in schema._fields)
+    return Schema(schema, fields, instant, times=getattr(schema, "_times", ()))
 
 
 def _instant(schema: Any, what: str) -> str | None:
