@@ -75,7 +75,6 @@ Change(payload=Falls(total=-3.0), le=3, re=61, diff=1, key=None)
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from afa.arclog.arc_log import ArcLog
 from afa.change import Change, insert, retract
 from afa.errors import (
     AfaError,
@@ -93,6 +92,7 @@ from afa.expression.spans import span
 from afa.lineage.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton, NoRegister
+from afa.operator.arc_input import ArcInput as _ArcInput
 from afa.operator.gapless import Gapless
 from afa.operator.keyed import Keyed
 from afa.operator.matching import Matching as _Matching
@@ -105,6 +105,7 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
 
 if TYPE_CHECKING:
+    from afa.arclog.arc_log import ArcLog
     from afa.chained import Chain
     from afa.funnel.funnel import Funnel
     from afa.language.query import Query, query, sql
@@ -163,11 +164,13 @@ METHODS: dict[type, dict[str, str]] = {
         "_repr_html_": "afa.draw.operator_drawing",
         "funnel": "afa.funnel.operator_funnel",
     },
+    _ArcInput: {"restore_log": "afa.arclog.log_state"},
     StageMaker: {"before": "speculation.layers", "restore": "speculation.layers"},
 }
 """Methods of classes of the core, each with the module above that has it as a function of its name."""
 
 LAZY = {
+    "ArcLog": "afa.arclog.arc_log",
     "Chain": "afa.chained",
     "Funnel": "afa.funnel.funnel",
     "Query": "afa.language.query",

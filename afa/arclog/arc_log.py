@@ -12,10 +12,11 @@ from weakref import WeakKeyDictionary, ref
 
 from afa.arclog.answers import AnswerFile, LineAnswer, before_restart
 from afa.arclog.log_folder import LogFolder, Raw
-from afa.arclog.log_state import LineNote
+from afa.arclog.log_state import LineNote, LogState, followed, here_of
 from afa.arclog.log_writer import LogWriter
-from afa.errors import AfaError
+from afa.errors import AfaError, AutomatonError, LateEventError
 from afa.model.automaton import Automaton
+from afa.operator.arc_input import ArcInput, ArcSource
 from punctuation.durations import unit_of
 
 log = logging.getLogger("afa.arclog")
@@ -42,7 +43,7 @@ class Visit(NamedTuple):
     answers: Sequence[tuple[Raw, LineAnswer]]
 
 
-class Poll:
+class Poll(ArcSource):
     """One poll, on its way through the stages around an operator; the folder is read once, for each operator that it comes to."""
 
     def __init__(self, arcs: ArcLog) -> None:
@@ -50,6 +51,27 @@ class Poll:
         self.told: list[LineNote] = []
         self.reading: Any = None
         self.reached: list[Visit] = []
+
+    def carried_out(self, arcs: ArcInput, core: Any) -> None:
+        """Take what the folder has brought; see `afa.arclog.log_state`."""
+        state, here = arcs.log or LogState(), here_of(core)
+        try:
+            reading = self.log.folder.read(state.files) if self.reading is None else self.reading
+        except OSError as error:
+            raise AfaError(f"expected the folder of an arc log but got {self.log.path}: {error.strerror}") from error
+        self.reading = reading
+        if not reading.lines and not reading.faults and state.waits >= here.promised:
+            self.reached.append(Visit(ref(arcs), here.tick, bool(state.files), ()))
+            return  # nothing has come, and nothing waits in vain; what has ended is dropped later
+        found = followed(state, reading, here)
+        self.told = found.told
+        self.reached.append(Visit(ref(arcs), here.tick, bool(state.files), found.answers))
+        bad = next((told for told in found.told if told.kind != "note"), None) if self.log.on_fault == "raise" else None
+        if bad is not None:
+            self.log.folder.forget_faults()
+            raise (LateEventError if bad.kind == "late" else AutomatonError)(str(bad))
+        core.journal.set(arcs, "log", found.state)
+        arcs.replace(core, found.table, found.gone, found.come)
 
 
 class ArcLog(LogWriter):

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from afa.arclog.answers import JobAnswers
-from afa.arclog.lines import ISO, NOW, as_iso, digest, instant, read_lines
+from afa.arclog.lines import NOW, digest, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.versions import INSERT, LineVersion, LogLine, Versions
 from afa.errors import AfaError, ChangeError, did_you_mean
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.instant_texts import ISO, as_iso, instant
 from punctuation.time import BEGINNING, FOREVER
 
 WHEN_READ = "when it is read"

@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afa.arclog.answers import LineAnswer
-from afa.arclog.lines import NOW, digest, in_words, read_lines
+from afa.arclog.lines import NOW, digest, read_lines
 from afa.arclog.log_folder import FolderReading, Mark, Raw
 from afa.arclog.outcome import ONE_ID, LogStep, event_of, not_in_force, step_of
 from afa.arclog.versions import INSERT, LineVersion, LogLine, Versions
+from afa.engines import check_engine
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
+from afa.model.instant_texts import in_words
+from afa.operator.arc_input import ArcInput
+from afa.rewrite.reduction import Reduction
 from afa.state.sound import wanted
 from punctuation.time import BEGINNING, FOREVER, as_time
 
@@ -90,6 +94,33 @@ class LogState(NamedTuple):
         versions.take(self.lines)
         return versions
 
+    def saved(self, refs: Mapping[int, Any], automaton: Automaton) -> list[Any]:
+        """Return it as plain data; ``refs``: how the operator's own arcs are written, those that have ended as JSON."""
+
+        def source(line: LogLine) -> list[Any]:
+            if line.source is not None:
+                return list(line.source)
+            ref = refs.get(id(line.arc))
+            if ref is None and line.arc is not None:
+                ref = _json_of(line.arc, automaton)
+            return [line.identity, line.name, line.at, line.sequence, line.until, ref]
+
+        begun = [[source(version.line), version.re] for version in self.begun]
+        files = [[name, mark.size, mark.digest, list(mark.nows)] for name, mark in sorted(self.files.items())]
+        lines = list({line.source or line.identity: source(line) for line in self.lines}.values())
+        return [self.promised, begun, lines, [source(line) for line in self.over], files]
+
+    def check_table(self, table: ArcTable, final: int) -> None:
+        """Refuse (SnapshotError) a state in which an arc is in force that the operator does not have."""
+        there = {(id(event.arc), event.le, event.re) for event in table.events}
+        for version in self.versions().all():
+            event = event_of(version)
+            wanted(
+                "an arc in force that the operator has",
+                event.re <= final or (id(event.arc), event.le, event.re) in there,
+                event[1:],
+            )
+
 
 class Here(NamedTuple):
     """What of an operator a poll depends on."""
@@ -101,6 +132,22 @@ class Here(NamedTuple):
     now: int
     promised: int
     final: int
+
+
+def here_of(core: Any) -> Here:
+    """Return what of an operator a poll depends on. Without payloads, all behind the present is late."""
+    engine, progress = core.engine, core.progress
+
+    def fitting(arc: Arc) -> Arc:
+        """Return an arc of a line with its spans as ticks; refuse one that could not be put in force."""
+        arc = core.binder.fitting(arc)
+        reduction = None if engine.bits is None else Reduction(core.automaton, core.sequence)
+        held = core.automaton if reduction is None else reduction.rewritten
+        check_engine(core.options.engine, held, [arc if reduction is None else reduction.rewrite(arc)])
+        return arc
+
+    promised = progress.arc_promise if engine.bits is None else max(progress.arc_promise, progress.now)
+    return Here(core.automaton, fitting, core.arcs.table, core.tick, progress.now, promised, progress.floor)
 
 
 class Followed(NamedTuple):
@@ -226,24 +273,7 @@ def _raw(line: LogLine) -> Raw:
     return Raw(said.text.encode(), said.file, said.number)
 
 
-# -- as plain data --
-
-
-def saved(state: LogState, refs: Mapping[int, Any], automaton: Automaton) -> list[Any]:
-    """Return a state as plain data; ``refs``: how the operator's own arcs are written, those that have ended as JSON."""
-
-    def source(line: LogLine) -> list[Any]:
-        if line.source is not None:
-            return list(line.source)
-        ref = refs.get(id(line.arc))
-        if ref is None and line.arc is not None:
-            ref = _json_of(line.arc, automaton)
-        return [line.identity, line.name, line.at, line.sequence, line.until, ref]
-
-    begun = [[source(version.line), version.re] for version in state.begun]
-    files = [[name, mark.size, mark.digest, list(mark.nows)] for name, mark in sorted(state.files.items())]
-    lines = list({line.source or line.identity: source(line) for line in state.lines}.values())
-    return [state.promised, begun, lines, [source(line) for line in state.over], files]
+# -- from plain data --
 
 
 def _json_of(arc: Arc, automaton: Automaton) -> str | None:
@@ -254,8 +284,13 @@ def _json_of(arc: Arc, automaton: Automaton) -> str | None:
         return None
 
 
+def restore_log(self: ArcInput, core: Any, data: Any, arc_at: Callable[[Any], Arc]) -> None:
+    """Put the state of an arc log in place that `LogState.saved` gave; the method of `ArcInput`."""
+    self.log = loaded(data, core.tick, core.binder.fitting, arc_at)
+
+
 def loaded(data: Any, tick: str | None, fitting: Callable[[Arc], Arc], arc_at: Callable[[Any], Arc]) -> LogState:
-    """Return the state that `saved` gave, checked; ``arc_at``: the arc of a ref. Raises whatever fits what is wrong."""
+    """Return the state that `LogState.saved` gave, checked; ``arc_at``: the arc of a ref. Raises whatever fits what is wrong."""
 
     def lines_of(source: Any) -> list[LogLine]:
         if len(source) == 6:
@@ -288,13 +323,3 @@ def loaded(data: Any, tick: str | None, fitting: Callable[[Arc], Arc], arc_at: C
     found = LogState(as_time(promised, "promised"), tuple(versions), lines, arcs, marks)
     left = found.versions()
     return found._replace(lines=tuple(left.lines()), waits=FOREVER if left.waits is None else left.waits)
-
-
-def check_table(state: LogState, table: ArcTable, final: int) -> None:
-    """Refuse (SnapshotError) a state in which an arc is in force that the operator does not have."""
-    there = {(id(event.arc), event.le, event.re) for event in table.events}
-    for version in state.versions().all():
-        event = event_of(version)
-        wanted(
-            "an arc in force that the operator has", event.re <= final or (id(event.arc), event.le, event.re) in there, event[1:]
-        )

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from afa.arclog.answers import answered
-from afa.arclog.lines import NOW, instant, read_lines
+from afa.arclog.lines import NOW, read_lines
 from afa.arclog.listing import Listing
 from afa.change import Change
 from afa.errors import AfaError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.instant_texts import instant
 
 Instant = datetime | str | int | None
 

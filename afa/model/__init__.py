@@ -7,6 +7,7 @@ arctable     the arcs in force, by state
 transitions  the next-ID relation: what one partial match (pmatch) becomes by arcs, epsilon closure, time-outs
 raised       faults: what users' functions raised
 unmatchable  arcs that can serve no event are refused
+instant_texts  an instant as text or int, in ticks
 instants     the instant of a time-out, without the user's function; waits: time-outs that the window cuts off are warned of
 reach        states that no arc reaches or leaves yet
 keys         the keys of events

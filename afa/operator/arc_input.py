@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-from weakref import ref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from afa.arclog.arc_log import Poll, Visit
-from afa.arclog.log_state import Here, LogState, followed
 from afa.change import Change
-from afa.engines import check_engine
-from afa.errors import AfaError, AutomatonError, ChangeError, LateEventError
+from afa.errors import ChangeError
 from afa.model.arc import Arc
 from afa.model.arctable import ArcEvent, ArcTable
 from afa.operator.named_swap import NamedSwap
-from afa.rewrite.reduction import Reduction
 from afa.schema import as_ticks
 from punctuation.time import FOREVER
+
+
+class ArcSource:
+    """What comes on the arc input and says itself what becomes of the arcs in force: a poll of an arc log."""
+
+    def carried_out(self, arcs: ArcInput, core: Any) -> None:
+        """Change the arcs in force, within a call."""
+        raise NotImplementedError
 
 
 class ArcInput:
@@ -27,17 +30,22 @@ class ArcInput:
     def __init__(self, table: ArcTable) -> None:
         self.table = table
         self.elsewhere = False  # whether the table is kept by someone else, so that no snapshot holds it
-        self.log: LogState | None = None  # where the operator is in an arc log
+        self.log: Any = None  # where the operator is in an arc log, an `afa.arclog.log_state.LogState`
         self.pending: dict[ArcEvent, int] = {}
 
+    if TYPE_CHECKING:  # see `afa.METHODS`
+
+        def restore_log(self, core: Any, data: Any, arc_at: Callable[[Any], Arc]) -> None:
+            """Put the state of an arc log in place that a snapshot has."""
+
     def take(self, core: Any, item: Any) -> None:
-        """Take a change of an arc, a swap by name, or a poll of an arc log."""
+        """Take a change of an arc, a swap by name, or a source of changes."""
         if isinstance(item, Change):
             self._change(core, item._replace(payload=core.binder.fitting(item.payload)))
         elif isinstance(item, NamedSwap):
             self._swap(core, item)
-        elif isinstance(item, Poll):
-            self._poll(core, item)
+        elif isinstance(item, ArcSource):
+            item.carried_out(self, core)
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the arc input")
 
@@ -68,42 +76,6 @@ class ArcInput:
             self._check_name(name)
         table, event = wanted.carried_out(self.table, core.progress.now, core.progress.arc_promise, core.binder.fitting)
         self._put(core, table.cleaned(core.progress.floor), event.le, event.re)
-
-    def _poll(self, core: Any, poll: Poll) -> None:
-        """Take what the folder of an arc log has brought; see `afa.arclog.log_state`."""
-        state, here = self.log or LogState(), self._here(core)
-        try:
-            reading = poll.log.folder.read(state.files) if poll.reading is None else poll.reading
-        except OSError as error:
-            raise AfaError(f"expected the folder of an arc log but got {poll.log.path}: {error.strerror}") from error
-        poll.reading = reading
-        if not reading.lines and not reading.faults and state.waits >= here.promised:
-            poll.reached.append(Visit(ref(self), here.tick, bool(state.files), ()))
-            return  # nothing has come, and nothing waits in vain; what has ended is dropped later
-        found = followed(state, reading, here)
-        poll.told = found.told
-        poll.reached.append(Visit(ref(self), here.tick, bool(state.files), found.answers))
-        bad = next((told for told in found.told if told.kind != "note"), None) if poll.log.on_fault == "raise" else None
-        if bad is not None:
-            poll.log.folder.forget_faults()
-            raise (LateEventError if bad.kind == "late" else AutomatonError)(str(bad))
-        core.journal.set(self, "log", found.state)
-        self.replace(core, found.table, found.gone, found.come)
-
-    def _here(self, core: Any) -> Here:
-        """Return what of the operator a poll depends on. Without payloads, all behind the present is late."""
-        engine, progress = core.engine, core.progress
-
-        def fitting(arc: Arc) -> Arc:
-            """Return an arc of a line with its spans as ticks; refuse one that could not be put in force."""
-            arc = core.binder.fitting(arc)
-            reduction = None if engine.bits is None else Reduction(core.automaton, core.sequence)
-            held = core.automaton if reduction is None else reduction.rewritten
-            check_engine(core.options.engine, held, [arc if reduction is None else reduction.rewrite(arc)])
-            return arc
-
-        promised = progress.arc_promise if engine.bits is None else max(progress.arc_promise, progress.now)
-        return Here(core.automaton, fitting, self.table, core.tick, progress.now, promised, progress.floor)
 
     def _check_name(self, name: str | None) -> None:
         """Refuse a change of an arc whose name the log has."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
-from afa.arclog.lines import instant
 from afa.change import Change
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
+from afa.model.instant_texts import instant
 from afa.model.renamed import time_of
 from afa.operator import tables
 from afa.operator.call import Core, Output

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from afa.arclog import log_state
 from afa.conditions.condition import Condition
 from afa.errors import SnapshotError
 from afa.model.arc import Arc
@@ -67,7 +66,7 @@ def head_of(core: Core) -> SavedHead:
         numbers=None if core.gapless is None else saved_numbers(core.gapless),
         bits=core.engine.bits,
         tick=core.tick,
-        log=None if core.arcs.log is None else log_state.saved(core.arcs.log, refs, core.automaton),
+        log=None if core.arcs.log is None else core.arcs.log.saved(refs, core.automaton),
         named=None if core.named is None else core.named.saved(),
         further=further_of(core),
     )
@@ -135,13 +134,13 @@ def without_states(
         core.kept.look_at = as_total(options.more["lineage"][-1])
     wanted("arcs in the snapshot, or elsewhere", (saved.arcs is None) is (table is not None), saved.arcs)
     if options.log is not None:
-        core.arcs.log = log_state.loaded(options.log, core.tick, core.binder.fitting, lambda ref: arc_at(automaton, arcs, ref))
+        core.arcs.restore_log(core, options.log, lambda ref: arc_at(automaton, arcs, ref))
     lines = [] if core.arcs.log is None else core.arcs.log.arcs
     events = ArcTable(arc_in(automaton, arcs, lines, *item) for item in saved.arcs) if table is None else table(marks.floor)
     waiting = [(arc_in(automaton, arcs, lines, ref, le, re), n) for ref, le, re, n in saved.pending]
     check_arcs(events.events, waiting, core.progress)
     if core.arcs.log is not None:
-        log_state.check_table(core.arcs.log, events, marks.floor)
+        core.arcs.log.check_table(events, marks.floor)
     core.arcs.pending, core.arcs.elsewhere = dict(waiting), saved.arcs is None
     core.changes, core.outputs, core.withdrawn, core.late.count = map(as_total, saved.counters)
     return core, events

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.arclog.arc_log import Poll
 from afa.change import Change
 from afa.cuts import Cuts
 from afa.engine import Batch, Logged
@@ -25,6 +24,7 @@ from afa.io.table_times import TimeType, with_le, with_ticks
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.operator.announced import Announcing
+from afa.operator.arc_input import ArcSource
 from afa.operator.call import Core
 from afa.operator.event_input import check_alike
 from afa.operator.member_columns import MEMBERS, in_arrow
@@ -229,7 +229,7 @@ def _table(core: Core, part: Any, le: str) -> Table | None:
 def _item(core: Core, item: Any, le: str = "le") -> Item:
     if type(item) is Punctuation and type(item.t) is int:
         return "event", item, None
-    if type(item) is Poll:
+    if isinstance(item, ArcSource):
         return "arc", item, None
     if type(item) is not Change or type(item.le) is not int or type(item.payload) is dict:
         item = core.in_form(item, le)

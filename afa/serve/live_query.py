@@ -7,13 +7,13 @@ import threading
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from afa.arclog.lines import instant
 from afa.arclog.log_writer import LogWriter
 from afa.errors import AfaError
 from afa.language.query import Query
 from afa.language.query_text import text_of
 from afa.model.arctable import ArcEvent
 from afa.model.automaton import Automaton
+from afa.model.instant_texts import instant
 from afa.serve.board import Board
 from afa.serve.picture import Picture, Pictures
 from afa.serve.site import Site

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from afa.arclog.lines import instant, read_lines
+from afa.arclog.lines import read_lines
 from afa.arclog.log_writer import LogWriter
 from afa.arclog.versions import LogLine
 from afa.expression.from_text import KEPT
+from afa.model.instant_texts import instant
 from afa.spark.job import Job
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
-from afa.arclog.lines import instant
 from afa.errors import AfaError
+from afa.model.instant_texts import instant
 from afa.spark.job import delay
 from afa.spark.typed import SHIFTED, column, micros, quoted
 
