@@ -22,7 +22,7 @@ from afa.operator.call import Core, Output
 from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
-from afa.operator.tables import CallInput, CallOutput, answer, assemble, brought, found_of, items_of, opened, shape_of
+from afa.operator.tables import CallInput, CallOutput, answer, assemble, brought, items_of, opened, shape_of
 from afa.operator.twins import Twins
 from afa.state.sound import short
 from punctuation import sealed
@@ -153,15 +153,13 @@ class Chain(Twins):
 
     def _through(self, come: CallInput) -> Output:
         """Carry out a net call of single items."""
-        first = self.links[0]
-        out: Output = first.run(come, True) if isinstance(first, Around) else first._core.run(come.parts, True)
-        return self._on(0, out)
+        return self._on(0, self.links[0]._run(come, True))
 
     def _on(self, place: int, out: Output) -> Output:
         """Take what one operator gives through those behind it."""
         for before, link in itertools.pairwise(self.links[place:]):
             come = CallInput(link._core.resolved([_event(link._core, item, before._core.keys) for item in out]))
-            out = link.run(come, True) if isinstance(link, Around) else link._core.run(come.parts, True)
+            out = link._run(come, True)
         return out
 
     def through(self, place: int, change: Callable[[Any], Output]) -> Output:
@@ -198,7 +196,7 @@ class Chain(Twins):
         assert like is not None
         for i, link in enumerate(self.links):
             core = link._core
-            found = link._found(come, True) if isinstance(link, Around) else found_of(core, come, True)
+            found = link._found(come, True)
             if i + 1 < len(self.links):
                 parts = [part if isinstance(part, Punctuation) else assemble(part, like, core) for part in found.parts()]
                 come = brought(self.links[i + 1]._core, [assemble(found.rows.part(0, 0), like, core), *parts])
@@ -258,8 +256,7 @@ class Chain(Twins):
         return found
 
     def _snapshot(self) -> bytes:
-        parts = [link._snapshot() if isinstance(link, Around) else saving.save(link._core) for link in self.links]
-        return sealed.seal(MAGIC, VERSION, saving.plain(parts))
+        return sealed.seal(MAGIC, VERSION, saving.plain([link._snapshot() for link in self.links]))
 
     @classmethod
     def restore(cls, blob: bytes, *operators: Callable[[bytes], Any]) -> Chain:

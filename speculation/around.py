@@ -9,23 +9,19 @@ has its own (``stage.statistics``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from itertools import starmap
 from typing import Any, ClassVar
 
 from afa.change import Change
 from afa.errors import AfaError, ChangeError, SnapshotError
-from afa.lineage import Lineage
-from afa.model.arc import Arc
 from afa.model.keys import Keys, take_key
 from afa.model.renamed import warn_renamed
-from afa.operator import snapshot
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
-from afa.operator.match_lineage import lineage_in
 from afa.operator.matching import Matching
 from afa.operator.operator import Operator
-from afa.operator.tables import CallInput, CallOutput, answer, carry_out, items_of, opened
+from afa.operator.tables import CallInput, CallOutput, carry_out, items_of
 from afa.operator.twins import Twins
 from afa.schema import Schema, taker
 from afa.state.sound import wanted
@@ -70,19 +66,19 @@ class Around(Twins, Matching):
         """Stand at an operator; `_hold` says with which stage."""
         if not isinstance(operator, (Operator, Keyed, Around)):
             raise AfaError(f"expected an Operator or a Keyed, perhaps with a stage, but got {operator!r}")
-        if isinstance(operator, Around) and len(operator._stages()) >= MOST:
+        if len(operator._stages_around()) >= MOST:
             raise AfaError(f"expected at most {MOST} stages around an operator but got one more")
         self.operator = operator
         self._inner = operator if isinstance(operator, Around) else None
         self._core: Core = operator._core
         self._key: Keys | None = self._core.keys
 
-    def _stages(self) -> list[Any]:
+    def _stages_around(self) -> list[Any]:
         """Return the stages around the operator, from the outermost one on."""
-        return [self.stage, *([] if self._inner is None else self._inner._stages())]
+        return [self.stage, *self.operator._stages_around()]
 
     def _hold(self, stage: Any) -> None:
-        if self._inner is not None and any(each is stage for each in self._inner._stages()):
+        if any(each is stage for each in self.operator._stages_around()):
             raise AfaError(f"expected a stage that stands nowhere at this operator but got {stage!r}, which does")
         if stage.needs_all and self._core.longest:
             raise AfaError(f"expected an operator of all matches for a {type(stage).__name__} behind it but got longest=True")
@@ -128,51 +124,29 @@ class Around(Twins, Matching):
 
     def _push(self, change: Any, key: Hashable) -> Output:
         change = self._core.in_form(change)
-        return self.run(CallInput(self._core.resolved([("event", change, self._key_of(change, key))])), net=True)
+        return self._run(CallInput(self._core.resolved([("event", change, self._key_of(change, key))])), net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         """Return a call of one event that the engine takes alone; None where it must go another way."""
         return None
 
-    def _arc_input(self, item: Any) -> Output:
-        return self._core.calls.call(self.run, CallInput([("arc", item, None)]), net=True)
-
-    def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
-        core = self._core
-        come = opened(core, batch, arcs, time)
-        if come.like is None:
-            return self.run(come, net)
-        return answer(self._found(come, net), come, core, net)
-
-    def run(self, come: CallInput, net: bool) -> Output:
-        """Carry out the steps of one call. Returns changes and punctuations, as `Core.run`."""
+    def _run(self, come: CallInput, net: bool) -> Output:
         raise NotImplementedError
 
     def _found(self, come: CallInput, net: bool) -> CallOutput:
-        """Carry out what a call with tables brings. Returns the output, as columns if no stage need look at it."""
-        return CallOutput.of(self.run(come, net), self._core.shown)
+        return CallOutput.of(self._run(come, net), self._core.shown)
 
     def redefine(self, name: str, condition: Any, *, le: Any = None, re: Any = None) -> Output:
         """Put another condition of a definition in force, where the operator is one of situations: as of its own ``redefine``."""
         return self._core.calls.call(self._redefine, name, condition, le, re)
 
     def _redefine(self, name: str, condition: Any, le: Any, re: Any) -> Output:
-        if self._inner is None:
-            raise AfaError(f"expected an operator of situations, whose definitions may change, but got {self.operator!r}")
-        return self._inner._redefine(name, condition, le, re)
-
-    def lineage(self, match: Change) -> Lineage:
-        """Return which events stand behind a match in force. As `Operator.lineage`; behind a `Choose`, of those that are chosen."""
-        return self._core.calls.call(lineage_in, self._core, match, self._chosen())
-
-    def collapsed(self, match: Change) -> Lineage:
-        """Return which events stand behind a payload at an LE. As `Operator.collapsed`; behind a `Choose`, of chosen matches."""
-        return self._core.calls.call(lineage_in, self._core, match, self._chosen(), True)
+        found: Output = self.operator._redefine(name, condition, le, re)
+        return found
 
     def _chosen(self) -> Callable[[Change], list[Any]] | None:
-        """Return the function that tells which matches are meant by one that is shown; None: itself."""
-        found: Callable[[Change], list[Any]] | None = getattr(self.stage, "chosen", None)
-        return self._inner._chosen() if found is None and self._inner is not None else found
+        found: Callable[[Change], list[Any]] | None = getattr(self.stage, "chosen", None) or self.operator._chosen()
+        return found
 
     @property
     def keys(self) -> list[Hashable]:
@@ -197,11 +171,10 @@ class Around(Twins, Matching):
         return self._core.calls.call(self._snapshot)
 
     def _snapshot(self) -> bytes:
-        stage, inner = self.stage, self._inner
+        stage = self.stage
         waiting = stage._waiting
         rows = saved.stream_of(waiting.rows) if waiting.tables else None
-        operator = snapshot.save(self._core) if inner is None else inner._snapshot()
-        return saved.seal(type(stage).__name__, self.place, stage.numbers(), waiting.changes, rows, operator)
+        return saved.seal(type(stage).__name__, self.place, stage.numbers(), waiting.changes, rows, self.operator._snapshot())
 
     @classmethod
     def restore(cls, *given: Any, **options: Any) -> Any:
@@ -279,14 +252,14 @@ class Front(Around):
             inner = inner._inner
         return inner is not None
 
-    def run(self, come: CallInput, net: bool) -> Output:
+    def _run(self, come: CallInput, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`: what a punctuation releases is one step with it."""
         core, inner = self._core, self._inner
         if inner is None:
             return core.run_parts([self.reaches(come)] if net else starmap(self._one_reaches, items_of(core, come)))
         if net:
-            return inner.run(self._passed(come), True)
-        return [found for item in items_of(core, come) for found in self.run(come._replace(parts=[item]), True)]
+            return inner._run(self._passed(come), True)
+        return [found for item in items_of(core, come) for found in self._run(come._replace(parts=[item]), True)]
 
     def _found(self, come: CallInput, net: bool) -> CallOutput:
         if not net or self._core.by_rows(net):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from afa.change import Change
 from afa.errors import AfaError
 from afa.operator.single import begin_alone, end_alone, push_alone, takes_alone
-from afa.operator.tables import CallInput, CallOutput, carry_out, items_of, steps
+from afa.operator.tables import CallInput, CallOutput, items_of
 from afa.schema import as_ticks
 from punctuation.door import Table
 from punctuation.promise import Punctuation
@@ -76,15 +76,15 @@ class Before(Front):
         end_alone(core, stage, out)
         return out
 
-    def run(self, come: CallInput, net: bool) -> Output:
+    def _run(self, come: CallInput, net: bool) -> Output:
         """Carry out what one call brings, and let the stage know what came of it."""
-        out = super().run(come, net)
+        out = super()._run(come, net)
         if net or self._inner is None:
             self.stage.answered(out)
         return out
 
     def _found(self, come: CallInput, net: bool) -> CallOutput:
-        return CallOutput.of(self.run(come, net), self._core.shown) if self.stage.listens else super()._found(come, net)
+        return CallOutput.of(self._run(come, net), self._core.shown) if self.stage.listens else super()._found(come, net)
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         rows, columns = self._rows_of(table), self._columns
@@ -187,7 +187,7 @@ class After(Around):
         end_alone(core, self.stage, out)
         return left
 
-    def run(self, come: CallInput, net: bool) -> Output:
+    def _run(self, come: CallInput, net: bool) -> Output:
         """Carry out what one call brings, as `Core.run`; what an operator gives fits the stage, which therefore does not fail."""
         if net or not self.stage.draws:
             return self._part(come, net)
@@ -199,15 +199,11 @@ class After(Around):
 
     def _part(self, come: CallInput, net: bool) -> Output:
         """Carry out a part of a call, which is one step for the stage."""
-        core, inner = self._core, self._inner
-        out = core.run(steps(core, come) if net else items_of(core, come), net) if inner is None else inner.run(come, net)
-        found: Output = self.stage.push_fitting(out)
+        found: Output = self.stage.push_fitting(self.operator._run(come, net))
         return found
 
     def _found(self, come: CallInput, net: bool) -> CallOutput:
         if not self.stage.columns or (self.stage.draws and not net):
             return super()._found(come, net)
-        core, inner = self._core, self._inner
-        out = carry_out(core, steps(core, come), net) if inner is None else inner._found(come, net)
-        found: CallOutput = self.stage.pass_found(out)
+        found: CallOutput = self.stage.pass_found(self.operator._found(come, net))
         return found

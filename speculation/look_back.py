@@ -98,7 +98,7 @@ class LookBack(Front):
         return found
 
     def _found(self, come: CallInput, net: bool) -> CallOutput:
-        return CallOutput.of(self.run(come, net), self._core.shown) if self.stage.rows is None else super()._found(come, net)
+        return CallOutput.of(self._run(come, net), self._core.shown) if self.stage.rows is None else super()._found(come, net)
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         pieces = None if self.stage.rows is None else self._pieces(table)

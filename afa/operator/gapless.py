@@ -256,7 +256,7 @@ def _check_field(automaton: Automaton, order_by: str | None) -> None:
 
 
 def check_number(payload: Any, sequence: str, typed: bool) -> None:
-    """Raise `ChangeError` unless an event has a value in that field that orders; ``typed``: its payload is of a schema."""
+    """Raise `ChangeError` unless an event has a value in that field that orders; ``typed``: it has the form of a schema."""
     kinds: tuple[type, ...] = (int, float, str) if typed else (int, float)
     number = getattr(payload, sequence, None)
     if type(number) not in kinds or number != number:

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from afa.change import Change
+from afa.errors import AfaError
 from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.instant_texts import instant
 from afa.model.renamed import time_of
-from afa.operator import tables
+from afa.operator import snapshot, tables
 from afa.operator.call import Core, Output
 from afa.operator.match_lineage import lineage_in
 from afa.operator.named_swap import named_swap
@@ -112,7 +113,7 @@ class Matching:
 
     def _arc_input(self, item: Any) -> Output:
         """Take one item of the arc input, as one call."""
-        return self._core.calls.call(self._core.run, [("arc", item, None)], net=True)
+        return self._core.calls.call(self._run, tables.CallInput([("arc", item, None)]), True)
 
     @overload
     def push_many(self, batch: list[Any], *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le") -> list[Any]: ...
@@ -152,10 +153,14 @@ class Matching:
         return self._core.calls.call(self._push_many, batch, net, arcs, time_of(time, old) if old else time)
 
     def _push_many(self, batch: Any, net: bool, arcs: Sequence[Arc], time: str) -> Any:
-        return tables.push_many(self._core, batch, net, arcs, time)
+        """Carry out `push_many`. Output that can't be written fails the call, which leaves no trace."""
+        come = tables.opened(self._core, batch, arcs, time)
+        if come.like is None:
+            return self._run(come, net)
+        return tables.answer(self._found(come, net), come, self._core, net)
 
     def lineage(self, match: Change) -> Lineage:
-        """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`.
+        """Return which events stand behind a match in force, as of now: `afa.lineage.Lineage`. Behind a `Choose`, of chosen ones.
 
         Nothing is held for it before; so a match that began before the last watermark has none, unless the operator has
         ``lineage=True``.
@@ -191,7 +196,7 @@ class Matching:
         >>> op.lineage(match).events()["big"]
         [Change(payload=Pay(amount=900), le=4, re=64, diff=1, key=None)]
         """
-        return self._core.calls.call(lineage_in, self._core, match)
+        return self._core.calls.call(lineage_in, self._core, match, self._chosen())
 
     def collapsed(self, match: Change) -> Lineage:
         """Return which events stand behind a payload at an LE: the `lineage` of all matches in force that differ by their RE only.
@@ -228,7 +233,7 @@ class Matching:
         >>> [(match.le, match.re) for match in out], op.collapsed(out[0]).aggregate("amount", "small")
         ([(4, 61), (4, 63)], Aggregates(paths=2, count=2, sum=3, min=1, max=2))
         """
-        return self._core.calls.call(lineage_in, self._core, match, None, True)
+        return self._core.calls.call(lineage_in, self._core, match, self._chosen(), True)
 
     @property
     def statistics(self) -> Statistics:
@@ -266,6 +271,34 @@ class Matching:
             The matches have no end.
         """
         return open_timeouts(self._core)
+
+    # -- within a call: what stages, chains and the reasons of matches ask of an operator, whatever stands around it ------------
+
+    def _run(self, come: tables.CallInput, net: bool) -> Output:
+        """Carry out what one call brings. Returns changes and punctuations, as `Core.run`."""
+        if come.like is None:
+            return self._core.run(come.parts, net)
+        return self._core.run(tables.steps(self._core, come) if net else tables.items_of(self._core, come), net)
+
+    def _found(self, come: tables.CallInput, net: bool) -> tables.CallOutput:
+        """Carry out what a call with tables brings. Returns the output, as columns if nothing need look at it."""
+        return tables.found_of(self._core, come, net)
+
+    def _redefine(self, name: str, condition: Any, le: Any, re: Any) -> Output:
+        """Put another condition of a definition in force, where a stage has definitions."""
+        raise AfaError(f"expected an operator of situations, whose definitions may change, but got {self!r}")
+
+    def _chosen(self) -> Callable[[Change], list[Any]] | None:
+        """Return the function that tells which matches are meant by one that is shown; None: itself."""
+        return None
+
+    def _stages_around(self) -> list[Any]:
+        """Return the stages around the operator, from the outermost one on."""
+        return []
+
+    def _snapshot(self) -> bytes:
+        """Return all of it as bytes."""
+        return snapshot.save(self._core)
 
     def as_pattern(self) -> Any:
         """Return what makes more operators like this one; None: it is made by its pattern."""

@@ -24,7 +24,7 @@ class RowPlace(NamedTuple):
 
 
 class InsertedRows:
-    """The rows of a table of insertions: the fields of the event and of the key, ``le`` and perhaps ``re``, and each row's id."""
+    """The rows of a table of insertions: the event's fields, those of the key, ``le``, perhaps ``re``; and the id of each."""
 
     def __init__(self, columns: dict[str, Any], ids: list[Hashable], le: Any) -> None:
         self.columns, self.ids, self._le = columns, ids, le

@@ -144,14 +144,6 @@ def _shape(core: Core, there: tuple[str, ...]) -> TableShape:
     return TableShape(mixed, wanted, times, out, timed)
 
 
-def push_many(core: Core, batch: Any, net: bool, arcs: Sequence[Arc], le: str = "le") -> Any:
-    """Carry out `Operator.push_many` and `Keyed.push_many`. Output that can't be written fails the call, which leaves no trace."""
-    come = opened(core, batch, arcs, le)
-    if come.like is None:
-        return core.run(come.parts, net)
-    return answer(found_of(core, come, net), come, core, net)
-
-
 def found_of(core: Core, come: CallInput, net: bool) -> CallOutput:
     """Carry out a call that brings tables."""
     if core.by_rows(net) and not (net and _in_future(core, come)):

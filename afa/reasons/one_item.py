@@ -18,11 +18,10 @@ def push_item(operator: Any, item: Item) -> Output:
     port, change, key = item
     if key is None and core.keys is not None and core.named is None and port == "event" and isinstance(change, Change):
         item = port, change, take_key(core.keys.of_change(change))
-    parts = core.resolved([item])
-    found: Output = operator.run(CallInput(parts), True) if hasattr(operator, "stage") else core.run(parts, True)
+    found: Output = operator._run(CallInput(core.resolved([item])), True)
     return found
 
 
 def lineage_now(operator: Any, match: Change) -> Lineage:
     """Return the lineage of a match in force. As `Operator.lineage`."""
-    return lineage_in(operator._core, match, operator._chosen() if hasattr(operator, "stage") else None)
+    return lineage_in(operator._core, match, operator._chosen())
