@@ -48,6 +48,13 @@ def take_late(core: Any, change: Change, promised: int, where: str = "") -> None
     core.late.take(change, f"expected le >= {promised} (promised{where}) but got le={change.le} for {change.payload!r}{at}")
 
 
+def take_vain(core: Any, change: Change, promised: int) -> None:
+    """Let the policy decide about a retraction that has waited in vain for its insertion."""
+    at = "" if change.key is None else f" of key {change.key!r}"
+    where = f"at le={change.le}{at} before {promised} (promised)"
+    core.late.take(change, f"expected the insertion of {change.payload!r} {where} but got its retraction only")
+
+
 def typed(core: Any, change: Change, key: Hashable) -> Change:
     """Return the change of an event with its payload in the schema's form, its full lifetime and its key."""
     payload = change.payload if core.dated is None else core.dated(change.payload, change.le)
