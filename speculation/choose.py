@@ -16,6 +16,7 @@ from afa.change import Change
 from afa.errors import AfaError, BudgetError, ChangeError, SnapshotError
 from afa.model.copies import as_plain, as_total
 from afa.operator.contract import OperatorLike
+from afa.operator.plain_data import reading
 from afa.operator.tables import CallOutput
 from afa.schema import Schema, as_ticks, taker
 from afa.state.sound import wanted
@@ -28,6 +29,7 @@ from speculation.chain import Point
 from speculation.choose_plain import PlainWay
 from speculation.choose_rows import RowWay
 from speculation.stage import Output, Stage, checked
+from speculation.waiting import HeldEvents
 
 SKIPS = ("past last row", "to next row")
 
@@ -144,7 +146,7 @@ class Choose(Stage):
         self._way: Any = PlainWay(self)
         self._drawn = 0
         self._promised = BEGINNING
-        self._waiting = _Matches(self)  # type: ignore[assignment]
+        self._waiting = HeldMatches(self)  # type: ignore[assignment]
         self.choices_of = "a group in it repeats, or a variable stands at several places"  # words, of whoever makes the stage
 
     def after(self, operator: OperatorLike) -> After:
@@ -327,7 +329,7 @@ class Choose(Stage):
 
         ``schema`` is that of the matches; the keys in ``without`` are left out. Raises `SnapshotError` on anything else.
         """
-        try:
+        with reading("the numbers of a Choose"):
             *said, drawn, promised = numbers
             wanted(f"the parameters {self.numbers()[:-2]} of a Choose", said == self.numbers()[:-2], said)
             if self._way.columns:
@@ -339,10 +341,6 @@ class Choose(Stage):
                         self.take(checked(change), [])
                 self._check_waiting()
             self._drawn, self._promised = as_total(drawn), as_time(promised, "promised")
-        except (SnapshotError, MemoryError):
-            raise
-        except Exception as error:  # what is none of ours may be wrong in any way
-            raise SnapshotError(f"expected the numbers of a Choose but got something else: {error}") from error
         self._journal.commit()
         self._way.worked()
 
@@ -380,22 +378,8 @@ def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     return read if len(names) > 1 else lambda payload: (read(payload),)
 
 
-class _Matches:
+class HeldMatches(HeldEvents):
     """The matches of a `Choose`, as `Stage` asks of what waits."""
-
-    tables: tuple[Any, ...] = ()
-    copies = 0
-    changes_of: Any = None
-
-    def __init__(self, stage: Choose) -> None:
-        self._stage = stage
-
-    @property
-    def changes(self) -> list[Change]:
-        """All matches that are held."""
-        return self._stage.waiting()
-
-    all = changes
 
     def add(self, change: Change) -> None:
         """Take a match of a snapshot."""

@@ -15,11 +15,12 @@ from sortedcontainers import SortedDict
 
 from afa.change import Change
 from afa.conditions.condition import condition_of
-from afa.errors import AfaError, LateEventError, SnapshotError
+from afa.errors import AfaError, LateEventError
 from afa.expression.spans import mentions_span
 from afa.model.copies import as_plain, as_total
 from afa.model.renamed import renamed
 from afa.operator.contract import OperatorLike
+from afa.operator.plain_data import reading
 from afa.schema import Instant, Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.durations import Duration
@@ -387,7 +388,7 @@ class LastBefore(Stage):
         What this one holds follows the promise of the other, which is not smaller than its own. The keys in ``without`` are left
         out. Raises `SnapshotError` on anything else.
         """
-        try:
+        with reading("the numbers of a LastBefore"):
             said, promised, revised, floors = numbers
             wanted(f"the parameters {self._said()} of a LastBefore", said == self._said(), said)
             if as_time(promised, "promised") > self._promised:
@@ -399,10 +400,6 @@ class LastBefore(Stage):
             else:
                 self._load(part, lasts, promised, without)
             self._promised, self._revised = promised, as_total(revised)
-        except (SnapshotError, MemoryError):
-            raise
-        except Exception as error:  # what is none of ours may be wrong in any way
-            raise SnapshotError(f"expected the numbers of a LastBefore but got something else: {error}") from error
         self._journal.commit()
 
     def _load(self, part: Any, floors: list[Any], promised: int, without: Collection[Hashable]) -> None:

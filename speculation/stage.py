@@ -8,10 +8,11 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.errors import AfaError, ChangeError
 from afa.journal import Journal
 from afa.model.arc import Arc
 from afa.model.copies import as_diff
+from afa.operator.plain_data import reading
 from afa.schema import any_payload, as_ticks
 from afa.state.sound import short, wanted
 from punctuation.calls import Calls, Member, whole
@@ -205,7 +206,7 @@ class Stage(Member):
     @classmethod
     def of(cls: type[S], numbers: list[Any], waiting: Any, take: saved.Take, rows: Any = None) -> S:
         """Make the stage of a snapshot."""
-        try:
+        with reading(f"the numbers of a {cls.__name__}", short(numbers)):
             stage = cls._made(numbers)
             for change in saved.changes(waiting, take):
                 stage._waiting.add(checked(change))
@@ -213,10 +214,6 @@ class Stage(Member):
                 wanted("changes or rows that wait", stage._waiting.takes_rows(rows), "both, or too many")
                 stage._waiting.add_rows(rows)
             stage._check_waiting()
-        except (SnapshotError, MemoryError):
-            raise
-        except Exception as error:  # what is none of ours may be wrong in any way
-            raise SnapshotError(f"expected the numbers of a {cls.__name__} but got {short(numbers)}: {error}") from error
         stage._journal.commit()
         return stage
 

@@ -21,6 +21,7 @@ from afa.change import Change
 from afa.engine import Logged
 from afa.errors import SnapshotError
 from afa.operator import snapshot
+from afa.operator.plain_data import reading
 from afa.schema import Schema, any_payload
 from afa.state.sound import short
 from punctuation import sealed
@@ -92,45 +93,35 @@ def _said(name: Any, place: Any) -> str:
     return f"{text} alone" if place is None else f"{text} {short(place) if not isinstance(place, str) else place} an operator"
 
 
+@reading("changes that wait")
 def changes(data: Any, take: Take) -> list[Change]:
     """Return what waited, payloads in their form."""
-    try:
-        fields, keys, le, re, diffs, columns = data
-        payloads = columns if fields is None else list(zip(*columns)) if columns else [()] * len(le)
-        if len({len(part) for part in (keys, le, re, diffs, payloads)}) > 1:
-            raise SnapshotError(f"expected columns of one length but got {short(data)}")
-        if fields is not None:
-            take = _checked(take, fields)
-        return [Change(take(payload), *rest) for payload, *rest in zip(payloads, le, re, diffs, keys)]
-    except (SnapshotError, MemoryError):
-        raise
-    except Exception as error:  # what is none of ours may be wrong in any way
-        raise SnapshotError(f"expected changes that wait but got something else: {error}") from error
+    fields, keys, le, re, diffs, columns = data
+    payloads = columns if fields is None else list(zip(*columns)) if columns else [()] * len(le)
+    if len({len(part) for part in (keys, le, re, diffs, payloads)}) > 1:
+        raise SnapshotError(f"expected columns of one length but got {short(data)}")
+    if fields is not None:
+        take = _checked(take, fields)
+    return [Change(take(payload), *rest) for payload, *rest in zip(payloads, le, re, diffs, keys)]
 
 
+@reading("matches that wait")
 def rows(data: Any, schema: Schema, counted: bool = False) -> Logged:
     """Return what waited as columns, checked as `changes` checks it, with no object for each; ``counted``: with copies of each."""
-    try:
-        fields, keys, le, re, diffs, columns = data
-        kinds = [{field.type, type(None)} if field.optional else {field.type} for field in schema.fields]
-        names = [field.name for field in schema.fields]
-        if fields is None and not le:
-            columns = [[] for _ in names]
-        elif fields != names or any(set(map(type, column)) - kind for column, kind in zip(columns, kinds)):
-            raise SnapshotError(f"expected payload={schema.describe()} but got {short(data)}")
-        if {len(part) for part in (keys, le, re, diffs, *columns)} != {len(le)} or len(columns) != len(names):
-            raise SnapshotError(f"expected columns of one length but got {short(data)}")
-        begins, ends = (np.array(part, np.int64) for part in (le, re))
-        ints = (
-            {type(item) for part in (le, re, diffs) for item in part} <= {int} and (set(diffs) <= {1} or counted) and 0 not in diffs
-        )
-        if not ints or (begins == FOREVER).any() or (ends <= begins).any():
-            raise SnapshotError(f"expected matches with their times, each once, but got {short(data)}")
-        return Logged(columns, begins, ends, np.array(diffs, np.int64), [any_payload(key) for key in keys])
-    except (SnapshotError, MemoryError):
-        raise
-    except Exception as error:  # what is none of ours may be wrong in any way
-        raise SnapshotError(f"expected matches that wait but got something else: {error}") from error
+    fields, keys, le, re, diffs, columns = data
+    kinds = [{field.type, type(None)} if field.optional else {field.type} for field in schema.fields]
+    names = [field.name for field in schema.fields]
+    if fields is None and not le:
+        columns = [[] for _ in names]
+    elif fields != names or any(set(map(type, column)) - kind for column, kind in zip(columns, kinds)):
+        raise SnapshotError(f"expected payload={schema.describe()} but got {short(data)}")
+    if {len(part) for part in (keys, le, re, diffs, *columns)} != {len(le)} or len(columns) != len(names):
+        raise SnapshotError(f"expected columns of one length but got {short(data)}")
+    begins, ends = (np.array(part, np.int64) for part in (le, re))
+    ints = {type(item) for part in (le, re, diffs) for item in part} <= {int} and (set(diffs) <= {1} or counted) and 0 not in diffs
+    if not ints or (begins == FOREVER).any() or (ends <= begins).any():
+        raise SnapshotError(f"expected matches with their times, each once, but got {short(data)}")
+    return Logged(columns, begins, ends, np.array(diffs, np.int64), [any_payload(key) for key in keys])
 
 
 def stream_of(table: Any) -> bytes:

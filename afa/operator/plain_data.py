@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgpack
@@ -25,6 +27,17 @@ def plain(body: list[Any]) -> bytes:
 def unplain(packed: bytes) -> Any:
     """Return the data that `plain` packed. Raises whatever msgpack raises."""
     return _unpacked(packed, DEPTH)
+
+
+@contextmanager
+def reading(what: str, got: str = "something else") -> Iterator[None]:
+    """Raise a `SnapshotError` for all that is wrong with what is read: what is none of ours may be wrong in any way."""
+    try:
+        yield
+    except (SnapshotError, MemoryError):
+        raise
+    except Exception as error:
+        raise SnapshotError(f"expected {what} but got {got}: {error}") from error
 
 
 def _packed(data: Any, depth: int) -> bytes:

@@ -44,7 +44,7 @@ from afa.model.binding import bound_arc
 from afa.model.raised import Faults
 from afa.operator.call import Core
 from afa.operator.old_waits import FIRES_AGAIN, check_waits
-from afa.operator.plain_data import plain, unplain
+from afa.operator.plain_data import plain, reading, unplain
 from afa.operator.saved_core import SavedHead, fingerprint, head_of, marks_of, without_states
 from afa.operator.saved_options import ANEW, check_said
 from afa.rewrite.reduction import Reduction
@@ -158,7 +158,7 @@ def load(
     held = automaton if reduction is None else reduction.rewritten
     later = given if reduction is None else map(reduction.rewrite, given)
     check_engine(said.get("engine", "auto"), held, [*held.arcs, *later])
-    try:
+    with reading("a snapshot's fields"):
         core, in_force = without_states(automaton, head, given, said, faults, table)
         states = _states(core, held, bodies)
         core.put_table(in_force, options.bits)
@@ -169,10 +169,6 @@ def load(
         core.call_worked()
         old = [part for part, blob in zip(states, reversed(blobs)) if blob[len(MAGIC)] <= FIRES_AGAIN]
         check_waits(core.engine, core.automaton, core.arcs.table, core.faults is not None, old)
-    except (SnapshotError, MemoryError):
-        raise
-    except Exception as error:  # a user's function may raise anything on a payload that none has sent
-        raise SnapshotError(f"expected a snapshot's fields but got something else: {error}") from error
     core.bound(options.budget(said))
     check_said(core, said)
     core.saved = _digest(blobs[-1])
