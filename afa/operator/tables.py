@@ -221,9 +221,9 @@ def _table(core: Core, part: Any, le: str) -> Table | None:
 def _item(core: Core, item: Any, le: str = "le") -> Item:
     if type(item) is Punctuation and type(item.t) is int:
         return "event", item, None
-    if isinstance(item, ArcSource):
-        return "arc", item, None
     if type(item) is not Change or type(item.le) is not int or type(item.payload) is dict:
+        if isinstance(item, ArcSource):
+            return "arc", item, None
         item = core.in_form(item, le)
         if not isinstance(item, Change):
             return "event", item, None
