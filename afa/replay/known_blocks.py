@@ -96,20 +96,21 @@ class Blocks:
     def __init__(self, stored: Stored, time: str) -> None:
         self._stored, self._time = stored, time
         self._files: list[tuple[slice, Content | None]] = []
-        kind, found = stored.kind(time), stored.bounds(time)
+        kind = stored.kind(time)
+        contents = [_by_time(read_sidecar(file), time, kind) for file in stored.files]
+        self._told = None in contents  # whether footers tell of some file: they are asked only then
+        found = stored.bounds(time) if self._told else unknown_column(kind, len(stored))
         timed = found.known & (found.nulls == 0) if holds_times(kind) else np.zeros(len(stored), np.bool_)
         low, high = (plain(side).values.astype(np.int64) if timed.any() else np.zeros(len(timed), np.int64) for side in found[:2])
         whole = (np.arange(len(stored)), stored.rows, low, high, timed & (low <= high), np.zeros(len(stored), np.bool_))
         parts, base = [tuple(part[:0] for part in whole)], 0
-        for file in stored.files:
+        for file, content in zip(stored.files, contents):
             filled = np.flatnonzero(file.rows)
             groups, base = slice(base, base + len(filled)), base + len(filled)
-            content = read_sidecar(file)
-            if content is None or not len(content.rows) or (content.time, content.time_type) != (time, str(kind)):
-                self._files.append((groups, None))
+            self._files.append((groups, content))
+            if content is None:
                 parts.append(tuple(part[groups] for part in whole))
             else:
-                self._files.append((groups, content))
                 group, told = groups.start + np.searchsorted(filled, content.group), np.ones(len(content.rows), np.bool_)
                 parts.append((group, content.rows, content.low, content.high, told, told))
         self.group, self.rows, self.low, self.high, self.timed, self.indexed = map(np.concatenate, zip(*parts))
@@ -127,7 +128,8 @@ class Blocks:
         if name == self._time:
             (low, high), zeros = self.times(), np.zeros_like(self.rows)
             return unknown_column(low.type, len(zeros))._replace(low=low, high=high, nulls=zeros, known=self.timed)
-        kind, told = self._stored.kind(name), self._stored.bounds(name)
+        kind = self._stored.kind(name)
+        told = self._stored.bounds(name) if self._told else unknown_column(kind, 0)
         if not self.indexed.any():
             return told
         parts = []
@@ -154,3 +156,9 @@ class Blocks:
                 absent = values.dtype.type(nothing(values.dtype, part))
                 found[name, part] = values if valid is None else np.where(valid, values, absent)
         return found, known
+
+
+def _by_time(content: Content | None, time: str, kind: pa.DataType) -> Content | None:
+    """Return an index, if it has blocks by this column of times, in its type."""
+    mine = content is not None and len(content.rows) and (content.time, content.time_type) == (time, str(kind))
+    return content if mine else None
