@@ -179,7 +179,8 @@ class SliceAxis(NamedTuple):
         ends = np.cumsum((lengths - 1) * cut.step + cut.width)
         ahead = begin[heads] - np.append(0, ends[:-1])
         slices = slice(*np.searchsorted(ids, [begin[0], begin[-1] + cut.width]).tolist())
-        places = ids[slices] - ahead[np.searchsorted(begin[heads], ids[slices], "right") - 1]
+        run = np.searchsorted(begin[heads], ids[slices], "right") - 1 if len(heads) > 1 else 0  # 5 ns a slice
+        places = ids[slices] - ahead[run]
         return cls(slices, places, begin - np.repeat(ahead, lengths), (-(-int(ends[-1]) // cut.width), cut.width))
 
     def over(self, part: str, values: np.ndarray) -> np.ndarray:
