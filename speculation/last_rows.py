@@ -304,7 +304,7 @@ def one_by_one(condition: Condition, fields: dict[str, Column], n: int) -> list[
     """Ask a condition that columns do not answer of each event, and once only of those that look alike to it."""
     cls: Any = condition.event_schema.cls
     kinds = {field.name: field.type for field in condition.event_schema.fields if field.name in condition.fields}
-    columns = [_values(fields[name], kind) for name, kind in kinds.items()]
+    columns = [values_of(fields[name], kind) for name, kind in kinds.items()]
     known: dict[Any, bool] = {}
     found = []
     for items in zip(*columns) if columns else [()] * n:
@@ -316,7 +316,8 @@ def one_by_one(condition: Condition, fields: dict[str, Column], n: int) -> list[
     return found
 
 
-def _values(column: Column, kind: Any) -> list[Any]:
+def values_of(column: Column, kind: Any) -> list[Any]:
+    """Return the values of a field as Python has them."""
     values, present, texts = column
     items = values.tolist() if texts is None else [texts[i] for i in values.tolist()]
     items = list(map(bool, items)) if kind is bool else items

@@ -9,16 +9,12 @@ configuration_names       states and arcs by their meaning
 pattern_automaton         the classes of instants and matches, and the automaton; pattern_window: how long a match may take
 temporal_pattern          `TemporalPattern`; explain_pattern: what became of one; readings_asked: one on its way to workers of Spark
 judged                    which definitions a reading satisfies, by the conditions in force
-key_standing              how the situations of a key stand at a time, and what becomes of them at the next; folds: aggregates;
-                          standing_data: as plain data
-readings                  the readings of one key in order, and what was told of them
+key_standing              what of a definition counts; how a key stands at a promise, as plain data; folds: aggregates as words
+reading_names             the arrays in which the readings of all keys stand, and what happens to their situations
+reading_kernel            the state machine over them; reading_memory: as native code, how they grow
+held_readings             the payloads of readings, and places where there are several; reading_tables: tables in, columns out
 told_forms                what is told of situations: instants, or records
-deriving                  readings to situations, as a stage; pattern_operator: at the operator of a pattern
-pattern_changes           from one pattern to another in a running operator
-reading_columns           the same as readings, of all keys by columns; column_readings: between two tables;
-                          column_folds: aggregates; reading_tables: the way of tables through the stage
-reading_pieces            readings of tables, brought into order; reading_sources: where they stand; satisfied: what they satisfy;
-                          reading_slices: judged in slices of time, side by side
+deriving                  readings to situations, as a stage; pattern_operator: at the operator of a pattern; from one to another
 situated                  situations at the input of an operator; situations_alone: `Derive`
 """
 

@@ -1,21 +1,16 @@
-"""How the situations of one key stand at a time, and what becomes of them at the next.
+"""What of a definition counts for the situations of a key; and how a key stands at a promise as plain data, for snapshots.
 
-    reading       11: on    20: on    31: off             at_least=15
-    instants      11 begins      26 lasts    31 ends      26: without a reading, once the clock is there
-
-Between two readings something happens where a situation has lasted long enough, and where the last reading stops to hold (its RE).
+Read again, all of it is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from afa.situations.folds import FOLDS
-from punctuation.time import BEGINNING, FOREVER
-
-NOTHING, BEGINS, LASTS, ENDS, FAILS = range(5)
-"""What an instant is to a definition. LASTS: it has lasted `at_least`, and goes on; FAILS: it ends, too early or too late."""
+from afa.schema import NAN
+from afa.state.sound import wanted
+from punctuation.time import BEGINNING, FOREVER, as_time
 
 
 class Kind(NamedTuple):
@@ -36,17 +31,10 @@ class Kind(NamedTuple):
     folds: tuple[str, ...]
     plain: bool = False
 
-    def allows(self, duration: int) -> bool:
-        """Return whether a situation may last so long."""
-        return (self.at_least is None or duration >= self.at_least) and (self.at_most is None or duration <= self.at_most)
-
-
-class Reading(NamedTuple):
-    """What a reading says: which definitions it satisfies (as bits), until when it holds, the values that are aggregated."""
-
-    bits: int
-    until: int
-    values: Sequence[Sequence[Any]]
+    @property
+    def data(self) -> list[Any]:
+        """What a snapshot says of it."""
+        return [self.at_least, self.at_most, list(self.folds)]
 
 
 class Going(NamedTuple):
@@ -56,9 +44,10 @@ class Going(NamedTuple):
     lasted: bool
     held: tuple[Any, ...]
 
-
-GOES_ON = Going(BEGINNING, True, ())
-"""A plain one."""
+    @property
+    def data(self) -> list[Any]:
+        """What a snapshot says of it."""
+        return [self.ts, self.lasted, [list(v) if isinstance(v, tuple) else v for v in self.held]]
 
 
 class LastingSituations(NamedTuple):
@@ -67,81 +56,42 @@ class LastingSituations(NamedTuple):
     until: int
     going: tuple[Going | None, ...]
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing goes on."""
-        return not any(self.going)
+
+def standing_of(
+    until: Any, going: Any, kinds: Sequence[Kind], types: Sequence[Sequence[type | None]], promised: int
+) -> LastingSituations:
+    """Return how a key stood at a promise; ``types``: of each definition those of the fields that are aggregated.
+
+    Raises
+    ------
+    SnapshotError
+        It is something else. Also TypeError, ValueError: it is no such data at all.
+    """
+    wanted("one situation or none for each definition", len(going) == len(kinds), going)
+    made = [None if each is None else _going(each, kind, of, promised) for each, kind, of in zip(going, kinds, types)]
+    wanted("situations that go on", any(made) and as_time(until, "until") >= promised, until)
+    return LastingSituations(until, tuple(made))
 
 
-class Happens(NamedTuple):
-    """What happens at an instant: a mark for each definition, and the situation, as it goes on from there, or as it ended."""
-
-    t: int
-    marks: tuple[int, ...]
-    of: tuple[Going | None, ...]
-
-
-def nothing(kinds: Sequence[Kind]) -> LastingSituations:
-    """Return how a key stands of which no reading is known."""
-    return LastingSituations(FOREVER, (None,) * len(kinds))
+def _going(each: Any, kind: Kind, types: Sequence[type | None], promised: int) -> Going:
+    ts, lasted, held = each
+    wanted("the aggregates of a situation", type(lasted) is bool and len(held) == len(kind.folds), held)
+    wanted(f"a beginning below the promise {promised}", as_time(ts, "ts") < promised, ts)
+    wanted("a situation known to last", lasted or (kind.at_least is not None and ts + kind.at_least >= promised), each)
+    return Going(ts, lasted, tuple(map(_held, kind.folds, held, types)))
 
 
-def due(kinds: Sequence[Kind], standing: LastingSituations) -> int:
-    """Return when something happens next if no reading comes; FOREVER: never."""
-    if standing.idle:
-        return FOREVER
-    lasts = [g.ts + kind.at_least for g, kind in zip(standing.going, kinds) if g and not g.lasted and kind.at_least is not None]
-    return min(standing.until, *lasts, FOREVER)
-
-
-def passed(kinds: Sequence[Kind], standing: LastingSituations, until: int) -> Iterator[tuple[Happens, LastingSituations]]:
-    """Yield what happens before a time, if no reading comes until then; with how it stands behind each."""
-    while (t := due(kinds, standing)) < until:
-        if t == standing.until:
-            happens, standing = taken(kinds, standing, t, None)
-        else:
-            marks, of = [], []
-            for g, kind in zip(standing.going, kinds):
-                lasts = g is not None and not g.lasted and kind.at_least is not None and g.ts + kind.at_least == t
-                marks.append(LASTS if lasts else NOTHING)
-                of.append(g._replace(lasted=True) if g and lasts else g)
-            standing = standing._replace(going=tuple(of))
-            happens = Happens(t, tuple(marks), standing.going)
-        yield happens, standing
-
-
-def taken(kinds: Sequence[Kind], standing: LastingSituations, t: int, reading: Reading | None) -> tuple[Happens, LastingSituations]:
-    """Return what happens at a reading, or (None) where the last one stops to hold; nothing lies open before it."""
-    marks, of, going = [], [], list[Going | None]()
-    for number, (g, kind) in enumerate(zip(standing.going, kinds)):
-        mark, now = NOTHING, None
-        if reading is not None and reading.bits >> number & 1:
-            values = reading.values[number]
-            if kind.plain:
-                mark, now = NOTHING if g else BEGINS, GOES_ON
-            elif g is None:
-                mark, now = BEGINS, Going(t, kind.at_least is None, tuple(map(_first, kind.folds, values)))
-            else:
-                lasts = not g.lasted and kind.at_least is not None and t >= g.ts + kind.at_least
-                mark = LASTS if lasts else NOTHING
-                now = Going(g.ts, g.lasted or lasts, tuple(map(_next, kind.folds, g.held, values)))
-        elif g is not None:
-            mark = ENDS if kind.allows(t - g.ts) else FAILS
-        marks.append(mark)
-        of.append(now or g)
-        going.append(now)
-    until = FOREVER if reading is None or not any(going) else reading.until
-    return Happens(t, tuple(marks), tuple(of)), LastingSituations(until, tuple(going))
-
-
-def _first(fold: str, value: Any) -> Any:
-    return None if value is None else FOLDS[fold].first(value)
-
-
-def _next(fold: str, held: Any, value: Any) -> Any:
-    return held if value is None else _first(fold, value) if held is None else FOLDS[fold].next(held, value)
-
-
-def told(fold: str, held: Any) -> Any:
-    """Return an aggregate of what is held of it; None: there was no value."""
-    return None if held is None else FOLDS[fold].told(held)
+def _held(fold: str, value: Any, kind: Any) -> Any:
+    """Return what is held of an aggregate of a field of some type, checked."""
+    if value is None:
+        return None
+    if fold == "avg":
+        total, count = value
+        wanted("a sum and how many", type(total) is float and type(count) is int and 0 < count <= FOREVER, value)
+        return NAN if total != total else total, count
+    if fold == "count":
+        wanted("a count", type(value) is int and 0 < value <= FOREVER, value)
+        return value
+    fits = type(value) is kind and (kind is not int or BEGINNING <= value <= FOREVER)
+    wanted(f"an aggregate of {kind.__name__}", fits, value)
+    return NAN if value != value else value

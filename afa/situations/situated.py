@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from afa.change import Change
 from afa.conditions.condition import Condition
 from afa.errors import AfaError, ChangeError
@@ -14,9 +16,8 @@ from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
 from afa.operator.tables import CallInput
 from afa.schema import as_ticks
-from afa.situations.column_readings import ColumnState
 from afa.situations.deriving import Deriving, vain
-from afa.situations.reading_columns import NONE, KeyInstants
+from afa.situations.reading_names import L_WORDS
 from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from punctuation.door import Table
@@ -60,6 +61,7 @@ class Situated(Front):
     stages = ("Deriving",)
     by_itself = False
     stage: Deriving
+    _latest = BEGINNING  # up to when something was told: what lies behind it goes to the operator in order
 
     def __init__(self, stage: Deriving, operator: Any) -> None:
         self._stand(operator)
@@ -106,46 +108,47 @@ class Situated(Front):
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
-        yield from self._left()
-        steps = self._table(table)
-        yield from self._rows_reach(table, come) if steps is None else steps
+        if self._table(table):
+            yield from self._left()
+        else:
+            yield from self._rows_reach(table, come)
 
-    def _table(self, table: Table) -> list[Any] | None:
-        """Let the stage take a table as columns. Returns what reaches the operator; None: its rows must come one by one."""
+    def _table(self, table: Table) -> bool:
+        """Let the stage take a table as columns. Returns whether it has; else its rows must come one by one."""
         core, stage = self._core, self.stage
-        state = stage.by_columns(len(table.column("le")) if "le" in table.names else 0)
-        coming = None if state is None else stage.tables.coming(table, core.keys, state)
-        if state is None or coming is None:
-            return None
-        seen = int(coming.le.max()) if len(coming.le) else None
-        coming, late = stage.tables.late(coming, stage.promised, state)
-        try:
-            found = stage.take_table(coming, state)
-        except Unfit:  # sums that may leave int64
-            return None
-        if found is None:
-            return None
-        for change in late:
+        coming = stage.tables.coming(table, core.keys) if "le" in table.names else None
+        if coming is None:
+            return False
+        for change in stage.take_table(coming):
             core.take_late(change, stage.promised)
-        if seen is not None:
-            core.progress.see(seen)
-        return self._told(*found, state.latest)
+        if len(coming.le):
+            core.progress.see(int(coming.le.max()))
+        return True
 
-    def _told(self, state: ColumnState, gone: KeyInstants, come: KeyInstants, latest: int = BEGINNING) -> list[Any]:
-        """Return what goes and what comes as the operator takes it; ``latest``: up to when something was told before."""
-        core, tables = self._core, self.stage.tables
-        if latest > BEGINNING and len(come.t) > MANY:  # what lies behind all that was told goes apart, in order
-            before = come.t <= latest
-            if 2 * int(before.sum()) < len(come.t):
-                return [*self._told(state, gone, come.at(before)), *self._told(state, NONE, come.at(~before))]
-        if len(gone.t) + len(come.t) > FEW:
-            columns, times, of_keys = tables.columns(state, gone, come, core.keys)
+    def _columns_of(self, lines: Any) -> list[Any]:
+        """Return what is told as the operator takes it."""
+        stage = self.stage
+        if not len(lines):
+            return []
+        if len(lines) > FEW and stage.telling.instant is not None:
+            t, latest = lines[:, L_WORDS], self._latest
+            if self._core.keys is None and (t[1:] < t[:-1]).any():
+                lines = lines[np.argsort(t, kind="stable")]
+                t = lines[:, L_WORDS]
+            self._latest, before = max(latest, int(t.max())), t <= latest
+            many = int(np.count_nonzero(before))
+            apart = many and len(t) > MANY and 2 * many < len(t)  # what lies behind all that was told goes apart
             try:
-                return [core.engine.encode(columns, times, [], core.window, of_keys, core.keys is None or core.keys.single)]
+                return [self._encoded(part) for part in ((lines[before], lines[~before]) if apart else (lines,))]
             except Unfit:
                 pass
-        found = [("event", change, change.key) for change in tables.changes(state, gone, come)]
+        found = [("event", change, change.key) for change in stage.changes(lines)]
         return [found] if found else []
+
+    def _encoded(self, lines: Any) -> Any:
+        core = self._core
+        columns, times, of_keys = self.stage.tables.columns(lines, core.keys)
+        return core.engine.encode(columns, times, [], core.window, of_keys, core.keys is None or core.keys.single)
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         core, stage = self._core, self.stage
@@ -160,16 +163,14 @@ class Situated(Front):
         else:
             t = as_ticks(item.t, "t", core.tick)
             if t > stage.promised:
-                yield [("event", change, change.key) for change in stage.promise(t)]
+                yield from self._columns_of(stage.brought(t))
                 for change in sorted(stage.settled(t), key=lambda change: (change.le, repr(change))):
                     core.late.take(change, vain(change, t))
                 yield port, stage.passed_on(t), None
 
     def _left(self) -> Iterator[Any]:
         """Yield what leaves the stage."""
-        found = [("event", change, change.key) for change in self.stage.revisions()]
-        if found:
-            yield found
+        yield from self._columns_of(self.stage.told())
 
     def _see(self, item: Change, key: Hashable) -> None:
         """Let the stage take a reading, or the policy, if it is late."""

@@ -228,7 +228,7 @@ def _parts(
     fields += [(distinct[each], each.type_of(schema), True) for each in aggregates]
     cls = payload_class("Situation", tuple(fields), ("ts", "te"))
     kinds = kinds_of(defined, aggregates, begun=True)
-    telling = records(kinds, [each.name for each in defined], cls, len(aggregates))
+    telling = records(kinds, [each.name for each in defined], cls)
     shown = f"r._replace({', '.join(f'{name}=e.{name}' for name, _, _ in fields)})"
     empty = cls("", 0, None, *[None] * len(aggregates))
     show = Arc("start", "found", "True", shown)

@@ -20,8 +20,7 @@ from afa.situations.configurations import PatternPlan, plan_of
 from afa.situations.consistency import parts_of
 from afa.situations.explain_pattern import PatternExplanation, explained, not_connected
 from afa.situations.pattern_automaton import automaton_of, instants_of, match_of
-from afa.situations.pattern_changes import changes_between
-from afa.situations.pattern_operator import made, restored
+from afa.situations.pattern_operator import changes_between, made, restored
 from afa.situations.pattern_window import check_window, window_of
 from afa.situations.readings_asked import ReadingsAsked, readings_asked
 from afa.situations.situation import Definition, definition_of

@@ -6,48 +6,64 @@ records     speeding [20, 31)                      LE = ts; te is None, while it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from afa.situations.key_standing import BEGINS, ENDS, FAILS, LASTS, Going, Happens, Kind, LastingSituations, told
-from afa.situations.readings import Form
+import numpy as np
+
+from afa.situations.key_standing import Kind
+from afa.situations.reading_names import L_SIGN, L_VALUES, L_WORDS
 from punctuation.time import FOREVER
+
+BEGINS, ENDS, LASTS, FAILS = range(L_WORDS + 1, L_WORDS + 5)
+"""What an instant is to a definition: in which word of its line. LASTS: it has lasted `at_least`, and goes on; FAILS: it ends, too
+early or too late."""
+FEW = 64
+"""Up to so many lines are put together one by one: columns take longer."""
 
 
 class Telling(NamedTuple):
-    """A form, and how what it tells becomes an event: payload, LE and RE; of instants the field that holds LE, and their span."""
+    """How a line of output becomes an event; of instants the field that holds LE, how long they live, and those of aggregates.
 
-    form: Form
-    payload: Any
-    times: Any
+    ``names``: of records those of the definitions.
+    """
+
+    kinds: Sequence[Kind]
+    cls: Any
     instant: str | None
     span: int
     aggregates: Sequence[str] = ()
+    names: Sequence[str] = ()
+
+    @property
+    def flags(self) -> list[tuple[int, int]]:
+        """The definition and the word of each flag of an instant."""
+        return [(number, mark) for number, kind in enumerate(self.kinds) for _, mark in flag_names([""], [kind])]
+
+    def event(self, line: Sequence[int], flags: Sequence[tuple[int, int]], values: Sequence[Any]) -> tuple[Any, int, int]:
+        """Return the payload, LE and RE of what a line tells."""
+        t = line[L_WORDS]
+        if self.instant is not None:
+            told = [line[mark] >> number & 1 == 1 for number, mark in flags]
+            return self.cls(*told, *values, t), t, min(t + self.span, FOREVER)
+        ts, te = line[L_WORDS + 1 : L_WORDS + 3]
+        return self.cls(self.names[t], ts, None if te == FOREVER else te, *values), ts, te
 
 
 def instants(kinds: Sequence[Kind], cls: Any, span: int) -> Telling:
     """Tell an event for each instant; ``span``: how long it lives."""
+    fields = getattr(cls, "_fields", ("at",))
+    return Telling(kinds, cls, fields[-1], span, fields[len(fields) - 1 - sum(len(kind.folds) for kind in kinds) : -1])
 
-    def happens(found: Happens) -> Iterator[Any]:
-        if any(found.marks):
-            yield found.t, tuple(_flags(kinds, found)), tuple(_aggregates(kinds, found.of))
 
-    def payload(each: Any) -> Any:
-        t, flags, aggregates = each
-        return cls(*flags, *aggregates, t)
-
-    return Telling(
-        Form(kinds, happens, lambda standing: (), lambda each: each[0]),
-        payload,
-        lambda each: (each[0], min(each[0] + span, FOREVER)),
-        "at" if not hasattr(cls, "_fields") else cls._fields[-1],
-        span,
-        cls._fields[-1 - sum(len(kind.folds) for kind in kinds) : -1] if hasattr(cls, "_fields") else (),
-    )
+def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any) -> Telling:
+    """Tell a record for each situation."""
+    return Telling(kinds, cls, None, 0, names=names)
 
 
 def flag_names(names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[tuple[str, int]]:
-    """Yield the fields that say what an instant is to each definition, with their marks, in order."""
+    """Yield the fields that say what an instant is to each definition, with their words, in order."""
     for name, kind in zip(names, kinds):
         yield f"{name}_begins", BEGINS
         yield f"{name}_ends", ENDS
@@ -57,54 +73,24 @@ def flag_names(names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[tuple[st
             yield f"{name}_fails", FAILS
 
 
-def _flags(kinds: Sequence[Kind], found: Happens) -> Iterator[bool]:
-    for mark, kind in zip(found.marks, kinds):
-        yield mark == BEGINS
-        yield mark == ENDS
-        if kind.at_least is not None:
-            yield mark == LASTS
-        if kind.at_least is not None or kind.at_most is not None:
-            yield mark == FAILS
+def net(lines: Any) -> Any:
+    """Return lines without those that are told and taken back."""
+    if len(lines) < 2 or lines[:, L_SIGN].min() > 0:
+        return lines
+    if len(lines) <= FEW:
+        found: Counter[tuple[int, ...]] = Counter()
+        for sign, *line in lines.tolist():
+            found[tuple(line)] += sign
+        return np.array([(sign, *line) for line, sign in found.items() if sign], np.int64).reshape(-1, lines.shape[1])
+    order = np.lexsort(lines[:, :0:-1].T)
+    lines = lines[order]
+    first = np.flatnonzero(np.concatenate([[True], (lines[1:, 1:] != lines[:-1, 1:]).any(axis=1)]))
+    signs = np.add.reduceat(lines[:, L_SIGN], first)
+    lines = lines[first]
+    lines[:, L_SIGN] = signs
+    return lines[signs != 0]
 
 
-def _aggregates(kinds: Sequence[Kind], of: Sequence[Going | None]) -> Iterator[Any]:
-    for kind, going in zip(kinds, of):
-        for i, fold in enumerate(kind.folds):
-            yield None if going is None else _told(fold, going.held[i])
-
-
-def _told(fold: str, held: Any) -> Any:
-    """Return an aggregate; a count of no value is 0."""
-    return 0 if held is None and fold == "count" else told(fold, held)
-
-
-def records(kinds: Sequence[Kind], names: Sequence[str], cls: Any, width: int) -> Telling:
-    """Tell a record for each situation; ``width``: how many aggregates it has, those of all definitions one after the other."""
-    starts = [sum(len(kind.folds) for kind in kinds[:number]) for number in range(len(kinds))]
-
-    def record(number: int, going: Going, te: int | None) -> Any:
-        its = list(map(_told, kinds[number].folds, going.held))
-        low = starts[number]
-        return number, going.ts, te, (*[None] * low, *its, *[None] * (width - low - len(its)))
-
-    def happens(found: Happens) -> Iterator[Any]:
-        for number, (mark, going) in enumerate(zip(found.marks, found.of)):
-            if mark == ENDS and going is not None:
-                yield record(number, going, found.t)
-
-    def open_(standing: LastingSituations) -> Iterator[Any]:
-        for number, (going, kind) in enumerate(zip(standing.going, kinds)):
-            if going is not None and going.lasted and kind.at_most is None:
-                yield record(number, going, None)
-
-    def payload(each: Any) -> Any:
-        number, ts, te, aggregates = each
-        return cls(names[number], ts, te, *aggregates)
-
-    return Telling(
-        Form(kinds, happens, open_, lambda each: FOREVER if each[2] is None else each[2]),
-        payload,
-        lambda each: (each[1], FOREVER if each[2] is None else each[2]),
-        None,
-        0,
-    )
+def counts_of(lines: Any) -> Any:
+    """Return of how many values the aggregates in lines are."""
+    return lines[:, L_VALUES + 1 :: 2]

@@ -27,6 +27,8 @@ class RowKeys:
         self.names: list[Hashable] = []
         self._free: list[int] = []
         self._bound = LEAST
+        self.given = 0
+        """How many numbers were given so far: while no further one is, `names` stay as they are."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -47,6 +49,7 @@ class RowKeys:
                 found = len(self.names)
                 self.names.append(key)
             self._numbers[key] = found
+            self.given += 1
         return found
 
     def numbers(self, keys: Sequence[Hashable]) -> Any:

@@ -14,6 +14,7 @@ from afa import (
     AfaError,
     Arc,
     Automaton,
+    Change,
     Instant,
     LateEventError,
     Operator,
@@ -23,6 +24,7 @@ from afa import (
     insert,
     retract,
 )
+from afa.compiled.code import strings
 from afa.situations import Derive, Situation
 from tests.situations.derived import aggregate, situations
 
@@ -233,3 +235,29 @@ def test_a_snapshot_with_aggregates_of_another_type() -> None:
         covers = [[None, numbers[-1][0][1], [[1, True, [bad if i == place else each for i, each in enumerate(held)]]]]]
         with pytest.raises(SnapshotError):
             like.load([*numbers[:-1], covers], [None, [], [], [], [], []])
+
+
+def test_many_definitions() -> None:
+    """As many as a word has bits for, and no more."""
+    many = {f"s{i}": Situation("n > 1") for i in range(63)}
+    with pytest.raises(AfaError, match="expected at most 62 definitions but got 63"):
+        Derive(Numbered, **many)
+    many.popitem()
+    assert len(Derive(Numbered, **many).push(insert(Numbered(True, 2), 1))) == 62
+
+
+def test_texts_that_nothing_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ever new texts only those count that a situation or a reading still has."""
+
+    class Named(NamedTuple):
+        name: str
+        on: bool
+
+    monkeypatch.setattr(strings, "LEAST", 8)
+    op = Derive(Named, on=Situation("on"), returns={"first": "first(on.name)", "last": "last(on.name)"})
+    for t in range(1, 200):
+        op.push(insert(Named(f"n{t}", t % 9 != 0), t))
+        op.push(Punctuation(t))
+    found = [change.payload for change in op.push(insert(Named("", False), 200)) if isinstance(change, Change) and change.diff > 0]
+    assert [each[3:] for each in found] == [("n199", "n199")]
+    assert len(op.stage.held._strings) < 64

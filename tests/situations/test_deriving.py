@@ -41,8 +41,7 @@ def _plan(rng: random.Random) -> list[Kind]:
 def _stage(kinds: list[Kind], as_records: bool, cls: Any) -> Deriving:
     schema = Schema.of(Reading, "event")
     fields = [["x"] * len(kind.folds) for kind in kinds]
-    width = sum(len(kind.folds) for kind in kinds)
-    telling = records(kinds, "ab", cls, width) if as_records else instants(kinds, cls, SPAN)
+    telling = records(kinds, "ab", cls) if as_records else instants(kinds, cls, SPAN)
     conditions = [Condition(name, schema) for name in "ab"]
     return Deriving(schema, Judged("ab", conditions), fields, telling, open_promise=as_records)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Int64Error, Punctuation, insert, retract
-from afa.situations import Derive, Situation, TemporalPattern, column_folds, column_readings, reading_pieces, reading_slices
+from afa.situations import Derive, Situation, TemporalPattern, held_readings, reading_tables, told_forms
 
 
 class Reading(NamedTuple):
@@ -72,11 +72,10 @@ def _net_of(found: Counter[Any]) -> Counter[Any]:
 @pytest.mark.parametrize("seed", range(40))
 def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None:
     """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
-    monkeypatch.setattr(column_folds, "LONG", 2 if seed % 2 else 256)
-    monkeypatch.setattr(reading_slices, "LEAST", 2)
+    monkeypatch.setattr(told_forms, "FEW", 2 if seed % 2 else 64)
+    monkeypatch.setattr(reading_tables, "LEAST", 2)
     threads = 3 if seed % 2 else 1
-    monkeypatch.setattr(column_readings, "PIECES", 2 if seed % 3 else 64)
-    monkeypatch.setattr(reading_pieces, "DENSE", 0 if seed % 5 == 1 else 8)
+    monkeypatch.setattr(held_readings, "PACE", 0 if seed % 3 else 16)
     rng = random.Random(f"tables {keyed} {seed}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -135,11 +134,10 @@ def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None
             again = {name: value for name, value in options.items() if name != "late"}
             held = by_tables.stage.numbers(), by_tables.stage.waiting()
             due = by_tables.stage.due
-            blob = by_tables.snapshot()
-            by_tables.stage.by_rows()
+            by_tables = pattern.restore(by_tables.snapshot(), **again, threads=threads)
             assert held == (by_tables.stage.numbers(), by_tables.stage.waiting())
-            assert due == by_tables.stage.due
-            by_tables = pattern.restore(blob, **again, threads=threads)
+            assert held[1] == by_rows.stage.waiting()
+            assert due == by_tables.stage.due == by_rows.stage.due
         elif step < 0.5:
             at = max(promised, clock - 4)
             _net(nets[0], by_tables.redefine("b", f"x > {rng.choice([0.5, 0.7])}", le=at))
@@ -150,21 +148,24 @@ def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None
     assert by_tables.statistics.late == by_rows.statistics.late
 
 
-def test_columns_are_held_as_columns() -> None:
-    """A table of insertions makes no object of a row; a retraction does."""
+def test_a_table_stays_a_table() -> None:
+    """A table of insertions makes no object of a row; a retraction does, of its own."""
     pattern = TemporalPattern(event=Reading, within=9, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps b")
     op = pattern.operator(key="key")
     table = {"key": ["k"] * 40, "a": [True, False] * 20, "x": [0.0, 1.0, 1.0, 0.0] * 10, "v": [1] * 40, "le": list(range(40))}
     op.push_many(table)
-    assert op.stage.by_column is not None
+    assert not op.stage.held.several
     assert op.stage.statistics[:3] == (40, 1, 0)
     op.push(retract(Reading("k", True, 0.0, 1), 0))
-    assert op.stage.by_column is None
+    assert not op.stage.held.several
+    assert op.stage.statistics[:3] == (39, 1, 0)
+    op.push(insert(Reading("k", True, 0.0, 1), 8))  # one more of what is there
+    assert list(op.stage.held.several) == [(8, 0)]
     assert op.stage.statistics[:3] == (39, 1, 0)
 
 
 def test_sums_that_leave_int64() -> None:
-    """Where a sum of ints may leave int64, rows come one by one: exact as long as it does not, refused where it does."""
+    """A sum of ints is exact as long as it does not leave int64, and refused where it does."""
     pattern = TemporalPattern(
         event=Reading, within=99, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps b", returns={"sum": "sum(a.v)"}
     )
@@ -172,7 +173,6 @@ def test_sums_that_leave_int64() -> None:
     op = pattern.operator()
     out = op.push_many({**table, "v": [2**62, -(2**62), 7, 0]})
     assert out["sum"].tolist() == [7]
-    assert op.stage.by_column is None
     with pytest.raises(Int64Error, match="expected a sum within int64"):
         pattern.operator().push_many({**table, "v": [2**62, 2**62, 7, 0]})
     assert pattern.operator().push_many({**table, "v": [2, 3, 7, 0]})["sum"].tolist() == [12]
@@ -188,7 +188,7 @@ def test_threads_are_a_number(given: Any) -> None:
 
 def test_slices_of_time_say_what_a_whole_table_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Situations that go on over borders, that begin or end there."""
-    monkeypatch.setattr(reading_slices, "LEAST", 5)
+    monkeypatch.setattr(reading_tables, "LEAST", 5)
     rng, n = np.random.default_rng(5), 400
     table = {"key": ["k"] * n, "a": rng.random(n) < 0.5, "x": np.repeat(rng.random(n // 4), 4), "v": [1] * n, "le": np.arange(n)}
     pattern = TemporalPattern(event=Reading, within=9, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps|meets b")

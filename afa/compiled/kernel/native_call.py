@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import struct
 from collections.abc import Callable
 from typing import Any
+
+from afa.schema import NAN
 
 
 @functools.lru_cache(maxsize=4096)
@@ -58,6 +61,12 @@ def prefetch(address: int) -> None:
 def wrapped(word: int) -> int:
     """Return what int64 makes of a result that is beyond it: nothing, in native code."""
     return (int(word) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def float_sum(one: int, other: int) -> int:
+    """Return the sum of two floats, all of them as the words of their bits; with one NaN."""
+    found = sum(struct.unpack("2d", struct.pack("2q", int(one), int(other))))
+    return int(struct.unpack("q", struct.pack("d", found if found == found else NAN))[0])
 
 
 def kernel(function: Any) -> Any:

@@ -41,6 +41,7 @@ CONSTANT: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Pow: lambda a, b: a**b,
 }
 """Operations on two constants, which may leave int64 on the way, as in ``2**63 - 1``."""
+NAN_WORD = 0x7FF8000000000000
 BY_ADDRESS = {"call1": 1, "call2": 2, "call4": 4, "call9": 9}
 """Calls of native code (`afa.compiled.kernel.native_call`), and how many words they pass."""
 
@@ -269,6 +270,11 @@ class KernelExpressions:
             for word in words[1:]:
                 whole = put(f"call i64 @llvm.s{name}.i64(i64 {whole}, i64 {word})")
             return whole
+        if name == "float_sum":
+            one, other = (put(f"bitcast i64 {word} to double") for word in words)
+            found = put(f"fadd double {one}, {other}")
+            odd = put(f"fcmp uno double {found}, {found}")
+            return put(f"select i1 {odd}, i64 {NAN_WORD}, i64 {put(f'bitcast double {found} to i64')}")
         address = put(f"inttoptr i64 {words[0]} to ptr")
         if name == "peek":
             return put(f"load i64, ptr {address}")
@@ -304,6 +310,7 @@ BUILTINS = {
     "poke": 2,
     "prefetch": 1,
     "wrapped": 1,
+    "float_sum": 2,
 }
 BUILTINS |= {name: count + 1 for name, count in BY_ADDRESS.items()}
 """What else is called, and with how many words."""
