@@ -156,8 +156,9 @@ class Deriving(Stage):
         if self.promised == BEGINNING or not late.any():
             self.held.take_table(c, table)
             return []
-        self.held.take_table(np.ascontiguousarray(c[:, ~late]), table)
-        names, readings = self.held.keys.names, table.at(np.flatnonzero(late).tolist())
+        rows = np.flatnonzero(late)
+        self.held.take_table(np.ascontiguousarray(c[:, ~late]), table.but(rows, len(late)))
+        names, readings = self.held.keys.names, table.at(rows.tolist())
         places = zip(c[C_KEY, late].tolist(), coming.le[late].tolist())
         return [Change(payload, le, None, 1, names[number]) for (number, le), (payload, _) in zip(places, readings)]
 

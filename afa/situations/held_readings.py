@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,24 +48,29 @@ class RowReadings(NamedTuple):
 
     rows: Sequence[Reading]
 
-    def at(self, places: Sequence[int]) -> list[Reading]:
-        return [self.rows[each] for each in places]
+    def at(self, rows: Sequence[int]) -> list[Reading]:
+        return [self.rows[each] for each in rows]
 
 
 class TableReadings(NamedTuple):
-    """Readings that came as a table; ``kinds``: the types of their fields."""
+    """Readings that came as a table; ``order``: its rows as the kernel has them, None: as they came."""
 
     columns: Sequence[Column]
     schema: Schema
+    order: Any
 
-    def at(self, places: Sequence[int]) -> list[Reading]:
+    def at(self, rows: Sequence[int]) -> list[Reading]:
         cls: Any = self.schema.cls
-        there = np.array(places, np.int64)
+        there = np.array(rows, np.int64) if self.order is None else self.order[rows]
         columns = [
             values_of(Column(each.values[there], None if each.present is None else each.present[there], each.texts), field.type)
             for each, field in zip(self.columns, self.schema.fields)
         ]
-        return [(self.schema.take(cls(*row)), None) for row in (zip(*columns) if columns else [()] * len(places))]
+        return [(self.schema.take(cls(*row)), None) for row in (zip(*columns) if columns else [()] * len(rows))]
+
+    def but(self, rows: Any, n: int) -> TableReadings:
+        """Return the readings but for some of n rows."""
+        return self._replace(order=np.delete(np.arange(n) if self.order is None else self.order, rows))
 
 
 class HeldReadings:
@@ -160,22 +167,35 @@ class HeldReadings:
     def take_table(self, c: Any, table: TableReadings) -> None:
         """Take a table of insertions at or above the promise, as the kernel has it; two that are of one key and time are MANY."""
         self._flush()
-        n = c.shape[1]
-        if n:
-            self._take(c, table, int(c[k.C_ENTRY + k.E_LE].max()))
+        if self.several and c.shape[1]:
+            own = self._own(c)
+            if own:
+                self._take_each(c[:, own], own, table)
+                c, table = np.ascontiguousarray(np.delete(c, own, axis=1)), table.but(own, c.shape[1])
+        if c.shape[1]:
+            again = self._put(k.TAKE, c, self._first(table, int(c[k.C_LE].max())))
+            if again:
+                self._take_each(c[:, again], again, table)
 
-    def sources(self) -> int:
-        """Return the source of the first row of the table that comes next."""
+    def _first(self, table: RowReadings | TableReadings, last: int) -> int:
+        """Hold the payloads of a table up to a time. Returns the source of its first row."""
         self._number += 1
+        self._tables[self._number] = table
+        heapq.heappush(self._ends, (last, self._number))
         return self._number << ROW_BITS
 
     def _flush(self) -> None:
         """Give the kernel what has come as changes."""
         coming, self._coming = self._coming, []
         if coming:
-            first = self.sources()
+            coming.sort(key=itemgetter(0, 1))
+            table = RowReadings([each[2:] for each in coming])
+            first = self._first(table, max(each[1] for each in coming))
             rows = [self._row(number, le, payload, re, first + i) for i, (number, le, payload, re) in enumerate(coming)]
-            self._take(self._columns(rows), RowReadings([each[2:] for each in coming]), max(each[1] for each in coming))
+            c = self._columns(rows)
+            again = self._put(k.TAKE, c)
+            if again:
+                self._take_each(c.reshape(len(c), -1)[:, again], again, table)
 
     def _columns(self, rows: Sequence[Sequence[int]]) -> Any:
         """Return rows as a batch."""
@@ -185,44 +205,28 @@ class HeldReadings:
         return np.ascontiguousarray(np.array(rows, np.int64).T)
 
     def _row(self, number: int, le: int, payload: Any, re: int | None, source: int) -> list[int]:
-        row = [number, le, self._judge(payload, le), FOREVER if re is None else re, source]
+        row = [number, le, self._judge(payload, le)]
         for fold in self.folds:
             row += fold.word(True if fold.field is None else getattr(payload, fold.field))
-        return row
+        return [*row, FOREVER if re is None else re, source]
 
-    def _take(self, c: Any, table: RowReadings | TableReadings, last: int) -> None:
-        """Let the kernel take the rows of a table; ``c`` has their sources, from `sources` on."""
-        number = int(c[k.C_ENTRY + k.E_SOURCE].flat[0]) >> ROW_BITS
-        self._tables[number] = table
-        heapq.heappush(self._ends, (last, number))
-        if self.several:
-            c = self._elsewhere(c, table)
-        again = self._put(k.TAKE, c)
-        if again:
-            self._take_each(c.reshape(len(c), -1)[:, again], table)
-
-    def _elsewhere(self, c: Any, table: RowReadings | TableReadings) -> Any:
-        """Return the rows that come where there are not several; take the others."""
-        c = c.reshape(len(c), -1)
-        keys, le = c[k.C_KEY], c[k.C_ENTRY + k.E_LE]
+    def _own(self, c: Any) -> list[int]:
+        """Return the rows that come where there are several."""
+        keys, le = c[k.C_KEY], c[k.C_LE]
         near = np.flatnonzero(np.isin(le, [at for at, _ in self.several]))
-        own = [i for i, *place in zip(near.tolist(), le[near].tolist(), keys[near].tolist()) if tuple(place) in self.several]
-        self._take_each(c[:, own], table)
-        return np.ascontiguousarray(np.delete(c, own, axis=1)) if own else c
+        return [i for i, *place in zip(near.tolist(), le[near].tolist(), keys[near].tolist()) if tuple(place) in self.several]
 
-    def _take_each(self, c: Any, table: RowReadings | TableReadings) -> None:
-        """Take rows where there are several, or will be."""
-        places = zip(c[k.C_ENTRY + k.E_LE].tolist(), c[k.C_KEY].tolist())
-        rows = (c[k.C_ENTRY + k.E_SOURCE] & ((1 << ROW_BITS) - 1)).tolist()
-        for (le, number), (payload, re) in zip(places, table.at(rows)):
+    def _take_each(self, c: Any, rows: list[int], table: RowReadings | TableReadings) -> None:
+        """Take rows of a table where there are several, or will be."""
+        for le, number, (payload, re) in zip(c[k.C_LE].tolist(), c[k.C_KEY].tolist(), table.at(rows)):
             self._take_one(le, number, payload, re, 1)
 
-    def _put(self, what: int, c: Any) -> list[int]:
+    def _put(self, what: int, c: Any, first: int = k.NOWHERE) -> list[int]:
         """Give the kernel rows. Returns those that came where a reading is."""
         n = 1 if c is self.memory.one else c.shape[1]
         self._idle += n
         self.memory.keys(len(self.keys))
-        self.memory.call(what, self.promised, c, n)
+        self.memory.call(what, self.promised, c, n, first=first)
         return self.memory.clashed()
 
     def _take_one(self, le: int, number: int, payload: Any, re: int | None, diff: int) -> None:
@@ -261,19 +265,19 @@ class HeldReadings:
         """Let the kernel know what holds at the places where there are several."""
         touched, self._touched = self._touched, set()
         rows: dict[int, list[list[int]]] = {k.SET: [], k.REMOVE: []}
-        none = [0] * (k.C_ENTRY + k.E_VALUES + 2 * len(self.folds))
+        none = [0] * (self.memory.entry - 1)
         for le, number in sorted(touched):
             bucket = self.several[le, number]
             found = self._holds(bucket, le, number, contested)
             if found is None:
-                rows[k.REMOVE].append([number, le, *none[2:]])
+                rows[k.REMOVE].append([number, le, *none])
             else:
                 rows[k.SET].append(self._row(number, le, *found, k.MANY))
             if not bucket:
                 self._journal.drop(self.several, (le, number))
         for what, those in rows.items():
             if those:
-                self._put(what, self._columns(those))
+                self._put(what, self._columns(sorted(those)))
 
     def _lines(self) -> Any:
         lines = self.memory.lines() if self.memory.d[k.OUTPUT_N] else self._none
@@ -312,7 +316,8 @@ class HeldReadings:
             entries = entries[~many].copy()
             readings = zip(self._at(entries[:, k.E_SOURCE].tolist()), entries[:, k.E_LE].tolist())
             entries[:, k.E_BITS] = [self._judge(payload, at) for (payload, _), at in readings]
-            rows.append(np.insert(entries, 0, number, axis=1))
+            words = [[k.E_LE, k.E_BITS], range(k.E_VALUES, self.memory.entry), [k.E_UNTIL, k.E_SOURCE]]
+            rows.append(np.insert(entries[:, list(chain(*words))], 0, number, axis=1))
         if rows and sum(map(len, rows)):
             self._put(k.SET, np.ascontiguousarray(np.concatenate(rows).T))
 

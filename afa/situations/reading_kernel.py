@@ -232,8 +232,7 @@ def take(d: Any, m: Any, c: Any, u: Any, o: Any, what: int, n: int) -> int:
             status = put(d, m, c, u, o, what, n, i, r)
             if status != DONE:
                 return status
-            d[DONE_N] = i + 1
-            if i + 1 < n and c[i + 1] == key:
+            if d[DONE_N] < n and c[d[DONE_N]] == key:
                 continue
         d[UNDER_WAY] = 0
         tells = next_of(d, last)
@@ -257,26 +256,14 @@ def entries(d: Any, r: int) -> int:
 def appended(d: Any, m: Any, c: Any, n: int, i: int, r: int) -> int:
     """Append rows of one key at which nothing begins or ends, as most are. Returns the first row that is left. O(1) for each."""
     key, last, size = c[i], r + R_COVER + d[STANDING], d[r + R_N]
-    if d[WAITS] or d[AGGREGATES] or size == 0 or d[last + S_UNTIL] != FOREVER:
+    if d[WAITS] or d[AGGREGATES] or size == 0 or d[last + S_UNTIL] != FOREVER or d[FIRST_SOURCE] == NOWHERE:
         return i
     a, end, first, bits = entries(d, r) + size * E_VALUES, d[r + R_BLOCK] + size_of(m[d[r + R_BLOCK]]), i, d[last + S_BITS]
     le = m[a - E_VALUES + E_LE]
-    at_le, at_bits, at_until, at_source = (
-        (C_ENTRY + E_LE) * n,
-        (C_ENTRY + E_BITS) * n,
-        (C_ENTRY + E_UNTIL) * n,
-        (C_ENTRY + E_SOURCE) * n,
-    )
-    while (
-        i < n
-        and c[i] == key
-        and c[at_le + i] > le
-        and c[at_bits + i] == bits
-        and c[at_until + i] == FOREVER
-        and a + E_VALUES <= end
-    ):
+    at_le, at_bits, source = C_LE * n, C_BITS * n, d[FIRST_SOURCE]
+    while i < n and c[i] == key and c[at_le + i] > le and c[at_bits + i] == bits and a + E_VALUES <= end:
         le = c[at_le + i]
-        m[a + E_LE], m[a + E_BITS], m[a + E_UNTIL], m[a + E_SOURCE] = le, bits, FOREVER, c[at_source + i]
+        m[a + E_LE], m[a + E_BITS], m[a + E_UNTIL], m[a + E_SOURCE] = le, bits, FOREVER, source + i
         a += E_VALUES
         i += 1
     d[r + R_N] = size + i - first
@@ -285,39 +272,139 @@ def appended(d: Any, m: Any, c: Any, n: int, i: int, r: int) -> int:
 
 @kernel
 def put(d: Any, m: Any, c: Any, u: Any, o: Any, what: int, n: int, i: int, r: int) -> int:
-    """Take one row of a batch: an entry comes, goes, or is written over. Where room is asked for, nothing was done."""
-    e, size, le, a = d[ENTRY], d[r + R_N], c[(C_ENTRY + E_LE) * n + i], entries(d, r)
-    if what != REMOVE and (d[r + R_BLOCK] == 0 or (d[r + R_FIRST] + size + 1) * e >= size_of(m[d[r + R_BLOCK]])):
-        if replaced(d, m, u, r, run(c, n, i)) != DONE:
+    """Take a row behind all readings of its key, or the next ones that are not. Where room is asked for, nothing was done."""
+    e, size, a = d[ENTRY], d[r + R_N], entries(d, r)
+    if size and c[C_LE * n + i] <= m[a + (size - 1) * e + E_LE]:
+        return merge(d, m, c, u, o, what, n, i, r)
+    if what != REMOVE:
+        if provide(d, m, c, u, n, i, r, 1) != DONE:
             return NEED_HEAP
-        a = entries(d, r)
-    if what != REMOVE and (size == 0 or m[a + (size - 1) * e + E_LE] < le):
-        fill(d, m, c, n, i, a + size * e)
+        a = entries(d, r) + size * e
+        fill(d, m, c, n, i, a)
         d[r + R_N] = size + 1
-        advance(d, m, o, c[i], r + R_COVER + d[STANDING], a + size * e, 1)
-        return DONE
-    place = place_of(d, m, a, size, le)
-    there = 1 if place < size and m[a + place * e + E_LE] == le else 0
-    if what == TAKE and there:
-        tell(d, o, c[i], d[OLD], 0, i, 0, 0, 0, 0, 0)
-        d[CLASHES] += 1
-        return DONE
-    if what == REMOVE and there == 0:
-        return DONE
-    fill(d, m, c, n, i, NEW_ENTRY)
-    told = d[OUTPUT_N]
-    if change(d, m, o, c[i], r, place, there, what != REMOVE) != DONE:
-        d[OUTPUT_N] = told
-        return NEED_OUTPUT
-    write(d, m, u, r, place, there, what != REMOVE)
+        advance(d, m, o, c[i], r + R_COVER + d[STANDING], a, 1)
+    d[DONE_N] = i + 1
     return DONE
+
+
+@kernel
+def merge(d: Any, m: Any, c: Any, u: Any, o: Any, what: int, n: int, i: int, r: int) -> int:
+    """Take the rows of a key that come next in order of LE and do not lie behind all its readings.
+
+    held   10 20 30 40 50        20 30 go to the undo log, 40 50 move; then 20 and 30 come again, and rows among them
+    rows       15  .  35
+    """
+    e, size, a, at_le, end = d[ENTRY], d[r + R_N], entries(d, r), C_LE * n, i + 1
+    while end < n and c[end] == c[i] and c[at_le + end - 1] <= c[at_le + end] and c[at_le + end] <= m[a + (size - 1) * e + E_LE]:
+        end += 1
+    first, last = place_of(d, m, a, size, c[at_le + i]), place_of(d, m, a, size, c[at_le + end - 1] + 1)
+    more = surplus(d, m, c, what, n, i, end, a + first * e)
+    if provide(d, m, c, u, n, i, r, max(more, 0)) != DONE:
+        return NEED_HEAP
+    a, top, told, clashes = entries(d, r), d[UNDO_N], d[OUTPUT_N], d[CLASHES]
+    stood = (last - first) * e
+    if top + stood + 16 > d[UNDO_SIZE]:
+        return NEED_UNDO
+    stand_before(d, m, o, c[i], r, first)
+    copy(d, d[OLD], d, d[NEW], d[STANDING])
+    copy(m, a + first * e, u, top, stood)
+    shift(m, a + last * e, (size - last) * e, more * e)
+    d[r + R_N] = size + more
+    top += stood
+    u[top], u[top + 1], u[top + 2], u[top + 3], u[top + 4] = d[r + R_FIRST] + first, last - first, last - first + more, r, MERGED
+    d[UNDO_N] = top + 5
+    if weave(d, m, c, u, o, what, n, i, end, r, top - stood, top, a + first * e) != DONE:
+        unmerge(d, m, u)
+        d[OUTPUT_N], d[CLASHES] = told, clashes
+        return NEED_OUTPUT
+    d[DONE_N] = end
+    return DONE
+
+
+@kernel
+def surplus(d: Any, m: Any, c: Any, what: int, n: int, i: int, end: int, a: int) -> int:
+    """Return how many more entries there are when rows in order were taken; ``a``: the first that does not lie before them."""
+    more, at_le = 0, C_LE * n
+    for x in range(i, end):
+        while m[a + E_LE] < c[at_le + x]:
+            a += d[ENTRY]
+        if m[a + E_LE] == c[at_le + x]:
+            more -= 1 if what == REMOVE else 0
+        elif what != REMOVE and (x == i or c[at_le + x - 1] < c[at_le + x]):
+            more += 1
+    return more
+
+
+@kernel
+def weave(
+    d: Any, m: Any, c: Any, u: Any, o: Any, what: int, n: int, i: int, end: int, r: int, held: int, until: int, to: int
+) -> int:
+    """Write the entries that stood there, those at ``held`` in the undo log, and rows, in order of LE, and tell what changes.
+
+    Returns DONE, or NEED_OUTPUT. INVARIANT: the log begins with the record of a key, so that no entry stands at 0 there.
+    """
+    e, old, new, x, at_le = d[ENTRY], d[OLD], d[NEW], i, C_LE * n
+    while held < until or x < end:
+        if room(d) == NEED_OUTPUT:
+            return NEED_OUTPUT
+        at_held, at_row = u[held + E_LE] if held < until else FOREVER, c[at_le + x] if x < end else FOREVER
+        stood, comes = at_held <= at_row, at_row <= at_held
+        if what == TAKE and comes and (stood or (x > i and c[at_le + x - 1] == at_row)):
+            tell(d, o, c[i], old, 0, x, 0, 0, 0, 0, 0)
+            d[CLASHES] += 1
+            x += 1
+            continue
+        stays = stood and not comes
+        if stays:
+            copy(u, held, m, to, e)
+        elif what != REMOVE:
+            fill(d, m, c, n, x, to)
+        if stays and alike(d, old, new):
+            advance(d, u, o, c[i], old, held, 0)
+            copy(d, old, d, new, d[STANDING])
+        else:
+            if stood:
+                advance(d, u, o, c[i], old, held, -1)
+            if stays or what != REMOVE:
+                advance(d, m, o, c[i], new, to, 1)
+        to += e if stays or what != REMOVE else 0
+        held += e if stood else 0
+        x += 1 if comes else 0
+    stop = entries(d, r) + d[r + R_N] * e
+    while to < stop and not alike(d, old, new):
+        if room(d) == NEED_OUTPUT:
+            return NEED_OUTPUT
+        advance(d, m, o, c[i], old, to, -1)
+        advance(d, m, o, c[i], new, to, 1)
+        to += e
+    if to == stop:
+        copy(d, new, d, r + R_COVER + d[STANDING], d[STANDING])
+    return DONE
+
+
+@kernel
+def unmerge(d: Any, m: Any, u: Any) -> None:
+    """Restore the entries of the record at the top of the undo log."""
+    top, e = d[UNDO_N], d[ENTRY]
+    r, more, held = u[top - 2], u[top - 3] - u[top - 4], u[top - 4] * e
+    at, stop = d[r + R_BLOCK] + 1 + u[top - 5] * e, entries(d, r) + d[r + R_N] * e
+    behind = at + u[top - 3] * e
+    shift(m, behind, stop - behind, -more * e)
+    d[UNDO_N] = top - 5 - held
+    copy(u, d[UNDO_N], m, at, held)
+    d[r + R_N] -= more
 
 
 @kernel
 def fill(d: Any, m: Any, c: Any, n: int, i: int, at: int) -> None:
     """Write a row of a batch as an entry."""
-    for k in range(d[ENTRY]):
-        m[at + k] = c[(C_ENTRY + k) * n + i]
+    values = d[ENTRY] - E_VALUES
+    m[at + E_LE], m[at + E_BITS] = c[C_LE * n + i], c[C_BITS * n + i]
+    m[at + E_UNTIL], m[at + E_SOURCE] = FOREVER, d[FIRST_SOURCE] + i
+    for k in range(values):
+        m[at + E_VALUES + k] = c[(C_VALUES + k) * n + i]
+    if d[FIRST_SOURCE] == NOWHERE:
+        m[at + E_UNTIL], m[at + E_SOURCE] = c[(C_VALUES + values) * n + i], c[(C_VALUES + values + 1) * n + i]
 
 
 @kernel
@@ -357,47 +444,6 @@ def stand_before(d: Any, m: Any, o: Any, key: int, r: int, place: int) -> None:
 
 
 @kernel
-def change(d: Any, m: Any, o: Any, key: int, r: int, place: int, there: int, comes: int) -> int:
-    """Tell what is no longer, and what is, where an entry goes, or the one at NEW_ENTRY comes, or both; or return NEED_OUTPUT."""
-    e, a, size, old, new = d[ENTRY], entries(d, r), d[r + R_N], d[OLD], d[NEW]
-    stand_before(d, m, o, key, r, place)
-    copy(d, old, d, new, d[STANDING])
-    if there:
-        advance(d, m, o, key, old, a + place * e, -1)
-    if comes:
-        advance(d, m, o, key, new, NEW_ENTRY, 1)
-    i = place + there
-    while i < size and not alike(d, old, new):
-        if room(d) == NEED_OUTPUT:
-            return NEED_OUTPUT
-        advance(d, m, o, key, old, a + i * e, -1)
-        advance(d, m, o, key, new, a + i * e, 1)
-        i += 1
-    if i == size:
-        copy(d, new, d, r + R_COVER + d[STANDING], d[STANDING])
-    return DONE
-
-
-@kernel
-def write(d: Any, m: Any, u: Any, r: int, place: int, there: int, comes: int) -> None:
-    """Let an entry go, or the one at NEW_ENTRY come, or both. *Requires* room in the block and the undo log."""
-    e, top, size = d[ENTRY], d[UNDO_N], d[r + R_N]
-    at = entries(d, r) + place * e
-    if there:
-        copy(m, at, u, top, e)
-        top += e
-    u[top], u[top + 1], u[top + 2] = d[r + R_FIRST] + place, r, CAME if there == 0 else WAS if comes else WENT
-    d[UNDO_N] = top + 3
-    if there == 0:
-        shift(m, at, (size - place) * e, e)
-    if comes:
-        copy(m, NEW_ENTRY, m, at, e)
-    else:
-        shift(m, at + e, (size - place - 1) * e, -e)
-    d[r + R_N] = size + comes - there
-
-
-@kernel
 def shift(m: Any, at: int, words: int, by: int) -> None:
     """Move words within the heap."""
     if by > 0:
@@ -409,19 +455,17 @@ def shift(m: Any, at: int, words: int, by: int) -> None:
 
 
 @kernel
-def run(c: Any, n: int, i: int) -> int:
-    """Return how many rows of a batch are of one key, from one on."""
-    end = i
+def provide(d: Any, m: Any, c: Any, u: Any, n: int, i: int, r: int, more: int) -> int:
+    """Let the block of a key have room for so many more entries; a new one for all rows of the key. Returns DONE, or NEED_HEAP.
+
+    *Requires* room in the undo log.
+    """
+    e, size, top, end = d[ENTRY], d[r + R_N], d[UNDO_N], i
+    if more == 0 or (d[r + R_BLOCK] and (d[r + R_FIRST] + size + more) * e < size_of(m[d[r + R_BLOCK]])):
+        return DONE
     while end < n and c[end] == c[i]:
         end += 1
-    return end - i
-
-
-@kernel
-def replaced(d: Any, m: Any, u: Any, r: int, more: int) -> int:
-    """Give a key a block with room for some more entries. Returns DONE, or NEED_HEAP. *Requires* room in the undo log."""
-    e, size, top = d[ENTRY], d[r + R_N], d[UNDO_N]
-    block = take_block(m, 2 + (size + (size >> 1) + more + 4) * e)
+    block = take_block(m, 2 + (2 * size + end - i + 4) * e)
     if block == NEED_HEAP:
         return NEED_HEAP
     copy(m, entries(d, r), m, block + 1, size * e)
@@ -531,7 +575,6 @@ def commit(d: Any, m: Any, u: Any) -> None:
 @kernel
 def rollback(d: Any, m: Any, u: Any) -> None:
     """Restore what was there before the call."""
-    e = d[ENTRY]
     while d[UNDO_N]:
         top = d[UNDO_N]
         kind = u[top - 1]
@@ -544,17 +587,6 @@ def rollback(d: Any, m: Any, u: Any) -> None:
             d[r + R_BLOCK], d[r + R_FIRST], d[r + R_N] = u[top - 6], u[top - 5], u[top - 4]
             d[UNDO_N] = top - 6
         else:
-            r = u[top - 2]
-            at, end = d[r + R_BLOCK] + 1 + u[top - 3] * e, d[r + R_BLOCK] + 1 + (d[r + R_FIRST] + d[r + R_N]) * e
-            if kind == CAME:
-                shift(m, at + e, end - at - e, -e)
-                d[r + R_N] -= 1
-            elif kind == WENT:
-                shift(m, at, end - at, e)
-                d[r + R_N] += 1
-            d[UNDO_N] = top - 3
-            if kind != CAME:
-                d[UNDO_N] -= e
-                copy(u, d[UNDO_N], m, at, e)
+            unmerge(d, m, u)
     d[LAST_REPLACED], d[OUTPUT_N], d[UNDER_WAY], d[CLASHES], d[NEXT] = 0, 0, 0, 0, BEGINNING
     d[SERIAL] += 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled import reserve
-from afa.compiled.kernel.names import C_LIMIT, C_TOP
+from afa.compiled.kernel.names import C_LIMIT, C_TOP, CONTROL
 from afa.compiled.machine.kernel_ir import functions
 from afa.compiled.machine.native import FULL, digest_of, native
 from afa.errors import Int64Error
@@ -28,8 +28,8 @@ declare i64 @llvm.smax.i64(i64, i64)
 """
 SOURCES = ("afa.situations.reading_kernel", "afa.situations.reading_names", "afa.compiled.kernel", "afa.compiled.machine")
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 7)
-RESERVED = 1 << 28
-"""So many words of address space a heap grows into."""
+RESERVED = 1 << 27
+"""So many words of address space a heap grows into; a larger one moves."""
 
 
 @functools.cache
@@ -71,6 +71,7 @@ class ReadingMemory:
     o_at: int
     one: Any  # room for a batch of one, whose address is known
     one_at: int
+    _room: Any  # of a batch, kept for the next one: new memory costs more than what is written there
 
     def __init__(self, kinds: Sequence[Kind], functions: Sequence[int], records: bool) -> None:
         n, many = len(kinds), len(functions)
@@ -91,17 +92,17 @@ class ReadingMemory:
         d[[k.ENTRY, k.STANDING, k.RECORD, k.LINE]] = entry, standing, k.R_COVER + 2 * standing, k.L_VALUES + 2 * many
         d[[k.BOUND, k.OLD, k.NEW, k.PASSING]] = (n + 2) * (n if records else 1), old, old + standing, old + 2 * standing
         d[[k.DIRECTORY, k.NEXT, k.SERIAL]] = len(d), k.FOREVER, 1
-        self.line = int(d[k.LINE])
+        self.entry, self.line = entry, int(d[k.LINE])
         d[[k.UNDO_SIZE, k.OUTPUT_SIZE]] = 1 << 10, 1 << 10
-        heap = k.NEW_ENTRY + -(-entry // 16) * 16
-        m = self._heap(heap + (1 << 12))
-        m[C_TOP] = heap
+        m = self._heap(CONTROL + (1 << 12))
+        m[C_TOP] = CONTROL
         self._use(d=d, m=m, u=np.empty(1 << 10, np.int64), o=np.empty(1 << 10, np.int64))
-        self._use(one=np.zeros(k.C_ENTRY + entry, np.int64))
+        self._use(one=np.zeros(1 + entry, np.int64))
+        self._room = np.empty(0, np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if not name.endswith("_at")}
-        return state | {"m": self.m[: int(self.m[C_TOP])]}
+        return state | {"m": self.m[: int(self.m[C_TOP])], "_room": self._room[:0]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -115,9 +116,11 @@ class ReadingMemory:
 
     @staticmethod
     def _heap(least: int) -> Any:
-        """Return the array of a heap that grows in place, where there is address space; else of so many words."""
+        """Return the array of a heap that grows in place, where there is address space; else of so many words.
+
+        Its pages are small: where blocks of many keys grow at once, large ones took five times as long to get.
+        """
         m = reserve.words(least, RESERVED)
-        reserve.large_pages(m, 0, len(m))
         m[C_LIMIT] = len(m)
         return m
 
@@ -147,10 +150,16 @@ class ReadingMemory:
             going[:, ::2], going[:, 1::2] = k.FOREVER, 1
         d[k.KEYS] = n
 
+    def batch(self, words: int, n: int) -> Any:
+        """Return room for a batch, until the next one comes."""
+        if len(self._room) < words * n:
+            self._room = np.empty(words * n, np.int64)
+        return self._room[: words * n].reshape(words, n)
+
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
-    def call(self, what: int, promised: int, c: Any = None, n: int = 0, clock: int = 0) -> None:
-        """Call the kernel until it needs nothing more.
+    def call(self, what: int, promised: int, c: Any = None, n: int = 0, clock: int = 0, first: int = k.NOWHERE) -> None:
+        """Call the kernel until it needs nothing more; ``first``: the source of the first row of a table.
 
         Raises
         ------
@@ -158,7 +167,7 @@ class ReadingMemory:
             The ints of a situation add up to more than int64.
         """
         d, c = self.d, self.one if c is None else c
-        d[k.DONE_N], d[k.PROMISED], d[k.CLOCK] = 0, promised, clock
+        d[k.DONE_N], d[k.PROMISED], d[k.CLOCK], d[k.FIRST_SOURCE] = 0, promised, clock, first
         while status := loaded()(self, c, what, n):
             if status == k.TOO_LARGE:
                 raise self.too_large()

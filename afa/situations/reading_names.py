@@ -2,7 +2,7 @@
 
     d   control words; what each definition and aggregate asks for; room for standings; the directory: a record for each key
     m   a heap (`afa.compiled.kernel.heap`) of blocks: the readings of one key, sorted by LE, an entry of E_* for each
-    c   a batch of readings in columns: the number of a key, then the words of an entry; or a promise
+    c   a batch of readings in columns: the number of a key, LE, BITS, two for each aggregate; but of tables UNTIL and SOURCE, too
     u   the undo log, read from its top      o   the output: a line for each thing that happens
 
 A *standing* says how the situations of a key stand at a time, S_*. Two of each key are kept: behind all that a promise made final,
@@ -16,8 +16,7 @@ a sign is no output: it tells of a row that comes where a reading is.
 The undo log holds, by their last word:
 
     record.., r, OF_KEY                       the record of a key as it was when the call came to it
-    at, r, CAME                               an entry that was put between others; ``at``: counted from the begin of the block
-    entry.., at, r, WENT | WAS                an entry that was taken away, or written over
+    entry.., at, n, now, r, MERGED            the n entries that stood where ``now`` stand; ``at``: their place in the block
     block, first, n, r, last such, REPLACED   the block that was too small
 """
 
@@ -60,10 +59,11 @@ TAKE, SET, REMOVE, PROMISE, SETTLE, FIND, DUE, COMMIT, ROLLBACK = range(9)
     PASSING,
     DIRECTORY,
     CLASHES,  # rows that came where a reading is
+    FIRST_SOURCE,  # of the first row of a table: of the others it is one more each, and none has an RE; NOWHERE: the rows say both
     LARGE,  # two ints whose sum leaves int64
     LARGE_TOO,
     SPEC,  # here begin four words for each definition, and for their end
-) = range(32)
+) = range(33)
 AT_LEAST, AT_MOST, PLAIN, FIRST = range(4)
 """Durations (0: none); whether only counts that it goes on; its first aggregate."""
 SPEC_WORDS = 4
@@ -78,11 +78,9 @@ is held, and how many values."""
 E_LE, E_BITS, E_UNTIL, E_SOURCE, E_VALUES = range(5)
 """The time, which definitions it satisfies, until when it holds, where its payload stands; for each aggregate a value, and whether
 there is one."""
-C_KEY, C_ENTRY = 0, 1
-NEW_ENTRY = names.CONTROL
-"""Room for the entry that comes."""
+C_KEY, C_LE, C_BITS, C_VALUES = range(4)
 L_SIGN, L_KEY, L_WORDS, L_VALUES = 0, 1, 2, 7
-OF_KEY, CAME, WENT, WAS, REPLACED = -1, -2, -3, -4, -5
+OF_KEY, MERGED, REPLACED = -1, -2, -3
 NOWHERE, MANY = -1, -2
 """Sources: there is no reading; it is one of several that came for its place."""
 ABSENT, LARGER = -2, -1

@@ -26,6 +26,8 @@ from speculation.last_rows import one_by_one
 
 LEAST = 1 << 16
 """How many readings a slice of time has at least."""
+DENSE = 4
+"""Times lie close if there is at least one in so many ticks."""
 
 
 class NewReadings(NamedTuple):
@@ -37,7 +39,7 @@ class NewReadings(NamedTuple):
     @property
     def le(self) -> Any:
         """Their times."""
-        return self.c[k.C_ENTRY + k.E_LE]
+        return self.c[k.C_LE]
 
 
 class ReadingTables:
@@ -80,22 +82,18 @@ class ReadingTables:
         fields = {name: _copied(column, name in bools) for name, column in batch.fields.items()}
         if n and (int(le.max()) == FOREVER or (diff is not None and (diff != 1).any())):
             raise Unfit
-        bits, first = self._judged(le, fields), held.sources()
+        bits = self._judged(le, fields)
         key = held.keys.number(None) if keys is None else batch.key_numbers(keys.single, held.keys.numbers)
-        order: Any = slice(None)
-        if keys is not None and (key[1:] < key[:-1]).any():  # those of one key together: each comes to its block once
-            order = np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
-            key = key[order]
-        c = np.empty((k.C_ENTRY + k.E_VALUES + 2 * len(held.folds), n), np.int64)
-        c[k.C_KEY], entry = key, c[k.C_ENTRY :]
-        entry[k.E_LE], entry[k.E_BITS], entry[k.E_UNTIL] = le[order], bits[order], FOREVER
-        np.add(np.arange(n) if isinstance(order, slice) else order, first, out=entry[k.E_SOURCE])
+        order = _order(None if keys is None else key, le)
+        c = held.memory.batch(k.C_VALUES + 2 * len(held.folds), n)
+        for to, values in zip(c, (key, le, bits)):
+            _put_in_order(to, values, order)
         for i, fold in enumerate(held.folds):
-            values, there = fold.words(None if fold.field is None else fields[fold.field], n)
-            at = entry[k.E_VALUES + 2 * i :]
-            at[0], at[1] = values if np.ndim(values) == 0 else values[order], there if np.ndim(there) == 0 else there[order]
+            at = c[k.C_VALUES + 2 * i :]
+            for to, values in zip(at, fold.words(None if fold.field is None else fields[fold.field], n)):
+                _put_in_order(to, values, order)
             at[0] *= at[1]
-        return NewReadings(c, TableReadings([fields[field.name] for field in schema.fields], schema))
+        return NewReadings(c, TableReadings([fields[field.name] for field in schema.fields], schema, order))
 
     def _judged(self, le: Any, fields: dict[str, Column]) -> Any:
         """Return which definitions readings satisfy, as bits; those of slices of time side by side."""
@@ -166,6 +164,38 @@ class ReadingTables:
             known = self._names[2] if part and self._names[:2] == (keys.given, keys) else []
             self._names = keys.given, keys, [*known, dictionary]
         return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(numbers)), dictionary)
+
+
+def _order(key: Any, le: Any) -> Any:
+    """Return the rows of one key together, in order of LE; None: they are so. Two of one place stay as they came."""
+    if (le[1:] < le[:-1]).any():
+        return _order_of_times(le) if key is None else np.lexsort((le, key))
+    if key is None or (key[1:] >= key[:-1]).all():
+        return None
+    return np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
+
+
+def _order_of_times(le: Any) -> Any:
+    """Return the order of times; those that lie close are put at their places, in half the time that sorting takes."""
+    n, first = len(le), int(le.min())
+    span = int(le.max()) - first + 1
+    if span <= DENSE * n:
+        places = np.full(span, -1)
+        places[le - first] = np.arange(n)
+        places = places[places >= 0]
+        if len(places) == n:  # else two are of one time
+            return places
+    return np.argsort(le, kind="stable")
+
+
+def _put_in_order(to: Any, values: Any, order: Any) -> None:
+    """Put values where rows stand in an order; or one value for all."""
+    if order is None or np.ndim(values) == 0:
+        to[:] = values
+    elif values.dtype == to.dtype:
+        np.take(values, order, out=to, mode="clip")  # which needs no room: 6 ms less for three columns of 500,000 rows
+    else:
+        to[:] = values.take(order)
 
 
 def as_bits(on: Iterable[Any], definitions: int, n: int) -> Any:

@@ -82,13 +82,15 @@ def net(lines: Any) -> Any:
         for sign, *line in lines.tolist():
             found[tuple(line)] += sign
         return np.array([(sign, *line) for line, sign in found.items() if sign], np.int64).reshape(-1, lines.shape[1])
-    order = np.lexsort(lines[:, :0:-1].T)
-    lines = lines[order]
-    first = np.flatnonzero(np.concatenate([[True], (lines[1:, 1:] != lines[:-1, 1:]).any(axis=1)]))
-    signs = np.add.reduceat(lines[:, L_SIGN], first)
-    lines = lines[first]
-    lines[:, L_SIGN] = signs
-    return lines[signs != 0]
+    near = np.flatnonzero(np.isin(lines[:, L_WORDS], lines[lines[:, L_SIGN] < 0, L_WORDS]))
+    near = near[np.lexsort(lines[near, :0:-1].T)]
+    first = np.flatnonzero(np.concatenate([[True], (lines[near[1:], 1:] != lines[near[:-1], 1:]).any(axis=1)]))
+    signs = np.add.reduceat(lines[near, L_SIGN], first)
+    stays = np.ones(len(lines), np.bool_)
+    stays[near] = False
+    stays[near[first]] = signs != 0
+    lines[near[first], L_SIGN] = signs
+    return lines[stays]
 
 
 def counts_of(lines: Any) -> Any:
