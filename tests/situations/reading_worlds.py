@@ -7,7 +7,6 @@ restores lie between. What is in force is what brute force finds in the readings
 from __future__ import annotations
 
 import random
-import warnings
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from afa import Punctuation, insert, retract
 from afa.errors import QueryError
-from afa.situations import Situation, TemporalPattern
+from afa.situations import TemporalPattern
 from tests.situations import pattern_worlds
 from tests.situations.derived import situations
 from tests.situations.oracle import Asked, Stretch, matches
@@ -46,13 +45,17 @@ class Held(NamedTuple):
 
 def run(seed: int, engine: str) -> Seen:
     """Run a world; return how many steps it had, and how many matches were checked."""
+    with pattern_worlds.compiling(seed):
+        return _run(seed, engine)
+
+
+def _run(seed: int, engine: str) -> Seen:
     asked = pattern_worlds.world(seed).asked
     try:
-        plain = pattern_worlds.pattern_of(asked)
+        pattern = pattern_worlds.pattern_of(asked, Keyed, "key")
     except QueryError:
         return Seen()  # `pattern_worlds` holds it
     rng = random.Random(f"readings {seed}")
-    pattern = _keyed(plain, asked)
     keys = KEYS[: rng.choice([1, 1, 2])]
     options: dict[str, Any] = {"engine": engine}
     op, net, steps, checked = pattern.operator(**options), Counter[Any](), 0, 0
@@ -85,23 +88,6 @@ def run(seed: int, engine: str) -> Seen:
     op.push(Punctuation(2**63 - 1))
     assert op.stage.statistics[0] == 0
     return Seen(steps=steps, matches=checked)
-
-
-def _keyed(plain: TemporalPattern, asked: Asked) -> TemporalPattern:
-    """Return the pattern over readings with a key."""
-    definitions = {
-        each.name: Situation(each.condition.text, at_least=each.at_least, at_most=each.at_most) for each in plain.definitions
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return TemporalPattern(
-            event=Keyed,
-            key="key",
-            within=asked.within,
-            where=" and ".join(map(str, plain.constraints)) or None,
-            returns={name: str(aggregate) for name, aggregate in plain.returns.items()},
-            **definitions,
-        )
 
 
 def _changes(rng: random.Random, held: Held, keys: str, step: float) -> tuple[list[tuple[Keyed, int, int | None, int]], int | None]:
