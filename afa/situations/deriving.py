@@ -60,19 +60,8 @@ class DerivingStatistics(NamedTuple):
 class Deriving(Stage):
     """Readings in, events about situations out.
 
-    Parameters
-    ----------
-    event : Schema
-        Of the readings.
-    judged : Judged
-        The conditions.
-    fields : sequence of sequence of (str or None)
-        For each definition the fields of its aggregates; None: each reading counts.
-    telling : Telling
-    order_by : str, optional
-        The field that orders readings of one time.
-    open_promise : bool
-        Whether what is told begins with a situation that goes on, so that a promise can't pass its beginning.
+    ``event`` is the schema of the readings; ``fields`` has for each definition the fields of its aggregates (None: each reading
+    counts). With ``open_promise`` what is told begins with a situation that goes on, so that a promise can't pass its beginning.
     """
 
     _numbers = ("_told", "_withdrawn", "promised", "judged")

@@ -76,21 +76,9 @@ class TableReadings(NamedTuple):
 class HeldReadings:
     """The readings of all keys.
 
-    Parameters
-    ----------
-    journal : Journal
-        Takes the inverse of every write that is not the kernel's.
-    kinds : sequence of Kind
-    folds : sequence of Fold
-        Those of all definitions, one after the other.
-    strings : Strings
-        The texts that they hold.
-    records : bool
-        Whether records are told.
-    judge : callable
-        Which definitions a payload at an LE satisfies, as bits.
-    order : str or None
-        The field that orders readings of one time.
+    ``journal`` takes the inverse of every write that is not the kernel's. ``folds`` are those of all definitions, one after the
+    other, ``strings`` the texts that they hold. ``judge`` returns which definitions a payload at an LE satisfies, as bits;
+    ``order`` is the field that orders readings of one time.
     """
 
     def __init__(

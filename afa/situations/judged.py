@@ -27,13 +27,6 @@ class InForce(NamedTuple):
 class Judged:
     """The conditions of definitions over time, frozen.
 
-    Parameters
-    ----------
-    names : sequence of str
-    conditions : sequence of Condition
-
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.schema import Schema
     >>> class Car(NamedTuple):
@@ -66,13 +59,7 @@ class Judged:
         return line[0] if len(line) == 1 else line[bisect_right(line, le, key=lambda each: each.since) - 1]
 
     def changed(self, name: str, condition: Condition, le: int, re: int = FOREVER) -> Judged:
-        """Return these, with another condition of one definition in force in ``[le, re)``.
-
-        Raises
-        ------
-        AfaError
-            There is no such definition.
-        """
+        """Return these, with another condition of one definition in force in ``[le, re)``; refuse a name that is no definition."""
         if name not in self.names:
             hint = did_you_mean(str(name), self.names)
             raise AfaError(f"expected the name of a definition, of {', '.join(self.names)}, but got {name!r}{hint}")

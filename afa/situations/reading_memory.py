@@ -50,16 +50,7 @@ def loaded() -> Callable[[Any, Any, int, int], int]:
 
 
 class ReadingMemory:
-    """The readings of all keys.
-
-    Parameters
-    ----------
-    kinds : sequence of Kind
-    functions : sequence of int
-        Those of all aggregates, F_* of `afa.situations.reading_names`.
-    records : bool
-        Whether records are told, else instants.
-    """
+    """The readings of all keys; ``functions``: F_* of all aggregates; ``records``: whether records are told, else instants."""
 
     d: Any
     d_at: int
@@ -161,10 +152,7 @@ class ReadingMemory:
     def call(self, what: int, promised: int, c: Any = None, n: int = 0, clock: int = 0, first: int = k.NOWHERE) -> None:
         """Call the kernel until it needs nothing more; ``first``: the source of the first row of a table.
 
-        Raises
-        ------
-        Int64Error
-            The ints of a situation add up to more than int64.
+        Raises Int64Error where the ints of a situation add up to more than int64.
         """
         d, c = self.d, self.one if c is None else c
         d[k.DONE_N], d[k.PROMISED], d[k.CLOCK], d[k.FIRST_SOURCE] = 0, promised, clock, first

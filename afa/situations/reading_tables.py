@@ -43,12 +43,7 @@ class NewReadings(NamedTuple):
 
 
 class ReadingTables:
-    """The way of tables through a `Deriving`.
-
-    Parameters
-    ----------
-    stage : Deriving
-    """
+    """The way of tables through a `Deriving`."""
 
     def __init__(self, stage: Any) -> None:
         self._stage = stage
