@@ -16,7 +16,7 @@ from afa.errors import AfaError, AutomatonError
 from afa.expression.arc_functions import Readable, functions_of
 from afa.expression.nodes import Const, walk
 from afa.model.arc import Arc
-from afa.model.automaton import Automaton
+from afa.model.automaton import Automaton, changed
 from afa.model.binding import bound_arc
 from afa.model.conflicts import SKIP, TEMPORAL, check
 from afa.model.option_values import names_of
@@ -327,13 +327,4 @@ def _portable(automaton: Automaton) -> Automaton:
         except AutomatonError:
             return arc
 
-    return Automaton(
-        start=automaton.start,
-        final=automaton.final,
-        arcs=[text(arc) for arc in automaton.arcs],
-        register=automaton.register,
-        event=automaton.event,
-        shown=automaton.shown,
-        ties=automaton.ties,
-        having=automaton.having,
-    )
+    return changed(automaton, arcs=[text(arc) for arc in automaton.arcs])

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from afa.errors import AutomatonError, SnapshotError
 from afa.expression.arc_functions import Readable, functions_of
 from afa.model.arc import Arc
-from afa.model.automaton import Automaton
+from afa.model.automaton import Automaton, changed
 from afa.state.sound import wanted
 
 VERSION = "{}.{}".format(*sys.version_info)
@@ -204,16 +204,7 @@ def rebuilt(recipe: Recipe, now: Automaton) -> Automaton:
 
     Raises SnapshotError if such an arc is gone, or its code has changed.
     """
-    return Automaton(
-        start=now.start,
-        final=now.final,
-        arcs=[_arc(item, now) for item in recipe["arcs"]],
-        register=now.register,
-        event=now.event,
-        shown=now.shown,
-        ties=now.ties,
-        having=now.having,
-    )
+    return changed(now, arcs=[_arc(item, now) for item in recipe["arcs"]])
 
 
 def _arc(item: Mapping[str, Any], now: Automaton) -> Arc:
@@ -226,9 +217,9 @@ def _arc(item: Mapping[str, Any], now: Automaton) -> Arc:
     for arc, other in known:
         if _same(item, other):
             return arc
-    changed = [role for role, digest in known[0][1]["code"].items() if item["code"].get(role) != digest]
+    roles = [role for role, digest in known[0][1]["code"].items() if item["code"].get(role) != digest]
     raise SnapshotError(
-        f"expected the {' and '.join(changed) or 'functions'} of the arc {item['name']!r} as the checkpoint was made with but got "
+        f"expected the {' and '.join(roles) or 'functions'} of the arc {item['name']!r} as the checkpoint was made with but got "
         f"other code, which only Python can run: begin anew with another checkpoint, or go back to that code"
     )
 

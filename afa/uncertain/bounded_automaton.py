@@ -20,7 +20,7 @@ from afa.expression.arc_functions import KINDS, GivenExpression, expression_of
 from afa.expression.kinds import FunctionKind, Unreadable
 from afa.expression.nodes import Compare, Const, Expr, FieldRead, If, Make
 from afa.model.arc import CONSUME, SKIP, Arc
-from afa.model.automaton import Automaton
+from afa.model.automaton import Automaton, changed
 from afa.model.binding import bound_arc
 from afa.schema import Schema
 from punctuation.time import FOREVER
@@ -66,15 +66,8 @@ def bounded(given: Automaton, tick: str | None = None) -> Bounded:
     register = _with_fields(type(given.register), {FIRST_BY: int, LAST_BY: int})
     schemas = Schema.of(event, "event"), Schema.of(register, "register")
     made = {arc: _bounded_arc(arc, given, *schemas) for arc in given.arcs}
-    automaton = Automaton(
-        start=given.start,
-        final=given.final,
-        arcs=made.values(),
-        register=register(*given.register, FOREVER, FOREVER),
-        event=event,
-        ties=given.ties,
-        having=given.having,
-    )
+    own = register(*given.register, FOREVER, FOREVER)
+    automaton = changed(given, arcs=made.values(), register=own, event=event, shown=None)  # shows the whole register
     return Bounded(automaton, given, *schemas, tick, weakref.WeakKeyDictionary(made))
 
 
