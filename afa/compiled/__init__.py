@@ -17,7 +17,7 @@ memory               the arrays, and their growth; heap_trim: how the heap shrin
 directory            the entries of keys, and which of them the last snapshot has
 key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them;
                      key_image: as plain data
-record_words         payloads and registers as words, and back; inuse: which strings may be forgotten
+record_words         payloads and registers as words, and back
 program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs
 encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: how they go through the kernels
 callback             arcs that Python runs for the kernels
@@ -25,10 +25,10 @@ number_lookup        gapless numbers: which are in force
 sharded_engine       the same over several memories, for threads; shards: their stores, own_directory: the keys of each,
                      sharded_states: their states as one, crew: the threads
 superfluous          what promises with conditions let go
-compiled_states      the states of keys as columns; block: one key read from Python, held_steps: its steps and lists for readers;
-                     match_ways: all that leads to a match, out of a way_table; match_totals: sums over its paths;
+compiled_states      the states of keys as columns; block: one key read from Python; match_ways: all that leads
+                     to a match, out of a way_table; match_totals: sums over its paths;
                      compiled_invariants: what always holds
-image                the memory as a file, for another process; image_cells: its keys at rest; image_heap: held and free, apart
+image                the memory as a file, for another process; image_heap: held and free, apart
 kernel/              what runs: Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR
 machine/             LLVM IR -> addresses; the kernels as one function

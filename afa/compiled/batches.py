@@ -63,8 +63,6 @@ class Batches:
         if batch.kind is not None and batch.mixed is None:  # `Encoded.only` has not looked which are promises
             batch = batch._replace(mixed=mixed_rows(store, batch.le, batch.kind, None, batch.diff, 0))
         store.ready(min(n, KEYED_CHUNK if store.keyed else SPREAD * CHUNK), n)
-        self._counts = None
-        straight = self._straight(batch)
         lags, early = store.progress.lags, self._may_drop_early(batch)
         ends, bounds = _ends(batch, lags), self._bounds_of(batch, early and not lags)
         self._bounds, self._then = bounds, _then(batch) if early and not lags else k.BEGINNING
@@ -72,8 +70,7 @@ class Batches:
         self._tells_later, self._told = bool(moves or (lags and early)), None  # then a promise drops nothing when it comes
         known = store.keyed and batch.kind is None and n > KEYED_CHUNK and not moves and batch.key.max() < SPARSE * n
         self._counts = np.bincount(batch.key) if known else None
-        if straight is not None and self._counts is not None:
-            straight.words[0, k.F_COUNTS] = self._counts.ctypes.data
+        straight = self._straight(batch)
         while low < n:
             if self._program is not store.arcs.program:  # arcs have changed: they have other numbers
                 straight = self._straight(batch)

@@ -14,9 +14,8 @@ from afa.change import Change
 from afa.compiled import arc_swaps as arcs_of
 from afa.compiled import compiled_invariants, compiled_states, superfluous
 from afa.compiled.batches import Batches
+from afa.compiled.block import held_matches, held_steps
 from afa.compiled.encode import Encoded, encode
-from afa.compiled.held_steps import held_matches, held_steps
-from afa.compiled.inuse import forget_strings
 from afa.compiled.kernel import names as k
 from afa.compiled.match_totals import match_totals
 from afa.compiled.match_ways import match_picks, match_ways
@@ -219,7 +218,7 @@ class CompiledEngine:
         directory.heard()
         self._end()
         if self.store.strings.many:
-            forget_strings(self.store)
+            self.store.forget_strings()
 
     def keep(self) -> None:
         """Do the first part of `commit`: what is done can't be taken back any more."""
@@ -279,30 +278,29 @@ class CompiledEngine:
         return list(directory.names_of(directory.held())) if self.store.keyed else [None] * len(directory.held())
 
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
-        code = self.store.directory.find(key)
-        return [] if code is None or not self._holds(code) else held_steps(self.store, code, low, high, starts)
+        code = self._held(key)
+        return [] if code is None else held_steps(self.store, code, low, high, starts)
 
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
-        code = self.store.directory.find(key)
-        return None if code is None or not self._holds(code) else match_ways(self.store, code, sought)
+        code = self._held(key)
+        return None if code is None else match_ways(self.store, code, sought)
 
     def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
-        code = self.store.directory.find(key)
-        return None if code is None or not self._holds(code) else match_totals(self.store, code, sought, field, component)
+        code = self._held(key)
+        return None if code is None else match_totals(self.store, code, sought, field, component)
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
-        code = self.store.directory.find(key)
-        return [] if code is None or not self._holds(code) else held_matches(self.store, code, low)
+        code = self._held(key)
+        return [] if code is None else held_matches(self.store, code, low)
 
     def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
-        code = self.store.directory.find(key)
-        if code is None or not self._holds(code):
-            return Picks([None for _ in soughts], [])
-        return match_picks(self.store, code, soughts)
+        code = self._held(key)
+        return Picks([None for _ in soughts], []) if code is None else match_picks(self.store, code, soughts)
 
-    def _holds(self, code: int) -> bool:
-        entries = self.store.directory.entries
-        return code < len(entries) and bool(entries[code, k.D_BLOCK])
+    def _held(self, key: Hashable) -> int | None:
+        """Return the number of a key of which something is held; None of any other."""
+        code, entries = self.store.directory.find(key), self.store.directory.entries
+        return code if code is not None and code < len(entries) and entries[code, k.D_BLOCK] else None
 
     def living(self, t: int) -> Living:
         return compiled_states.living(self.store, t)

@@ -10,16 +10,17 @@ is believed. O(keys, steps and rows of blocks).
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
-from afa.compiled.image_cells import check_cells, check_records
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import names as k
+from afa.compiled.kernel.desk import desk_rooms
 from afa.compiled.key_image import image_of
 from afa.compiled.mapped_heap import FileHeap
-from afa.compiled.memory import directory_at
+from afa.compiled.memory import WordArray, directory_at
 from afa.compiled.store import Store
 from afa.errors import AfaError
 from afa.state.sound import wanted
@@ -74,7 +75,7 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     wanted("as many words as control words at least", top >= k.CONTROL, top)
     here = file.mapped(top)
     _check_words(here, top, room, keys[0], fixed, len(store.arcs.states))
-    check_records(store, here, file, keys[0])
+    _check_records(store, here, file, keys[0])
     store.memory.adopt(here, file, sizes)
     store.directory.take(keys, since)
     store.arcs.installed()
@@ -106,13 +107,42 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], 
         blocks = np.append(blocks, control[k.C_DESK])
     wanted("blocks in the memory", ((blocks >= k.CONTROL) & (blocks <= top - k.HEAD)).all())
     if control[k.C_KEYED]:
-        check_cells(m, held, top)
+        _check_cells(m, held, top)
     check_heap(m, held, room)
     _check_headers(m, blocks, top, control[k.C_V], control[k.C_R])
     wanted("calls up to the last one", (m[blocks + k.H_BORN] <= control[k.C_SERIAL]).all())
     n, width = m[blocks + k.H_NODE_TOP], k.N_REG + control[k.C_R]
     found = m[np.repeat(blocks + m[blocks + k.H_NODES] + k.N_STATE, n) + width * _counted(n)]
     wanted("states of partial matches", ((found >= 0) & (found < states)).all())
+
+
+def _check_cells(m: Any, held: Any, top: int) -> None:
+    """Check that keys at rest have a desk, on which they are opened, and records that lie within ``top`` words.
+
+    ``held``: D_BLOCK of all keys. See `afa.compiled.kernel.rest` and `desk`.
+    """
+    desk, draft = int(m[k.C_DESK]), int(m[k.C_DRAFT])
+    wanted("words of a record", 0 <= m[k.C_REST] <= k.MOST, m[k.C_REST])
+    records = -held[held < 0]
+    wanted("records in the memory", ((records >= k.CONTROL) & (records < top - k.S_WORDS)).all())
+    wanted("a desk for records", not len(records) or (desk and draft), [desk, draft])
+    if desk:
+        wanted("a desk in the memory", k.CONTROL < desk <= top - k.HEAD and k.CONTROL < draft <= top - 3 * k.MOST, [desk, draft])
+        caps = [int(m[desk + name]) for name in (k.H_CAP, k.H_EVENT_CAP, k.H_NODE_CAP, k.H_MATCH_CAP, k.H_PENDING_CAP)]
+        wanted("a desk with room", all(n >= least for n, least in zip(caps, desk_rooms(int(m[k.C_V]), int(m[k.C_R])))), caps)
+    words = m[records] & k.HEAD_MASK
+    wanted("records of some words", ((words > 0) & (words <= k.MOST) & (words <= top - records)).all())
+
+
+def _check_records(store: Store, words: Any, file: FileHeap, keys: int) -> None:
+    """Check that the records of ``keys`` keys can be read, by the kernels that read them."""
+    memory = copy.copy(store.memory)
+    memory._use(m=words, file=file)
+    strings = len(store.strings) if store.ordered == 2 else k.FOREVER
+    batch = WordArray(np.stack([np.arange(keys), np.full(keys, strings)])) if keys else None
+    if batch is not None:
+        store._main(memory, store.arcs.program, batch, k.SOUND, len(store.arcs.states), keys)
+        wanted("records that can be read", not batch.words[1].any())
 
 
 def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int) -> None:

@@ -79,7 +79,6 @@ class Memory:
     file: FileHeap | None  # where the heap lies, if not in this process alone
     w: Any
     w_at: int
-    w_size: int
     sizes: dict[str, int]
     alone = False  # whether one thread alone knows the operator, so that others may run while kernels work
     grown = False  # whether the call has claimed anything
@@ -110,10 +109,10 @@ class Memory:
         found: dict[str, Any] = dict(arrays)
         for name in ("m", "w"):
             if name in arrays:
-                found[f"{name}_at"], found[f"{name}_size"] = int(arrays[name].ctypes.data), len(arrays[name])
+                found[f"{name}_at"] = int(arrays[name].ctypes.data)
         if "m" in arrays:
             found["file"] = file
-            found["m_size"] = min(found["m_size"], self._allowed)
+            found["m_size"] = min(len(arrays["m"]), self._allowed)
         vars(self).update(found)
 
     def aim(self, program: int) -> None:

@@ -44,7 +44,12 @@ class ShardedEngine(CompiledEngine):
         return cls(setup._replace(table=_shared(setup.table)), strict, threads)
 
     def _engine_of(self, key: Hashable) -> CompiledEngine:
+        """Return the engine that takes the events of a key; a new key gets its number here."""
         return self._engines[self.store.directory.code(key) % len(self._engines)]
+
+    def _reader_of(self, key: Hashable) -> CompiledEngine:
+        """Return the engine that holds a key, without a number for a new one: any engine says that it holds nothing of that."""
+        return self._engines[(self.store.directory.find(key) or 0) % len(self._engines)]
 
     def _all(self, work: Callable[[CompiledEngine], Any], size: int | None = None) -> list[Any]:
         """Do something with each engine of one memory; see `ShardFront.all`."""
@@ -159,29 +164,24 @@ class ShardedEngine(CompiledEngine):
     # -- what is held ------------------------------------------------------------------------------------------------------
 
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
-        code = self.store.directory.find(key)
-        return [] if code is None else self._engines[code % len(self._engines)].steps(key, low, high, starts)
+        return self._reader_of(key).steps(key, low, high, starts)
 
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
-        code = self.store.directory.find(key)
-        return None if code is None else self._engines[code % len(self._engines)].ways(key, sought)
+        return self._reader_of(key).ways(key, sought)
 
     def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
-        code = self.store.directory.find(key)
-        return None if code is None else self._engines[code % len(self._engines)].totals(key, sought, field, component)
+        return self._reader_of(key).totals(key, sought, field, component)
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
-        code = self.store.directory.find(key)
-        return [] if code is None else self._engines[code % len(self._engines)].matches(key, low)
+        return self._reader_of(key).matches(key, low)
+
+    def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
+        return self._reader_of(key).picks(key, soughts)
 
     def living(self, t: int) -> Living:
         found = self._all(lambda engine: compiled_states.living(engine.store, t))
         begun, rows, keys = zip(*found)
         return Living(min(begun), sum(rows), sum(keys))
-
-    def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
-        code = self.store.directory.find(key)
-        return Picks([None for _ in soughts], []) if code is None else self._engines[code % len(self._engines)].picks(key, soughts)
 
     def sizes(self) -> Sizes:
         self.clean_all()

@@ -117,6 +117,24 @@ class Store:
         self.idle += max(n, coming)
         self.arcs.ready(n, coming)
 
+    def forget_strings(self) -> None:
+        """Let the numbers of strings that nothing holds be given again (`Strings.keep`). O(state), all keys at once.
+
+        *Requires* that no call is under way: an undo log holds words too. Rows that a block has left behind count as in use until
+        it is moved.
+        """
+        constants = [self.strings.number(text) for each in self.sharing() for text in each.arcs.constants()]
+        n = len(self.strings)
+        words: Any = np.zeros((3, max(n, self.payloads.layout.width, self.registers.layout.width, 1)), np.int64)
+        words[0, _string_words(self.payloads.layout)] = 1
+        words[1, _string_words(self.registers.layout)] = 1
+        for each in self.sharing():
+            each.call(k.STRINGS, 0, n, WordArray(words))
+        initial = self.registers.words(self.automaton.register)
+        words[2, [initial[word] for word in _string_words(self.registers.layout)]] = 1
+        words[2, constants] = 1
+        self.strings.keep(words[2, :n] != 0)
+
     # -- the kernels -------------------------------------------------------------------------------------------------------
 
     def call(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY, final: int | None = None) -> int:
@@ -236,6 +254,10 @@ class Store:
             names = list(self.arcs.states)
             states = {names[number]: n for number, n in zip(numbers.tolist(), counts.tolist())}
         return budget.crowded(self.automaton, self.arcs.table, self._key_at_work(), le, count, states)
+
+
+def _string_words(layout: Layout) -> list[int]:
+    return [slot.value for slot in layout.slots if slot.field.type is str]
 
 
 def _ordered(*columns: Any) -> Any:

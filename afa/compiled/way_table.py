@@ -15,28 +15,14 @@ COLUMNS, LIMBS = 1 << 10, 3
 
 
 class KnownArcs(NamedTuple):
-    """What arcs take their events for.
-
-    Parameters
-    ----------
-    program : Program
-    many : int
-        How many arcs it had.
-    components : list of str
-    numbers : list of int
-        By arc, the number of its component; NOWHERE: none.
-    forms : list of int
-        By arc, BY_EVENT and KEEPS.
-    takes : int
-        Bits of the states that take an event by an ignorable arc.
-    """
+    """What the arcs of a program take their events for."""
 
     program: Program
-    many: int
+    many: int  # arcs that it had then
     components: list[str]
-    numbers: list[int]
-    forms: list[int]
-    takes: int
+    numbers: list[int]  # by arc, the number of its component; NOWHERE: none
+    forms: list[int]  # by arc, BY_EVENT and KEEPS
+    takes: int  # bits of the states that take an event by an ignorable arc
 
 
 class WayTable:
