@@ -8,7 +8,7 @@ from afa.compiled.code.column_parts import ClassPart, Flag
 from afa.compiled.code.eight_rows import I64
 from afa.compiled.code.emit import TYPES, Emitter, Known
 from afa.compiled.code.lanes import MANY, NEVER, Lane, Lanes, as_bits, both, either, opposite, splat, vector
-from afa.compiled.code.step_function import HEAD
+from afa.compiled.code.step_function import HEAD, same_register
 from afa.compiled.code.term import Term
 from afa.compiled.kernel import names as k
 
@@ -196,10 +196,7 @@ class ColumnFunction(Emitter):
             until = self.let(f"select i1 {self.let(f'icmp slt i64 {m}, %re')}, i64 {m}, i64 %re")
         out = self.put_row(part, dst, start, until)
         if part.slot.skip and part.slot.ignorable and part.slot.code.transfer is not None:
-            same = "true"
-            for word in range(self.width):
-                was, now = self.load("i64", "%row", word), self.load("i64", out, HEAD + word)
-                same = self.let(f"and i1 {same}, {self.let(f'icmp eq i64 {was}, {now}')}")
+            same = same_register(self, "%row", out, self.width)
             stays, moves = self.name(), self.name()
             self.branch(same, stays, moves)
             self.place(stays)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from afa.compiled.code.arithmetic import canonical
 from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
 from afa.compiled.code.layout import FieldSlot, Layout
 from afa.compiled.kernel import names as k
-
-NAN = "0x7FF8000000000000"
 
 
 def base_of(slot: FieldSlot) -> str:
@@ -29,8 +28,7 @@ def write_event(e: Emitter, payload: Layout, event: str = "%event", line: str = 
             e.store("i1", present, words, slot.offset)
         value = e.load(type_, f"%at{slot.value}", line)
         if base == "float":
-            value = e.let(f"fadd double {value}, 0.0")
-            value = e.let(f"select i1 {e.let(f'fcmp uno double {value}, {value}')}, double {NAN}, double {value}")
+            value = canonical(e, value)
         if present is not None:
             value = e.let(f"select i1 {present}, {type_} {value}, {type_} {ZEROS[type_]}")
         e.store(type_, value, words, slot.value)

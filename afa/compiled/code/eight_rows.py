@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from afa.compiled.code.columns import NAN, base_of
+from afa.compiled.code.arithmetic import NAN
+from afa.compiled.code.columns import base_of
 from afa.compiled.code.emit import TYPES, Emitter
 from afa.compiled.code.lanes import MANY, NEVER, Lane, splat, store_eight, vector
 from afa.compiled.code.layout import Layout

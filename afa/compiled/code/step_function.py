@@ -227,10 +227,7 @@ def _mark(e: Emitter, to: str, row: _Row) -> None:
 
 def _noted(e: Emitter, to: str, after: str, width: int, stayed: str, end: str, row: _Row) -> list[tuple[str, str, str]]:
     """Let the row stay, once, if a skip has left its register as it was; else go on."""
-    same = "true"
-    for word in range(width):
-        before, now = e.load("i64", "%reg", word), e.load("i64", to, HEAD + word)
-        same = e.let(f"and i1 {same}, {e.let(f'icmp eq i64 {before}, {now}')}")
+    same = same_register(e, "%reg", to, width)
     stays, first, moves = e.name(), e.name(), e.name()
     e.branch(same, stays, moves)
     e.place(stays)
@@ -240,6 +237,15 @@ def _noted(e: Emitter, to: str, after: str, width: int, stayed: str, end: str, r
     e.goto(end)
     e.place(moves)
     return [(to, "true", stays), (after, "true", first)]
+
+
+def same_register(e: Emitter, register: str, row: str, width: int) -> str:
+    """Return whether a row has the words of a register."""
+    same = "true"
+    for word in range(width):
+        before, now = e.load("i64", register, word), e.load("i64", row, HEAD + word)
+        same = e.let(f"and i1 {same}, {e.let(f'icmp eq i64 {before}, {now}')}")
+    return same
 
 
 def _room(e: Emitter, to: str, width: int) -> str:
