@@ -11,7 +11,7 @@ from afa.compiled.fit import admitted
 from afa.compiled.kernel import names as k
 from afa.compiled.machine.native import native
 from afa.compiled.memory import CHUNK, Memory
-from afa.compiled.program import Program
+from afa.compiled.program import Program, ProgramForm
 from afa.compiled.record_words import RecordForms
 from afa.compiled.slots import Class, Slots, TooLong, at_once, class_of, slots
 from afa.errors import ClosureError
@@ -32,16 +32,6 @@ LONG = 200_000
 """After so many rows of batches, its loops are compiled too, which takes three times as long."""
 LOOKS = 64
 """So many partial matches that were looked at count as a row: without the loops, either takes about 1 us."""
-
-
-class ProgramForm(NamedTuple):
-    """All that a program depends on beside its table, but for what `Program.twin` puts in."""
-
-    states: tuple[str, ...]
-    with_runs: bool
-    counted: int
-    slots: Slots | None
-    initial: tuple[int, ...]
 
 
 class KnownProgram(NamedTuple):
@@ -119,7 +109,7 @@ class RunningProgram:
         self.table, self._shared = table, None
 
     def _shared_of(self, table: ArcTable) -> Shared | None:
-        """Return what engines with the same layouts have made of the very same table; None: it is this one's own."""
+        """Return the work of engines with the same layouts over the very same table; None: the table is this engine's own."""
         if table.made is None or self._pool:
             return None
         key = self._payloads.layout, self._registers.layout, self._strict
@@ -197,7 +187,7 @@ class RunningProgram:
         self._tables = -1  # of strings
 
     def endless(self) -> ClosureError:
-        """Return which closure, the kernels say, goes on for ever."""
+        """Return the error of a closure that goes on for ever; the kernels say which one."""
         memory = self._memory
         m, w, s = memory.m, memory.w, memory.row
         rows, n = int(m[k.C_NEED]), int(m[k.C_ARC])
@@ -254,8 +244,8 @@ class RunningProgram:
 
     def _make_program(self) -> None:
         self._made = None
-        initial = self._registers.words(self._automaton.register)
-        form = ProgramForm(tuple(self.states), self._with_runs, self._counted, self._slots, tuple(initial))
+        initial = tuple(self._registers.words(self._automaton.register))
+        form = ProgramForm(tuple(self.states), self._with_runs, self._counted, self._slots, initial)
         known = None if self._shared is None else self._shared.program(form)
         wanted = self._wanted() if known is None else known.wanted
         made = self._slots
@@ -264,14 +254,10 @@ class RunningProgram:
         strings = self._payloads.strings
         if known is None:
             self.program = Program(
+                form,
                 self.table.events,
                 self._known,
-                self._numbers,
                 self._automaton.final,
-                initial,
-                self._with_runs,
-                self._counted,
-                self._slots,
                 self._callback,
                 strings,
                 self._pool,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,16 @@ from afa.model.arctable import ArcEvent
 KINDS = {CONSUME: k.CONSUME, SKIP: k.SKIP, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOUT}
 
 
+class ProgramForm(NamedTuple):
+    """All that a program depends on beside its arcs, but for what `Program.twin` puts in."""
+
+    states: tuple[str, ...]  # by their numbers
+    with_runs: bool  # P_IGNORABLE
+    counted: int  # P_COUNTED
+    slots: Slots | None
+    initial: tuple[int, ...]  # words of the initial register
+
+
 class Program:
     """The words of a program: of the arc events in force, with code for each arc by its id.
 
@@ -32,14 +42,10 @@ class Program:
 
     def __init__(
         self,
+        form: ProgramForm,
         events: Sequence[ArcEvent],
         known: Mapping[int, CompiledArc],
-        numbers: Mapping[str, int],
         final: Iterable[str],
-        initial: Sequence[int],
-        with_runs: bool,
-        counted: int,
-        slots: Slots | None,
         python: int,
         strings: Strings,
         pool: Sequence[Arc] = (),
@@ -55,8 +61,9 @@ class Program:
         self._texts: list[tuple[ArcCode, int]] = []  # codes with constants that are strings; where their constants stand
         self._words: list[int] = [0] * k.PROGRAM
         self._rows: list[list[int]] = []  # ROW words an arc event
-        self._put(numbers, final, initial, with_runs, counted, slots, python)
-        self._put_arcs(numbers, with_runs, slots)
+        numbers = {state: number for number, state in enumerate(form.states)}
+        self._put(form, numbers, final, python)
+        self._put_arcs(numbers, form.with_runs, form.slots)
         once = {(id(event.arc), event.le, event.re): event for event in events}  # arcs of one name may differ
         bounds = self._put_rows(list(once.values()), numbers)
         self._put_plain(events, now)
@@ -100,26 +107,17 @@ class Program:
         self._words += [fill] * n
         return at
 
-    def _put(
-        self,
-        numbers: Mapping[str, int],
-        final: Iterable[str],
-        initial: Sequence[int],
-        with_runs: bool,
-        counted: int,
-        slots: Slots | None,
-        python: int,
-    ) -> None:
-        w, n = self._words, len(numbers)
-        w[k.P_STATES], w[k.P_IGNORABLE], w[k.P_COUNTED], w[k.P_PYTHON] = n, int(with_runs), counted, python
+    def _put(self, form: ProgramForm, numbers: Mapping[str, int], final: Iterable[str], python: int) -> None:
+        w, n, slots = self._words, len(numbers), form.slots
+        w[k.P_STATES], w[k.P_IGNORABLE], w[k.P_COUNTED], w[k.P_PYTHON] = n, int(form.with_runs), form.counted, python
         w[k.P_FINALS], w[k.P_NOW], w[k.P_MARKS] = self._room(n), self._room(n), self._room(n)
         w[k.P_FIRST], w[k.P_WAITS] = self._room(n, -1), self._room(n, -1)
         for state in final:
             w[w[k.P_FINALS] + numbers[state]] = w[w[k.P_NOW] + numbers[state]] = 1
-        w[k.P_BEGIN] = self._room(k.N_REG + len(initial))
+        w[k.P_BEGIN] = self._room(k.N_REG + len(form.initial))
         begin = w[k.P_BEGIN]
         w[begin + k.N_M], w[begin + k.N_STATE], w[begin + k.N_END] = k.FOREVER, 0, k.ALONE
-        w[begin + k.N_REG :] = initial
+        w[begin + k.N_REG :] = form.initial
         count = slots.total if slots else 0
         w[k.P_SLOTCOUNT] = count
         w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
@@ -175,7 +173,7 @@ class Program:
         return bounds
 
     def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:
-        """Whether arcs can change by `change_arc`, and for each the row of it that began last and still lasts."""
+        """Note whether arcs can change by `change_arc`, and for each arc its row that began last and still lasts."""
         w, latest = self._words, dict.fromkeys(range(len(self.arcs)), k.NOWHERE)
         once = len(set(events)) == len(events) and len(set(self.arcs)) == len(self.arcs)
         self._steady = once and not any(arc.kind == TIMEOUT for arc in self.arcs)

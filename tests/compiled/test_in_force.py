@@ -13,7 +13,7 @@ from afa import Arc, Automaton, Operator
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import names as k
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.program import Program
+from afa.compiled.program import Program, ProgramForm
 from afa.compiled.slots import Slots, class_of
 from afa.model.arctable import ArcEvent
 from punctuation.time import FOREVER
@@ -57,7 +57,8 @@ def program(events: list[ArcEvent], slots: int) -> Program:
     known = Operator(automaton, window=10)._core.engine.store.arcs._known
     classes = sorted({key for arc in known.values() if (key := class_of(arc, NUMBERS[arc.arc.src], False)) is not None})
     places = {key: (i * slots, slots) for i, key in enumerate(classes)}
-    return Program(events, known, NUMBERS, {"c"}, [], False, 0, Slots(places, 0) if slots else None, 0, Strings())
+    form = ProgramForm(tuple(NUMBERS), False, 0, Slots(places, 0) if slots else None, ())
+    return Program(form, events, known, {"c"}, 0, Strings())
 
 
 def now(p: Any, made: Program) -> tuple[list[str], list[str], int]:
