@@ -47,7 +47,7 @@ def _change_program(store: Store, table: ArcTable, le: int) -> bool:
 
 
 def _changes(old: Events, new: Events, le: int) -> list[tuple[Arc, int]] | None:
-    """Return what makes one table of another if that is an arc that ends at ``le``, or one that begins then, or both; else None."""
+    """Return the changes between two tables: one arc ends at ``le``, or one begins then, or both. None: they differ in more."""
     found = []
     if new and new[-1].le == le and new[-1].re == k.FOREVER:
         found, new = [(new[-1].arc, k.BEGIN_ARC)], new[:-1]

@@ -22,7 +22,7 @@ NO_NODES = np.empty((0, 0), np.int64)
 
 
 def head_words(store: Store, codes: Any, name: int) -> Any:
-    """Return a word of the header of each of some keys of which something is held."""
+    """Return one word of the headers of keys that hold something."""
     batch: Any = np.zeros((2, max(1, len(codes))), np.int64)
     batch[0, : len(codes)] = codes
     store.call(k.HEADS_OF, name, len(codes), WordArray(batch))

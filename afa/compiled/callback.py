@@ -43,10 +43,10 @@ class Callback:
         self._fault: BaseException | None = None
 
     def fault(self) -> BaseException:
-        """Return what was raised; it is forgotten here.
+        """Return the exception that a function raised, and forget it.
 
-        What was raised before the first line of the function, or after its last, never came here: ctypes has printed it. That can
-        only be an interrupt.
+        An exception before the first line of the function, or after its last, never came here: ctypes has printed it. It can only
+        be an interrupt.
         """
         fault, self._fault = self._fault, None
         return KeyboardInterrupt("between a kernel and Python") if fault is None else fault

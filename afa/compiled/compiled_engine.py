@@ -298,7 +298,7 @@ class CompiledEngine:
         return Picks([None for _ in soughts], []) if code is None else match_picks(self.store, code, soughts)
 
     def _held(self, key: Hashable) -> int | None:
-        """Return the number of a key of which something is held; None of any other."""
+        """Return the number of a key that holds something; None for any other key."""
         code, entries = self.store.directory.find(key), self.store.directory.entries
         return code if code is not None and code < len(entries) and entries[code, k.D_BLOCK] else None
 

@@ -141,7 +141,7 @@ def _derived(transitions: Transitions, before: list[PMatch], rest: Rest, le: int
 
 
 def _best(found: set[PMatch]) -> set[PMatch]:
-    """Return of each state and register the partial match with the largest ``m``, of these the one that began last."""
+    """Return, for each state and register, the partial match with the largest ``m``; of several the one that began last."""
     best: dict[Any, PMatch] = {}
     for p in found:
         known = best.setdefault((p.state, p.register), p)
@@ -151,7 +151,7 @@ def _best(found: set[PMatch]) -> set[PMatch]:
 
 
 def _longest(store: Store, claimed: set[Any]) -> set[Any]:
-    """Return of each T and payload the match with the largest RE; what of its register it does not show is the initial register."""
+    """Return, for each T and payload, the match with the largest RE; words of its register that it does not show are 0."""
     record, told = store.registers, store.matches.layout.width
     ends: dict[Any, int] = {}
     for t, m, register in claimed:

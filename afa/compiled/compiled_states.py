@@ -151,7 +151,7 @@ def save(store: Store, keys: KeyColumns, codes: Any) -> States:
 
 
 def _written(store: Store, codes: Any, what: int, words: int, n: int) -> Any:
-    """Return what the kernels write of keys in their order: HEADS, COVERS or CHANGES, of shape (words, n)."""
+    """Return the words that the kernels write of keys, in their order: HEADS, COVERS or CHANGES, of shape (words, n)."""
     if not n:
         return np.zeros((words, 0), np.int64)
     batch = np.empty((1 + words, max(n, len(codes))), np.int64)

@@ -144,7 +144,7 @@ _forks: set[int] = set()  # those that are about to fork
 
 
 def _enter(me: int) -> None:
-    """Begin to work, unless a fork is about to happen. INVARIANT: one who looks for the other has told of itself before."""
+    """Begin to work, unless a fork is about to happen. INVARIANT: each says that it works, or forks, before it looks for others."""
     _at_work.add(me)
     while _forks - {me}:
         _at_work.discard(me)

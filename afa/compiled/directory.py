@@ -48,7 +48,7 @@ class Directory:
         self._lost = False  # whether nobody ever will
 
     def __len__(self) -> int:
-        """How many keys there are of which something is held, or may be."""
+        """How many keys hold something, or may."""
         return len(self.keys) - self._count_aways()
 
     def _count_aways(self) -> int:
@@ -79,7 +79,7 @@ class Directory:
             entries_of(memory)[codes[codes % n == i] // n if n > 1 else codes, k.D_CHANGED] = call
 
     def _held_of(self, codes: Any) -> Any:
-        """Return of each number whether anything is held of its key."""
+        """Return, for each number, whether its key holds something."""
         if len(self.memories) == 1:
             m = self.memories[0].m
             found = codes < m[k.C_KEYS]
@@ -104,7 +104,7 @@ class Directory:
         return serial
 
     def held(self) -> Any:
-        """Return the numbers of the keys of which something is held. O(keys)."""
+        """Return the numbers of the keys that hold something. O(keys)."""
         return np.flatnonzero(self._all(k.D_BLOCK))
 
     # -- keys and their numbers ----------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class Directory:
                 self.keys.gone(codes)
 
     def _is_held(self) -> bool:
-        """Return whether one key was touched, of which something is held: the common case of a call of one event."""
+        """Return whether one key was touched, and it holds something: the common case of a call of one event."""
         code, n = self.touched[0], len(self.memories)
         if len(self.touched) > 1 or type(code) is not int or self._aways:
             return False
@@ -220,7 +220,7 @@ class Directory:
         return bool(code < m[k.C_KEYS]) and bool(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
 
     def _looked_at(self) -> Any:
-        """Return which of the touched keys nothing is held of; so many are away that the snapshot has."""
+        """Return the touched keys that hold nothing and are not in the last snapshot; note those that are in it as away."""
         codes = np.concatenate(list(map(np.atleast_1d, self.touched)))
         saved, here = self._saved.keys, self._held_of(codes)
         if saved is not None:

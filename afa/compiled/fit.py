@@ -53,7 +53,7 @@ def check_arcs(automaton: Automaton, arcs: Iterable[Arc]) -> None:
 
 
 def taken_apart(arc: Arc, automaton: Automaton) -> CompiledArc:
-    """Return what `compiled_arc` makes of an arc under an automaton's schemas, which are of scalars."""
+    """Compile an arc under an automaton's schemas, which are of scalars: see `compiled_arc`."""
     assert automaton.event_schema is not None
     return compiled_arc(arc, Layout.of(automaton.event_schema), Layout.of(automaton.register_schema))
 

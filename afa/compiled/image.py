@@ -33,7 +33,7 @@ MOST = 1 << 40
 
 
 def names(store: Store) -> list[Any]:
-    """Return what the words mean. *Requires* that no call is under way, and that nothing has changed since a snapshot was taken."""
+    """Return the meaning of the words. *Requires* that no call is under way, and that nothing has changed since a snapshot."""
     if not store.directory.as_saved:
         raise AfaError("expected an operator whose last call was snapshot() but got one that has changed since")
     return [

@@ -31,7 +31,7 @@ def image_of(numbers: KeyNumbers) -> list[Any]:
 
 
 def take_image(numbers: KeyNumbers, found: list[Any]) -> None:
-    """Let keys without any be those of an image. Raises SnapshotError or ValueError if it is none."""
+    """Fill an empty table of keys from an image. Raises SnapshotError or ValueError where the data is no image."""
     top, *words = found
     if len(words) == 1:
         _take_names(numbers, words[0], top)

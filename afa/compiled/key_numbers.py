@@ -49,8 +49,6 @@ def kernels(wait: bool) -> Any:
 class KeyNumbers:
     """The numbers of keys; ``wait``: see `kernels`.
 
-    Examples
-    --------
     >>> numbers = KeyNumbers()
     >>> numbers.code("a"), numbers.code(7), numbers.code("a"), numbers.find(7.0), numbers.find("b")
     (0, 1, 0, 1, None)

@@ -55,8 +55,6 @@ def match_totals(store: Store, code: int, sought: SoughtMatch, field: str | None
 def _scaled(total: int, scale: int) -> float:
     """Return ``total * 2 ** scale``, correctly rounded; infinite, where it is beyond all floats.
 
-    Examples
-    --------
     >>> _scaled(3, -1), _scaled(-1, 5000), _scaled(1 << 2000, -2001)
     (1.5, -inf, 0.5)
     """

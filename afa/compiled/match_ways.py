@@ -156,14 +156,14 @@ def _table_of(store: Store) -> WayTable:
 
 
 def known_arcs(store: Store) -> KnownArcs:
-    """Return what the arcs in force take their events for; they are asked once."""
+    """Return the components for which the arcs in force take their events; made once for a program."""
     table = _table_of(store)
     table.arcs = _known_arcs(store, table.arcs)
     return table.arcs
 
 
 def _known_arcs(store: Store, known: KnownArcs | None) -> KnownArcs:
-    """Return what the arcs in force take their events for; ``known``: what they did when it was asked the last time."""
+    """Return the components for which the arcs in force take their events; ``known``: the last answer."""
     program = store.arcs.program
     if known is not None and known.program is program and known.many == len(program.arcs):
         return known
@@ -187,7 +187,7 @@ def _form(code: ArcCode | None) -> int:
 
 
 def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) -> Ways:
-    """Return what the kernel has written."""
+    """Return the ways that the kernel has written."""
     groups: list[list[int]] = words[y.Y_PLACE : y.Y_OF + 1, : told[y.Q_GROUPS]].tolist()
     edges = words[y.Y_IN : y.Y_FROM + 1, : told[y.Q_EDGES]].copy()
     ends: list[list[int]] = words[y.Y_END : y.Y_LAST + 1, : told[y.Q_ENDS]].tolist()

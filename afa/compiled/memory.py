@@ -141,7 +141,7 @@ class Memory:
         """Give the heap more words, or raise MemoryError or BudgetError. Words that were never used stay untouched: they take none.
 
         In a file, which takes its room at once, a sixteenth more: with a quarter a bucket's part of a batch of Q1 took a fifth
-        longer. Or none where there is none: then the heap is in a file no longer.
+        longer. Where the file system has no more room, the heap leaves the file.
         """
         self.grown = True
         if self.budget is not None:

@@ -66,7 +66,7 @@ class NumberLookup:
         return [at(step) for step in block.steps[max(place - 1, 0) : place + 2]]
 
     def _block(self, key: Hashable) -> KeyBlock | None:
-        """Return the block of a key as it is once what is final is dropped; None: there is none."""
+        """Drop what is final of a key, and return its block; None: the key holds nothing."""
         store = self._store
         m, code = store.memory.m, store.directory.find(key)
         at = 0 if code is None else int(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])

@@ -20,7 +20,7 @@ class OwnDirectory:
         self._all, self._memory, self._number, self._shards = directory, memory, number, shards
 
     def shared(self, codes: Any) -> Any:
-        """Return what own numbers are over all memories."""
+        """Return own numbers as numbers over all memories."""
         return codes * self._shards + self._number
 
     @property

@@ -23,8 +23,6 @@ def bits(value: float) -> int:
 class RecordForms:
     """The two forms of the records of one schema.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.schema import Schema
     >>> class Tick(NamedTuple):

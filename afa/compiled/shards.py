@@ -142,13 +142,13 @@ class ShardFront(Store):
         return int(stopped)
 
     def _beside(self, n: int) -> list[WordArray]:
-        """Return what the other shards have in place of a batch of ``n`` words; kept, as memory that is new costs more."""
+        """Return the other shards' own arrays beside a batch of ``n`` words; kept, as memory that is new costs more."""
         if not self._batches or self._batches[0].n < n:
             self._batches = [WordArray(np.empty((2, n), np.int64)) for _ in self.shards[1:]]
         return self._batches
 
     def _run(self, what: int, low: int, high: int, batch: Any, final: int | None) -> list[Any]:
-        """Call the kernels of all shards; a fault of a unit is told as that of the key at work."""
+        """Call the kernels of all shards; a fault is reported as that of the key at work."""
         self._prepare()
         batches = batch if isinstance(batch, list) else [batch] * len(self.shards)
         jobs = self.each(lambda shard: shard.call(what, low, high, batches[shard.number], final), high - low)

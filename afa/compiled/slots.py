@@ -23,7 +23,7 @@ from afa.model.arc import SKIP
 from afa.model.arctable import ArcEvent
 
 LONGEST = 32_000
-"""Lines of a step function's IR; of more there is none, arcs are served one by one. LLVM takes 1 s for these, 10 s for 130,000."""
+"""Lines of a step function's IR; longer ones are not compiled: arcs go one by one. LLVM takes 1 s for these, 10 s for 130,000."""
 LEAST, KEPT = 10, 64
 """Lines that a slot takes at least; step functions that are known to be too long."""
 _too_long: dict[int, None] = {}
@@ -75,7 +75,7 @@ def class_of(arc: CompiledArc, state: int, with_runs: bool) -> Class | None:
 
 
 def at_once(events: Sequence[ArcEvent], of: Mapping[int, Class | None]) -> Counter[Class]:
-    """Return of each class how many of its arcs are in force at once, at most; at least one. ``of``: by the arc's id."""
+    """Return, for each class, how many of its arcs are in force at once, at most; at least 1. ``of``: by the arc's id."""
     found = Counter(dict.fromkeys((key for key in of.values() if key is not None), 1))
     bounds: dict[Class, list[tuple[int, int]]] = {}
     for arc, le, re in events:
@@ -131,8 +131,6 @@ def slots(
 def roomy(n: int) -> int:
     """Return how many slots a class of ``n`` arcs gets: arcs that come one by one must not make new code each time.
 
-    Examples
-    --------
     >>> [roomy(n) for n in (1, 7, 8, 9, 10, 17, 100, 1000)]
     [1, 7, 8, 10, 10, 20, 112, 1024]
     """

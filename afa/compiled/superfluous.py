@@ -51,7 +51,7 @@ def _cleaned(store: Store, code: int) -> int:
 
 
 def _told(store: Store, said: Promises, arcs: int) -> WordArray:
-    """Return what the kernels are told of it, as G_* have it."""
+    """Return the promises of a key as the kernels read them, by the names G_*."""
     states, uses = store.arcs.states, said.uses()
     words: Any = np.zeros((5, max(4, len(states), len(uses))), np.int64)
     begins = words[k.G_BEGINS]
