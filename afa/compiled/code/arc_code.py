@@ -98,8 +98,6 @@ def arc_code(
 
     Raises NotCompilable, with the reason and a hint how to write it.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.expression.nodes import Compare, Const, FieldRead
     >>> from afa.schema import Schema
@@ -162,8 +160,6 @@ class _Shape:
 def words(params: tuple[Param, ...], strings: Strings) -> list[int]:
     """Return the words of constants, as signed int64.
 
-    Examples
-    --------
     >>> words((Param("int", 7), Param("bool", True), Param("float", -0.0)), Strings())
     [7, 1, 0]
     """

@@ -107,7 +107,7 @@ def exact(w: Writer, x: str) -> str:
 
 
 def whole(w: Writer, x: str) -> str:
-    """Return a float without its fraction as an int64; ask if there is none."""
+    """Return a float without its fraction as an int64; ask where it has none."""
     below(w, x, INT64)
     return w.let(f"fptosi double {x} to i64")
 

@@ -124,7 +124,7 @@ def equal(left: Term, right: Term) -> Term:
 
 
 def union(kinds: list[ValueKind], what: str) -> ValueKind:
-    """Return what is now of one kind, now of another."""
+    """Return the kind of a value that is now of one kind, now of another."""
     bases = {kind.base for kind in kinds if kind.base != "none"}
     optional = any(kind.optional or kind.base == "none" for kind in kinds)
     if len(bases) <= 1:

@@ -39,7 +39,7 @@ Known = dict[Any, Value]
 
 
 def _common(first: Known, *others: Known) -> Known:
-    """Return what is known on all of several ways, and by the same SSA value: it was computed before they part."""
+    """Return the values that are known on all of several ways by one SSA value: they were computed before the ways part."""
     return {key: v for key, v in first.items() if all(other.get(key) == v for other in others)}
 
 

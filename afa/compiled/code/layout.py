@@ -28,8 +28,6 @@ class FieldSlot(NamedTuple):
 class Layout(NamedTuple):
     """The words of a schema's records.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> class Tick(NamedTuple):
     ...     price: float

@@ -35,8 +35,6 @@ class CompiledArc(NamedTuple):
 def compiled_arc(arc: Arc, event: Layout, register: Layout) -> CompiledArc:
     """Take an arc's functions apart. O(nodes).
 
-    Examples
-    --------
     >>> from afa.schema import Schema
     >>> class Count(NamedTuple):
     ...     n: int = 0

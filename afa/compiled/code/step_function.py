@@ -249,7 +249,7 @@ def same_register(e: Emitter, register: str, row: str, width: int) -> str:
 
 
 def _room(e: Emitter, to: str, width: int) -> str:
-    """Return -2 if there is no room for one more row; else where the row after it goes."""
+    """Write a return of -2 where there is no room for one more row. Returns where the row after it goes."""
     on = e.name()
     e.branch(e.let(f"icmp eq ptr {to}, %last"), "full", on, "!prof !0")
     e.place(on)

@@ -35,8 +35,6 @@ LEAST = 4096
 class Strings:
     """The numbers of strings.
 
-    Examples
-    --------
     >>> strings = Strings()
     >>> strings.number("N1"), strings.number("N2"), strings.number("N1"), strings.text(2)
     (1, 2, 1, 'N2')
@@ -120,7 +118,7 @@ class Strings:
         return known.ctypes.data, len(known)
 
     def numbers(self) -> list[Any]:
-        """Return which string has which number, as plain data for `take_numbers`."""
+        """Return the strings and their numbers as plain data, for `take_numbers`."""
         return [self._texts, self._free, self._bound]
 
     def take_numbers(self, found: list[Any]) -> None:

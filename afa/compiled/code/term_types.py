@@ -27,8 +27,6 @@ KINDS = {int: INT, float: FLOAT, bool: BOOL, str: STR}
 class TermTypes:
     """The terms of expressions over an event (None: of an epsilon arc or a time-out) and a register.
 
-    Examples
-    --------
     >>> from typing import NamedTuple
     >>> from afa.schema import Schema
     >>> class Tick(NamedTuple):
@@ -71,7 +69,7 @@ class TermTypes:
         return casts.truth(self.value(expr))
 
     def _of_text(self, expr: nodes.Expr) -> Term | None:
-        """Return the term of a truth about one str field that takes work: a table by the numbers of strs. None: it is none."""
+        """Return the term of a truth about one str field that takes work: a table by the numbers of strs. None for any other."""
         if not (isinstance(expr, TRUTHS) and takes_work(expr)):
             return None
         fields = {node for node in nodes.walk(expr) if isinstance(node, nodes.FieldRead)}
