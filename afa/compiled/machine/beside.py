@@ -93,7 +93,7 @@ class Beside:
 
 
 def _let_go(process: subprocess.Popen[bytes], blob: IO[bytes] | None) -> None:
-    """At the end of this process: the other one goes on by itself, and nothing warns that it does."""
+    """When this process ends, let the other one go on by itself, without a warning."""
     process.returncode = 0
     if blob is not None:
         blob.close()

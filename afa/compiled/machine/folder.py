@@ -44,8 +44,6 @@ class Folder:
     Nothing here raises: what the disk refuses is counted in ``failures``, the last reason kept in ``reason``. A folder that is a
     symlink, another user's, or writable by others holds code that anyone may have put there: it is left alone.
 
-    Examples
-    --------
     >>> with tempfile.TemporaryDirectory() as path:
     ...     folder = Folder(Path(path) / "cache")
     ...     folder.put("name", b"code")

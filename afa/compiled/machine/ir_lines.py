@@ -6,8 +6,6 @@ from __future__ import annotations
 class Lines:
     """The lines of one function.
 
-    Examples
-    --------
     >>> lines = Lines()
     >>> lines.place("i64", "sum")
     '%sum.1'

@@ -88,7 +88,7 @@ def _definitions(module: str) -> dict[str, ast.FunctionDef]:
 
 
 def _signature(tree: ast.FunctionDef, name: str) -> Signature:
-    """Return what a kernel takes and gives: ``Any`` is an array, or a tuple where it is taken apart; all else a word."""
+    """Return the kinds that a kernel takes and gives: ``Any`` is an array, or a tuple where it is taken apart; all else a word."""
     found = list(statements(tree.body))
     apart = {
         node.value.id: len(node.targets[0].elts)

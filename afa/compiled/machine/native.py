@@ -59,8 +59,6 @@ class Native:
     ``folder``: where code is kept from one process to the next; None: nowhere. Code stays for the life of the process: about 5 KB a
     function from disk, 11 KB one that was compiled. llvmlite is loaded at first use.
 
-    Examples
-    --------
     >>> import ctypes
     >>> native = Native()
     >>> address = native.function("seven", lambda: "define i64 @f() { ret i64 7 }")
@@ -124,7 +122,7 @@ class Native:
         return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)
 
     def _kept(self, key: str) -> int:
-        """Return the address of a function whose code is kept on disk; 0 if there is none."""
+        """Return the address of a function whose code is kept on disk; 0: its code is not kept."""
         name = self._name(key)
         blob = None if self.folder is None else self.folder.get(name)
         address = 0 if blob is None else self._llvm.load(name, blob)

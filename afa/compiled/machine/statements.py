@@ -12,8 +12,6 @@ from afa.compiled.machine.kernel_words import ARRAY, WORD, KernelExpressions, Si
 class Body(KernelExpressions):
     """One kernel; ``file`` and ``meaning`` as of `KernelExpressions`. Raises SyntaxError: the source has what no kernel may have.
 
-    Examples
-    --------
     >>> (tree,) = ast.parse("def seven(a):\\n    return a + 7").body
     >>> print(Body(tree, "example", Signature("seven", (WORD,), WORD), {}.get).ir, end="")
     define internal i64 @seven(i64 %a.given) nounwind "no-builtins" {
