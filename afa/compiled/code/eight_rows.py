@@ -31,14 +31,13 @@ def read_eight(e: Emitter, payload: Layout) -> dict[str, str]:
     for slot in payload.slots:
         types |= {f"%at{slot.offset}": "i8"} if slot.width == 2 else {}
         types[f"%at{slot.value}"] = "double" if TYPES[base_of(slot)] == "double" else "i64"
-    e.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     e.branch(e.let("icmp eq i64 %index_mask, 0"), "side_by_side", "by_number")
     e.place("side_by_side")
     far = e.let(f"add i64 %these, {FETCHED}")
     near = {}
     for at, type_ in types.items():
         near[at] = e.let(f"load {vector(type_)}, ptr {e.let(f'getelementptr {type_}, ptr {at}, i64 %these')}, align 1")
-        _fetch(e, type_, at, far)
+        fetch(e, type_, at, far)
     e.goto("read_eight")
     e.place("by_number")
     apart = dict.fromkeys(types, "poison")
@@ -54,12 +53,12 @@ def read_eight(e: Emitter, payload: Layout) -> dict[str, str]:
         row = e.let(f"select i1 {e.let(f'icmp slt i64 {row}, %high')}, i64 {row}, i64 %these")
         line = e.load("i64", "%index_at", row)
         for at, type_ in types.items():
-            _fetch(e, type_, at, line)
+            fetch(e, type_, at, line)
     e.goto("brought")
     e.place("not_far")
     beyond = e.let(f"add i64 {e.load('i64', '%index_at', '%these')}, {BEYOND}")
     for at, type_ in types.items():
-        _fetch(e, type_, at, beyond)
+        fetch(e, type_, at, beyond)
     e.goto("brought")
     e.place("brought")
     e.goto("read_eight")
@@ -67,8 +66,9 @@ def read_eight(e: Emitter, payload: Layout) -> dict[str, str]:
     return {at: e.phi(vector(type_), (near[at], "side_by_side"), (apart[at], "brought")) for at, type_ in types.items()}
 
 
-def _fetch(e: Emitter, type_: str, column: str, line: str) -> None:
+def fetch(e: Emitter, type_: str, column: str, line: str) -> None:
     """Ask for the memory of a row that comes later."""
+    e.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     there = e.let(f"getelementptr {type_}, ptr {column}, i64 {line}")
     e.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
 

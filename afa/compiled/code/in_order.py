@@ -116,15 +116,7 @@ def _begin(
 
 def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
     """The words of ``x``: those that move on with a 0 behind the name."""
-    fixed = {
-        "le_at": "ptr",
-        "re_at": "ptr",
-        "slots": "ptr",
-        "begin": "ptr",
-        "now": "ptr",
-        "last": "ptr",
-        "index_at": "ptr",
-    }
+    fixed = dict.fromkeys(("le_at", "re_at", "slots", "begin", "now", "last", "index_at"), "ptr")
     masks = ("re_mask", "le_mask", "index_mask", "plain_mask", "ahead")
     fixed |= dict.fromkeys(("high", "room", *masks, "bound", "cap", "most", "budget"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from afa.compiled.code.columns import write_event, write_step
+from afa.compiled.code.eight_rows import fetch
 from afa.compiled.code.emit import Emitter
 from afa.compiled.code.layout import Layout
 from afa.compiled.code.step_function import START, SlotClass, put_unchanged, told
@@ -81,18 +82,15 @@ def line_of(e: Emitter, record: str) -> str:
 
 def ask_ahead(e: Emitter, payload: Layout, record: str) -> None:
     """Where rows stand far apart, ask for the memory of one that comes AHEAD rows later."""
-    e.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     near, ahead = e.name(), e.name()
     e.branch(e.let("icmp eq i64 %ahead, 0"), near, ahead)
     e.place(ahead)
     far = e.let(f"add i64 {record}, {AHEAD}")
     far = e.let(f"select i1 {e.let(f'icmp slt i64 {far}, %high')}, i64 {far}, i64 {record}")
     line = e.load("i64", "%index_at", far)
-    for at, byte in [
-        ("%le_at", False),
-        *((f"%at{word}", word not in {slot.value for slot in payload.slots}) for word in range(payload.width)),
-    ]:
-        there = e.let(f"getelementptr {'i8' if byte else 'i64'}, ptr {at}, i64 {line}")
-        e.line(f"call void @llvm.prefetch.p0(ptr {there}, i32 0, i32 3, i32 1)")
+    fetch(e, "i64", "%le_at", line)
+    values = {slot.value for slot in payload.slots}  # of other words bytes tell whether a value is there
+    for word in range(payload.width):
+        fetch(e, "i64" if word in values else "i8", f"%at{word}", line)
     e.goto(near)
     e.place(near)
