@@ -9,7 +9,7 @@ Core: what matches
 
     change errors  the one record of input and output; the error base. schema: what fields may hold: int, float, bool, str, None
     model/         the program: arcs, a frozen automaton; what becomes of one partial match
-    engine/        the protocol of an engine. engines: which one serves
+    engine/        the protocol of an engine; where output is cut. engines: which one serves
     interpreted/   the readable engine, Algorithm 1 of the paper: begin with algorithm.py
     operator/      Operator and Keyed: calls, promises, tables, snapshots
     expression/    fences and transfers taken apart: out of functions, text and JSON
@@ -22,7 +22,7 @@ Core: what matches
     arclog/        logs of arcs, for operators and for Spark: lines in files, what a set of them means
     language/      queries as text, as Python and as SQL (above the package `speculation`)
     chained        operators one after another, as one
-    journal cuts html_tables   all or nothing; where output is cut; small tables for notebooks
+    journal html_tables   all or nothing; small tables for notebooks
 
 Adapters: where events come from, and where matches go
 
@@ -30,19 +30,21 @@ Adapters: where events come from, and where matches go
     replay/        find and backtest; stored history: what a pattern would have found there, and what late rows change
     spark/, cli/   on Spark; on the command line
 
-Explanation: why. The core imports none of it; `METHODS` below says what it gives to the core's classes
+Explanation, explain/: why. The core imports none of it; `METHODS` below says what it gives to the core's classes
 
-    explain        what becomes of each arc
+    explain_automaton  what becomes of each arc
     draw/          pictures of automata: SVG, Mermaid, DOT
     funnel/        why there is no match: what arcs were asked, where partial matches ended
     reasons/       why a match came, or went: a stage around an operator
     tracing/       a run as a page: events, partial matches, matches, what was withdrawn and why
 
-Extra: patterns and pages on top, of which the core knows nothing; `ADDED` says what they give to adapters
+Extra, extra/: patterns and pages on top, of which the core knows nothing; `ADDED` says what they give to adapters
 
     situations/    what lasts, how it overlaps: patterns over stretches of time, by Allen's relations
     uncertain/     uncertain times: matches with a confidence
-    serve/         the live page of a running job
+    live/          the live page of a running job
+
+The files situations and uncertain hold the public names of these two.
 
 [AFA10] is Chandramouli, Goldstein, Maier, *High-Performance Dynamic Pattern Matching over Disordered Streams*, PVLDB 3(1), 2010.
 
@@ -107,12 +109,12 @@ from punctuation.time import BEGINNING, FOREVER
 if TYPE_CHECKING:
     from afa.arclog.arc_log import ArcLog
     from afa.chained import Chain
-    from afa.funnel.funnel import Funnel
+    from afa.explain.funnel.funnel import Funnel
+    from afa.explain.reasons import Reasons
+    from afa.explain.tracing.traced import trace
     from afa.language.query import Query, query, sql
-    from afa.reasons import Reasons
     from afa.replay.backtest import backtest
     from afa.replay.find import find
-    from afa.tracing.traced import trace
 
 __version__ = "0.1.0"
 
@@ -158,11 +160,11 @@ __all__ = [
 
 
 METHODS: dict[type, dict[str, str]] = {
-    Automaton: {"draw": "afa.draw.drawing", "explain": "afa.explain"},
+    Automaton: {"draw": "afa.explain.draw.drawing", "explain": "afa.explain.explain_automaton"},
     _Matching: {
-        "draw": "afa.draw.operator_drawing",
-        "_repr_html_": "afa.draw.operator_drawing",
-        "funnel": "afa.funnel.operator_funnel",
+        "draw": "afa.explain.draw.operator_drawing",
+        "_repr_html_": "afa.explain.draw.operator_drawing",
+        "funnel": "afa.explain.funnel.operator_funnel",
     },
     _ArcInput: {"restore_log": "afa.arclog.log_state"},
     StageMaker: {"before": "speculation.layers", "restore": "speculation.layers"},
@@ -172,21 +174,21 @@ METHODS: dict[type, dict[str, str]] = {
 LAZY = {
     "ArcLog": "afa.arclog.arc_log",
     "Chain": "afa.chained",
-    "Funnel": "afa.funnel.funnel",
+    "Funnel": "afa.explain.funnel.funnel",
     "Query": "afa.language.query",
-    "Reasons": "afa.reasons.explaining",
+    "Reasons": "afa.explain.reasons.explaining",
     "backtest": "afa.replay.backtest",
     "find": "afa.replay.find",
     "query": "afa.language.query",
     "sql": "afa.language.query",
-    "trace": "afa.tracing.traced",
+    "trace": "afa.explain.tracing.traced",
 }
 """Names of this package that are loaded when they are asked for, each with its module."""
 
 
 ADDED = {
-    "afa.cli": {"serve": "afa.serve.serve_command"},
-    "afa.spark": {"Served": "afa.serve.live_query", "serve": "afa.serve.live_query"},
+    "afa.cli": {"serve": "afa.extra.live.serve_command"},
+    "afa.spark": {"Served": "afa.extra.live.live_query", "serve": "afa.extra.live.live_query"},
 }
 """What extras add to adapters, commands and functions, each with its module; so an adapter names no extra."""
 

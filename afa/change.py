@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
     @property
     def because(self) -> Any:
-        """Why the match came or went, as `afa.Reasons` tells it (`afa.reasons.Because`). None: it was not asked."""
+        """Why the match came or went, as `afa.Reasons` tells it (`afa.explain.reasons.Because`). None: it was not asked."""
         return None
 
     def _repr_html_(self) -> str:

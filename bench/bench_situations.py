@@ -20,11 +20,11 @@ import numpy as np
 
 from afa import Change, Punctuation
 from afa.errors import AfaError
+from afa.extra.situations.deriving import Deriving
+from afa.extra.situations.pattern_operator import deriving, kinds_of
+from afa.extra.situations.relations import NAMES
+from afa.extra.situations.told_forms import instants
 from afa.situations import TemporalPattern
-from afa.situations.deriving import Deriving
-from afa.situations.pattern_operator import deriving, kinds_of
-from afa.situations.relations import NAMES
-from afa.situations.told_forms import instants
 from bench import situation_readings as made
 from bench.measure import Options, Row, Spread, spread, timed
 from bench.situation_readings import Column

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from afa import Keyed, Punctuation, insert
+from afa.extra.uncertain.chain_confidence import Link, confidence
+from afa.extra.uncertain.distributions import UNIFORM
+from afa.extra.uncertain.event_instants import Instants
 from afa.uncertain import Worlds, between
-from afa.uncertain.chain_confidence import Link, confidence
-from afa.uncertain.distributions import UNIFORM
-from afa.uncertain.event_instants import Instants
 from bench import imprecise_stream as made
 from bench.baselines.valid_intervals import by_points
 from bench.imprecise_stream import ANY, NEXT

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from afa.uncertain import signatures
-from afa.uncertain.chain_confidence import GrowingClosure
+from afa.extra.uncertain import signatures
+from afa.extra.uncertain.chain_confidence import GrowingClosure
 
 TIMED: tuple[tuple[Any, str], ...] = (
     *((signatures, name) for name in ("begin", "extend", "confidence")),

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from afa import Arc, ArcLog, Automaton, Operator, insert
-from afa.reasons import Reasons
+from afa.explain.reasons import Reasons
 from tests.cli import call, fails, write
 from tests.cli import there as there  # the fixture of all tests here
 

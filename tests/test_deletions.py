@@ -100,7 +100,7 @@ REVIEWED: dict[str, dict[str, str]] = {
     "afa/cli/fault.py": {"close_pipes: os.open": "the null device"},
     "afa/cli/main.py": {"main: open": "the null device"},
     "afa/cli/new.py": {"write_where_nothing_is: open": "mode x: only where nothing is"},
-    "afa/serve/serve_run.py": {
+    "afa/extra/live/serve_run.py": {
         "_folder: tempfile.mkdtemp": "a new folder",
         "_folder: shutil.rmtree": "the folder that was made three lines above, for this job alone",
     },
@@ -178,7 +178,7 @@ REVIEWED: dict[str, dict[str, str]] = {
         "_delete: path.unlink": "of `prune` and `_delete_link`: tables, lists and links that were found to be ours",
         "write: current(_with(news, turn.before)).coalesce(1).write.mode": "a draft: what is there is of a batch that did not end",
     },
-    "afa/tracing/recorder.py": {"html: write_text": NAMED},
+    "afa/explain/tracing/recorder.py": {"html: write_text": NAMED},
     "speculation/stage_state.py": {"stream_of: writer.write_table": MEMORY},
 }
 """Of a file: each function that deletes or writes, by what, and why this is ours."""

@@ -11,7 +11,7 @@ from typer import BadParameter
 import afa
 from afa import QueryError
 from afa.cli.flags import duration
-from afa.serve.steering import instant_of, ticks_or_text
+from afa.extra.live.steering import instant_of, ticks_or_text
 from tests.test_layers import MODULES
 
 

@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 
 from afa import Arc, Automaton
-from afa.draw.mermaid import escape, mermaid
-from afa.draw.terminal import table
-from afa.draw.words import text_of
+from afa.explain.draw.mermaid import escape, mermaid
+from afa.explain.draw.terminal import table
+from afa.explain.draw.words import text_of
 from tests.automata import Total
 
 LIMIT = 3
@@ -179,6 +179,6 @@ def test_table_has_no_markup_and_no_empty_column_of_names() -> None:
 
 
 def test_import_afa_loads_no_picture_and_no_command_line() -> None:
-    none = ("afa.cli", "afa.draw", "typer", "rich")
+    none = ("afa.cli", "afa.explain.draw", "typer", "rich")
     code = f"import sys, afa; print([name for name in sys.modules if name.startswith({none})])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -23,7 +23,7 @@ TOPS = ("punctuation", "afa", "speculation")
 FLOORS = [  # from the ground up; a module stands on the floor of its longest prefix here
     ["punctuation"],
     ["afa.html_tables"],
-    ["afa.errors", "afa.change", "afa.journal", "afa.cuts"],
+    ["afa.errors", "afa.change", "afa.journal"],
     ["afa.schema"],
     ["afa.expression"],
     ["afa.model"],
@@ -44,16 +44,16 @@ FLOORS = [  # from the ground up; a module stands on the floor of its longest pr
     ["afa.arclog"],
     ["speculation"],
     ["afa.language"],
-    ["afa.situations", "afa.uncertain"],
-    ["afa.draw", "afa.funnel", "afa.explain"],
-    ["afa.reasons"],
-    ["afa.tracing"],
+    ["afa.extra.situations", "afa.extra.uncertain"],
+    ["afa.explain.draw", "afa.explain.funnel", "afa.explain.explain_automaton"],
+    ["afa.explain.reasons"],
+    ["afa.explain.tracing"],
     ["afa.frames"],
     ["afa.replay"],
     ["afa"],
     ["afa.spark"],
     ["afa.cli"],
-    ["afa.serve"],
+    ["afa.extra.live"],
 ]
 TABLES = {"pyarrow", "pandas", "polars", "duckdb"}
 READERS = ("punctuation.door", "punctuation.timestamps", "afa.io", "afa.spark")
@@ -62,20 +62,20 @@ WITH_ARROW = {
     "afa.cli": "advice batches_in load_query new output_table replay_run request screen vary why write",
     "afa.compiled": "key_numbers key_parts",
     "afa.frames": "slicing",
-    "afa.funnel": "funnel",
+    "afa.explain.funnel": "funnel",
     "afa.lineage": "lineage_table",
     "afa.operator": "member_columns",
-    "afa.reasons": "because_column",
+    "afa.explain.reasons": "because_column",
     "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
     "replaying sidecar_file slice_work stored sweeping through_spans windowed",
-    "afa.serve": "serve_run",
-    "afa.situations": "reading_tables",
+    "afa.extra.live": "serve_run",
+    "afa.extra.situations": "reading_tables",
     "afa.state": "key_columns plain",
-    "afa.uncertain": "sequence_tables uncertain_rows",
+    "afa.extra.uncertain": "sequence_tables uncertain_rows",
     "speculation": "consolidate event_columns last_rows stage_state waiting",
 }
 """The other files that name pyarrow. None comes to it: a file that needs no Arrow any more is struck out."""
-EXTRA = ("afa.situations", "afa.uncertain", "afa.serve")
+EXTRA = ("afa.extra", "afa.situations", "afa.uncertain")
 """What no other file names: extras register themselves, `afa.ADDED`, or are asked by the contract of patterns."""
 RANK = {prefix: i for i, floor in enumerate(FLOORS) for prefix in floor}
 MODULES = {
@@ -186,10 +186,10 @@ def test_import_afa_loads_nothing_heavy() -> None:
         "typer",
         "rich",
         "afa.cli",
-        "afa.draw",
+        "afa.explain.draw",
         "afa.explain",
-        "afa.funnel",
-        "afa.reasons",
+        "afa.explain.funnel",
+        "afa.explain.reasons",
     )
     code = f"import sys, afa; print([name for name in {heavy!r} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout

@@ -14,9 +14,9 @@ import pytest
 
 import afa
 from afa import FOREVER, AfaError, Arc, Automaton, Change, Keyed, LateEventError, Operator, Punctuation, insert, retract
+from afa.explain.reasons import Because, Reasons
+from afa.explain.tracing.recorder import Trace
 from afa.language import absent, one
-from afa.reasons import Because, Reasons
-from afa.tracing.recorder import Trace
 from speculation import Cleanse
 from tests import oracle
 from tests.interrupts import at_line

@@ -23,13 +23,13 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, ArcLog, Automaton, Keyed, QueryError
-from afa.serve import connections, live_operator
-from afa.serve.board import CHANGES, SAMPLES, Board
-from afa.serve.gate import LONGEST, Gate
-from afa.serve.live_operator import LiveOperator
-from afa.serve.pace import MOST, Pace
-from afa.serve.site import Site
-from afa.serve.steering import Steering
+from afa.extra.live import connections, live_operator
+from afa.extra.live.board import CHANGES, SAMPLES, Board
+from afa.extra.live.gate import LONGEST, Gate
+from afa.extra.live.live_operator import LiveOperator
+from afa.extra.live.pace import MOST, Pace
+from afa.extra.live.site import Site
+from afa.extra.live.steering import Steering
 from speculation import Cleanse
 from tests.automata import Total
 from tests.cli import call
@@ -619,7 +619,7 @@ def test_it_ends_before_the_first_row(tmp_path: Path, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     (tmp_path / "fall.py").write_text(PATTERN)
-    monkeypatch.setattr("afa.serve.serve_run.open_source", waits)
+    monkeypatch.setattr("afa.extra.live.serve_run.open_source", waits)
     assert call("serve", str(tmp_path / "fall.py"), "-", "--format", "csv").stdout.startswith("http://127.0.0.1:")
 
 

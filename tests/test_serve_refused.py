@@ -11,7 +11,7 @@ import pytest
 
 import afa
 from afa import AfaError, ArcLog, Keyed
-from afa.serve.site import Site
+from afa.extra.live.site import Site
 from tests.test_serve import FALLS, NONE, SWAP, TEXT, Net, Tick, ask, live, rows
 
 RAISES = {"do": "swap", "name": "turn", "fence": "change // (change - change) > 0", "at": "0"}

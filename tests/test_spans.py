@@ -15,7 +15,7 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, AutomatonError, ExpressionError, Keyed, Operator, Punctuation, insert, retract
-from afa.draw.words import fence_of
+from afa.explain.draw.words import fence_of
 from afa.expression import spans
 from afa.language import one
 from tests.oracle import net

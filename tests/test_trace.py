@@ -15,8 +15,8 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, retract
+from afa.explain.tracing.recorder import Trace
 from afa.language import one
-from afa.tracing.recorder import Trace
 from tests.browser import Browser, browser_there
 
 

@@ -18,7 +18,7 @@ from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, tell
 from afa.cli.load_query import is_query
 from afa.cli.pattern_run import given_pattern
-from afa.draw.words import fence_of, function_text, kind_of
+from afa.explain.draw.words import fence_of, function_text, kind_of
 from afa.io.file_columns import TICKS
 from afa.model.arc import CONSUME, Arc
 from afa.model.automaton import Automaton

@@ -118,9 +118,9 @@ def show(
     """
     from afa.cli.console import Terminal
     from afa.cli.show import check_pictures, facts, loaded, write_pictures
-    from afa.draw.mermaid import mermaid as drawn
-    from afa.draw.terminal import table
-    from afa.draw.words import final_states
+    from afa.explain.draw.mermaid import mermaid as drawn
+    from afa.explain.draw.terminal import table
+    from afa.explain.draw.words import final_states
     from afa.model.reach import loose
 
     with plain_exit():
@@ -175,7 +175,7 @@ def why(
     from afa.cli.request import CommandRequest
     from afa.cli.why import show_funnel
     from afa.cli.why import why as why_job
-    from afa.funnel.funnel import as_json as json_of
+    from afa.explain.funnel.funnel import as_json as json_of
 
     with plain_exit():
         funnel = why_job(CommandRequest.of(pattern, file, {**said, "lateness": lateness, "batch": batch}), most)

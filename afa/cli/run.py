@@ -18,15 +18,15 @@ from afa.cli.screen import Screen, Summary
 from afa.cli.why import why_none
 from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
+from afa.explain.reasons import Reasons
+from afa.explain.tracing.recorder import Trace
 from afa.io.files import FileSource, comes_once, open_source
 from afa.io.table_times import TimeType
 from afa.io.whole_file import write_text
 from afa.model.arc import TIMEOUT
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.reach import check_whole
-from afa.reasons import Reasons
 from afa.schema import Schema
-from afa.tracing.recorder import Trace
 from punctuation.sources import BoundedDisorder
 
 OPTIONS = ("key", "window", "order_by", "tick", "id", "longest", "members", "collapse", "having", "threads", "speculation")

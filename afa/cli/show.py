@@ -67,7 +67,7 @@ def write_pictures(name: str, pattern: Pattern, files: dict[str, Path], labels: 
 
 
 def _page(name: str, pattern: Any, labels: str) -> str:
-    from afa.draw.page import page
+    from afa.explain.draw.page import page
 
     text = Path(name).read_text(encoding="utf-8") if is_query(name) else text_of(pattern) if QUERY in pattern.traits else None
     return page(pattern.automaton, name, facts(pattern), str(pattern.explain() or ""), labels, text or "")

@@ -26,8 +26,8 @@ from afa.cli.fault import CommandError, one_line
 from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.errors import AfaError
-from afa.funnel.counted import FunnelSource, funnel_of
-from afa.funnel.funnel import ARC_COLUMNS, STATE_COLUMNS, Funnel
+from afa.explain.funnel.counted import FunnelSource, funnel_of
+from afa.explain.funnel.funnel import ARC_COLUMNS, STATE_COLUMNS, Funnel
 from afa.io.files import open_source
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton

@@ -15,8 +15,8 @@ from afa.compiled.memory import CHUNK, WordArray
 from afa.compiled.mixed_rows import mixed_rows
 from afa.compiled.program import Program
 from afa.compiled.store import Store
-from afa.cuts import Cuts
 from afa.engine import Host
+from afa.engine.cuts import Cuts
 from afa.errors import blame
 from afa.model.arc import TIMEOUT
 

@@ -23,8 +23,8 @@ from afa.compiled.memory import WordArray
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
-from afa.cuts import Cuts
 from afa.engine import Budget, Ends, Host, Living, Logged, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
+from afa.engine.cuts import Cuts
 from afa.model.arc import Arc
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton

@@ -16,8 +16,8 @@ from afa.compiled.kernel import names as k
 from afa.compiled.sharded_states import joined
 from afa.compiled.shards import ShardFront
 from afa.conditions.promised import PACE, PromisesByKey
-from afa.cuts import Cuts
 from afa.engine import Budget, Ends, Host, Living, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
+from afa.engine.cuts import Cuts
 from afa.model.arctable import ArcTable
 from afa.state.states import States
 

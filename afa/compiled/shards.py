@@ -25,8 +25,8 @@ from afa.compiled.kernel import names as k
 from afa.compiled.memory import EMPTY, WordArray
 from afa.compiled.own_directory import OwnDirectory
 from afa.compiled.store import Store
-from afa.cuts import Cuts
 from afa.engine import Setup
+from afa.engine.cuts import Cuts
 
 FEW = 2048
 """So many rows, or keys, are carried out by one thread: with more, it takes less time than others need to wake up."""

@@ -28,8 +28,8 @@ from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, Memory, WordArray
 from afa.compiled.record_words import RecordForms, sortable
 from afa.compiled.way_table import WayTable
-from afa.cuts import Cuts
 from afa.engine import Setup
+from afa.engine.cuts import Cuts
 from afa.errors import AfaError, BudgetError, ChangeError, blame
 from afa.model.copies import crowded
 from afa.state.states import ascends

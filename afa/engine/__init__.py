@@ -19,6 +19,7 @@ budget          what an operator may hold at most
 host            what it may ask of the operator in the midst of a batch
 protocol        `Engine`
 by_rows         what follows for engines that take events one by one
+cuts       where the output of a call is cut
 """
 
 from afa.engine.budget import Budget

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change, put_in_order
-from afa.cuts import Cuts
 from afa.engine.budget import Budget
+from afa.engine.cuts import Cuts
 from afa.engine.engine_values import Ends, Living, PathTotals, Picks, SoughtMatch, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from afa.change import Change
 from afa.conditions.promised import PromisesByKey
-from afa.cuts import Cuts
 from afa.engine.budget import Budget
+from afa.engine.cuts import Cuts
 from afa.engine.engine_values import Ends, Living, PathTotals, Picks, Sizes, SoughtMatch, Step, Ways
 from afa.engine.host import Batch, Host
 from afa.engine.logged import Logged

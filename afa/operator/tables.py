@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
-from afa.cuts import Cuts
 from afa.engine import Batch, Logged
+from afa.engine.cuts import Cuts
 from afa.errors import ChangeError
 from afa.io.answer import MATCH, NOTHING, Answer, appended, filling, key_parts
 from afa.io.event_batch import TIMES

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from afa import Arc, Automaton, Chain, Keyed, Operator, Reasons, insert, sql
+from afa.explain.tracing.recorder import Trace
 from afa.language import one
 from afa.situations import Derive, Situation, TemporalPattern
-from afa.tracing.recorder import Trace
 from afa.uncertain import Sequence, Worlds, between
 from speculation import Choose, Cleanse, Consolidate, LastBefore, Ordered
 

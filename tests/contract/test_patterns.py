@@ -9,11 +9,11 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Gapless, Keyed, Operator, Punctuation, insert
+from afa.explain.tracing.traced import trace
 from afa.language import one
 from afa.operator.contract import Pattern
 from afa.operator.patterns import pattern_of
 from afa.situations import Situation, TemporalPattern
-from afa.tracing.traced import trace
 from tests.automata import Count
 from tests.contract.test_contract import net
 

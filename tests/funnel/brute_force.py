@@ -1,6 +1,6 @@
 """The counts of a funnel by brute force, from the page "Funnel" of SEMANTICS.md; over sets of computations, one step at a time.
 
-It shares no code with the engines, nor with `afa.funnel`: closures are those of `tests/oracle.py`.
+It shares no code with the engines, nor with `afa.explain.funnel`: closures are those of `tests/oracle.py`.
 """
 
 from __future__ import annotations

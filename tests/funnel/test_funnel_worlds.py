@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from afa import Gapless, Operator
-from afa.funnel import counting, standing
+from afa.explain.funnel import counting, standing
 from tests import numbered as gapless
 from tests import raising
 from tests.conftest import ENGINES

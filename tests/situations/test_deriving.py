@@ -11,11 +11,11 @@ import pytest
 from afa import Punctuation
 from afa.change import Change
 from afa.conditions.condition import Condition
+from afa.extra.situations.deriving import Deriving
+from afa.extra.situations.judged import Judged
+from afa.extra.situations.key_standing import Kind
+from afa.extra.situations.told_forms import flag_names, instants, records
 from afa.schema import Schema
-from afa.situations.deriving import Deriving
-from afa.situations.judged import Judged
-from afa.situations.key_standing import Kind
-from afa.situations.told_forms import flag_names, instants, records
 from punctuation.time import FOREVER
 from tests.situations.derived import aggregate, marks, situations
 

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from afa.situations.relations import ALL, INVERSES, NAMES, ORDERS, composed, inverted, names_of, narrowed, set_of
+from afa.extra.situations.relations import ALL, INVERSES, NAMES, ORDERS, composed, inverted, names_of, narrowed, set_of
 from tests.situations.oracle import RELATIONS
 
 SPANS = [(start, end) for start in range(6) for end in range(start + 1, 7)]

@@ -9,9 +9,9 @@ import pytest
 
 import afa
 from afa.errors import AfaError, QueryError
+from afa.extra.situations.situation_aggregates import SituationAggregate, aggregates_of
 from afa.schema import Schema
 from afa.situations import Situation
-from afa.situations.situation_aggregates import SituationAggregate, aggregates_of
 
 
 class Car(NamedTuple):

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Int64Error, Punctuation, insert, retract
-from afa.situations import Derive, Situation, TemporalPattern, held_readings, reading_tables, told_forms
+from afa.extra.situations import Derive, Situation, TemporalPattern, held_readings, reading_tables, told_forms
 
 
 class Reading(NamedTuple):

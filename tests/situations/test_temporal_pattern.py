@@ -17,9 +17,9 @@ import pytest
 import afa
 from afa import Operator, insert
 from afa.errors import AfaError, AutomatonError, QueryError
+from afa.extra.situations.configuration_names import state_name
+from afa.extra.situations.configurations import plan_of
 from afa.situations import Situation, TemporalPattern
-from afa.situations.configuration_names import state_name
-from afa.situations.configurations import plan_of
 from tests.situations.pattern_worlds import pattern_of, world
 
 AGGRESSIVE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from afa.errors import QueryError
-from afa.situations.where_text import RelationConstraint, constraints_of
+from afa.extra.situations.where_text import RelationConstraint, constraints_of
 
 
 def said(text: str, definitions: str = "abc") -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from afa import AfaError, Keyed, insert
-from afa.serve.live_query import LiveQuery
+from afa.extra.live.live_query import LiveQuery
 from tests.spark.streams import SECOND, ZERO, when
 from tests.spark.test_stream import Files, afa_spark
 from tests.test_serve import FALLS, Tick, ask

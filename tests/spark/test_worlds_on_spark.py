@@ -19,6 +19,7 @@ import pytest
 import afa
 from afa import AfaError, Arc, Automaton, Change, Punctuation
 from afa.errors import ChangeError, LateEventError, SnapshotError
+from afa.extra.uncertain.worlds_in_parts import UPPER
 from afa.model.option_values import names_of
 from afa.operator.options import Options
 from afa.spark import match, replay
@@ -28,7 +29,6 @@ from afa.spark.packed_rows import BadRow, changes_schema, written
 from afa.spark.pattern_said import said_of
 from afa.spark.worlds_bucket import WorldsBucket, check_same
 from afa.uncertain import Clock, Worlds
-from afa.uncertain.worlds_in_parts import UPPER
 from tests.spark.test_query_on_spark import micros
 from tests.spark.test_stream import Files, run
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa import Arc, Automaton, Instant, Punctuation, insert, retract
+from afa.extra.uncertain.distributions import UNIFORM
 from afa.uncertain import Worlds, between, normal, triangular
-from afa.uncertain.distributions import UNIFORM
 from tests.uncertain.worlds_oracle import Event, confidences, passing, times
 from tests.worlds.kind import Seen
 from tests.worlds.kind import Worlds as RandomWorlds

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from afa import AfaError
+from afa.extra.uncertain.distributions import UNIFORM, data_of, shape_in, shape_of
+from afa.extra.uncertain.interval import interval_of
 from afa.uncertain import between, normal, triangular, weights
-from afa.uncertain.distributions import UNIFORM, data_of, shape_in, shape_of
-from afa.uncertain.interval import interval_of
 
 SHAPES = [
     UNIFORM,

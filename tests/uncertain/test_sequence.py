@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, ChangeError, LateEventError, Punctuation, SnapshotError, insert, retract
+from afa.extra.uncertain import Sequence, between, event_instants, sequence_snapshot, triangular, weights
+from afa.extra.uncertain.chain_confidence import Link, confidence
+from afa.extra.uncertain.distributions import UNIFORM
+from afa.extra.uncertain.event_instants import Instants
+from afa.extra.uncertain.interval_propagation import Order, tightest
 from afa.operator import snapshot
-from afa.uncertain import Sequence, between, event_instants, sequence_snapshot, triangular, weights
-from afa.uncertain.chain_confidence import Link, confidence
-from afa.uncertain.distributions import UNIFORM
-from afa.uncertain.event_instants import Instants
-from afa.uncertain.interval_propagation import Order, tightest
 from punctuation import sealed
 from tests.uncertain.sequence_oracle import Known, Part, enumerated, worlds
 from tests.uncertain.sequence_worlds import Seen, stream
@@ -251,7 +251,7 @@ def test_bad_input(make: Callable[[], Any], said: str) -> None:
 
 
 def test_too_many_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("afa.uncertain.signatures.MOST", 500)
+    monkeypatch.setattr("afa.extra.uncertain.signatures.MOST", 500)
     with pytest.raises(AfaError, match="expected at most 500 lists of events behind one but got more, behind 0; raise threshold="):
         sequence(["a+"], window=100).push_many([came("a", n, n, n) for n in range(20)])
 
@@ -352,8 +352,8 @@ def sequence_again(blob: bytes, **options: Any) -> Sequence:
     ],
 )
 def test_sealed_snapshots_are_checked(damage: Callable[[Any], Any], said: str) -> None:
+    from afa.extra.uncertain.sequence_snapshot import MAGIC, VERSION
     from afa.operator import snapshot
-    from afa.uncertain.sequence_snapshot import MAGIC, VERSION
     from punctuation import sealed
 
     op = sequence(strategy="skip_till_next", window=4)
@@ -365,8 +365,8 @@ def test_sealed_snapshots_are_checked(damage: Callable[[Any], Any], said: str) -
 
 
 def test_an_event_that_a_promise_is_past_is_in_no_snapshot() -> None:
+    from afa.extra.uncertain.sequence_snapshot import MAGIC, VERSION
     from afa.operator import snapshot
-    from afa.uncertain.sequence_snapshot import MAGIC, VERSION
     from punctuation import sealed
 
     op = sequence(strategy="skip_till_next", window=4)
@@ -598,7 +598,7 @@ def test_an_interval_has_a_limit() -> None:
 
 @pytest.mark.parametrize("table", [False, True])
 def test_lengths_that_no_event_has_any_more_do_not_count(monkeypatch: pytest.MonkeyPatch, table: bool) -> None:
-    monkeypatch.setattr("afa.uncertain.instant_tables.IN_ALL", 2_000)
+    monkeypatch.setattr("afa.extra.uncertain.instant_tables.IN_ALL", 2_000)
     op = Sequence(["a", "b"], of="kind", event=Named, window=4_000, identity="n")
 
     def push(*events: tuple[int, int, int]) -> None:

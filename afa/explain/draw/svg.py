@@ -1,0 +1,149 @@
+"""Draw an automaton as SVG, for browsers, notebooks and pages of documentation; nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+
+from afa.explain.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, TextPiece, label_of, lifetimes
+from afa.explain.draw.layered import CORNER, ArcPlace, Point
+from afa.explain.draw.places import places
+from afa.explain.draw.svg_style import STYLE
+from afa.explain.draw.words import final_states, kind_of
+from afa.html_tables import escaped
+from afa.model.automaton import Automaton
+
+CROWD = 12
+"""Of more arcs than that between the same two states one line of text is shown of each; all of it stands in its title."""
+ROUND = 8.0
+"""The radius of an arc's bends, in pixels."""
+
+
+def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None = None) -> str:
+    """Draw an automaton as SVG: an element ``svg`` with the class ``afa``.
+
+    In it each state is a ``<g class="state" data-state="NAME">``, each arc a
+    ``<g class="arc KIND" data-arc="NAME" data-index="I" data-src= data-dst= data-kind=>``; ``data-arc`` is the number where the
+    arc has no name; each with a ``title``. The colours are CSS variables ``--afa-..``, for light and for dark.
+    """
+    drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else list(arcs)
+    ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
+    states = list(dict.fromkeys([*automaton.states, *ends]))
+    texts = _labels(automaton, labels, drawn)
+    place = places(states, automaton.start, drawn, texts)
+    finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
+    width, height = _n(place.width), _n(place.height)
+    parts = [
+        f'<svg class="afa" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        ' role="img">',
+        f"<title>{escaped(repr(automaton))}</title>",
+        f"<style>{STYLE}</style>",
+        f'<rect class="paper" width="{width}" height="{height}" rx="6"/>',
+        f'<g class="begin"><circle cx="{_n(place.dot[0])}" cy="{_n(place.dot[1])}" r="4"/>{_line(place.begin)}</g>',
+    ]
+    parts += [_arc(one, text, where) for one, text, where in zip(drawn, texts, place.arcs)]
+    for state in states:
+        final = state in finals
+        box, shown = place.states[state]
+        corner = min(CORNER, box.height / 2, box.width / 2)
+        inner = _rect(box.x + 3, box.y + 3, box.width - 6, box.height - 6, corner - 3, ' class="inner"') if final else ""
+        text = _text("state", shown, box.x + box.width / 2, box.y + box.height / 2 + 4.5, ' text-anchor="middle"')
+        what = ["start"] * (state == automaton.start) + ["final"] * final
+        note = f"{state} ({', '.join(what)})" if what else state
+        parts.append(
+            f'<g class="{" ".join(["state", *what])}" data-state="{escaped(state)}"><title>{escaped(note)}</title>'
+            f"{_rect(*box, corner)}{inner}{text}</g>"
+        )
+    return "\n".join([*parts, "</svg>"])
+
+
+def _labels(automaton: Automaton, labels: str, drawn: Sequence[Drawn]) -> list[ArcLabel]:
+    """Return the labels; of many arcs between the same two states the first line of each."""
+    beside = Counter((one.arc.src, one.arc.dst, one.arc.kind) for one in drawn)
+    found = [label_of(one, labels, type(automaton.register)) for one in drawn]
+    crowded = [beside[one.arc.src, one.arc.dst, one.arc.kind] > CROWD for one in drawn]
+    return [label._replace(lines=label.lines[:1]) if many else label for label, many in zip(found, crowded)]
+
+
+def _arc(drawn: Drawn, label: ArcLabel, place: ArcPlace) -> str:
+    arc, kind, life = drawn.arc, kind_of(drawn.arc), lifetimes(drawn)
+    known = {"arc": arc.name or str(drawn.number), "index": str(drawn.number), "src": arc.src, "dst": arc.dst, "kind": kind}
+    if life:
+        known["life"] = life
+    data = " ".join(f'data-{name}="{escaped(text)}"' for name, text in known.items())
+    line = _loop(place.points) if place.loop else _line(place.points)
+    rows = "".join(_row(row, place.label.x, place.label.y + LINE * (i + 1) - 3.5) for i, row in enumerate(label.lines))
+    classes = f"arc {kind} past" if drawn.past else f"arc {kind}"
+    return f'<g class="{classes}" {data}><title>{escaped(label.title)}</title>{line}<g class="label">{rows}</g></g>'
+
+
+def _row(line: Sequence[TextPiece], x: float, y: float) -> str:
+    found = []
+    for piece in line:
+        found.append(_text(piece.style, piece.text, x, y, ""))
+        x += piece.width + GAP
+    return "".join(found)
+
+
+def _text(style: str, text: str, x: float, y: float, more: str) -> str:
+    """Draw one piece of text; it is as wide as it was measured, whatever font shows it, if all its characters are in the tables."""
+    width = TextPiece(style, text).width
+    known = all(" " <= sign <= "~" or sign == "…" for sign in text)
+    length = f' textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs"' if known else f' data-width="{_n(width)}"'
+    return f'<text class="{style}-text" x="{_n(x)}" y="{_n(y)}"{more}{length if width else ""}>{escaped(text)}</text>'
+
+
+def _rect(x: float, y: float, width: float, height: float, corner: float, more: str = "") -> str:
+    return f'<rect{more} x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="{_n(corner)}"/>'
+
+
+def _line(points: Sequence[Point]) -> str:
+    """Draw a polyline with rounded bends, and an arrowhead at its end."""
+    points = _bends(points)
+    path = [f"M{_p(points[0])}"]
+    for before, at, after in zip(points, points[1:], points[2:]):
+        path.append(f"L{_p(_towards(at, before))}Q{_p(at)} {_p(_towards(at, after))}")
+    path.append(f"L{_p(points[-1])}")
+    return f'<path class="line" d="{"".join(path)}"/>{_head(points[-2], points[-1])}'
+
+
+def _bends(points: Sequence[Point]) -> list[Point]:
+    """Return the ends of a polyline and the points at which it turns."""
+    found = [points[0]]
+    for at, after in itertools.pairwise(points[1:]):
+        (x, y), before = at, found[-1]
+        if (x - before[0]) * (after[1] - y) != (y - before[1]) * (after[0] - x):
+            found.append(at)
+    return [*found, points[-1]]
+
+
+def _loop(points: Sequence[Point]) -> str:
+    a, b, c, d = points
+    return f'<path class="line" d="M{_p(a)}C{_p(b)} {_p(c)} {_p(d)}"/>{_head(c, d)}'
+
+
+def _head(before: Point, tip: Point) -> str:
+    """Draw an arrowhead as a triangle of its own: a marker would need an id, which two pictures in one page may not share."""
+    dx, dy = tip[0] - before[0], tip[1] - before[1]
+    length = (dx * dx + dy * dy) ** 0.5 or 1.0
+    ux, uy = dx / length, dy / length
+    left = (tip[0] - 8 * ux + 3.5 * uy, tip[1] - 8 * uy - 3.5 * ux)
+    right = (tip[0] - 8 * ux - 3.5 * uy, tip[1] - 8 * uy + 3.5 * ux)
+    return f'<path class="head" d="M{_p(tip)}L{_p(left)}L{_p(right)}Z"/>'
+
+
+def _towards(at: Point, other: Point) -> Point:
+    """Return the point where a bend at ``at`` begins, on the way to ``other``."""
+    dx, dy = other[0] - at[0], other[1] - at[1]
+    length = (dx * dx + dy * dy) ** 0.5
+    share = min(ROUND, length / 2) / length if length else 0.0
+    return at[0] + dx * share, at[1] + dy * share
+
+
+def _p(point: Point) -> str:
+    return f"{_n(point[0])},{_n(point[1])}"
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

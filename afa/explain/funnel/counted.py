@@ -1,0 +1,147 @@
+"""Make the funnel of what an engine holds: its events, key by key, under the arcs in force."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+from afa.engine import Engine, Step
+from afa.explain.funnel.causes import Facts, cause_of
+from afa.explain.funnel.counting import Counting
+from afa.explain.funnel.fence_parts import CountedFence
+from afa.explain.funnel.funnel import ArcCount, Funnel, Miss, PartCount, StateCount
+from afa.explain.funnel.labels import label_of
+from afa.explain.funnel.near_misses import KEPT, events_behind
+from afa.explain.funnel.negations import but_for
+from afa.explain.funnel.spans_in_words import as_date, is_dated
+from afa.model.arctable import ArcTable
+from afa.model.automaton import Automaton
+from afa.model.pmatch import PMatch
+from punctuation.time import BEGINNING, FOREVER
+
+MOST = 20_000_000
+"""So many functions are asked at most: some ten seconds."""
+
+
+class FunnelSource(NamedTuple):
+    """What a funnel is counted of."""
+
+    engine: Engine  # it holds the events
+    automaton: Automaton
+    table: ArcTable  # the arcs in force; the engine may have others
+    clock: int  # the promise of the event input: up to there time-outs fire behind the last event of a key
+    since: int = BEGINNING  # below it all was dropped
+    some: int = BEGINNING  # the largest promise with a condition: it may have dropped events below, and lets no time-out fire
+    longest: bool = False
+    window: int | None = None
+    tick: str | None = None
+    keys: str = ""  # what the key is called; empty: there are no keys
+    late: int = 0  # changes that were dropped as late, since the beginning
+    taken: int = 0  # those that were not
+    share: int = 1  # the engine holds the events of one key of so many
+    cut: bool = False  # whether the engine holds the first events only
+    promise: str = ""  # how a promise is made that lets time-outs fire, behind a colon
+
+
+def funnel_of(source: FunnelSource, most: int | None = MOST) -> Funnel:
+    """Return the funnel of what is held; after ``most`` functions asked whole keys are left out, and the funnel says so.
+
+    O(events * arcs), where the event alone decides for what waits; else O(what stands at each step).
+    """
+    keys = sorted(source.engine.keys(), key=lambda key: (zlib.crc32(repr(key).encode()), repr(key)))
+
+    def counted(table: ArcTable) -> Counting:
+        counting = Counting(source.automaton, table, source.clock, source.since, source.longest, most)
+        for key in keys:
+            if counting.enough:
+                break
+            counting.take(key, _steps(source.engine, key))
+        return counting
+
+    counting, negation = counted(source.table), ""
+    dated = is_dated(counting.low, counting.high, source.tick)
+
+    def when(le: int) -> str:
+        return as_date(le, str(source.tick)) if dated else str(le)
+
+    if counting.cuts and not counting.matches:
+        negation = but_for(counting, counted, source.keys, when)
+    late, dropped = source.late, max(source.since, source.some)
+    facts = Facts(
+        counting, source.window, source.tick, source.keys, late, source.taken, source.promise, dropped > BEGINNING, negation, when
+    )
+    cause = cause_of(facts)
+    return Funnel(
+        why=cause.text,
+        cause=cause.kind,
+        arcs=[_arc(asked) for asked in counting.asked.values()],
+        states=[
+            StateCount(
+                state, c.entered, c.before, c.matched, c.went_on, c.by_match, c.by_window, c.by_no_arc, c.open
+            )
+            for state, c in counting.ended.items()
+        ],
+        misses=_misses(source, counting),
+        keys=counting.keys,
+        events=counting.events,
+        began=counting.began,
+        matches=counting.matches,
+        all_keys=len(keys),
+        share=source.share,
+        cut=source.cut,
+        late=late,
+        since=None if dropped <= BEGINNING else dropped,
+        until=counting.until,
+        window=source.window,
+        tick=source.tick,
+        dated=dated,
+    )  # fmt: skip
+
+
+def _steps(engine: Engine, key: Hashable) -> list[Step]:
+    """Return the steps of a key, numbered, which tells those of one LE apart; those without events with their partial matches."""
+    steps = engine.steps(key, BEGINNING, FOREVER - 1, ())
+    if not all(y.events for y in steps):
+        whole = engine.steps(key, BEGINNING, max(y.le for y in steps if not y.events))
+        steps = [y if y.events else y._replace(partial=[_began(p) for p in z.partial]) for y, z in zip(steps, whole)] + steps[
+            len(whole) :
+        ]
+    return [y._replace(start=(y.le, i)) for i, y in enumerate(steps)]
+
+
+def _began(p: PMatch) -> PMatch:
+    """Return a partial match that began before all that is held, by its LE alone, as some engines tell no more."""
+    return p._replace(start=(p.start[0] if isinstance(p.start, tuple) else p.start, -1))
+
+
+def _arc(asked: CountedFence) -> ArcCount:
+    arc = asked.arc
+    parts = [PartCount(part.text, stopped) for part, stopped in zip(asked.parts, asked.stopped)]
+    return ArcCount(
+        label_of(arc), arc.src, arc.dst, arc.kind, asked.lifetimes, asked.asked, asked.true, asked.last, parts, asked.raised,
+        asked.error, asked.past,
+    )  # fmt: skip
+
+
+def _misses(source: FunnelSource, counting: Counting) -> list[Miss]:
+    """Return the nearest misses of the arcs that lead on from the furthest state that was reached."""
+    reached = [state for state, c in counting.ended.items() if c.entered + c.before and state in counting.far]
+    least = min((counting.far[state] for state in reached), default=None)
+    front = [counting.automaton.start] if least is None else [state for state in reached if counting.far[state] == least]
+    found: list[tuple[Any, CountedFence]] = []
+    for asked in counting.asked.values():
+        if asked.arc.src in front and not asked.true:
+            found += [(missed, asked) for missed in asked.misses]
+    found.sort(key=lambda item: item[0][:4])
+    known: dict[Hashable, list[Step]] = {}
+    misses = []
+    for missed, asked in found[:KEPT]:
+        counting.transitions.key = missed.key
+        if missed.key not in known:
+            known[missed.key] = _steps(source.engine, missed.key)
+        events = events_behind(counting.transitions, known[missed.key], missed)
+        misses.append(
+            Miss(label_of(asked.arc), asked.parts[missed.part].text, missed.key, missed.le, missed.payload, missed.register, events)
+        )
+    return misses

@@ -1,0 +1,191 @@
+"""`Trace`: an operator that keeps what it took and told, so that a page can show it."""
+
+from __future__ import annotations
+
+import copy
+import os
+from itertools import islice
+from typing import Any
+
+from afa.change import Change
+from afa.errors import AfaError
+from afa.explain.reasons import Reasons
+from afa.explain.reasons.one_item import lineage_now
+from afa.explain.reasons.why_gone import is_arc
+from afa.explain.tracing.page_data import page_data
+from afa.explain.tracing.page_text import page_text
+from afa.explain.tracing.seen import Announcement, TracedChange
+from afa.io.whole_file import check_kind, write_text
+from afa.operator.call import Output
+from afa.operator.contract import OperatorLike
+from afa.operator.tables import Item
+from afa.schema import any_payload
+from punctuation.promise import Punctuation
+
+EVENTS = 100_000
+"""So many changes of events are kept by default."""
+MATCHES = 20_000
+"""So many announcements are kept with their events."""
+LONG = 200
+"""So many events of a path are kept."""
+
+
+class Trace(Reasons):
+    """An operator with its history: events as they came, matches as they were announced and withdrawn, with their reasons.
+
+    It is used like the operator that it is given, as `afa.Reasons`; `html` writes what has happened as a page.
+
+    Parameters
+    ----------
+    operator : Operator, Keyed, or one with stages around it
+    most : int
+        How many changes of events are kept, the first ones. Events of matches are kept with them.
+    matches : int
+        How many announcements are kept, the first ones; all are counted.
+    zone : str, optional
+        As of `afa.Reasons`.
+
+    Notes
+    -----
+    Holds ``most`` events, ``matches`` announcements with at most 200 events each, and two operators. O(lineage) for each match.
+    """
+
+    def __init__(self, operator: OperatorLike, *, most: int = EVENTS, matches: int = MATCHES, zone: str | None = None) -> None:
+        for name, value in (("most", most), ("matches", matches)):
+            if type(value) is not int or value < 0:
+                raise AfaError(f"expected a number, at least 0, but got {name}={value!r}")
+        super().__init__(operator, zone=zone)
+        self.most, self.most_matches = most, matches
+        self.events: list[TracedChange] = []
+        self.promises: list[tuple[int, int]] = []
+        self.arcs: list[tuple[Change, int]] = []
+        self.announcements: list[Announcement] = []
+        self.arrived = self.changes = self.announced = self.withdrawn = self.late = 0
+        self._frontier: int | None = None
+        self._promised: int | None = None
+        self._open: dict[Any, Announcement] = {}
+        self._paths: dict[tuple[int, int], tuple[list[tuple[str, Change]], bool]] = {}
+
+    @property
+    def final(self) -> int:
+        """What is promised of events and arcs: matches with an LE below are final."""
+        found: int = self._core.progress.final
+        return found
+
+    # -- the page --------------------------------------------------------------------------------------------------------------
+
+    def html(self, path: str | os.PathLike[str] | None = None, *, title: str = "", why: str = "") -> str:
+        """Return the page, and write it to a file if one is named: a single file that loads nothing.
+
+        Parameters
+        ----------
+        path : path, optional
+        title : str
+            The pattern's name, as the page has it in its head.
+        why : str
+            What the page says where nothing has matched: the sentence of `funnel`, say.
+
+        Raises
+        ------
+        AfaError
+            The file is there, and is no HTML page.
+        """
+        text = page_text(page_data(self, title, why), self.draw())
+        if path is not None:
+            check_kind(path, "html")
+            write_text(path, text)
+        return text
+
+    def _repr_html_(self) -> str:
+        """Show the page within a notebook, in a frame of its own."""
+        from html import escape
+
+        return f'<iframe srcdoc="{escape(self.html(), quote=True)}" style="width:100%;height:820px;border:0"></iframe>'
+
+    # -- what happens ----------------------------------------------------------------------------------------------------------
+
+    def call_begins(self) -> Any:
+        """Return what `call_failed` needs."""
+        kept = len(self.events), len(self.promises), len(self.arcs), len(self.announcements)
+        counted = self.arrived, self.changes, self.announced, self.withdrawn, self.late, self._frontier, self._promised
+        return super().call_begins(), kept, counted
+
+    def call_failed(self, before: Any) -> None:
+        """Forget what a call has noted."""
+        words, kept, counted = before
+        super().call_failed(words)
+        for noted, n in zip((self.events, self.promises, self.arcs, self.announcements), kept):
+            del noted[n:]  # type: ignore[attr-defined]
+        self.arrived, self.changes, self.announced, self.withdrawn, self.late, self._frontier, self._promised = counted
+        for known in self.announcements:
+            if known.gone_at is not None and known.gone_at >= self.arrived:
+                known.gone_at = known.gone_because = None
+        self._open = {_name(known.change): known for known in self.announcements if known.gone_at is None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AfaError("expected an Operator or a Keyed to be pickled but got a Trace: its notes stay in this process")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
+        with self._core.calls.lock:
+            other = memo[id(self)] = Trace(copy.deepcopy(self.operator, memo), most=self.most, matches=self.most_matches)
+            other.events, other.promises, other.arcs = list(self.events), list(self.promises), list(self.arcs)
+            other.announcements = [copy.copy(each) for each in self.announcements]
+            other.call_failed(self.call_begins())
+            return other
+
+    def _carry_out(self, items: list[Item], net: bool, write: Any) -> tuple[Output, Any]:
+        self._paths.clear()
+        return super()._carry_out(items, net, write)
+
+    def _announced(self, place: tuple[int, int], change: Any) -> None:
+        if len(self.announcements) + len(self._paths) >= self.most_matches:
+            return
+        try:
+            paths = list(islice(lineage_now(self.operator, change).paths(), 2))
+        except AfaError:
+            paths = []
+        self._paths[place] = (list(paths[0][:LONG]) if paths else [], len(paths) > 1)
+
+    def _taken(self, items: list[Item], places: list[tuple[int, int]], out: Output) -> None:
+        for i, item in enumerate(items):
+            self._arrive(self.arrived + i, item, self._whole(items, i))
+        for (i, j), change in zip(places, out):
+            if isinstance(change, Change):
+                self._tell(self.arrived + i, (i, j), change)
+        self.arrived += len(items)
+
+    def _arrive(self, arrival: int, item: Item, whole: Change | None) -> None:
+        if isinstance(item[1], Punctuation):
+            if item[1].where is None and item[0] == "event":
+                self.promises.append((item[1].t, arrival))
+                self._promised = max(self._promised or item[1].t, item[1].t)
+        elif whole is not None and is_arc(whole):
+            self.arcs.append((whole, arrival))
+        elif whole is not None:
+            le: Any = whole.le
+            late = self._frontier is not None and le < self._frontier
+            self.late += late
+            self.changes += 1
+            self._frontier = le if self._frontier is None else max(le, self._frontier)
+            if len(self.events) < self.most:
+                left_out = self._promised is not None and le < self._promised
+                self.events.append(TracedChange(whole, arrival, left_out))
+
+    def _tell(self, arrival: int, place: tuple[int, int], change: Change) -> None:
+        name = _name(change)
+        if change.diff < 0:
+            self.withdrawn += 1
+            known = self._open.pop(name, None)
+            if known is not None:
+                known.gone_at, known.gone_because = arrival, change.because
+            return
+        self.announced += 1
+        if len(self.announcements) < self.most_matches:
+            path, more = self._paths.get(place, ([], False))
+            known = Announcement(change, arrival, change.because, path, more)
+            self.announcements.append(known)
+            self._open[name] = known
+
+
+def _name(change: Change) -> Any:
+    return any_payload(change.payload), change.le, change.re, change.key

@@ -1,0 +1,253 @@
+"""Carry out ``afa serve``: play an input through an operator, and show it on the live page, from which it can be steered."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import tempfile
+import threading
+import time
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from afa.arclog.about import put_about
+from afa.arclog.arc_log import ArcLog
+from afa.cli.batches_in import Input
+from afa.cli.fault import CommandError, one_line, tell
+from afa.cli.follow import automaton_of, make_log
+from afa.cli.load_query import is_query
+from afa.cli.output_table import OutputTable
+from afa.cli.pattern_run import PatternRun, given_pattern
+from afa.cli.request import CommandRequest
+from afa.cli.run import OPTIONS, WAITS
+from afa.cli.screen import time_text
+from afa.errors import AfaError
+from afa.extra.live.live_operator import LiveOperator
+from afa.extra.live.pace import Pace
+from afa.extra.live.site import Site
+from afa.extra.live.steering import Steering
+from afa.extra.live.waiting_job import WaitingJob
+from afa.io.column_texts import in_text, iso_texts
+from afa.io.files import comes_once, form_of, open_source
+from afa.io.table_times import as_times
+from afa.io.text_files import in_one_line
+from afa.language.query_text import text_of
+from afa.model.conflicts import QUERY
+from punctuation.sources import BoundedDisorder
+from speculation.cleanse import Cleanse
+
+WHY = "the page steers by arcs, and its arcs follow from where=; afa run takes it"
+EVERY = 0.5
+"""So many seconds lie between two looks at the arc log, and at what is held."""
+PAUSE = 0.03
+"""So many seconds the loop waits where no row may go yet."""
+NO_SIGMA = f"there is one with --lateness: {WAITS}"
+
+
+class PageOptions(NamedTuple):
+    """How the page is served, and how fast the input plays."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    speed: str = "max"
+    follow: bool = False
+    browse: bool = False
+
+
+def serve(job: CommandRequest, how: PageOptions) -> None:
+    """Carry out ``afa serve``, until it is interrupted. A `CommandError` is the one line that says what is wrong."""
+    job.check()
+    with _folder(job.arcs) as folder, _ended_by_signals(), contextlib.ExitStack() as stack:
+        try:
+            given = given_pattern(job.pattern, WHY)
+            known = automaton_of(given)
+            told = {"title": Path(job.pattern).name, "where": job.file, "log": str(Path(folder).resolve())}
+            page = WaitingJob(told, known, job.tick)
+            if comes := how.follow or comes_once(job.file):  # its first row may be late: the page is there before it, and the log
+                form_of(job.file, job.form, how.follow)
+                if how.follow:
+                    with in_one_line(job.file):
+                        Path(job.file).stat()
+                Pace(how.speed, job.tick or "ms")
+                make_log(folder, given, job.tick)
+                stack.enter_context(_shown(page, job, how))
+            made = PatternRun.of(job, given, open_source(job.file, job.form, how.follow), "serve")
+            operator = made.operator(*(name for name in OPTIONS if name != "speculation"), own_arcs=True)  # arcs may come with sums
+            pace = Pace(how.speed, made.job.tick)
+        except KeyboardInterrupt:
+            return
+        failed = _serve(made, operator, pace, folder, how, page, stack if not comes else None)
+    if failed:
+        raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _shown(page: WaitingJob, job: CommandRequest, how: PageOptions) -> Iterator[None]:
+    """Serve the page, and say where."""
+    with Site(page, host=how.host, port=how.port) as site:
+        typer.echo(f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)")
+        if how.browse:
+            webbrowser.open(site.url)
+        yield
+
+
+def _serve(
+    made: PatternRun, operator: Any, pace: Pace, folder: str, how: PageOptions, page: WaitingJob, stack: contextlib.ExitStack | None
+) -> bool:
+    """Play the input; ``stack``: where the page is to be served from then on, if it is not yet."""
+    job, done = made.job, threading.Event()
+    batches_in = Input(job, made.source, made.events)
+    tables = iter(batches_in)
+    try:
+        first = next(tables)
+        live = _live(made, operator, batches_in, first, pace, folder)
+        page.begin(live)
+        live.poll()  # what no call can do is said before there is a page
+        if stack is not None:
+            stack.enter_context(_shown(page, job, how))
+        looks = threading.Thread(target=_look, args=(live, done), daemon=True)
+        looks.start()
+        try:
+            return _play(live, first, tables, pace, job)
+        finally:
+            done.set()
+            looks.join(5)
+            tell(f"ended; {live.rows:,} events, {live.matches:,} matches, {live.withdrawn:,} withdrawn")
+    except KeyboardInterrupt:
+        return False
+
+
+def _play(live: LiveOperator, table: Any, tables: Iterator[pa.Table], pace: Pace, job: CommandRequest) -> bool:
+    """Push the input at its speed, then wait; return, once it is interrupted, whether something is wrong."""
+    promises = None if job.lateness is None else BoundedDisorder(int(job.lateness), kinds=False)
+    live.board.status, failed = "playing", False
+    try:
+        try:
+            largest = np.iinfo(np.int64).min
+            while table is not None:
+                latest = np.maximum(np.maximum.accumulate(table["le"].to_numpy()), largest)
+                at = 0
+                while at < len(table):
+                    n = pace.ready(latest[at:])
+                    if n:
+                        part = table.slice(at, n)
+                        _push(live, [part] if promises is None else promises.push_many(part), n, pace)
+                        at += n
+                    if pace.text != "max" or not n:
+                        time.sleep(PAUSE)
+                largest = int(latest[-1]) if len(latest) else largest
+                table = next(tables, None)
+            live.board.note(
+                "note", "The input has ended; what is held stays, and changes of arcs that begin in the past still act."
+            )
+        except AfaError as error:  # of the input: there is no more of it
+            failed = True
+            live.board.note("fault", one_line(error))
+            tell(one_line(error))
+        live.board.status = "ended"
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        return failed or live.board.status == "failed"
+
+
+def _push(live: LiveOperator, items: list[Any], rows: int, pace: Pace) -> None:
+    """Push rows. Where a function raises, or a row is late, nothing of them is taken: hold the input until it may go on."""
+    while True:
+        try:
+            live.push(items, rows)
+            return
+        except Exception as error:
+            pace.text, live.board.status = "pause", "failed"
+            live.board.note("fault", one_line(error))
+            tell(one_line(error))
+        while pace.paused:
+            time.sleep(PAUSE)
+
+
+def _look(live: LiveOperator, done: threading.Event) -> None:
+    """Look at the arc log and at what is held, until it is over."""
+    told = None
+    while not done.wait(EVERY):
+        try:
+            live.poll()
+        except Exception as error:  # of the folder, or of a function that another process has written there
+            if one_line(error) != told:
+                live.board.note("fault", one_line(error))
+            told = one_line(error)
+
+
+def _live(made: PatternRun, operator: Any, batches_in: Input, first: pa.Table, pace: Pace, folder: str) -> LiveOperator:
+    job, shown = made.job, made.pattern.shown
+    out, times = OutputTable(operator, shown, job.keys, first, None), batches_in.times
+
+    def texts(part: Any) -> list[dict[str, Any]]:
+        rows = in_text(as_times(out.in_schema(part), ("le", "re", *shown.times), times)).to_pylist()
+        ends = [{"le": time_text(row.pop("le")), "re": time_text(row.pop("re"))} for row in rows]
+        return [{"diff": row.pop("diff"), **each, "payload": row} for row, each in zip(rows, ends)]
+
+    def instant(ticks: int) -> str:
+        """Return an instant as the input has its times."""
+        return str(ticks) if times is None else str(iso_texts(times.column([ticks], "le"))[0])
+
+    stage, hints = None, {}
+    log = ArcLog(folder, made.automaton, tick=job.tick, job=f"afa serve {job.pattern} {job.file}")
+    if job.lateness is None:
+        hints["sigma"] = NO_SIGMA
+        if job.speculation is not None:
+            raise CommandError(f"--speculation needs --lateness because {WAITS}")
+    else:
+        stage = Cleanse(job.speculation, tick=job.tick)
+        operator = stage.after(operator)
+    put_about(log.path, made.automaton, job.tick)
+    query: Any = made.pattern if QUERY in made.pattern.traits else None
+    text = Path(job.pattern).read_text(encoding="utf-8") if is_query(job.pattern) else None if query is None else text_of(query)
+    return LiveOperator(
+        operator,
+        Steering(log, query, text),
+        texts,
+        out.none,
+        stage=stage,
+        pace=pace,
+        tick=job.tick,
+        times=instant,
+        told={"title": Path(job.pattern).name, "where": job.file, "hints": hints},
+    )
+
+
+@contextlib.contextmanager
+def _folder(arcs: str | None) -> Iterator[str]:
+    """Yield the folder of the arc log; where none was named, one that is removed again."""
+    if arcs is not None:
+        yield arcs
+        return
+    made = tempfile.mkdtemp(prefix="afa-arcs-")
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM end the job as Ctrl-C does."""
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    known = signal.getsignal(signal.SIGTERM)
+    here = threading.current_thread() is threading.main_thread()
+    if here:
+        signal.signal(signal.SIGTERM, interrupted)
+    try:
+        yield
+    finally:
+        if here:
+            signal.signal(signal.SIGTERM, known)

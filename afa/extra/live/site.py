@@ -1,0 +1,157 @@
+"""The server of the page: starlette on uvicorn, in a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import math
+import secrets
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+from afa.errors import AfaError
+from afa.extra.live.board import said_of
+from afa.extra.live.connections import protocol
+from afa.extra.live.gate import LONGEST, Gate
+from afa.extra.live.watched import Watched
+
+PAGE = Path(__file__).parent / "page"
+FILES = {
+    "/": ("index.html", "text/html"),
+    "/page.js": ("page.js", "text/javascript"),
+    "/page.css": ("page.css", "text/css"),
+    "/charts.js": ("uPlot.iife.min.js", "text/javascript"),
+    "/charts.css": ("uPlot.min.css", "text/css"),
+}
+WAIT = 5.0
+"""So many seconds the server has to begin, and to end."""
+
+
+class Site:
+    """The page of a job, served until `stop`; ``url`` is its address with the token that changes want.
+
+    On any other host than loopback reading wants the token, too; nothing is encrypted. Port 0: any that is free. An `AfaError` says
+    that the extra ``serve`` is not installed, or that nothing can listen there.
+    """
+
+    def __init__(self, watched: Watched, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        uvicorn = _uvicorn()
+        self.token = secrets.token_urlsafe(24)
+        self._socket = _listening(host, port)
+        self.port = int(self._socket.getsockname()[1])
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/#token={self.token}"
+        app = Gate(_application(watched), self.token, host, _is_loopback(host))
+        config = uvicorn.Config(
+            app, log_config=None, lifespan="off", ws="none", http=protocol(), loop="asyncio", server_header=False, access_log=False,
+            limit_concurrency=100, timeout_keep_alive=5, timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, name="afa-serve", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the server; no more than a few seconds. Can be repeated."""
+        self._server.should_exit = True
+        self._thread.join(WAIT)
+        with contextlib.suppress(OSError):
+            self._socket.close()
+
+    def __enter__(self) -> Site:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+
+def _uvicorn() -> Any:
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise AfaError(
+            f'expected the packages of the live page but got none ({error}); pip install ".[serve]" in the folder of afa'
+        ) from error
+    return uvicorn
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, proto)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(address)
+            found.listen(128)
+        except OSError:
+            found.close()
+            raise
+    except (OSError, OverflowError) as error:
+        raise AfaError(f"expected an address to listen on but got host={host!r}, port={port}: {error}") from None
+    return found
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _application(watched: Watched) -> Any:
+    """Return the routes: the page's files, what is shown, and changes."""
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    def answer(data: Any, status: int = 200) -> Response:
+        return Response(json.dumps(_plain(data), allow_nan=False), status, media_type="application/json")
+
+    def file(request: Request) -> Response:
+        name, kind = FILES[request.scope["path"]]
+        return Response((PAGE / name).read_bytes(), media_type=kind)
+
+    def state(request: Request) -> Response:
+        since, drawn = request.query_params.get("since", "0"), request.query_params.get("drawn")
+        found = watched.board.since(int(since) if since.isdecimal() and len(since) < 19 else 0)
+        picture = watched.picture()
+        if picture.version != drawn:
+            found["picture"] = picture._asdict()
+        return answer({**found, "about": watched.about()})
+
+    async def change(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        body = await request.body()
+        try:
+            data = json.loads(body) if len(body) <= LONGEST else None
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            return answer({"error": "expected a change, a JSON object, but got something else"}, 422)
+        try:
+            return answer({"said": await run_in_threadpool(watched.change, data)})
+        except Exception as error:  # a function of the change may raise anything, and so may a disk
+            watched.board.note("fault", said_of(error))
+            return answer({"error": said_of(error)}, 422)
+
+    def icon(request: Request) -> Response:
+        return Response(status_code=204)
+
+    routes = [Route(path, file) for path in FILES]
+    routes += [Route("/favicon.ico", icon), Route("/state", state), Route("/change", change, methods=["POST"])]
+    return Starlette(routes=routes)
+
+
+def _plain(data: Any) -> Any:
+    """Return data as JSON can have it: numbers that it has not are text."""
+    if isinstance(data, dict):
+        return {str(name): _plain(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return str(data)
+    return data if data is None or isinstance(data, (str, int, float, bool)) else str(data)

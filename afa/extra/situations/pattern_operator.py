@@ -1,0 +1,125 @@
+"""The operator of a temporal pattern: the stage that derives instants, in front of an operator of the pattern's automaton.
+
+Another pattern takes its place by arcs that go and come. States and arcs are named by what they mean, so that two patterns over the
+same definitions differ by two sets of names; the partial matches of those that stay go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from afa.change import insert, retract
+from afa.errors import AfaError
+from afa.extra.situations.deriving import Deriving
+from afa.extra.situations.judged import Judged
+from afa.extra.situations.key_standing import Kind
+from afa.extra.situations.situated import Situated
+from afa.extra.situations.situation import Definition
+from afa.extra.situations.situation_aggregates import SituationAggregate
+from afa.extra.situations.told_forms import Telling, instants
+from afa.language.changes import QueryChanges
+from afa.model.arc import Arc
+from afa.model.conflicts import TEMPORAL, check
+from afa.model.option_values import threads_of, tick_of
+from afa.operator.contract import Spanned
+from afa.operator.operator import Operator
+from afa.operator.options import Options
+from afa.schema import Schema
+from speculation.before_after import Before
+from speculation.cleanse import Cleanse
+from speculation.layers import Layer, build, restore
+
+
+def made(pattern: Any, key: Any, options: dict[str, Any]) -> Any:
+    """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
+    said = Options(**options).said
+    check(said | {TEMPORAL: True})
+    pattern, order_by, threads = _bound(pattern, key, said)
+    sigma = said.pop("speculation", None)
+    layers = [_layer(pattern, order_by, threads)]
+    if sigma is not None:
+        layers.append(Layer("Cleanse", Before, lambda _: Cleanse(sigma)))
+    return build(Operator(pattern.automaton, key=key, **said), layers)
+
+
+def restored(pattern: Any, blob: bytes, key: Any, arcs: Iterable[Arc], stages: Iterable[Any], said: dict[str, Any]) -> Any:
+    """Make the operator that was saved; see `TemporalPattern.restore`."""
+    pattern, order_by, threads = _bound(pattern, key, said)
+    sigma = said.pop("speculation", None)
+    alone = lambda part: Operator.restore(pattern.automaton, part, key=key, arcs=arcs, **said)  # noqa: E731
+    return restore(blob, alone, [_layer(pattern, order_by, threads)], stages, sigma)
+
+
+def _layer(pattern: Any, order_by: str | None, threads: int) -> Layer:
+    """Return the stage that derives a pattern's instants, as it stands at its operator; its durations are ticks."""
+
+    def stage(_: Any) -> Deriving:
+        kinds = kinds_of(pattern.definitions, pattern.aggregates)
+        telling = instants(kinds, pattern.instants, pattern.window)
+        made = deriving(pattern.event_schema, pattern.definitions, pattern.aggregates, telling, order_by, pattern.tick)
+        made.tables.threads = threads
+        made.waits = any(each.at_least is not None for each in pattern.definitions)
+        made.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])
+        return made
+
+    return Layer("Deriving", Situated, stage)
+
+
+def changes_between(now: Any, then: Any) -> QueryChanges:
+    """Return what leads from one pattern to another; see `TemporalPattern.changes_to`."""
+    for what, one, other in (
+        ("readings", now.event_schema.describe(), then.event_schema.describe()),
+        ("definitions (a condition is changed by redefine)", now.definitions, then.definitions),
+        ("within", now.window, then.window),
+        ("returns", now.returns, then.returns),
+        ("key", now.key, then.key),
+    ):
+        if one != other:
+            raise AfaError(f"expected a pattern with the same {what} for a running operator, {one!r}, but got {other!r}")
+    old, new = ({str(arc.name): arc for arc in pattern.automaton.arcs} for pattern in (now, then))
+    gone = [retract(arc) for name, arc in old.items() if name not in new]
+    come = [insert(arc) for name, arc in new.items() if name not in old]
+    before, after = (set(pattern.automaton.states) - pattern.automaton.final - {pattern.automaton.start} for pattern in (now, then))
+    stays, goes, comes = (tuple(sorted(part)) for part in (before & after, before - after, after - before))
+    return QueryChanges((*gone, *come), stays, goes, comes, then)
+
+
+def _bound(pattern: Any, key: Any, said: dict[str, Any]) -> tuple[Any, str | None, int]:
+    """Return the pattern in ticks, the order of readings and the number of threads; leave what its operator is told in ``said``.
+
+    Without a key it is the readings that threads share out.
+    """
+    if said.get("window") not in (None, pattern.window):
+        raise AfaError(f"expected the pattern's own window={pattern.window!r} (within) but got window={said['window']!r}")
+    tick = tick_of(said.get("tick")) or pattern.tick
+    pattern = pattern.bound(tick)
+    threads = threads_of(said.pop("threads", 1) if key is None else said.get("threads", 1))
+    order_by = said.pop("order_by", None)
+    said |= {"window": pattern.window, "tick": tick}
+    return pattern, order_by, threads
+
+
+def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[SituationAggregate], begun: bool = False) -> list[Kind]:
+    """Return what of definitions counts for what they derive; ``begun``: also when each situation began."""
+    found = []
+    for each in definitions:
+        folds = tuple(of.function for of in aggregates if of.definition == each.name)
+        plain = not begun and each.at_least is None and each.at_most is None and not folds
+        found.append(Kind(each.at_least, each.at_most, folds, plain))  # type: ignore[arg-type]  # ticks
+    return found
+
+
+def deriving(
+    event: Schema,
+    definitions: Sequence[Definition],
+    aggregates: Iterable[SituationAggregate],
+    telling: Telling,
+    order_by: str | None,
+    tick: str | None,
+) -> Deriving:
+    """Make the stage of some definitions."""
+    names = [each.name for each in definitions]
+    fields = [[aggregate.field for aggregate in aggregates if aggregate.definition == name] for name in names]
+    judged = Judged(names, [each.condition for each in definitions])
+    return Deriving(event, judged, fields, telling, order_by=order_by, open_promise=telling.instant is None, tick=tick)

@@ -1,0 +1,249 @@
+"""All matches behind many anchors at once, where each component is one event: lists that grow by a component, as columns.
+
+low, high        of each list the range of its last event's time, over the worlds that have the list: exact, by
+                 `afa.extra.uncertain.interval_propagation`, whose bounds move forward once and backward once where no window binds
+latest(s)        skip till next: the latest time of an event behind s (NELT); least(t): the earliest time it may be behind
+binds            signatures that the window may cut off: `afa.extra.uncertain.plain_windows`
+special          those with long events, or instants of no weight: one by one
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afa.extra.uncertain.chain_confidence import Link, confidence
+from afa.extra.uncertain.instant_tables import Events, Kinds, added_up, expanded, wide
+from afa.extra.uncertain.plain_confidence import Behind, Covered, NextComponent, carried
+from afa.extra.uncertain.plain_windows import confidences, ranges
+from afa.extra.uncertain.signatures import SignatureConstraints, UncertainMatch
+
+FAR = 1 << 62
+
+
+class AnchoredMatches(NamedTuple):
+    """Matches by columns; those that are found by anchor, then by the events of each component in their order."""
+
+    places: Any  # int64, shape (components, n): where the events of each component stand; or their serial numbers
+    confidence: Any  # this and the rest as of `UncertainMatch`
+    first: Any
+    last: Any
+    le: Any
+    latest: Any
+
+    @classmethod
+    def empty(cls, components: int) -> AnchoredMatches:
+        none = np.zeros(0, np.int64)
+        return cls(np.zeros((components, 0), np.int64), np.zeros(0), none, none, none, none)
+
+    def at(self, chosen: Any) -> AnchoredMatches:
+        """Returns those at some places, or under a mask."""
+        return AnchoredMatches(self.places[:, chosen], *(each[chosen] for each in self[1:]))
+
+    def with_more(self, more: AnchoredMatches) -> AnchoredMatches:
+        """Returns these and more."""
+        return AnchoredMatches(np.concatenate([self.places, more.places], axis=1), *map(np.concatenate, zip(self[1:], more[1:])))
+
+
+class _Bounds:
+    """What the events of a component say of the one next: rising functions of a time."""
+
+    def __init__(self, events: Events) -> None:
+        self._low = events.low
+        self._least_high = np.append(np.minimum.accumulate(events.high[::-1])[::-1], FAR)
+        order = np.argsort(events.high, kind="stable")
+        self._high = events.high[order]
+        self._most_low = np.insert(np.maximum.accumulate(events.low[order]), 0, -FAR)
+
+    def latest(self, s: Any) -> Any:
+        """Returns the smallest upper end of events that begin behind each time."""
+        return self._least_high[np.searchsorted(self._low, s, side="right")]
+
+    def least(self, t: Any) -> Any:
+        """Returns the largest lower end of events that end before each time."""
+        return self._most_low[np.searchsorted(self._high, t)]
+
+
+class _Lists(NamedTuple):
+    """Lists of events up to a component: the number of the list before, the event, its range, its mass, whether it is special.
+
+    ``binds``: whether the window may cut off some of its worlds; of full lists.
+    """
+
+    before: Any
+    event: Any
+    low: Any
+    high: Any
+    mass: Any
+    special: Any
+    binds: Any
+
+
+class PlainSearch:
+    """All matches of anchors, among all events that may be part of them or lie in between; ``following``: skip till next."""
+
+    def __init__(self, kinds: Kinds, components: Sequence[Events], window: int, following: bool, threshold: float) -> None:
+        self._kinds, self._components, self._window = kinds, components, min(window, FAR)
+        self._following, self._threshold = following, threshold
+        self._bounds = [_Bounds(events) for events in components]
+        self.pruned = 0
+
+    def matches(self, anchors: Any) -> AnchoredMatches:
+        """Returns the matches of the anchors at some places, in ascending order."""
+        events = self._components[0].at(anchors)
+        special = self._kinds.special[events.kind]
+        width = wide(int((events.high - events.low + 1)[~special].max(initial=1)))
+        lists = [
+            _Lists(
+                None,
+                anchors,
+                events.low,
+                events.high,
+                self._kinds.mass(width)[events.kind],
+                special,
+                np.zeros(len(anchors), np.bool_),
+            )
+        ]
+        first = np.arange(len(anchors))
+        for number in range(1, len(self._components)):
+            grown = self._grown(lists[-1], number, first, events)
+            first = first[grown.before]
+            lists.append(grown)
+        return self._told(lists)
+
+    def _grown(self, lists: _Lists, number: int, first: Any, anchors: Events) -> _Lists:
+        """Returns lists with an event of one more component; ``first``: the anchor of each list."""
+        events, last = self._components[number], number == len(self._components) - 1
+        spread = int((events.high - events.low).max(initial=0))
+        end = anchors.high[first] + (self._window - 1)
+        stop = all_stop = np.searchsorted(events.low, end, side="right")
+        latest = None
+        if self._following:
+            latest = self._bounds[number].latest(lists.high)
+            stop = np.searchsorted(events.low, np.minimum(latest, end), side="right")
+            self.pruned += int((all_stop - stop).sum())
+        before, event = expanded(np.searchsorted(events.low, lists.low + 1 - spread), stop)
+        there = events.high[event] > lists.low[before]
+        before, event = before[there], event[there]
+        low = np.maximum(events.low[event], lists.low[before] + 1)
+        high = np.minimum(events.high[event], end[before])
+        if latest is not None:
+            high = np.minimum(high, latest[before])
+        special = lists.special[before] | self._kinds.special[events.kind[event]]
+        binds = events.high[event] - anchors.low[first[before]] >= self._window if last else np.zeros(len(event), np.bool_)
+        mass = self._mass(lists, number, before, event, special | binds, last)
+        kept = low <= high
+        if self._threshold and not last:
+            kept &= special | (added_up(mass) > self._threshold)
+        grown = _Lists(before, event, low, high, mass, special, binds)
+        return grown if kept.all() else _Lists(*(each[kept] for each in grown))
+
+    def _mass(self, lists: _Lists, number: int, before: Any, event: Any, left: Any, last: bool) -> Any:
+        """Returns the mass of longer lists, but of those that are ``left`` out."""
+        which = np.flatnonzero(~left)
+        of, to = before[which], event[which]
+        behind, base, times = self._tables(number, lists.event[of], to, lists.mass.shape[1], last)
+        found = carried(lists.mass, of, base, to, behind, times)
+        if len(which) == len(before):
+            return found
+        out = np.zeros((len(before), *found.shape[1:]))
+        out[which] = found
+        return out
+
+    def _tables(self, number: int, one: Any, to: Any, times: int, last: bool) -> tuple[Behind, Any, int]:
+        """Returns the table of events behind other ones, where in it each pair begins, and how many instants one before has."""
+        events, previous = self._components[number], self._components[number - 1]
+        plain = np.zeros(len(previous.low), np.bool_)
+        plain[one] = True
+        places = np.flatnonzero(plain)
+        chosen = previous.at(places)
+        covered = Covered(chosen)
+        number_of = np.zeros(len(previous.low), np.int64)
+        number_of[places] = np.arange(len(places))
+        of_list = number_of[one]
+        base = covered.place[of_list] if len(one) else one
+        start, stop = np.full(len(events.low), FAR), np.zeros(len(events.low), np.int64)
+        np.minimum.at(start, to, base)
+        np.maximum.at(stop, to, base + (chosen.high - chosen.low + 1)[of_list])
+        wanted = np.flatnonzero(stop)
+        low, high = events.low[wanted], events.high[wanted]
+        start, stop = start[wanted], np.minimum(stop[wanted], covered.behind(high - 1))
+        latest = None
+        if self._following:
+            start = np.maximum(start, covered.behind(self._bounds[number].least(low) - 1))
+            latest = self._bounds[number].latest(covered.times)
+        width = wide(int((high - low + 1).max(initial=1)))
+        behind = NextComponent(self._kinds, events, covered, latest).behind(wanted, start, stop, width, times, last)
+        return behind, base, int((chosen.high - chosen.low + 1).max(initial=0))
+
+    def _told(self, lists: Sequence[_Lists]) -> AnchoredMatches:
+        """Returns the matches of full lists: ranges go backward, special ones are looked at."""
+        n = len(lists[-1].event)
+        at = np.arange(n)
+        low, last = lists[-1].low, lists[-1].high
+        le = latest = self._components[-1].high[lists[-1].event]
+        places = [lists[-1].event]
+        for number in range(len(lists) - 1, 0, -1):
+            at = lists[number].before[at]
+            before = lists[number - 1]
+            least = self._bounds[number].least(low) if self._following else -FAR
+            low = np.maximum(before.low[at], least)
+            places.insert(0, before.event[at])
+            latest = np.minimum(self._components[number - 1].high[places[0]], latest - 1)
+        found = lists[-1].mass if len(lists) > 1 else np.ones(n)
+        first = low
+        special, binds = np.flatnonzero(lists[-1].special), np.flatnonzero(lists[-1].binds & ~lists[-1].special)
+        if len(special) or len(binds):
+            found, first, last, le, latest = (each.copy() for each in (found, first, last, le, latest))
+            for each, new in zip((found, first, last, le, latest), self._cut_off([of[binds] for of in places])):
+                each[binds] = new
+            for row in special.tolist():
+                found[row], first[row], last[row], le[row], latest[row] = self._one([int(of[row]) for of in places])
+        kept = found > self._threshold
+        told = AnchoredMatches(np.stack(places), found, first, last, le, latest)
+        return told if kept.all() else told.at(kept)
+
+    def _cut_off(self, places: Sequence[Any]) -> tuple[Any, Any, Any, Any, Any]:
+        """Returns the matches of signatures that the window may cut off."""
+        events = [of.at(at) for of, at in zip(self._components, places)]
+        limits = [(each.latest, each.least) for each in self._bounds] if self._following else None
+        low, high, there = ranges(events, self._window, limits)
+        _, free, _ = ranges(events, self._window, None)
+        found = np.zeros(len(there))
+        kept = [at[there] for at in places]
+        if there.any():
+            widths = [wide(int((of.high - of.low + 1).max())) for of in events]
+            pairs = list(zip(itertools.count(1), kept, kept[1:], widths))
+            tables = [self._tables(number, one, to, times, False)[:2] for number, one, to, times in pairs]
+            own = [of.at(there) for of in events]
+            found[there] = confidences(self._kinds, own, kept, self._window, tables, low[0, there], high[0, there])
+        return found, low[0], high[-1], free[-1], free[0]
+
+    def _one(self, places: Sequence[int]) -> UncertainMatch:
+        """Returns the match of one signature, as `afa.extra.uncertain.signatures` finds it."""
+        links = [self._link(number, place, places) for number, place in enumerate(places)]
+        shape = SignatureConstraints(links)
+        ranges = shape.ranges(self._window)
+        if ranges is None:
+            return UncertainMatch(0.0, 0, 0, 0, 0)
+        return UncertainMatch(
+            confidence(links, self._window, ranges, ranges[0]), ranges[0][0], ranges[-1][1], *shape.lifetime(self._window)
+        )
+
+    def _link(self, number: int, place: int, places: Sequence[int]) -> Link:
+        events = self._components[number]
+        event = self._kinds.of(int(events.kind[place]), self._given(events, place))
+        if not (number and self._following):
+            return Link([event])
+        after = self._components[number - 1].low[places[number - 1]]
+        spread = int((events.high - events.low).max())
+        begin, end = np.searchsorted(events.low, (after - spread, event.high))
+        rivals = [x for x in range(begin, end) if x != place and events.high[x] > after]
+        return Link([event], [self._kinds.of(int(events.kind[x]), self._given(events, x)) for x in rivals])
+
+    def _given(self, events: Events, place: int) -> int:
+        """Returns the lower end of an interval, whose first instants may have no weight."""
+        return int(events.low[place]) - int(self._kinds.instants[events.kind[place]].low)

@@ -1,0 +1,106 @@
+"""`Worlds` for parts of their keys, on workers of Spark: their options as plain data, of which each part makes its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from afa.compiled.fit import known
+from afa.errors import AfaError
+from afa.extra.uncertain.distributions import data_of, shape_of
+from afa.extra.uncertain.drawn_events import CHUNK
+from afa.extra.uncertain.told_tables import match_class
+from afa.language.bare_numbers import check_units
+from afa.model.automaton import Automaton
+from afa.model.conflicts import SPARK_WORLDS, check
+from afa.model.option_values import names_of
+from punctuation.durations import ticks_of_duration
+
+TICK, UPPER = "us", "afa_upper"
+"""Spark's times are microseconds; the column in which an operator gets the upper ends of intervals."""
+
+
+class WorldsInParts(NamedTuple):
+    """See `afa.spark.stages.OwnOperators`."""
+
+    made: Any  # makes an operator of an automaton and options
+    options: Mapping[str, Any]
+    recipe: Mapping[str, Any]
+    key: Any
+    order_by: str | None
+    shown: Any
+    times: Mapping[str, str]
+    before: int
+    behind: int
+    lives: int | None
+    at_once: int
+    name: str = "worlds"
+
+    def operator(self, automaton: Automaton) -> Any:
+        return self.made(automaton, **self.options)
+
+
+@known()
+def worlds_in_parts(worlds: Any, said: Mapping[str, Any]) -> WorldsInParts:
+    """Returns what makes `Worlds` of these options; ``said``: what is said beside them.
+
+    AfaError: they have taken something; an option of theirs is none of Spark's, or contradicts what is said.
+    """
+    given, automaton = worlds.options, worlds.automaton
+    check_units(worlds.query, given["tick"], (), 'tick="us"')
+    check({**said, SPARK_WORLDS: True})
+    _check_template(worlds)
+    _check_same(given, said["time"], said.get("key"))
+    intervals, clock = given["lower"] is not None, given["clock"]
+    columns = {"lower": "le", "upper": UPPER} if intervals else {"time": "le"}
+    ticks = None if clock is None else clock.ticks(TICK)
+    off = 0 if ticks is None else ticks.skew + ticks.own
+    lives = None if given["window"] is None else ticks_of_duration(given["window"], TICK, "window")
+    told = {
+        **{name: given[name] for name in ("worlds", "seed", "threshold", "identity")},
+        "shape": data_of(shape_of(given["shape"])),
+        "window": lives,
+        "intervals": intervals,
+        "clock": None if ticks is None else [list(clock.by), *ticks[:3], data_of(clock.shape)],
+    }
+    shown = match_class(automaton.match_schema)
+    shown._times = ("first", "last")
+    return WorldsInParts(
+        made=type(worlds),
+        options={**given, **columns, "tick": TICK},
+        recipe={"worlds": told},
+        key=given["key"] or (),
+        order_by=given["order_by"],
+        shown=shown,
+        times={UPPER: given["upper"]} if intervals else {},
+        before=off,
+        behind=off if ticks is None else off + ticks.granularity - 1,
+        lives=lives,
+        at_once=max(CHUNK // given["worlds"], 1),
+    )
+
+
+def _check_template(worlds: Any) -> None:
+    """Refuse `Worlds` that are no template."""
+    given = worlds.options
+    if worlds.automaton.having is not None:
+        raise AfaError(f"expected Worlds of an automaton without having= on Spark but got {worlds.automaton.having!r}")
+    if worlds.snapshot() != worlds.operator().snapshot():
+        raise AfaError("expected Worlds that have taken nothing, of which each bucket makes its own, but got some with a state")
+    if given["tick"] not in (None, TICK):
+        raise AfaError(f"expected Worlds with tick='us', as times are microseconds on Spark, but got tick={given['tick']!r}")
+    for name, plain, hint in (("late", "raise", "match(late=) says it"), ("threads", 1, "Spark has its own")):
+        if given[name] != plain:
+            raise AfaError(f"expected Worlds without {name}= on Spark but got {name}={given[name]!r}: {hint}")
+
+
+def _check_same(given: Mapping[str, Any], time: str, key: Any) -> None:
+    """Refuse what `match` says otherwise than `Worlds` do."""
+    if key is not None and names_of(key, "key") != names_of(given["key"], "key"):
+        raise AfaError(f"expected the key of Worlds, key={given['key']!r}, but got key={key!r}")
+    if given["lower"] is not None and time != given["lower"]:
+        raise AfaError(
+            f"expected time={given['lower']!r}, the lower ends of intervals, which the watermark follows, but got time={time!r}"
+        )
+    if given["lower"] is None and given["time"] not in ("le", time):
+        raise AfaError(f"expected the time of Worlds, time={given['time']!r}, but got time={time!r}")
