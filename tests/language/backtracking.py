@@ -23,6 +23,7 @@ class Row(NamedTuple):
     kind: str
     v: int | None
     at: afa.Instant | None = None
+    seq: int = 0
 
 
 Pick = tuple[str, Row, bool]
@@ -51,7 +52,7 @@ class Sql(NamedTuple):
         define = ", ".join(f"{name} AS {condition}" for name, (condition, _) in self.define.items())
         parts = [
             "PARTITION BY p" if self.keyed else "",
-            f"ORDER BY at MEASURES {shown}",
+            f"ORDER BY at, seq MEASURES {shown}",
             f"{'ALL ROWS' if self.all_rows else 'ONE ROW'} PER MATCH AFTER MATCH SKIP {self.skip}",
             f"PATTERN ({written(self.pattern)})",
             "" if self.window is None else f"WITHIN {self.window}",
@@ -91,7 +92,7 @@ def told(query: Sql, rows: list[Row]) -> set[Any]:
     """What the query says of these rows: (key, values, le, re)."""
     out: set[Any] = set()
     for key in {row.p for row in rows} if query.keyed else [None]:
-        own = sorted((row for row in rows if key in (None, row.p)), key=lambda row: row.at or 0)
+        own = sorted((row for row in rows if key in (None, row.p)), key=lambda row: (row.at or 0, row.seq))
         start = 0
         while start < len(own):
             ways = take(query, query.pattern, (), own[start:])

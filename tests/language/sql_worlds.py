@@ -1,15 +1,16 @@
 """Random SQL x rows against a matcher with backtracking.
 
 After every step, in any order of arrival, with rows taken back, the net output must be what the matcher of
-`tests.language.backtracking` finds among the rows in force.
+`tests.language.backtracking` finds among the rows in force. Two rows may share an instant; ``seq`` says which is first.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, product
 from math import factorial, prod
+from statistics import fmean
 from typing import Any
 
 import afa
@@ -129,13 +130,13 @@ def term(choose: Choices, name: str) -> Term:
     def values(picks: Picks) -> list[int]:
         return [row.v for row in rows_of(name, picks) if row.v is not None]
 
-    kind = choose.one(("last", "last", "first", "sum", "max", "count"))
+    kind = choose.one(("last", "last", "first", "sum", "max", "min", "avg", "count"))
     if kind in ("first", "last"):
         i = 0 if kind == "first" else -1
         return f"{kind.upper()}({name}.v)", lambda picks: rows_of(name, picks)[i].v if rows_of(name, picks) else None
     if kind == "count":
         return f"COUNT({name}.v)", lambda picks: len(values(picks))
-    of: Any = {"sum": sum, "max": max}[kind]
+    of: Any = {"sum": sum, "max": max, "min": min, "avg": fmean}[kind]
     return f"{kind.upper()}({name}.v)", lambda picks: of(values(picks)) if values(picks) else None
 
 
@@ -183,7 +184,8 @@ def run(query: Sql, choose: Choices, operator: Any) -> int:
     history: list[Any] = []
     promised = 0
     for _ in range(choose.number(6, 18)):
-        free = [le for le in range(max(promised, 1), 11) if all(row.at != le for row in force)]
+        taken = {(row.at, row.seq) for row in force}
+        free = [place for place in product(range(max(promised, 1), 11), range(2)) if place not in taken]
         late = [row for row in force if (row.at or 0) >= promised]
         batch: list[Any] = []
         for _ in range(choose.one((1, 1, 1, 2, 4))):
@@ -192,9 +194,9 @@ def run(query: Sql, choose: Choices, operator: Any) -> int:
                 force.remove(row)
                 batch.append(retract(row._replace(at=None), row.at))
             elif free and len(force) < 8:
-                le = free.pop(choose.number(0, len(free) - 1))
+                le, seq = free.pop(choose.number(0, len(free) - 1))
                 v = None if choose.chance(8) else choose.number(0, 3)
-                row = Row(choose.number(0, 1), choose.one("xyz"), v, le)
+                row = Row(choose.number(0, 1), choose.one("xyz"), v, le, seq)
                 force.append(row)
                 batch.append(insert(row._replace(at=None), le))
         if choose.chance(6):

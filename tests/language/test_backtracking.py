@@ -110,16 +110,21 @@ def test_ways_are_edges() -> None:
             assert sorted(preference.ways(i)) == sorted([*{edge.to for edge in edges}, *([END] if i in positions.last else [])])
 
 
-def test_orders_of_arrival() -> None:
-    """PERMUTE(c, d) d over x x x: c d d is preferred, in whatever order they come."""
-    for order in permutations(range(3)):
-        text = "PATTERN (PERMUTE(c, d) d) WITHIN 100 DEFINE c AS kind = 'x'"
-        op = afa.sql(f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at MEASURES SUM(d.v) AS s, c.v AS c {text})", event=Row).operator()
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(("pattern", "match"), [("PERMUTE(c, d) d", (11, 2)), ("PERMUTE(c, d)", (4, 2))])
+def test_orders_of_arrival(pattern: str, match: tuple[int, int], tied: bool) -> None:
+    """Over x x x, or x x, c d d or c d is preferred, in whatever order they come, at one instant, too."""
+    values = (2, 4, 7)[: len(re.findall(r"\w+", pattern)) - 1]
+    for order in permutations(range(len(values))):
+        text = f"PATTERN ({pattern}) WITHIN 100 DEFINE c AS kind = 'x'"
+        op = afa.sql(
+            f"SELECT * FROM t MATCH_RECOGNIZE (ORDER BY at, seq MEASURES SUM(d.v) AS s, c.v AS c {text})", event=Row
+        ).operator()
         held: set[Any] = set()
         for i in order:
-            for change in op.push(insert(Row(0, "x", (2, 4, 7)[i]), i)):
+            for change in op.push(insert(Row(0, "x", values[i], seq=i), 0 if tied else i)):
                 held ^= {tuple(change.payload)}
-        assert held == {(11, 2)}
+        assert held == {match}
 
 
 def test_a_fault_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,6 +141,20 @@ def test_a_match_of_too_many_choices_is_refused(pattern: str, rows: str, said: s
     assert op.statistics.events == taken + 1 - len(gone)
 
 
+def test_a_group_repeats_as_often_as_an_int_holds_its_choices(engine: str) -> None:
+    query = many_choices("(a b)+ c")
+    assert "a group repeats, or a name stands at several places" in str(query.explain())
+    op, end = query.operator(engine=engine), Letter("c", 0)
+    op.push_many([insert(Letter(kind, 0), le) for le, kind in enumerate("ab" * 62)])
+    assert [change.payload.n for change in op.push(insert(end, 180))] == [125]
+    op.push_many([retract(end, 180), insert(Letter("a", 0), 124), insert(Letter("b", 0), 125)])
+    with pytest.raises(
+        BudgetError, match=r"expected a match of at most 62 choices of its pattern but got one .* group of a, b repeats"
+    ):
+        op.push(insert(end, 180))
+    assert op.statistics.events == 126
+
+
 def test_one_choice_among_more_ways_than_an_int_has_bits(engine: str) -> None:
     """Ones would not say it: numbers do. Not so among a few less, twice."""
     op = many_choices("(PERMUTE(a?, b?, c?, d?) a)", "ALL ROWS").operator(engine=engine)
