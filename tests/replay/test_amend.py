@@ -69,8 +69,8 @@ def late_of(seed: int, rows: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...
     return come, [rows[i] for i in random.choice(len(rows), 2, replace=False)]
 
 
-def full(pattern: Any, rows: list[tuple[Any, ...]], **said: Any) -> Counter[Any]:
-    return counted(afa.find(pattern, table_of(sorted(rows, key=lambda row: row[0])), **said))
+def nonzero(total: Any) -> dict[Any, int]:
+    return {row: many for row, many in total.items() if many}
 
 
 def difference(found: pa.Table) -> dict[Any, int]:
@@ -78,17 +78,25 @@ def difference(found: pa.Table) -> dict[Any, int]:
     for row in found.to_pylist():
         diff = row.pop("diff")
         total[tuple(map(plain, row.values()))] += diff
-    return {row: many for row, many in total.items() if many}
+    return nonzero(total)
 
 
-def check(pattern: Any, path: str, before: Any, after: Any, changes: Any, applied: bool, **said: Any) -> pa.Table:
+def owed(pattern: Any, before: pa.Table, after: pa.Table, **said: Any) -> dict[Any, int]:
+    """What `amend` must tell: the matches of one table without those of another."""
+    want = counted(afa.find(pattern, after, **said))
+    want.subtract(counted(afa.find(pattern, before, **said)))
+    return nonzero(want)
+
+
+def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=lambda row: row[0])
+
+
+def check(pattern: Any, path: str, before: Any, after: Any, changes: Any, applied: bool, **said: Any) -> None:
     said = {"time": "at", "window": 9, "key": "k", **said}
-    want = full(pattern, after, **said)
-    want.subtract(full(pattern, before, **said))
     found = amend(pattern, path, changes, applied=applied, **said)
-    assert difference(found) == {row: many for row, many in want.items() if many}
+    assert difference(found) == owed(pattern, table_of(in_order(before)), table_of(in_order(after)), **said)
     assert found["le"].to_pylist() == sorted(found["le"].to_pylist())
-    return found
 
 
 def changes_of(come: Any, gone: Any, diff: bool = True) -> pa.Table:
@@ -161,7 +169,7 @@ def test_late_rows_as_spark_writes_them(tmp_path: Path, applied: bool) -> None:
         rows = rows_of(seed)
         come, gone = late_of(seed, rows)
         after = [row for row in rows if row not in gone] + come
-        path = saved(table_of(sorted(after, key=lambda row: row[0]) if applied else rows), tmp_path / f"{seed}.parquet")
+        path = saved(table_of(in_order(after) if applied else rows), tmp_path / f"{seed}.parquet")
         check(spike, path, rows, after, as_spark(come, gone), applied)
         check(spike, path, rows, after, as_spark(come, gone).slice(0, 6).to_pandas(), applied)
 
@@ -245,21 +253,7 @@ def test_arcs_with_a_lifetime_in_the_past(tmp_path: Path, arc: Change) -> None:
                 amend(spike, path, [arc], key="k", time="at", window=9)
             continue
         want.subtract(by_operator(rows, []))
-        found = amend(spike, path, [arc], key="k", time="at", window=9)
-        assert difference(found) == {row: many for row, many in want.items() if many}
-
-
-def test_rows_and_an_arc_at_once(tmp_path: Path) -> None:
-    rows = rows_of(5)
-    come, gone = late_of(5, rows)
-    after = sorted([row for row in rows if row not in gone] + come, key=lambda row: row[0])
-    changes = [make(Trade(*row[2:]), row[0], key=row[1]) for make, several in ((insert, come), (retract, gone)) for row in several]
-    want = by_operator(after, ARCS[:3])
-    want.subtract(by_operator(rows, ARCS[1:2]))
-    for applied in (False, True):
-        path = saved(table_of(after if applied else rows), tmp_path / f"{applied}.parquet")
-        found = amend(spike, path, [*changes, ARCS[0], ARCS[2]], key="k", time="at", window=9, applied=applied, arcs=[ARCS[1]])
-        assert difference(found) == {row: many for row, many in want.items() if many}
+        assert difference(amend(spike, path, [arc], key="k", time="at", window=9)) == nonzero(want)
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------------------
@@ -305,12 +299,10 @@ def test_ends_of_lifetimes(tmp_path: Path) -> None:
     said: dict[str, Any] = {"time": "at", "until": "to", "key": "k"}
     for window in (9, None):
         after = pa.concat_tables([lasting, late.cast(lasting.schema)]).sort_by("at")
-        want = counted(afa.find(spike, after, window=window, **said))
-        want.subtract(counted(afa.find(spike, lasting, window=window, **said)))
         for applied in (False, True):
             path = saved(after if applied else lasting, tmp_path / "a.parquet")
             found = amend(spike, path, late, window=window, applied=applied, **said)
-            assert difference(found) == {row: many for row, many in want.items() if many}
+            assert difference(found) == owed(spike, lasting, after, window=window, **said)
 
 
 def test_a_lifetime_longer_than_int64_counts(tmp_path: Path) -> None:
@@ -326,30 +318,24 @@ def test_a_lifetime_longer_than_int64_counts(tmp_path: Path) -> None:
 def test_timestamps(tmp_path: Path, unit: str) -> None:
     rows = rows_of(3)
     come, gone = late_of(3, rows)
-    after = sorted([row for row in rows if row not in gone] + come, key=lambda row: row[0])
+    said: dict[str, Any] = {"time": "at", "window": 9, "key": "k"}
 
     def stamped(table: pa.Table) -> pa.Table:
         return table.set_column(0, "at", table["at"].cast(pa.timestamp(unit, "UTC")))
 
-    want = counted(afa.find(spike, stamped(table_of(after)), time="at", window=9, key="k"))
-    want.subtract(counted(afa.find(spike, stamped(table_of(rows)), time="at", window=9, key="k")))
+    before, after = stamped(table_of(rows)), stamped(table_of(in_order([row for row in rows if row not in gone] + come)))
     for applied in (False, True):
-        path = saved(stamped(table_of(after if applied else rows)), tmp_path / "a.parquet")
-        found = amend(spike, path, stamped(changes_of(come, gone)), time="at", window=9, key="k", applied=applied)
-        assert difference(found) == {row: many for row, many in want.items() if many}
+        path = saved(after if applied else before, tmp_path / "a.parquet")
+        found = amend(spike, path, stamped(changes_of(come, gone)), applied=applied, **said)
+        assert difference(found) == owed(spike, before, after, **said)
         assert found.schema.field("le").type == pa.timestamp(unit, "UTC")
     changes = [
         insert(Trade(*row[2:]), dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(milliseconds=row[0]), key=row[1])
         for row in come
     ]
     if unit == "ms":
-        path = saved(stamped(table_of(rows)), tmp_path / "b.parquet")
-        found = amend(spike, path, changes, time="at", window=9, key="k", applied=False)
-        only = counted(
-            afa.find(spike, stamped(table_of(sorted(rows + come, key=lambda row: row[0]))), time="at", window=9, key="k")
-        )
-        only.subtract(counted(afa.find(spike, stamped(table_of(rows)), time="at", window=9, key="k")))
-        assert difference(found) == {row: many for row, many in only.items() if many}
+        found = amend(spike, saved(before, tmp_path / "b.parquet"), changes, applied=False, **said)
+        assert difference(found) == owed(spike, before, stamped(table_of(in_order(rows + come))), **said)
 
 
 # -- what is chosen --------------------------------------------------------------------------------------------------------------
@@ -377,9 +363,7 @@ def test_what_is_chosen_of_overlapping_matches_may_change_far_behind_a_change(tm
         random = np.random.default_rng(seed)
         rows = [(2 * i, int(random.choice([1, 4, 5, 9, 9, 9, 9, 9]))) for i in range(40)]
         late = [(2 * int(random.integers(0, 40)) + 1, int(random.choice([1, 9])))]
-        want = counted(afa.find(query, table(sorted(rows + late)), time="at"))
-        want.subtract(counted(afa.find(query, table(rows), time="at")))
-        wanted = {row: many for row, many in want.items() if many}
+        wanted = owed(query, table(rows), table(sorted(rows + late)), time="at")
         far += any(row[-2] - late[0][0] > 12 for row in wanted)
         path = saved(table(rows), tmp_path / "a.parquet")
         assert difference(amend(query, path, table(late), time="at", applied=False)) == wanted
@@ -402,10 +386,8 @@ def test_a_query_that_looks_at_what_was_before(tmp_path: Path) -> None:
         def table(rows: list[Any]) -> pa.Table:
             return pa.table({name: [row[i] for row in rows] for i, name in enumerate(("at", "type", "user", "id"))})
 
-        want = counted(afa.find(query, table(sorted(rows + late)), time="at"))
-        want.subtract(counted(afa.find(query, table(rows), time="at")))
-        path = saved(table(rows), tmp_path / "a.parquet")
-        assert difference(amend(query, path, table(late), time="at", applied=False)) == {row: n for row, n in want.items() if n}
+        found = amend(query, saved(table(rows), tmp_path / "a.parquet"), table(late), time="at", applied=False)
+        assert difference(found) == owed(query, table(rows), table(sorted(rows + late)), time="at")
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------------------
