@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -421,28 +423,15 @@ def test_threads_and_snapshots() -> None:
 
 
 def test_forms_of_tables() -> None:
-    import pandas as pd
-    import polars as pl
-
-    columns = {"kind": ["a", "b", "x"], "le": [1, 5, 3]}
-    for form in (lambda c: c, pa.table, pd.DataFrame, pl.DataFrame):
-        out = Reasons(Operator(PAIR, window=W)).push_many(form(columns), net=False)
-        assert [each["kind"] for each in list(out["because"])] == ["completes", "between"] or [
-            each["kind"] for each in out["because"].to_pylist()
-        ] == ["completes", "between"]
-    (out, promise) = Reasons(Operator(PAIR, window=W)).push_many([columns, Punctuation(2)])
-    assert (len(out["because"]), promise) == (0, Punctuation(2))
-
-
-def test_the_times_of_reasons_leave_as_they_came() -> None:
-    import pandas as pd
-    import polars as pl
-
+    """The times of reasons leave as they came."""
     columns = {"kind": ["a", "b", "x"], "le": np.array([1, 5, 3]).astype("M8[ms]")}
     for form in (lambda c: c, pa.table, pd.DataFrame, pl.DataFrame):
         out = Reasons(Operator(PAIR, window=W, tick="ms")).push_many(form(columns), net=False)
         found = out["because"].to_pylist() if isinstance(out["because"], pa.ChunkedArray) else list(out["because"])
+        assert [each["kind"] for each in found] == ["completes", "between"]
         assert [pd.Timestamp(each["le"]).value for each in found] == [5_000_000, 3_000_000]
+    (out, promise) = Reasons(Operator(PAIR, window=W)).push_many([{**columns, "le": [1, 5, 3]}, Punctuation(2)])
+    assert (len(out["because"]), promise) == (0, Punctuation(2))
 
 
 def test_what_has_no_reasons() -> None:

@@ -100,7 +100,16 @@ def test_find_equals_one_by_one(kind: str, engine: str) -> None:
                 expected, gone = one_by_one(query, items, engine, t)
             except AfaError:  # of ties, where there may be none
                 continue
-            found: Any = afa.find(query, frame(items), time="when", until="until", diff="diff", end=end, engine=engine)  # type: ignore[arg-type]
+            found: Any = afa.find(
+                query,
+                frame(items),
+                time="when",
+                until="until",
+                diff="diff",
+                end=end,
+                engine=engine,
+                threads=1 + number % 3,  # type: ignore[arg-type]
+            )
             rows = Counter(_known(list(row)) for row in zip(*(column.tolist() for column in found.values())))
             assert rows == expected, (kind, number, end)
             matches += sum(rows.values())
