@@ -59,6 +59,23 @@ waits = Automaton(
     event=Pay,
     register=Seen(),
 )
+noted = Automaton(start="start", final={"two"}, event=Pay, register=Seen(), arcs=[
+    Arc("start", "one", "status == 'declined'", name="first"),
+    Arc("one", "two", lambda e, r: e.amount > 5 and len(e.status) > 99, name="long"),
+    Arc.skip("one", "True"),
+])
+
+
+class Gap(NamedTuple):
+    card: str
+    amount: float | None
+    status: str
+
+
+over_none = Automaton(start="start", final={"two"}, event=Gap, arcs=[
+    Arc("start", "one", "status == 'declined'", name="first"),
+    Arc("one", "two", lambda e, r: e.amount > 5, name="more"),
+])
 """
 
 
@@ -67,12 +84,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
     write("p.py", PATTERN)
-    write_pays()
-
-
-def write_pays() -> None:
-    """Ninety payments of each of twenty cards."""
-    rows = [
+    rows = [  # ninety payments of each of twenty cards
         f"{60_000 * i + card},c{card},{10 + i},{('declined', 'approved', 'declined')[(i + card) % 3]}"
         for i in range(90)
         for card in range(20)

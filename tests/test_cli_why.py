@@ -12,35 +12,7 @@ import pytest
 from afa.cli.request import CommandRequest
 from afa.cli.why import KeptRows, hashes
 from tests.cli import call, write
-from tests.test_cli_no_match import PATTERN, write_pays
-
-LATER = """
-noted = Automaton(start="start", final={"two"}, event=Pay, register=Seen(), arcs=[
-    Arc("start", "one", "status == 'declined'", name="first"),
-    Arc("one", "two", lambda e, r: e.amount > 5 and len(e.status) > 99, name="long"),
-    Arc.skip("one", "True"),
-])
-
-
-class Gap(NamedTuple):
-    card: str
-    amount: float | None
-    status: str
-
-
-over_none = Automaton(start="start", final={"two"}, event=Gap, arcs=[
-    Arc("start", "one", "status == 'declined'", name="first"),
-    Arc("one", "two", lambda e, r: e.amount > 5, name="more"),
-])
-"""
-
-
-@pytest.fixture(autouse=True)
-def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "400")
-    write("p.py", PATTERN + LATER)
-    write_pays()
+from tests.test_cli_no_match import there as there  # the fixture of all tests here
 
 
 def said(pattern: str, *options: str, file: str = "pay.csv", key: str = "card") -> str:

@@ -146,17 +146,6 @@ def test_hidden_rows_count_and_are_not_shown(engine: str) -> None:
     assert type(out[0].payload)._fields == ("n", "c", "value")
 
 
-def test_rows_of_a_group_that_repeats(engine: str) -> None:
-    """Which variable took a row is told by the bits of the choices, and a PERMUTE by its order."""
-    op = afa.sql(falls(pattern="a (u d)+ u?"), event=Tick).operator(engine=engine)
-    out = op.push_many([insert(Tick("k", x), le) for le, x in enumerate((1, 5, 2, 6, 3, 7))])
-    assert [change.payload.c for change in out] == ["a", "u", "d", "u", "d", "u"]
-    either = afa.sql(falls(pattern="a PERMUTE(d, u)"), event=Tick).operator(engine=engine)
-    assert [change.payload.c for change in either.push_many([insert(Tick("k", x), le) for le, x in enumerate((1, 5, 2))])] == list(
-        "aud"
-    )
-
-
 def test_rows_that_several_matches_show_are_one(engine: str) -> None:
     """Without WITHIN all lifetimes end at FOREVER: a row of two overlapping matches that looks the same in both is told once."""
     text = """SELECT x FROM t MATCH_RECOGNIZE (ORDER BY at ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (a b)

@@ -11,7 +11,7 @@ from tests.language.worlds import WORLDS
 
 
 def test_queries(engine: str) -> None:
-    seen = WORLDS.run("sample of all", range(32), engine, more_than={"matches": 66, "retractions": 33})
+    seen = WORLDS.run("sample of all", range(64), engine, more_than={"matches": 66, "retractions": 33}, family=1)
     assert seen["declined"] < 4, seen
 
 

@@ -66,12 +66,6 @@ def test_figure_1(strategy: str, wanted: tuple[int, int], engine: Any) -> None:
         assert abs(found[name].payload.confidence - p) < 4 * math.sqrt(p * (1 - p) / op._found.worlds)
 
 
-def test_certain_times_are_certain() -> None:
-    op = Worlds(sequence("next"), worlds=20, window=9)
-    out = op.push_many([insert(E(kind, i), le) for i, (kind, le) in enumerate([("A", 1), ("B", 3), ("C", 4)])])
-    assert [(c.payload, c.le, c.re) for c in out] == [((0, 1, 2, 1.0, 1, 4), 4, 10)]
-
-
 def test_an_event_of_the_same_instant_stands_in_for_none() -> None:
     """B and another event at 3: the arc that passes over what is no B does not pass over the instant."""
     op = Worlds(sequence("next"), worlds=20, identity="id", window=9)
