@@ -471,16 +471,6 @@ def test_operators_follow_one_log_in_threads(log: ArcLog) -> None:
         assert {sum(each.result()) for each in found} == {10}
 
 
-def test_two_operators_follow_one_log(log: ArcLog) -> None:
-    first, keyed = Operator(PAYMENTS, window=10), Keyed(PAYMENTS, key="who", window=10)
-    log.swap("above 500", fence="amount > 300")
-    log.poll(first)
-    log.swap("above 500", fence="amount > 200")
-    for op in (first, keyed, first):
-        log.poll(op)
-    assert [shown(op.push(pay(250, 1))) for op in (first, keyed)] == [[(250, 1, 1)]] * 2
-
-
 def test_stages_see_what_a_log_brings(log: ArcLog, folder: Path, engine: str) -> None:
     after = Consolidate(per="call").after(Keyed(PAYMENTS, key="who", window=10, engine=engine))
     after.push(pay(400, 1))

@@ -279,15 +279,6 @@ def test_a_pattern_without_arcs_waits_for_them() -> None:
     assert result.stdout.splitlines() == ["+ [2, 5) total=0", "+ [4, 7) total=0"]
 
 
-def test_a_query_s_arcs_are_swapped() -> None:
-    names = [row[0] for row in listed("--pattern", "pay.py:rising")[1:]]
-    last = next(name for name in names if name.startswith("b") or "b" in name)
-    call("arcs", "rules", "swap", last, "--fence", "amount > 9999", "--pattern", "pay.py:rising")
-    plain = call("run", "pay.py:rising", "pay.jsonl").stdout
-    assert len(plain.splitlines()) == 2
-    assert call("run", "pay.py:rising", "pay.jsonl", "--arcs", "rules").stdout == ""
-
-
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_a_job_that_reads_standard_input_takes_swaps_between_its_rows(form: str) -> None:
     """A row comes out when the input pauses, and a swap from another process holds for the rows after it."""

@@ -91,12 +91,6 @@ def test_what_is_withdrawn_need_not_be_counted() -> None:
     assert found.table["matches"].min() > 0
 
 
-def test_retractions_take_matches_back() -> None:
-    frame = {"price": [1.0, 9.0, 9.0], "le": [1, 2, 2], "diff": [1, 1, -1]}
-    found = afa.backtest({"dip": dip(4)}, frame, window=9, diff="diff")
-    assert [column.tolist() for column in found.table.values()] == [["dip"], [0], [1]]
-
-
 @pytest.mark.skipif(nojit.DISABLED, reason="nothing is compiled")
 def test_constants_are_swapped_without_compiling() -> None:
     frame = columns()
