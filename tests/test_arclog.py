@@ -99,15 +99,6 @@ def test_a_swap_from_another_process_holds_from_when_it_is_read(op: Operator, lo
     assert log.told == []
 
 
-def test_a_line_in_the_past_revises(op: Operator, log: ArcLog, folder: Path) -> None:
-    op.push(pay(600, 3))
-    write(folder, "x.jsonl", swapped(300, 0), swapped(450, 2))
-    assert shown(log.poll(op)) == [(400, 1, 1)]
-    write(folder, "y.jsonl", ended(1))
-    assert shown(log.poll(op)) == [(400, 1, -1)], "it ends the version that was in force there"
-    op._check()
-
-
 def test_the_lines_of_a_poll_are_one_call(op: Operator, log: ArcLog, folder: Path) -> None:
     write(folder, "b", ended(5))
     write(folder, "a", swapped(300, 1, id=1), swapped(400, 1, id=2, sequence=1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -155,15 +154,6 @@ def test_a_query_over_a_folder() -> None:
 def test_what_is_refused() -> None:
     said = fails("replay", "s.py:spike", "trades", "--time", "att", "--window", "100")
     assert said.startswith("expected a column 'att' (time) but got the columns at, price, n, k; did you mean 'at'?")
-    assert "expected a column 'kk' (key)" in fails("replay", "s.py:spike", "trades", *SAID, "--key", "kk")
-    assert fails("replay", "s.py:spike", "none", *SAID).startswith(
-        "expected the path of a Parquet file, or of a folder of them, but got 'none'"
-    )
-    os.mkdir("empty")
-    assert (
-        fails("replay", "s.py:spike", "empty", *SAID)
-        == "expected a folder with Parquet files but got 'empty', in which there is none"
-    )
     assert "spikes" in fails("replay", "s.py:spikes", "trades", *SAID)
     assert "none.py" in fails("replay", "none.py:spike", "trades", *SAID)
     assert "ticks.csv" in fails("replay", "s.py:spike", "ticks.csv", *SAID)

@@ -142,12 +142,9 @@ def test_of_files_only_what_may_match_is_read(tmp_path: Path) -> None:
         afa.find(rare, str(tmp_path / "none"), **said)
 
 
-def test_an_empty_parquet_file(tmp_path: Path) -> None:
+def test_an_empty_frame(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns()).slice(0, 0), tmp_path / "none.parquet")
     assert rows(afa.find(DIP, tmp_path / "none.parquet", key="symbol", window=WINDOW)) == []
-
-
-def test_an_empty_frame() -> None:
     nothing = {name: column[:0] for name, column in columns().items()}
     for frame in (nothing, pd.DataFrame(nothing).astype({"symbol": str}), pa.table(nothing).cast(pa.table(columns()).schema)):
         assert rows(afa.find(DIP, frame, key="symbol", window=WINDOW)) == []
