@@ -217,3 +217,7 @@ def __getattr__(name: str) -> Any:
     if name in ("explain", "language", "replay", "situations", "spark", "uncertain"):
         return importlib.import_module(f"afa.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY})

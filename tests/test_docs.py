@@ -153,6 +153,7 @@ def test_what_is_public_is_told(package: str) -> None:
     if package == "afa.spark":
         pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "afa[spark]"')
     module = importlib.import_module(package)
+    assert set(module.__all__) <= set(dir(module))
     for name in module.__all__:
         found: Any = getattr(module, name)
         if not callable(found):

@@ -58,3 +58,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(importlib.import_module(f"afa.replay.{_ROOMS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS})

@@ -75,3 +75,6 @@ else:
         if name in ADDED[__name__]:
             return getattr(importlib.import_module(ADDED[__name__][name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *ADDED[__name__]})
