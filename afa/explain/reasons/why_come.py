@@ -15,7 +15,7 @@ from punctuation.promise import Punctuation
 def why_come(asked: WithdrawalFacts, match: Change, newest: bool) -> Because:
     """Return the reason for which a match is announced; ``asked`` has the operator as it is after the change.
 
-    ``newest``: the event is behind all before it, so that it is the last one of what it brings. O(lineage), then O(1).
+    ``newest``: the event is behind all before it, so that it is the last one of what it brings: then O(1), else O(lineage).
     """
     kind, text = _told(asked, match, newest)
     return Because(kind, asked.change, f"Announced: {text}.")
