@@ -13,7 +13,15 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Int64Error, Punctuation, insert, retract
-from afa.extra.situations import Derive, Situation, TemporalPattern, held_readings, reading_tables, told_forms
+from afa.extra.situations import (
+    Derive,
+    Situation,
+    TemporalPattern,
+    held_readings,
+    reading_memory,
+    reading_tables,
+    told_forms,
+)
 
 
 class Reading(NamedTuple):
@@ -218,3 +226,97 @@ def test_returns_in_pandas_have_the_types_of_arrow() -> None:
     found = made().push_many(frame.assign(temp=[60.0, None, 60.0, 95.0, 40.0]))
     assert found["top"].tolist() == [None, 95.0]
     assert found["top"].dtype == object
+
+
+def _states(op: Any) -> Any:
+    """Return what is held, as a snapshot has it."""
+    return op.stage.numbers(), op.stage.waiting()
+
+
+@pytest.mark.parametrize("n", range(8, 48))
+def test_what_went_and_came_is_undone_within_its_block(n: int) -> None:
+    """Readings go and others fill their places, whatever room is left: the readings of other keys stay as they are."""
+
+    class On(NamedTuple):
+        key: str
+        on: bool
+
+    op = Derive(On, key="key", on=Situation("on"))
+    rows = {(key, le): On(key, le % 2 == 0) for key in "abc" for le in range(n)}
+    for (_, le), row in rows.items():
+        op.push(insert(row, le))
+    before = _states(op)
+    gone = [retract(rows["a", le], le) for le in (0, 1, 5)]
+    tables = [{"key": [key] * 3, "on": [False] * 3, "le": [n, n + 1, n + 2]} for key in "ba"]
+    with pytest.raises(AfaError, match="expected a change"):
+        op.push_many([*gone, *tables, "none"])
+    assert _states(op) == before
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_calls_that_fail(monkeypatch: pytest.MonkeyPatch, keyed: bool, alone: bool, seed: int) -> None:
+    """Late tables, retractions, promises, and then an error: all is as it was, and goes on like what has never seen the call.
+
+    The heap moves whenever it grows. Half of the tables lie far back, so that they are merged with most of what is held.
+    """
+    monkeypatch.setattr(reading_memory, "RESERVED", 0)
+    monkeypatch.setattr(held_readings, "PACE", 0 if seed % 3 else 16)
+    rng = random.Random(f"fails {keyed} {alone} {seed}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pattern = _pattern(rng)
+    options: dict[str, Any] = {"key": "key"} if keyed else {}
+    made: Any = lambda: pattern.operator(**options)  # noqa: E731
+    if alone:
+        a = Situation("a", at_least=rng.choice([None, 3]), at_most=rng.choice([None, 9]))
+        returns = {"sum": "sum(a.v)", "n": "count(a)", "top": "max(b.x)"} if seed % 2 else None
+        made = lambda: Derive(Reading, **options, late="raise", returns=returns, a=a, b=Situation("x > 0.5"))  # noqa: E731
+    ops = made(), made()
+    nets = Counter[Any](), Counter[Any]()
+    held: dict[tuple[str, int], Reading] = {}
+    promised, clock = 0, 20
+    for op in ops:
+        op.push(Punctuation(promised))
+
+    def calls(far: bool) -> list[Any]:
+        """Draw what comes in one call, and let it be held."""
+        nonlocal promised, clock
+        items: list[Any] = []
+        for _ in range(rng.choice([1, 2, 4])):
+            low = promised if far else max(promised, clock - 4)
+            places = [(key, le) for key in ("abc" if keyed else "a") for le in range(low, clock + 9)]
+            free = [place for place in places if place not in held]
+            step = rng.random()
+            there = [place for place in held if place[1] >= promised]
+            if step < 0.6 and free:
+                chosen = rng.sample(free, min(len(free), rng.choice([1, 3, 20])))
+                rows = [Reading(key, rng.random() < 0.5, rng.choice([0.0, 0.7]), rng.choice([None, 2, 5])) for key, _ in chosen]
+                held.update(zip(chosen, rows))
+                clock = max(clock, *(le for _, le in chosen))
+                if rng.random() < 0.5:
+                    items.append({**{name: [*each] for name, each in zip(Reading._fields, zip(*rows))}, "le": [*zip(*chosen)][1]})
+                else:
+                    items += [insert(row, le) for row, (_, le) in zip(rows, chosen)]
+            elif step < 0.85 and there:
+                items += [retract(held.pop(place), place[1]) for place in rng.sample(there, min(len(there), rng.choice([1, 3, 9])))]
+            else:
+                promised = min(clock, promised + rng.randint(0, 3))
+                items.append(Punctuation(promised))
+        return items
+
+    for step in range(25):
+        was = dict(held), promised, clock
+        before = _states(ops[0])
+        with pytest.raises(AfaError):
+            ops[0].push_many([*calls(rng.random() < 0.5), rng.choice(["none", insert(Reading("a", True, 0.0, 1), promised - 1)])])
+        assert _states(ops[0]) == before, step
+        held, promised, clock = was
+        items = calls(rng.random() < 0.5)
+        for net, op in zip(nets, ops):
+            for item in items:
+                out = op.push_many(item if isinstance(item, dict) else [item])
+                _net(net, out)
+        assert _states(ops[0]) == _states(ops[1]), step
+        assert _net_of(nets[0]) == _net_of(nets[1]), step

@@ -311,8 +311,9 @@ def merge(d: Any, m: Any, c: Any, u: Any, o: Any, what: int, n: int, i: int, r: 
     shift(m, a + last * e, (size - last) * e, more * e)
     d[r + R_N] = size + more
     top += stood
-    u[top], u[top + 1], u[top + 2], u[top + 3], u[top + 4] = d[r + R_FIRST] + first, last - first, last - first + more, r, MERGED
-    d[UNDO_N] = top + 5
+    u[top], u[top + 1], u[top + 2] = d[r + R_FIRST] + first, last - first, last - first + more
+    u[top + 3], u[top + 4], u[top + 5] = d[r + R_FIRST] + size + more, r, MERGED
+    d[UNDO_N] = top + 6
     if weave(d, m, c, u, o, what, n, i, end, r, top - stood, top, a + first * e) != DONE:
         unmerge(d, m, u)
         d[OUTPUT_N], d[CLASHES] = told, clashes
@@ -384,13 +385,16 @@ def weave(
 
 @kernel
 def unmerge(d: Any, m: Any, u: Any) -> None:
-    """Restore the entries of the record at the top of the undo log."""
+    """Restore the entries of the record at the top of the undo log.
+
+    INVARIANT: those that came behind afterwards do not move: where entries went, they may fill the block to its end.
+    """
     top, e = d[UNDO_N], d[ENTRY]
-    r, more, held = u[top - 2], u[top - 3] - u[top - 4], u[top - 4] * e
-    at, stop = d[r + R_BLOCK] + 1 + u[top - 5] * e, entries(d, r) + d[r + R_N] * e
-    behind = at + u[top - 3] * e
+    r, more, held = u[top - 2], u[top - 4] - u[top - 5], u[top - 5] * e
+    begin = d[r + R_BLOCK] + 1
+    at, behind, stop = begin + u[top - 6] * e, begin + (u[top - 6] + u[top - 4]) * e, begin + u[top - 3] * e
     shift(m, behind, stop - behind, -more * e)
-    d[UNDO_N] = top - 5 - held
+    d[UNDO_N] = top - 6 - held
     copy(u, d[UNDO_N], m, at, held)
     d[r + R_N] -= more
 

@@ -16,7 +16,8 @@ a sign is no output: it tells of a row that comes where a reading is.
 The undo log holds, by their last word:
 
     record.., r, OF_KEY                       the record of a key as it was when the call came to it
-    entry.., at, n, now, r, MERGED            the n entries that stood where ``now`` stand; ``at``: their place in the block
+    entry.., at, n, now, stop, r, MERGED      the n entries that stood where ``now`` stand; ``at``: their place in the block,
+                                              whose entries ended at ``stop`` then
     block, first, n, r, last such, REPLACED   the block that was too small
 """
 
