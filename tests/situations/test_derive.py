@@ -25,7 +25,7 @@ from afa import (
     retract,
 )
 from afa.compiled.code import strings
-from afa.situations import Derive, Situation
+from afa.situations import Derive, Situation, TemporalPattern
 from tests.situations.derived import aggregate, situations
 
 
@@ -261,3 +261,27 @@ def test_texts_that_nothing_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch)
     found = [change.payload for change in op.push(insert(Named("", False), 200)) if isinstance(change, Change) and change.diff > 0]
     assert [each[3:] for each in found] == [("n199", "n199")]
     assert len(op.stage.held._strings) < 64
+
+
+def test_texts_of_what_became_final_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A situation goes on from a reading that a promise has made final, before its key was looked through: it keeps its text."""
+
+    class Named(NamedTuple):
+        key: int
+        name: str
+        a: bool
+        b: bool
+
+    monkeypatch.setattr(strings, "LEAST", 8)
+    pattern = TemporalPattern(
+        event=Named, within=100, a=Situation("a"), b=Situation("b"), where="a meets b", returns={"first": "first(a.name)"}
+    )
+    op = pattern.operator(key="key")
+    op.push_many([*(insert(Named(key, "", False, False), 0) for key in range(500)), Punctuation(1)])
+    over = Named(7, "over", False, True)
+    assert len(op.push_many([insert(Named(7, "first", True, False), 5), insert(over, 10)])) == 1
+    op.push(Punctuation(8))
+    for i in range(20):
+        op.push(insert(Named(8, f"n{i}", True, False), 50 + i))
+    found = op.push_many([retract(over, 10), insert(over, 12)])
+    assert [(change.diff, change.payload[-1]) for change in found if isinstance(change, Change)] == [(-1, "first"), (1, "first")]

@@ -121,12 +121,13 @@ class HeldReadings:
 
     def _used(self) -> Any:
         """Return which texts the aggregates hold."""
+        numbers = self._numbers(None)  # which first lets all keys forget what is final
         used = np.zeros(len(self._strings), np.bool_)
         held, going = k.E_VALUES, k.S_GOING + 2 * len(self._kinds)
         for i in (2 * i for i, fold in enumerate(self.folds) if fold.texts):
             for standing in np.split(self.memory.records[:, k.R_COVER :], 2, axis=1):
                 used[standing[:, going + i]] = True
-            for number in self._numbers(None):
+            for number in numbers:
                 used[self.memory.entries(number)[:, held + i]] = True
         return used
 
