@@ -320,3 +320,15 @@ def test_calls_that_fail(monkeypatch: pytest.MonkeyPatch, keyed: bool, alone: bo
                 _net(net, out)
         assert _states(ops[0]) == _states(ops[1]), step
         assert _net_of(nets[0]) == _net_of(nets[1]), step
+
+
+def test_tables_of_calls_that_fail_are_forgotten() -> None:
+    """A table that is refused again and again takes no memory; those before it stay."""
+    op = Derive(Reading, a=Situation("a"))
+    table = {"key": ["k"] * 9, "a": [True] * 9, "x": [0.0] * 9, "v": [1] * 9, "le": list(range(9))}
+    op.push_many(table)
+    for _ in range(3):
+        with pytest.raises(AfaError, match="expected one reading of a key at a time"):
+            op.push_many({**table, "x": [1.0] * 9})
+    assert len(op.stage.held._tables) == len(op.stage.held._ends) == 1
+    assert op.stage.waiting() == [insert(Reading("k", True, 0.0, 1), le) for le in range(9)]

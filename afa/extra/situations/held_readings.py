@@ -100,7 +100,7 @@ class HeldReadings:
         self._idle = 0  # readings that came since then
         self._tables: dict[int, RowReadings | TableReadings] = {}
         self._ends: list[tuple[int, int]] = []  # a heap: the largest LE and the number of each table
-        self._number = 0
+        self._number = self._before = 0  # tables so far; those before the call
         self.several: SortedDict[tuple[int, int], Bucket] = SortedDict()  # by LE and key
         self._none = np.empty((0, self.memory.line), np.int64)
         self._coming: list[tuple[int, int, Any, int | None]] = []
@@ -110,7 +110,7 @@ class HeldReadings:
 
     def begins(self, promised: int) -> None:
         """Begin a call: nothing of one before is coming."""
-        self.promised, self._coming, self._touched = promised, [], set()
+        self.promised, self._coming, self._touched, self._before = promised, [], set(), self._number
         while self._ends and self._ends[0][0] < promised:  # which no call that fails asks for any more
             self._tables.pop(self._ends[0][1], None)
             heapq.heappop(self._ends)
@@ -135,6 +135,9 @@ class HeldReadings:
         """Restore what the kernel has written; the journal does the rest."""
         self.memory.call(k.ROLLBACK, promised)
         self.promised, self._settled = promised, BEGINNING
+        if self._number > self._before:
+            self._tables = {number: table for number, table in self._tables.items() if number <= self._before}
+            self._ends = sorted(each for each in self._ends if each[1] <= self._before)
 
     def worked(self) -> None:
         """Forget how."""
