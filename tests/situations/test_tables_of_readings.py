@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Int64Error, Punctuation, insert, retract
+from afa.compiled.kernel.names import C_TOP
 from afa.extra.situations import (
     Derive,
     Situation,
@@ -332,3 +333,22 @@ def test_tables_of_calls_that_fail_are_forgotten() -> None:
             op.push_many({**table, "x": [1.0] * 9})
     assert len(op.stage.held._tables) == len(op.stage.held._ends) == 1
     assert op.stage.waiting() == [insert(Reading("k", True, 0.0, 1), le) for le in range(9)]
+
+
+def test_memory_moves_from_key_to_key() -> None:
+    """Of readings that are final the memory serves those of other keys; a call that fails takes it back."""
+    op, n = Derive(Reading, key="key", a=Situation("a")), 3000
+    tops, t = [], 0
+    for i in range(12):
+        table = {"key": [f"k{i}"] * n, "a": [le % 2 == 0 for le in range(n)], "x": [0.0] * n, "v": [1] * n}
+        op.push_many({**table, "le": [*range(t, t + n)]})
+        last = insert(Reading(f"k{i}", False, 0.0, 1), t + n)
+        before = _states(op)
+        with pytest.raises(AfaError, match="expected a change"):
+            op.push_many([last, Punctuation(t + n), {**table, "le": [*range(t + n + 1, t + 2 * n + 1)]}, "none"])
+        assert _states(op) == before
+        op.push_many([last, Punctuation(t + n + i % 2)])
+        assert op.stage.statistics.held == 1 - i % 2
+        t += n + 2
+        tops.append(int(op.stage.held.memory.m[C_TOP]))
+    assert tops[-1] - tops[3] < n

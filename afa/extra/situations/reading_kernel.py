@@ -464,7 +464,7 @@ def provide(d: Any, m: Any, c: Any, u: Any, n: int, i: int, r: int, more: int) -
 
     *Requires* room in the undo log.
     """
-    e, size, top, end = d[ENTRY], d[r + R_N], d[UNDO_N], i
+    e, size, end = d[ENTRY], d[r + R_N], i
     if more == 0 or (d[r + R_BLOCK] and (d[r + R_FIRST] + size + more) * e < size_of(m[d[r + R_BLOCK]])):
         return DONE
     while end < n and c[end] == c[i]:
@@ -472,13 +472,33 @@ def provide(d: Any, m: Any, c: Any, u: Any, n: int, i: int, r: int, more: int) -
     block = take_block(m, 2 + (2 * size + end - i + 4) * e)
     if block == NEED_HEAP:
         return NEED_HEAP
-    copy(m, entries(d, r), m, block + 1, size * e)
-    u[top], u[top + 1], u[top + 2], u[top + 3] = d[r + R_BLOCK], d[r + R_FIRST], size, r
+    replace(d, m, u, r, block)
+    return DONE
+
+
+@kernel
+def replace(d: Any, m: Any, u: Any, r: int, block: int) -> None:
+    """Let the readings of a key stand in another block; 0: in none, as there are none. *Requires* room in the undo log."""
+    top = d[UNDO_N]
+    copy(m, entries(d, r), m, block + 1, d[r + R_N] * d[ENTRY])
+    u[top], u[top + 1], u[top + 2], u[top + 3] = d[r + R_BLOCK], d[r + R_FIRST], d[r + R_N], r
     u[top + 4], u[top + 5] = d[LAST_REPLACED], REPLACED
     d[UNDO_N] = top + 6
     d[LAST_REPLACED] = d[UNDO_N]
     d[r + R_BLOCK], d[r + R_FIRST] = block, 0
-    return DONE
+
+
+@kernel
+def slim(d: Any, m: Any, u: Any, r: int) -> None:
+    """Let a key that needs a small part of a large block have a small one, or none. *Requires* room in the undo log."""
+    if d[r + R_BLOCK] == 0:
+        return
+    words, needed = size_of(m[d[r + R_BLOCK]]), d[r + R_N] * d[ENTRY]
+    if words < LARGE_BLOCK or SMALL_PART * needed > words:
+        return
+    block = take_block(m, 2 + 2 * needed) if needed else 0
+    if block != NEED_HEAP:  # else another time
+        replace(d, m, u, r, block)
 
 
 # -- promises ----------------------------------------------------------------------------------------------------------------------
@@ -513,8 +533,9 @@ def settle(d: Any, m: Any, u: Any, o: Any) -> int:
         r = d[DIRECTORY] + key * d[RECORD]
         cover = r + R_COVER
         if (d[r + R_N] and m[entries(d, r) + E_LE] < t) or next_of(d, cover) < t:
-            if room(d) == NEED_UNDO:
-                return NEED_UNDO
+            status = room(d)
+            if status != DONE:
+                return status
             keep(d, u, r)
             place = place_of(d, m, entries(d, r), d[r + R_N], t)
             stand_before(d, m, o, key, r, place)
@@ -524,6 +545,7 @@ def settle(d: Any, m: Any, u: Any, o: Any) -> int:
             d[r + R_N] -= place
             if d[r + R_N] == 0:
                 copy(d, cover, d, cover + d[STANDING], d[STANDING])
+            slim(d, m, u, r)
         d[DONE_N] += 1
     return DONE
 
@@ -587,7 +609,8 @@ def rollback(d: Any, m: Any, u: Any) -> None:
             copy(u, d[UNDO_N], d, u[top - 2], d[RECORD])
         elif kind == REPLACED:
             r = u[top - 3]
-            free_block(m, d[r + R_BLOCK])
+            if d[r + R_BLOCK]:
+                free_block(m, d[r + R_BLOCK])
             d[r + R_BLOCK], d[r + R_FIRST], d[r + R_N] = u[top - 6], u[top - 5], u[top - 4]
             d[UNDO_N] = top - 6
         else:

@@ -82,6 +82,8 @@ there is one."""
 C_KEY, C_LE, C_BITS, C_VALUES = range(4)
 L_SIGN, L_KEY, L_WORDS, L_VALUES = 0, 1, 2, 7
 OF_KEY, MERGED, REPLACED = -1, -2, -3
+LARGE_BLOCK, SMALL_PART = 1 << 12, 16
+"""A block of so many words is given back when a promise leaves readings that need less than one in so many of them."""
 NOWHERE, MANY = -1, -2
 """Sources: there is no reading; it is one of several that came for its place."""
 ABSENT, LARGER = -2, -1
