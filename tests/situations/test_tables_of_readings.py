@@ -335,6 +335,20 @@ def test_tables_of_calls_that_fail_are_forgotten() -> None:
     assert op.stage.waiting() == [insert(Reading("k", True, 0.0, 1), le) for le in range(9)]
 
 
+def test_a_sum_may_leave_int64_within_a_call() -> None:
+    """What counts is what a call comes to: a large value goes, and another one comes."""
+    large, small = Reading("k", True, 0.0, 2**62), Reading("k", True, 0.0, 1)
+    op = Derive(Reading, a=Situation("a"), returns={"sum": "sum(a.v)"})
+    op.push_many([insert(large, 1), insert(small, 2)])
+    found = op.push_many([retract(large, 1), insert(large, 3)])
+    assert [(change.diff, change.payload[1:]) for change in found] == [(-1, (1, None, 2**62 + 1)), (1, (2, None, 2**62 + 1))]
+    assert op.push_many([insert(large, 4), retract(large, 4)]) == []
+    before = _states(op)
+    with pytest.raises(Int64Error, match="expected a sum within int64"):
+        op.push_many([insert(large, 4), insert(small, 5)])
+    assert _states(op) == before
+
+
 def test_memory_moves_from_key_to_key() -> None:
     """Of readings that are final the memory serves those of other keys; a call that fails takes it back."""
     op, n = Derive(Reading, key="key", a=Situation("a")), 3000

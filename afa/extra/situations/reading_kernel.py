@@ -144,7 +144,7 @@ def fold(d: Any, m: Any, at: int, function: int, value_at: int, first: int) -> N
     elif function == F_SUM:
         found = wrapped(int(held) + int(value))
         if (held ^ found) & (value ^ found) < 0:
-            d[LARGE], d[LARGE_TOO], d[at + 1] = held, value, LARGER
+            d[LARGE], d[LARGE_TOO], d[at + 1], d[LEFT] = held, value, LARGER, 1
         else:
             d[at] = found
     elif function in (F_FLOAT_SUM, F_MEAN):
@@ -240,9 +240,6 @@ def take(d: Any, m: Any, c: Any, u: Any, o: Any, what: int, n: int) -> int:
             tells = tail(d, m, o, key, r, d[PROMISED], 1)
         d[r + R_TELLS] = tells
         d[NEXT] = min(d[NEXT], tells)
-        for k in range(d[AGGREGATES]):
-            if d[last + S_GOING + 2 * d[DEFINITIONS] + 2 * k + 1] == LARGER:
-                return TOO_LARGE
     return DONE
 
 
@@ -594,7 +591,7 @@ def commit(d: Any, m: Any, u: Any) -> None:
         d[LAST_REPLACED] = u[top - 2]
         if u[top - 6]:
             free_block(m, u[top - 6])
-    d[UNDO_N], d[OUTPUT_N] = 0, 0
+    d[UNDO_N], d[OUTPUT_N], d[LEFT] = 0, 0, 0
     d[SERIAL] += 1
 
 
@@ -615,5 +612,5 @@ def rollback(d: Any, m: Any, u: Any) -> None:
             d[UNDO_N] = top - 6
         else:
             unmerge(d, m, u)
-    d[LAST_REPLACED], d[OUTPUT_N], d[UNDER_WAY], d[CLASHES], d[NEXT] = 0, 0, 0, 0, BEGINNING
+    d[LAST_REPLACED], d[OUTPUT_N], d[UNDER_WAY], d[CLASHES], d[LEFT], d[NEXT] = 0, 0, 0, 0, 0, BEGINNING
     d[SERIAL] += 1

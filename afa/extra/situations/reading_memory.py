@@ -155,15 +155,10 @@ class ReadingMemory:
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def call(self, what: int, promised: int, c: Any = None, n: int = 0, clock: int = 0, first: int = k.NOWHERE) -> None:
-        """Call the kernel until it needs nothing more; ``first``: the source of the first row of a table.
-
-        Raises Int64Error where the ints of a situation add up to more than int64.
-        """
+        """Call the kernel until it needs nothing more; ``first``: the source of the first row of a table."""
         d, c = self.d, self.one if c is None else c
         d[k.DONE_N], d[k.PROMISED], d[k.CLOCK], d[k.FIRST_SOURCE] = 0, promised, clock, first
         while status := loaded()(self, c, what, n):
-            if status == k.TOO_LARGE:
-                raise self.too_large()
             if status == k.NEED_HEAP:
                 more = self._heap(2 * len(self.m))
                 more[:C_LIMIT], more[C_LIMIT + 1 : len(self.m)] = self.m[:C_LIMIT], self.m[C_LIMIT + 1 :]
@@ -173,6 +168,12 @@ class ReadingMemory:
                 more = self._larger(name, 16 * int(self.d[k.BOUND] * self.d[k.LINE] + self.d[k.RECORD]))
                 self._use(**{name: more})
                 self.d[size] = len(more)
+
+    @property
+    def too_much(self) -> bool:
+        """Whether the ints of a situation that goes on add up to more than int64. O(keys), where a sum has left it in the call."""
+        at = k.R_COVER + int(self.d[k.STANDING] + k.S_GOING + 2 * self.d[k.DEFINITIONS])
+        return bool(self.d[k.LEFT]) and bool((self.records[:, at + 1 :: 2] == k.LARGER).any())
 
     def too_large(self) -> Int64Error:
         """Return the error of a sum that has left int64."""
