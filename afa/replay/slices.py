@@ -149,7 +149,7 @@ class OverSlices:
     """Windows over slices: for each window the sum, the least or the largest of a value of its slices."""
 
     def __init__(self, ids: np.ndarray, cut: WindowCut, windows: np.ndarray) -> None:
-        size = max(4 * CHUNK, 4 * cut.width)
+        size = max(4 * CHUNK, cut.width)  # fewer would have axes mostly of their ends; more only take more memory at once
         parts = range(0, len(windows), size) if cut.width > 1 else ()  # else each slice is a window
         self._axes = [SliceAxis.of(ids, cut, windows[at : at + size]) for at in parts]
 

@@ -292,6 +292,17 @@ def test_more_windows_than_there_may_be(tmp_path: Path, monkeypatch: pytest.Monk
     refused("expected at most 400 windows but got 500 or more", path, size=100, slide=1)
 
 
+def test_windows_of_many_slices_are_made_a_few_stretches_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window of a million slices takes the memory of a few million numbers beside the answer, however many windows there are."""
+    monkeypatch.setattr(slices, "CHUNK", 4)
+    cut, ids = WindowCut(1000, 1), np.arange(6) * 10_000
+    numbers = cut.windows(ids)
+    over = slices.OverSlices(ids, cut, numbers)
+    assert [len(axis.begin) for axis in over._axes] == [1000] * 6
+    assert max(np.prod(axis.shape) for axis in over._axes) <= 3 * 1000
+    assert over.of("sum", np.ones(6)).tolist() == [1] * 6000
+
+
 def test_files_that_change_or_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = trades(tmp_path / "a.parquet", row_group_size=100)
     read = Stored.read_tables
