@@ -26,7 +26,7 @@ class Setup(NamedTuple):
     faults: Faults | None = None
     # Where ``sequence`` numbers the events without gaps, what becomes of a gap that is final: "break" or "join".
     gaps: str | None = None
-    threads: int = 1  # in so many keys may be worked on side by side; an engine need not
+    threads: int = 1  # keys may be worked on side by side in so many; an engine need not
     longest: bool = False  # whether of matches with equal payload and LE only the one with the largest RE is in force
 
 
