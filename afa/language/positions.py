@@ -38,7 +38,8 @@ class Positions(NamedTuple):
         """Take a pattern apart; one of more than `MOST` positions is refused (AutomatonError)."""
         maker = _PositionMaker()
         part = maker.part(pattern)
-        found = cls(maker.components, [p for p, _ in part.first], [p for p, _ in part.last], [[] for _ in maker.components])
+        first, last = (list(dict.fromkeys(p for p, _ in ends)) for ends in (part.first, part.last))
+        found = cls(maker.components, first, last, [[] for _ in maker.components])
         for p, edge in maker.edges:
             if edge not in found.edges[p]:
                 found.edges[p].append(edge)
@@ -68,7 +69,7 @@ class _PatternPart(NamedTuple):
 
     first: list[tuple[int, Gap | None]]
     last: list[tuple[int, Gap | None]]
-    empty: bool  # whether it may take nothing
+    empty: tuple[Gap | None, ...]  # the gap that it leaves, in each way in which it may take nothing
 
 
 class _PositionMaker:
@@ -83,7 +84,7 @@ class _PositionMaker:
                     raise AutomatonError(f"expected a pattern of at most {MOST} positions but got more: {{n,m}} is written out")
                 self.components.append(pattern)
                 here: list[tuple[int, Gap | None]] = [(len(self.components) - 1, None)]
-                return _PatternPart(here, here, False)
+                return _PatternPart(here, here, ())
             case Seq(items, gaps):
                 found = self.part(items[0])
                 for gap, item in zip(gaps, items[1:], strict=True):
@@ -94,7 +95,7 @@ class _PositionMaker:
                 return _PatternPart(
                     [end for part in parts for end in part.first],
                     [end for part in parts for end in part.last],
-                    any(part.empty for part in parts),
+                    tuple(dict.fromkeys(way for part in parts for way in part.empty)),
                 )
             case Repeat():
                 return self.repeated(pattern)
@@ -112,23 +113,24 @@ class _PositionMaker:
         found = copies[-1]
         if repeat.high is None:
             self.edges += self.between(found, repeat.gap, found, single)
-        found = found._replace(empty=found.empty or n > repeat.low)
+        nothing: tuple[None, ...] = (None,)  # an iteration that takes nothing leaves no gap
+        found = found._replace(empty=nothing if found.empty or n > repeat.low else ())
         for i in range(n - 1, 0, -1):
             left = copies[i - 1]
             self.edges += self.between(left, repeat.gap, found, single)
             first = left.first + (found.first if left.empty and i < repeat.low else [])  # else an empty iteration is the last one
             last = (left.last if found.empty else []) + found.last  # behind an iteration that is not, there is no gap
-            found = _PatternPart(first, last, (left.empty and found.empty) or i > repeat.low)
+            found = _PatternPart(first, last, nothing if (left.empty and found.empty) or i > repeat.low else ())
         return found
 
     def joined(self, left: _PatternPart, gap: Gap, right: _PatternPart) -> _PatternPart:
         self.edges += self.between(left, gap, right, False)
-        first, last = left.first, right.last
-        if left.empty:
-            first = first + [(q, _one_gap(gap, lead)) for q, lead in right.first]
-        if right.empty:
-            last = [(p, _one_gap(trail, gap)) for p, trail in left.last] + last
-        return _PatternPart(first, last, left.empty and right.empty)
+        opened = dict.fromkeys(_one_gap(way, gap) for way in left.empty)
+        first = left.first + [(q, _one_gap(before, lead)) for before in opened for q, lead in right.first]
+        closed = dict.fromkeys(_one_gap(gap, way) for way in right.empty)
+        last = [(p, _one_gap(trail, behind)) for behind in closed for p, trail in left.last] + right.last
+        empty = dict.fromkeys(_one_gap(before, way) for before in opened for way in right.empty)
+        return _PatternPart(first, last, tuple(empty))
 
     @staticmethod
     def between(left: _PatternPart, gap: Gap, right: _PatternPart, again: bool) -> Iterator[tuple[int, Successor]]:

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
+from afa.language.pattern import Gap, Pattern
+from afa.language.positions import Positions
 from tests.language import worlds
+from tests.language.oracle import enter, leave
+from tests.language.trees import Maker
 from tests.language.worlds import WORLDS
+from tests.strategies import Seeded
 
 
 def test_queries(engine: str) -> None:
@@ -31,3 +36,40 @@ def test_a_planted_fault_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) ->
     found = [here for here in numbered if WORLDS.failure(here, "interpreted")]
     assert found
     assert len(WORLDS.shrunk(found[0], "interpreted").ops) <= 2
+
+
+def test_positions_follow_each_other_as_the_oracle_goes() -> None:
+    """Which components a match can take one after the other, over which gaps: up to three of each pattern."""
+    for number in range(200):
+        make = Maker(Seeded(f"positions {number}"), "mixed", True, True)
+        make.negations = 60
+        pattern = make.row([make.component(), make.grouped(3), make.component()])
+        assert by_positions(pattern) == by_oracle(pattern), (number, pattern)
+
+
+def by_positions(pattern: Pattern) -> set[tuple[Any, ...]]:
+    positions, found = Positions.of(pattern), set[tuple[Any, ...]]()
+    ahead = {((positions.components[p].name,), p) for p in positions.first}
+    for _ in range(3):
+        found |= {way for way, _ in ahead} | {(*way, None) for way, p in ahead if p in positions.last}
+        ahead = {
+            ((*way, asked((edge.gap,)), positions.components[edge.to].name), edge.to)
+            for way, p in ahead
+            for edge in positions.edges[p]
+        }
+    return found
+
+
+def by_oracle(pattern: Pattern) -> set[tuple[Any, ...]]:
+    found = set[tuple[Any, ...]]()
+    ahead = {((slot.component.name,), slot.frames) for slot in enter(pattern, (), ()) if slot is not None}
+    for _ in range(3):
+        ways = [(way, slot) for way, frames in ahead for slot in leave(frames, ())]
+        found |= {way for way, _ in ahead} | {(*way, None) for way, slot in ways if slot is None}
+        ahead = {((*way, asked(slot.gaps), slot.component.name), slot.frames) for way, slot in ways if slot is not None}
+    return found
+
+
+def asked(gaps: tuple[Gap, ...]) -> tuple[str, frozenset[str]]:
+    """What gaps crossed between two neighbours ask: the strategy of the last, and all that is absent in them."""
+    return gaps[-1].strategy, frozenset(absent.name for gap in gaps for absent in gap.absent)

@@ -69,7 +69,7 @@ class Allowed:
 
 def tree(choose: Choices, allowed: Allowed) -> Tree:
     """A random tree."""
-    skip = allowed.skip and choose.chance(90 if allowed.groups else 60)
+    skip = allowed.skip and choose.chance(60)
     strategy = choose.one(
         (STRICT, PARTITION, *(() if skip else (NEXT, NEXT, NEXT, NEXT, ANY, ANY, ANY, "mixed", "mixed", "mixed")))
     )
