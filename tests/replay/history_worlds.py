@@ -150,7 +150,7 @@ def world(seed: int) -> World:
         rows.sort(key=lambda row: row["at"])
     keys = rng.choice([(), ("k",), ("k",), ("k", "t"), ("t",), ("f",), ("f", "k")])
     automaton = automaton_of(rng)
-    arcs = [_lifetime(rng, automaton, f"come{n}", times) for n in range(rng.choice([0, 0, 0, 1, 2]))]
+    arcs = [_lifetime(rng, automaton, f"come{n}", rows) for n in range(rng.choice([0, 0, 1, 2]))]
     files, left = [], len(rows)
     for _ in range(rng.randint(1, 3)):
         groups = []
@@ -163,7 +163,10 @@ def world(seed: int) -> World:
     columns = rng.sample([("x",), ("s",), ("y",), ("x", "s"), ("x", "y"), ("x", "s", "y")], rng.randint(0, 3))
     changes = [(_row(rng, times + 4, world_keys, until, window), 1) for _ in range(rng.randint(0, 4))]
     changes += [(row, -1) for row in rng.sample(rows, min(len(rows), rng.randint(0, 3)))] if not diff else []
-    changed_arcs = [_lifetime(rng, automaton, f"late{n}", times) for n in range(rng.choice([0, 0, 1]))]
+    changed_arcs = [_lifetime(rng, automaton, f"late{n}", rows) for n in range(rng.choice([0, 0, 1]))]
+    if rng.random() < 0.2:  # one that served serves no more
+        served = [*arcs, *(insert(arc, BEGINNING, FOREVER) for arc in automaton.arcs)]
+        changed_arcs.append(rng.choice(served)._replace(diff=-1))
     return World(
         automaton, rows, keys, window, until, diff, sequence, rng.choice(["latest", "latest", "forever"]), arcs, rng.random() < 0.1,
         "compiled" if rng.random() < 0.1 else "interpreted", files, rng.random() < 0.85,
@@ -171,16 +174,17 @@ def world(seed: int) -> World:
     )  # fmt: skip
 
 
-def _lifetime(rng: random.Random, automaton: Automaton, name: str, times: int) -> Change:
+def _lifetime(rng: random.Random, automaton: Automaton, name: str, rows: list[dict[str, Any]]) -> Change:
+    """Return an arc of a while, which begins with a row, or ends with one: often one that leads past all others to the end."""
     while True:
-        arc = _arc(rng, automaton.states, name)
+        past = rng.random() < 0.5
+        arc = _consuming(rng, "a", min(automaton.final), name=name) if past else _arc(rng, automaton.states, name)
         try:
             automaton.check_arc(arc)
         except Exception:
             continue
-        begin = rng.choice([BEGINNING, rng.randint(0, times)])
-        end = rng.choice([FOREVER, max(begin, 0) + rng.randint(1, times)])
-        return insert(arc, begin, end)
+        first, last = sorted(rng.choice(rows)["at"] if rows else 0 for _ in range(2))
+        return insert(arc, rng.choice([BEGINNING, first]), rng.choice([FOREVER, last + 1]))
 
 
 SCHEMA = pa.schema(
