@@ -7,6 +7,7 @@ are those of all gaps in between.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
 
 MOST = 300
 """How many positions a pattern may have: ``a{500}`` is refused in words, not by time and memory."""
+WAYS = 16
+"""How many gaps may lead to one position, or from it: alternatives that take nothing, each with a negation, multiply them."""
 
 
 class Successor(NamedTuple):
@@ -92,10 +95,10 @@ class _PositionMaker:
                 return found
             case Either(items):
                 parts = [self.part(item) for item in items]
-                return _PatternPart(
+                return _few(
                     [end for part in parts for end in part.first],
                     [end for part in parts for end in part.last],
-                    tuple(dict.fromkeys(way for part in parts for way in part.empty)),
+                    [way for part in parts for way in part.empty],
                 )
             case Repeat():
                 return self.repeated(pattern)
@@ -129,8 +132,7 @@ class _PositionMaker:
         first = left.first + [(q, _one_gap(before, lead)) for before in opened for q, lead in right.first]
         closed = dict.fromkeys(_one_gap(gap, way) for way in right.empty)
         last = [(p, _one_gap(trail, behind)) for behind in closed for p, trail in left.last] + right.last
-        empty = dict.fromkeys(_one_gap(before, way) for before in opened for way in right.empty)
-        return _PatternPart(first, last, tuple(empty))
+        return _few(first, last, [_one_gap(before, way) for before in opened for way in right.empty])
 
     @staticmethod
     def between(left: _PatternPart, gap: Gap, right: _PatternPart, again: bool) -> Iterator[tuple[int, Successor]]:
@@ -139,6 +141,18 @@ class _PositionMaker:
                 found = _one_gap(_one_gap(trail, gap), lead)
                 assert found is not None
                 yield p, Successor(q, found, again)
+
+
+def _few(first: list[tuple[int, Gap | None]], last: list[tuple[int, Gap | None]], empty: list[Gap | None]) -> _PatternPart:
+    """Returns a part with each way once; refuses one with more than `WAYS` of them at one position."""
+    part = _PatternPart(list(dict.fromkeys(first)), list(dict.fromkeys(last)), tuple(dict.fromkeys(empty)))
+    ways = [*Counter(p for p, _ in part.first).values(), *Counter(p for p, _ in part.last).values(), len(part.empty)]
+    if max(ways) > WAYS:
+        raise AutomatonError(
+            f"expected parts that can be left out with at most {WAYS} different negations side by side but got {max(ways)} ways to "
+            "leave them out: alternatives of optional parts with a negation each multiply; write several patterns"
+        )
+    return part
 
 
 def _one_gap(left: Gap | None, right: Gap | None) -> Gap | None:

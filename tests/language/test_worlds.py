@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from afa.language.pattern import Gap, Pattern
+from afa.errors import AutomatonError
+from afa.language.pattern import Component, Either, Gap, Pattern, Repeat, Seq
 from afa.language.positions import Positions
 from tests.language import worlds
 from tests.language.oracle import enter, leave
@@ -45,6 +46,22 @@ def test_positions_follow_each_other_as_the_oracle_goes() -> None:
         make.negations = 60
         pattern = make.row([make.component(), make.grouped(3), make.component()])
         assert by_positions(pattern) == by_oracle(pattern), (number, pattern)
+
+
+def test_alternatives_that_take_nothing_do_not_multiply_without_end() -> None:
+    def left_out(i: int) -> Pattern:
+        def side(name: str) -> Pattern:
+            parts = [Repeat(Component(f"{name}{place}{i}"), 0, 1) for place in "pq"]
+            return Seq((parts[0], parts[1]), (Gap("any", (Component(f"no {name}{i}"),)),))
+
+        return Either((side("x"), side("y")))
+
+    def row(n: int) -> Pattern:
+        return Seq((Component("a"), *map(left_out, range(n)), Component("z")), (Gap("any"),) * (n + 1))
+
+    assert by_positions(row(3)) == by_oracle(row(3))
+    with pytest.raises(AutomatonError, match="at most 16 different negations side by side but got 32 ways to leave them out"):
+        Positions.of(row(70))
 
 
 def by_positions(pattern: Pattern) -> set[tuple[Any, ...]]:
