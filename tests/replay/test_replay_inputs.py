@@ -235,6 +235,14 @@ def test_tables_of_no_row_and_of_one(tmp_path: Path) -> None:
     agree(pair(int, "x == 7"), table, tmp_path / "3.parquet")
 
 
+def test_an_arc_is_taken_back_by_its_lifetime(tmp_path: Path) -> None:
+    path = saved(pa.table({"at": [5], "x": [3], "z": [0]}), tmp_path / "a.parquet")
+    first, again = (afa.insert(Arc("0", "2", "x == 3", name="past"), le, le + 10) for le in (0, 20))
+    for gone, many in ((again, 1), (first, 0)):
+        arcs = [first, again, gone._replace(diff=-1)]
+        assert afa.replay.replay(pair(int, "x == 7"), path, time="at", window=9, arcs=arcs).matches.num_rows == many
+
+
 # -- times -----------------------------------------------------------------------------------------------------------------------
 
 BEGIN = dt.datetime(2024, 3, 30, 23, 59, 50)
