@@ -10,7 +10,9 @@ its negation true, as in Python.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
+from afa.errors import QueryError
 from afa.expression.nodes import (
     And,
     Binary,
@@ -36,10 +38,12 @@ from afa.expression.nodes import (
 Absent = Callable[[Expr], bool]
 """Whether a leaf (a field, an item) can be None."""
 TRUE, FALSE = Const(True), Const(False)
+MOST = 10_000
+"""How many parts an expression may have in two values: each CASE within the test of a CASE multiplies them by three."""
 
 
 def true(expr: Expr, absent: Absent) -> Expr:
-    """Return an expression that holds exactly where a predicate is true.
+    """Returns an expression that holds exactly where a predicate is true.
 
     >>> from afa.expression.nodes import FieldRead
     >>> from afa.expression.text import text_of_expr
@@ -47,12 +51,66 @@ def true(expr: Expr, absent: Absent) -> Expr:
     >>> text_of_expr(true(Not(x), lambda leaf: leaf == FieldRead("r", "last")))
     'r.last is not None and not e.x < r.last'
     """
-    return _holds(expr, True, absent)
+    return _holds(_bounded(expr), True, absent)
 
 
-def false(expr: Expr, absent: Absent) -> Expr:
-    """Return an expression that holds exactly where a predicate is false."""
-    return _holds(expr, False, absent)
+def present(expr: Expr, absent: Absent) -> list[Expr]:
+    """Returns the tests that all hold where a value is not None."""
+    return _present(_bounded(expr), absent)
+
+
+def missing(expr: Expr, absent: Absent) -> Expr | None:
+    """Returns an expression that holds exactly where a value is None. None: it never is."""
+    return _missing(_bounded(expr), absent)
+
+
+def value(expr: Expr, absent: Absent) -> Expr:
+    """Returns the value where it is not None, with all tests within it made two-valued."""
+    return _value(_bounded(expr), absent)
+
+
+def nullable(expr: Expr, absent: Absent) -> Expr:
+    """Returns the value, None where it is None."""
+    if not any(absent(leaf) for leaf in _leaves(_bounded(expr))):
+        return expr
+    gone = _missing(expr, absent)
+    if gone is None or gone == IsNone(expr):
+        return _value(expr, absent)
+    return If(gone, Const(None), _value(expr, absent))
+
+
+class _Sizes(NamedTuple):
+    """How many parts there are at the most where it is said when an expression holds, when it is None, and what its value is."""
+
+    holds: int
+    missing: int
+    value: int
+
+
+def _bounded(expr: Expr) -> Expr:
+    """Returns the expression; refuses one that would come to more than `MOST` parts."""
+    if max(_sizes(expr)) > MOST:
+        raise QueryError(
+            f"expected conditions of at most {MOST:,} parts once NULL is told apart in each of their tests but got more: CASE "
+            "within the test of CASE multiplies them; define a variable for the inner one"
+        )
+    return expr
+
+
+def _sizes(expr: Expr) -> _Sizes:
+    """As the functions below go. O(parts of the expression)."""
+    below = [_sizes(child) for child in children(expr)]
+    holds, gone, values = (sum(each) for each in zip(*below, strict=True)) if below else (0, 0, 0)
+    match expr:
+        case If():
+            test, then, other = below
+            by = test.holds
+            return _Sizes(2 * by + then.holds + other.holds, 2 * by + then.missing + other.missing, by + then.value + other.value)
+        case Not() | And() | Or():
+            return _Sizes(1 + holds, 1 + max(gone, 2 * holds), 1 + max(holds, values))
+        case IsNone():
+            return _Sizes(1 + gone, 1, 1 + gone)
+    return _Sizes(1 + values + gone, 1 + gone, 1 + values)
 
 
 def _holds(expr: Expr, truth: bool, absent: Absent) -> Expr:
@@ -65,70 +123,56 @@ def _holds(expr: Expr, truth: bool, absent: Absent) -> Expr:
             parts = [_holds(item, truth, absent) for item in items]
             return both(parts) if isinstance(expr, And) is truth else either(parts)
         case If(test, then, other):
-            chosen = true(test, absent)
+            chosen = _holds(test, True, absent)
             return either([both([chosen, _holds(then, truth, absent)]), both([no(chosen), _holds(other, truth, absent)])])
         case IsNone(x):
-            found = missing(x, absent) or FALSE
+            found = _missing(x, absent) or FALSE
             return found if truth else no(found)
-    plain = value(expr, absent)
+    plain = _value(expr, absent)
     if truth and _false_of_none(expr, absent):
         return plain
-    there = present(expr, absent)
-    return both([*there, plain if truth else Not(plain)])
+    return both([*_present(expr, absent), plain if truth else Not(plain)])
 
 
-def present(expr: Expr, absent: Absent) -> list[Expr]:
-    """Return the tests that all hold where a value is not None."""
-    found = missing(expr, absent)
+def _present(expr: Expr, absent: Absent) -> list[Expr]:
+    found = _missing(expr, absent)
     if found is None:
         return []
     return [no(part) for part in found.items] if isinstance(found, Or) else [no(found)]
 
 
-def missing(expr: Expr, absent: Absent) -> Expr | None:
-    """Return an expression that holds exactly where a value is None. None: it never is."""
+def _missing(expr: Expr, absent: Absent) -> Expr | None:
     match expr:
         case Const(const):
             return TRUE if const is None else None
         case IsNone():
             return None
         case If(test, then, other):
-            chosen = true(test, absent)
-            parts = [(chosen, missing(then, absent)), (no(chosen), missing(other, absent))]
+            chosen = _holds(test, True, absent)
+            parts = [(chosen, _missing(then, absent)), (no(chosen), _missing(other, absent))]
             return _any([None if part is None else both([way, part]) for way, part in parts])
         case Not(x):
-            return missing(x, absent)
+            return _missing(x, absent)
         case And(items) | Or(items):
-            if all(missing(item, absent) is None for item in items):
+            if all(_missing(item, absent) is None for item in items):
                 return None
-            return no(either([true(expr, absent), false(expr, absent)]))
+            return no(either([_holds(expr, True, absent), _holds(expr, False, absent)]))
         case Unary() | Binary() | Compare() | Call() | In() | Text():
-            return _any([missing(x, absent) for x in operands(expr)])
+            return _any([_missing(x, absent) for x in operands(expr)])
     return IsNone(expr) if absent(expr) else None
 
 
-def value(expr: Expr, absent: Absent) -> Expr:
-    """Return the value where it is not None, with all tests within it made two-valued."""
+def _value(expr: Expr, absent: Absent) -> Expr:
     match expr:
         case If(test, then, other):
-            return If(true(test, absent), value(then, absent), value(other, absent))
-        case Not(x) if missing(x, absent) is not None:
-            return false(x, absent)
-        case And(items) | Or(items) if any(missing(item, absent) is not None for item in items):
-            return true(expr, absent)
+            return If(_holds(test, True, absent), _value(then, absent), _value(other, absent))
+        case Not(x) if _missing(x, absent) is not None:
+            return _holds(x, False, absent)
+        case And(items) | Or(items) if any(_missing(item, absent) is not None for item in items):
+            return _holds(expr, True, absent)
         case IsNone(x):
-            return missing(x, absent) or FALSE
-    return rebuilt(expr, lambda child: value(child, absent))
-
-
-def nullable(expr: Expr, absent: Absent) -> Expr:
-    """Return the value, None where it is None."""
-    if not any(absent(leaf) for leaf in _leaves(expr)):
-        return expr
-    gone = missing(expr, absent)
-    if gone is None or gone == IsNone(expr):
-        return value(expr, absent)
-    return If(gone, Const(None), value(expr, absent))
+            return _missing(x, absent) or FALSE
+    return rebuilt(expr, lambda child: _value(child, absent))
 
 
 def both(parts: list[Expr]) -> Expr:
@@ -159,10 +203,10 @@ def _false_of_none(expr: Expr, absent: Absent) -> bool:
     """Return whether Python says False where an operand is None: what equals a value that is there."""
     match expr:
         case In(x, constants):
-            return missing(x, absent) == IsNone(x) and Const(None) not in constants
+            return _missing(x, absent) == IsNone(x) and Const(None) not in constants
         case Compare("==", left, right):
-            gone = [side for side in (left, right) if missing(side, absent) is not None]
-            return len(gone) == 1 and missing(gone[0], absent) == IsNone(gone[0])
+            gone = [side for side in (left, right) if _missing(side, absent) is not None]
+            return len(gone) == 1 and _missing(gone[0], absent) == IsNone(gone[0])
     return False
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+import afa
 from afa.errors import QueryError
 from afa.expression.nodes import Compare, Const, FieldRead, Or
 from afa.language.pattern import PARTITION, Component, Either, Gap, Repeat, Seq
@@ -195,3 +196,16 @@ def test_a_clause_said_over_and_over_with_many_blanks(clause: str, blanks: int, 
     for text in (f"{many} {word} (A B)", f"{word} (A B) {many} oops", f"{word} (A B) {many}!"):
         with pytest.raises(QueryError):
             read(f"SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at {text} DEFINE B AS price > 1)", Tick)
+
+
+@pytest.mark.parametrize("depth", [7, 12, 18])
+def test_case_in_the_test_of_case_is_bounded(depth: int) -> None:
+    """Each level multiplies what NULL may mean by three: refused before it is written out."""
+
+    class Reading(NamedTuple):
+        at: int
+        y: float | None
+
+    condition = "CASE WHEN (" * depth + "PREV(y) > 1" + ") THEN y ELSE a.y END > 1" * depth
+    with pytest.raises(QueryError, match=r"at most 10,000 parts once NULL is told apart .* define a variable for the inner one"):
+        afa.sql(sql(f"b AS {condition}"), event=Reading)
