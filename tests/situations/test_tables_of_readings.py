@@ -335,6 +335,34 @@ def test_tables_of_calls_that_fail_are_forgotten() -> None:
     assert op.stage.waiting() == [insert(Reading("k", True, 0.0, 1), le) for le in range(9)]
 
 
+@pytest.mark.parametrize("order_by", [None, "n"])
+def test_two_readings_of_a_time_within_a_call(order_by: str | None) -> None:
+    """What counts is what a call comes to, also where they come in tables; at a promise, what it comes to so far."""
+
+    class Row(NamedTuple):
+        n: int
+        a: bool
+
+    def table(*les: int, rows: list[Row]) -> dict[str, Any]:
+        return {"n": [row.n for row in rows], "a": [row.a for row in rows], "le": list(les)}
+
+    on, off = Row(1, True), Row(2, False)
+    for items in (
+        [insert(on, 1), insert(off, 1)],
+        [insert(on, 1), table(1, 2, rows=[off, off])],
+        [table(1, rows=[on]), table(1, rows=[off])],
+        [table(1, 1, rows=[on, off]), table(2, rows=[off])],
+    ):
+        op, net = Derive(Row, order_by=order_by, a=Situation("a")), Counter[Any]()
+        for out in op.push_many([*items, retract(on, 1), insert(on, 5)]):
+            _net(net, out if isinstance(out, dict) else [out])
+        assert [row[:4] for row in _net_of(net)] == [("a", 5, None, 5)]
+        assert op.stage.waiting()[0] == insert(off, 1)
+        op = Derive(Row, a=Situation("a"))
+        with pytest.raises(AfaError, match="expected one reading of a key at a time"):
+            op.push_many([*items, Punctuation(1), retract(on, 1)])
+
+
 def test_a_sum_may_leave_int64_within_a_call() -> None:
     """What counts is what a call comes to: a large value goes, and another one comes."""
     large, small = Reading("k", True, 0.0, 2**62), Reading("k", True, 0.0, 1)

@@ -108,13 +108,14 @@ class Situated(Front):
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
-        if self._table(table):
-            yield from self._left()
-        else:
+        if not self._table(table):
             yield from self._rows_reach(table, come)
 
     def _table(self, table: Table) -> bool:
-        """Let the stage take a table as columns. Returns whether it has; else its rows must come one by one."""
+        """Let the stage take a table as columns. Returns whether it has; else its rows must come one by one.
+
+        What it leads to leaves with what the rest of the call leads to: readings of one time may still be retracted there.
+        """
         core, stage = self._core, self.stage
         coming = stage.tables.coming(table, core.keys) if "le" in table.names else None
         if coming is None:
