@@ -375,6 +375,10 @@ def test_a_sum_may_leave_int64_within_a_call() -> None:
     with pytest.raises(Int64Error, match="expected a sum within int64"):
         op.push_many([insert(large, 4), insert(small, 5)])
     assert _states(op) == before
+    op, short = Derive(Reading, a=Situation("a", at_least=9), returns={"sum": "sum(a.v)"}), Reading("k", False, 0.0, 0)
+    with pytest.raises(Int64Error, match="expected a sum within int64"):  # of a situation that is not told, but may be
+        op.push_many([insert(large, 1), insert(large, 2), insert(short, 3)])
+    assert op.push_many([insert(large, 1), insert(large, 2), insert(short, 3), retract(large, 1)]) == []
 
 
 def test_memory_moves_from_key_to_key() -> None:

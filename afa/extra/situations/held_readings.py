@@ -275,7 +275,7 @@ class HeldReadings:
         lines = self.memory.lines() if self.memory.d[k.OUTPUT_N] else self._none
         if len(lines) > 1:
             lines = net(lines)
-        if self.memory.too_much or (len(lines) and self.folds and (lines[:, k.L_VALUES + 1 :: 2] == k.LARGER).any()):
+        if self.memory.too_much:
             raise self.memory.too_large()
         return lines
 

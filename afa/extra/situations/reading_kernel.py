@@ -28,6 +28,8 @@ def main(d: Any, m: Any, c: Any, u: Any, o: Any, what: int, n: int) -> int:
         d[FOUND] = source_of(d, m, c[0], c[1])
     elif what == DUE:
         d[FOUND] = due(d, m)
+    elif what == SUMS:
+        sums(d, m, o)
     elif what == COMMIT:
         commit(d, m, u)
     else:
@@ -557,6 +559,18 @@ def due(d: Any, m: Any) -> int:
         if d[r + R_N]:
             found = min(found, m[entries(d, r) + E_LE] + 1)
     return int(found)
+
+
+@kernel
+def sums(d: Any, m: Any, o: Any) -> None:
+    """Work out whether a sum leaves int64 by the readings that the call leaves. O(readings of the keys to which it came)."""
+    d[LEFT] = 0
+    for key in range(d[KEYS]):
+        r, s = d[DIRECTORY] + key * d[RECORD], d[OLD]
+        if d[r + R_SERIAL] == d[SERIAL]:
+            copy(d, r + R_COVER, d, s, d[STANDING])
+            for i in range(d[r + R_N]):
+                advance(d, m, o, key, s, entries(d, r) + i * d[ENTRY], 0)
 
 
 @kernel

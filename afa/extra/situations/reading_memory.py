@@ -171,9 +171,10 @@ class ReadingMemory:
 
     @property
     def too_much(self) -> bool:
-        """Whether the ints of a situation that goes on add up to more than int64. O(keys), where a sum has left it in the call."""
-        at = k.R_COVER + int(self.d[k.STANDING] + k.S_GOING + 2 * self.d[k.DEFINITIONS])
-        return bool(self.d[k.LEFT]) and bool((self.records[:, at + 1 :: 2] == k.LARGER).any())
+        """Whether the ints of a situation add up to more than int64, told or not: else it might be in a snapshot."""
+        if self.d[k.LEFT]:
+            self.call(k.SUMS, 0)
+        return bool(self.d[k.LEFT])
 
     def too_large(self) -> Int64Error:
         """Return the error of a sum that has left int64."""

@@ -27,7 +27,7 @@ from afa.compiled.kernel import names
 
 BEGINNING, FOREVER, DONE, NEED_HEAP = names.BEGINNING, names.FOREVER, names.DONE, names.NEED_HEAP
 NEED_UNDO, NEED_OUTPUT = -3, -4
-TAKE, SET, REMOVE, PROMISE, SETTLE, FIND, DUE, COMMIT, ROLLBACK = range(9)
+TAKE, SET, REMOVE, PROMISE, SETTLE, FIND, DUE, SUMS, COMMIT, ROLLBACK = range(10)
 """What may be asked of the kernel. TAKE leaves a reading that is there, SET replaces it."""
 
 (
@@ -63,7 +63,7 @@ TAKE, SET, REMOVE, PROMISE, SETTLE, FIND, DUE, COMMIT, ROLLBACK = range(9)
     FIRST_SOURCE,  # of the first row of a table: of the others it is one more each, and none has an RE; NOWHERE: the rows say both
     LARGE,  # two ints whose sum leaves int64
     LARGE_TOO,
-    LEFT,  # whether a sum has left int64 in the call, if only until more readings came or went
+    LEFT,  # whether a sum has left int64 in the call, if only until more readings came or went: SUMS says which it is
     SPEC,  # here begin four words for each definition, and for their end
 ) = range(34)
 AT_LEAST, AT_MOST, PLAIN, FIRST = range(4)
