@@ -58,9 +58,14 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and keep their results as JSON.")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--engine", choices=("compiled", "interpreted"), default="compiled")
-    parser.add_argument("--scale", choices=tuple(SCALES), default="full", help="how much is fed (default: %(default)s)")
     parser.add_argument("--events", type=int, default=Options().events, help="of the memory benchmark (default: %(default)s)")
     parser.add_argument("--before", help="a checkout whose engine stands beside this one (keys)")
+    return parsed(parser, argv)
+
+
+def parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read a command line with the options that all benchmarks have."""
+    parser.add_argument("--scale", choices=tuple(SCALES), default="full", help="how much is fed (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON goes")
     return parser.parse_args(argv)
 
@@ -69,19 +74,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run them one after the other; each is kept as soon as it is there."""
     chosen = arguments(argv)
     options = Options(chosen.engine, chosen.scale, chosen.events, chosen.before)
+    for name in chosen.only:
+        module = importlib.import_module(f"bench.bench_{name}")
+        report(name, module.__doc__, options, module.measure(options), chosen.results)
+    return 0
+
+
+def report(name: str, question: str | None, options: Options, rows: list[Row], results: Path) -> None:
+    """Keep the rows of a benchmark, and print them as tables."""
+    question = (question or "").strip()
+    path = keep(name, question, options, rows, results)
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
-    for name in chosen.only:
-        module = importlib.import_module(f"bench.bench_{name}")
-        question = (module.__doc__ or "").strip()
-        rows = module.measure(options)
-        path = keep(name, question, options, rows, chosen.results)
-        console.print(f"\n[bold]{name}[/bold]  {question}")
-        for group in kinds(rows):
-            console.print(printed(group))
-        console.print(f"[dim]{path}[/dim]")
-    return 0
+    console.print(f"\n[bold]{name}[/bold]  {question}", *map(printed, kinds(rows)), f"[dim]{path}[/dim]", sep="\n")
 
 
 def kinds(rows: list[Row]) -> list[list[Row]]:

@@ -7,7 +7,6 @@ of all threads, and wall time; the best of the rounds, of the loop's one.
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 import afa
 from afa import Arc, Automaton, Keyed, Punctuation
-from bench.measure import Options, Row
+from bench.measure import Options, Row, spent
 
 SIZES = (10_000, 65_536, 262_144)
 VARIANTS = 100
@@ -38,13 +37,16 @@ class Last(NamedTuple):
     price: float = 0.0
 
 
-class Spent(NamedTuple):
-    """Seconds, and what was found: how many matches, the sums of their LEs and REs."""
+Answer = tuple[int, int, int]
+"""How many matches there are, the sums of their LEs and REs."""
 
-    user: float
-    system: float
+
+class Spent(NamedTuple):
+    """Seconds of all threads' CPU, of wall time, and what was found."""
+
+    cpu: float
     wall: float
-    answer: tuple[int, int, int]
+    answer: Answer
 
 
 def falls(by: float = 0.0) -> Automaton:
@@ -82,7 +84,7 @@ def _frames(o: Options) -> Iterator[Row]:
         window = 20 * keys
         for ordered in (True, False):
             frame = trades(n, keys, ordered)
-            ways: dict[str, Callable[[], tuple[int, int, int]]] = {
+            ways: dict[str, Callable[[], Answer]] = {
                 "find": lambda f=frame, w=window: _found(afa.find(falls(), f, key="symbol", window=w, engine=o.engine)),  # type: ignore[misc]
                 "one call": lambda f=frame, w=window: _found(_operator(w, o).push_many(f)),  # type: ignore[misc]
             }
@@ -90,17 +92,17 @@ def _frames(o: Options) -> Iterator[Row]:
                 ways[f"slices of {size:,}"] = lambda f=frame, w=window, s=size: _by_hand(f, w, s, o)  # type: ignore[misc]
             if _duckdb() is not None:
                 ways["DuckDB"] = lambda f=frame, w=window: _in_sql(f, w, 0.0)  # type: ignore[misc]
-            spent = _interleaved(ways, min(o.rounds, 2))
+            took = _interleaved(ways, min(o.rounds, 2))
             loop = _spent(lambda f=frame, w=window: _loop(f, w))  # type: ignore[misc]
-            assert loop.answer == spent["find"].answer
-            hand = min((spent[way] for way in ways if way.startswith("slices")), key=_cpu)
-            row: Row = {"keys": keys, "rows": "by time" if ordered else "in any order", "matches": spent["find"].answer[0]}
-            for name, best in (("find", spent["find"]), ("best slices by hand", hand), ("one call", spent["one call"])):
-                row[f"{name}, CPU s"], row[f"{name}, wall s"] = _cpu(best), best.wall
-            row["loop, CPU s"] = _cpu(loop)
-            if "DuckDB" in spent:
-                row["DuckDB, CPU s"], row["DuckDB, wall s"] = _cpu(spent["DuckDB"]), spent["DuckDB"].wall
-            yield {**row, "hand / find": _cpu(hand) / _cpu(spent["find"])}
+            assert loop.answer == took["find"].answer
+            hand = min(took[way] for way in ways if way.startswith("slices"))
+            row: Row = {"keys": keys, "rows": "by time" if ordered else "in any order", "matches": took["find"].answer[0]}
+            for name, best in (("find", took["find"]), ("best slices by hand", hand), ("one call", took["one call"])):
+                row[f"{name}, CPU s"], row[f"{name}, wall s"] = best.cpu, best.wall
+            row["loop, CPU s"] = loop.cpu
+            if "DuckDB" in took:
+                row["DuckDB, CPU s"], row["DuckDB, wall s"] = took["DuckDB"].cpu, took["DuckDB"].wall
+            yield {**row, "hand / find": hand.cpu / took["find"].cpu}
 
 
 def _variants(o: Options) -> Iterator[Row]:
@@ -109,12 +111,12 @@ def _variants(o: Options) -> Iterator[Row]:
     window, frame, many = 20 * keys, trades(n, keys, True), VARIANTS if o.scale != "tiny" else 5
     thresholds = np.linspace(0, 20, many).tolist()
 
-    def at_once() -> tuple[int, int, int]:
+    def at_once() -> Answer:
         patterns = {by: falls(by) for by in thresholds}
         return _found(afa.backtest(patterns, frame, key="symbol", window=window, engine=o.engine).matches)  # type: ignore[arg-type]
 
-    def each(one: Callable[[float], tuple[int, int, int]]) -> Callable[[], tuple[int, int, int]]:
-        def all_of_them() -> tuple[int, int, int]:
+    def each(one: Callable[[float], Answer]) -> Callable[[], Answer]:
+        def all_of_them() -> Answer:
             found = [one(by) for by in thresholds]
             return tuple(map(sum, zip(*found)))  # type: ignore[return-value]
 
@@ -123,10 +125,10 @@ def _variants(o: Options) -> Iterator[Row]:
     ways = {"backtest": at_once, "slices by hand": each(lambda by: _by_hand(frame, window, SIZES[0], o, by))}
     if _duckdb() is not None:
         ways["DuckDB"] = each(lambda by: _in_sql(frame, window, by))
-    spent = _interleaved(ways, 1)
-    row: Row = {"variants": many, "rows": n, "matches": spent["backtest"].answer[0]}
-    for name, one in spent.items():
-        row[f"{name}, CPU s"], row[f"{name}, wall s"] = _cpu(one), one.wall
+    took = _interleaved(ways, 1)
+    row: Row = {"variants": many, "rows": n, "matches": took["backtest"].answer[0]}
+    for name, one in took.items():
+        row[f"{name}, CPU s"], row[f"{name}, wall s"] = one.cpu, one.wall
     yield row
 
 
@@ -134,7 +136,7 @@ def _operator(window: int, o: Options, by: float = 0.0) -> Keyed:
     return Keyed(falls(by), key="symbol", window=window, engine=o.engine)  # type: ignore[arg-type]
 
 
-def _by_hand(frame: pa.Table, window: int, size: int, o: Options, by: float = 0.0) -> tuple[int, int, int]:
+def _by_hand(frame: pa.Table, window: int, size: int, o: Options, by: float = 0.0) -> Answer:
     le = frame["le"].to_numpy()
     if (le[1:] < le[:-1]).any():
         frame = frame.sort_by("le")
@@ -146,7 +148,7 @@ def _by_hand(frame: pa.Table, window: int, size: int, o: Options, by: float = 0.
     return _found(pa.concat_tables(tables))
 
 
-def _loop(frame: pa.Table, window: int) -> tuple[int, int, int]:
+def _loop(frame: pa.Table, window: int) -> Answer:
     """In plain Python: the last four trades of each symbol."""
     last: dict[str, list[tuple[int, float]]] = {}
     count = les = res = 0
@@ -162,7 +164,7 @@ def _loop(frame: pa.Table, window: int) -> tuple[int, int, int]:
     return count, les, res
 
 
-def _in_sql(trades: pa.Table, window: int, by: float) -> tuple[int, int, int]:
+def _in_sql(trades: pa.Table, window: int, by: float) -> Answer:
     duckdb = _duckdb()
     row = duckdb.connect().sql(SQL.format(window=window, by=by)).fetchall()[0]
     return int(row[0]), int(row[1] or 0), int(row[2] or 0)
@@ -176,29 +178,24 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def _found(matches: Any) -> tuple[int, int, int]:
+def _found(matches: Any) -> Answer:
     le, re = (np.asarray(matches[name]).astype(np.int64) for name in ("le", "re"))
     return len(le), int(le.sum()), int(re.sum())
 
 
-def _cpu(spent: Spent) -> float:
-    return spent.user + spent.system
-
-
-def _interleaved(ways: dict[str, Callable[[], tuple[int, int, int]]], rounds: int) -> dict[str, Spent]:
+def _interleaved(ways: dict[str, Callable[[], Answer]], rounds: int) -> dict[str, Spent]:
     """Each way once a round, in turns; the best round of each. All must find the same."""
     runs: dict[str, list[Spent]] = {name: [] for name in ways}
     for _ in range(rounds + (rounds > 1)):
         for name, way in ways.items():
             runs[name].append(_spent(way))
-    answers = {name: {spent.answer for spent in column} for name, column in runs.items()}
+    answers = {name: {run.answer for run in column} for name, column in runs.items()}
     if len(set().union(*answers.values())) > 1 or not all(column[0].answer[0] for column in runs.values()):
         raise AssertionError(f"expected one answer, and matches, but got {answers}")
-    return {name: min(column, key=_cpu) for name, column in runs.items()}
+    return {name: min(column) for name, column in runs.items()}
 
 
-def _spent(way: Callable[[], tuple[int, int, int]]) -> Spent:
-    begin, clock = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    answer = way()
-    wall, end = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_SELF)
-    return Spent(end.ru_utime - begin.ru_utime, end.ru_stime - begin.ru_stime, wall, answer)
+def _spent(way: Callable[[], Answer]) -> Spent:
+    begin = time.perf_counter()
+    answer, cpu = spent(way)
+    return Spent(cpu, time.perf_counter() - begin, answer)

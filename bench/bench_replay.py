@@ -26,7 +26,7 @@ from afa.replay import amend, replay
 from afa.replay.question import question
 from afa.replay.replaying import located, matches_of
 from bench.full_run import Answer, History, answer, full
-from bench.measure import Options, Row, spent
+from bench.measure import Options, Row, best_of, spent
 from bench.stored_trades import COLUMNS, ROWS, WINDOW, folder, group_of, source, thresholds, trades
 
 GROUPS = {"1M": 1 << 20, "128K": 1 << 17, "16K": 1 << 14}
@@ -297,16 +297,14 @@ def _in_order(pattern: Automaton, of: History, order: Sequence[str]) -> Callable
 
 
 def _best(ways: dict[str, Callable[[], tuple[Any, Any]]], names: Sequence[str], o: Options) -> tuple[dict[str, float], Answer, Any]:
-    """Each way once a round, in turns, behind another one each time: the least of each, what all of them find, and their plans."""
-    took: dict[str, list[float]] = {way: [] for way in ways}
-    plans, answers = {}, {}
-    for turn in range(min(o.rounds, 3)):
-        for way in (list(ways) * 2)[turn : turn + len(ways)]:
-            (tables, plans[way]), seconds = spent(ways[way])
-            took[way].append(seconds)
-            answers[way] = answer(tables, names)
-    assert len(set(answers.values())) == 1, f"expected one answer but got {answers}"
-    return {way: min(each) for way, each in took.items()}, answers["full"], plans
+    """What each way takes at least, what all of them find, and their plans."""
+
+    def agree(found: dict[str, Any]) -> None:
+        answers = {way: answer(tables, names) for way, (tables, _) in found.items()}
+        assert len(set(answers.values())) == 1, f"expected one answer but got {answers}"
+
+    best, found = best_of(ways, min(o.rounds, 3), agree)
+    return best, answer(found["full"][0], names), {way: plan for way, (_, plan) in found.items()}
 
 
 def _columns(plan: Any) -> str:

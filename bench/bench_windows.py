@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from afa.replay import index, windows
 from afa.replay.known_blocks import Blocks
 from afa.replay.stored import Stored
-from bench.measure import Options, Row, spent
+from bench.measure import Options, Row, best_of, spent
 
 BLOCK = 16_384
 FEW = 12_000
@@ -82,14 +82,7 @@ def _row(path: str, kind: str, case: str, slide: int, size: int, span: float, o:
     ways = {way: by(way) for way in ("read", "index", "auto")}
     if kind == "week" and 8 * size / slide <= FEW:
         ways["naive"] = lambda: _naive(path, size, slide)
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(min(o.rounds, 3 if 8 * size / slide < 1e6 else 2)):
-        answers = {}
-        for way, call in ways.items():
-            answers[way], took = spent(call)
-            seconds[way].append(took)
-        _compare(answers)
-    best = {way: min(each) for way, each in seconds.items()}
+    best, answers = best_of(ways, min(o.rounds, 3 if 8 * size / slide < 1e6 else 2), _compare)
     row: Row = {"case": case, "slide, s": slide / 1000, "slide, blocks": slide / span, "windows": answers["read"][0]}
     row |= {f"{way}, CPU s": least for way, least in best.items()}
     return {**row, "read / index": best["read"] / best["index"], "auto / best": best["auto"] / min(best["read"], best["index"])}

@@ -86,6 +86,23 @@ def interleaved(runs: dict[str, Callable[[], Outcome]], rounds: int, agree: bool
     return columns
 
 
+def best_of(
+    ways: Mapping[str, Callable[[], Any]], rounds: int, agree: Callable[[dict[str, Any]], None]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Every way once a round, behind another one each time: the least CPU seconds of each, and what it gave at last.
+
+    ``agree`` is asked about what each round gave, and raises an `AssertionError` where two answers differ.
+    """
+    took: dict[str, list[float]] = {way: [] for way in ways}
+    for turn in range(rounds):
+        found = {}
+        for way in (list(ways) * rounds)[turn : turn + len(ways)]:
+            found[way], seconds = spent(ways[way])
+            took[way].append(seconds)
+        agree(found)
+    return {way: min(each) for way, each in took.items()}, found
+
+
 def spread(values: Sequence[float]) -> Spread:
     """Median and range."""
     return {"median": statistics.median(values), "low": min(values), "high": max(values)}

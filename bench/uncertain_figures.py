@@ -51,22 +51,20 @@ class Case(NamedTuple):
     """So many events point-based evaluation gets."""
 
 
+BY_HALF = (
+    {"half": 1, "events": 1_000, "by_points": 400},
+    {"half": 5, "events": 500, "by_points": 200},
+    {"half": 10, "by_points": 100},
+    {"half": 20, "events": 200},
+    {"half": 30, "events": 150},
+    {"half": 50, "events": 120},
+)
 CASES = (
-    Case("4(a), (b)", ANY, 1, events=1_000, by_points=400),
-    Case("4(a), (b)", ANY, 5, events=500, by_points=200),
-    Case("4(a), (b)", ANY, 10, by_points=100),
-    Case("4(a), (b)", ANY, 20, events=200),
-    Case("4(a), (b)", ANY, 30, events=150),
-    Case("4(a), (b)", ANY, 50, events=120),
+    *(Case("4(a), (b)", ANY, **half) for half in BY_HALF),
     *(Case("4(c)", ANY, HALF // 2, WINDOW // 2, length=length) for length in (2, 3, 4, 5)),
     *(Case("4(d)", ANY, shares=shares) for shares in RARER_LAST),
     *(Case("4, by window", ANY, window=window) for window in (50, 100, 200)),
-    Case("4(e)", NEXT, 1, events=1_000, by_points=400),
-    Case("4(e)", NEXT, 5, events=500, by_points=200),
-    Case("4(e)", NEXT, 10, by_points=100),
-    Case("4(e)", NEXT, 20, events=200),
-    Case("4(e)", NEXT, 30, events=150),
-    Case("4(e)", NEXT, 50, events=120),
+    *(Case("4(e)", NEXT, **half) for half in BY_HALF),
 )
 MORE_FOR_US = 10
 """`Sequence` is timed on so many times the events that the other ways get."""

@@ -15,13 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from bench.__main__ import WIDTH, printed
+from bench.__main__ import parsed, report
 from bench.drive import Outcome
 from bench.flink.flink import Flink, install
 from bench.flink.ticks import Files, write
-from bench.measure import RESULTS, SCALES, WINDOW, Options, Row, interleaved, keep, rates, ratio
+from bench.measure import WINDOW, Options, Row, interleaved, rates, ratio
 
 ROWS, KEYS, BATCH = 5_000_000, 10_000, 1_000_000
 FLINK, STREAM, ARROW = "Flink, CSV", "afa on Spark, stream, CSV", "afa on Spark, stream, CSV read by Arrow"
@@ -84,11 +82,9 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     python = parser.add_mutually_exclusive_group(required=True)
     python.add_argument("--flink-python", type=Path, metavar="PYTHON", help="a Python that has PyFlink (apache-flink)")
     python.add_argument("--install", type=Path, metavar="FOLDER", help="a virtual environment for it, made if it is not there")
-    parser.add_argument("--scale", choices=tuple(SCALES), default="full", help="of rows, keys and batches (default: %(default)s)")
     parser.add_argument("--rows", type=int, help=f"instead of {ROWS:,} at full scale")
     parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s, after one that does not count; 1: one alone")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON goes")
-    return parser.parse_args(argv)
+    return parsed(parser, argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,11 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows = measure(ways_of(flink, spark), Path(folder), *sizes, chosen.rounds)
         versions = {"Flink": flink.version, "Spark": spark.version, "rows": sizes[0], "keys": sizes[1], "batch": sizes[2]}
     spark.stop()
-    path = keep("flink", (__doc__ or "").strip(), o, [*rows, versions], chosen.results)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
-    console.print(printed(rows), f"Flink {flink.version}, Spark {spark.version}; {path}")
+    report("flink", __doc__, o, [*rows, versions], chosen.results)
     return 0
 
 

@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from bench.__main__ import WIDTH, kinds, printed
-from bench.measure import RESULTS, SCALES, Options, Row, keep
+from bench.__main__ import parsed, report
+from bench.measure import Options, Row
 
 PARTS = ("rates", "hand", "overhead", "state", "latency", "model")
 
@@ -63,19 +61,13 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description="afa on Spark, on this machine.")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--scale", choices=tuple(SCALES), default="full", help="how much is fed (default: %(default)s)")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON goes")
-    return parser.parse_args(argv)
+    return parsed(parser, argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run it, print tables, keep each part's result."""
     chosen = arguments(argv)
     options = Options(scale=chosen.scale)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
-    question = (__doc__ or "").strip()
     spark = session(2)
     for part in chosen.only:
         if part == "model":
@@ -83,8 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             spark = session(1)
         with tempfile.TemporaryDirectory() as folder:
             rows = measure(spark, Path(folder), options, [part])[part]
-        path = keep(f"spark_{part}", question, options, rows, chosen.results)
-        console.print(f"\n[bold]{part}[/bold]", *map(printed, kinds(rows)), f"[dim]{path}[/dim]")
+        report(f"spark_{part}", __doc__, options, rows, chosen.results)
     spark.stop()
     return 0
 
