@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa import Punctuation, insert, retract
+from afa import Arc, Automaton, Change, Punctuation, insert, retract
 from tests import strategies
 from tests.model import ERROR, Blocks, Model
 from tests.strategies import Choices, Seeded
 from tests.text import E, arc_of, automaton_of
+
+FALLS = Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "kind == 0"), Arc("b", "c", "kind == 1")])
+"""An event of kind 0, and right after it one of kind 1."""
+
+
+def event(number: int, le: int, kind: int = 0) -> Change:
+    """The event of a number."""
+    return insert(E(kind, number), le)
+
+
+def spans(out: list[Any]) -> list[Any]:
+    """LE and sign of changes, and promises."""
+    return [item.t if isinstance(item, Punctuation) else (item.le, item.diff) for item in out]
 
 
 class World:

@@ -32,10 +32,8 @@ from punctuation.time import FOREVER
 from speculation import Cleanse
 from tests import oracle
 from tests.conftest import ENGINES
-from tests.numbered import World, carried_out, model_of
+from tests.numbered import FALLS, World, carried_out, event, model_of, spans
 from tests.text import E
-
-FALLS = Automaton(start="a", final={"c"}, event=E, arcs=[Arc("a", "b", "kind == 0"), Arc("b", "c", "kind == 1")])
 
 
 class Sided(NamedTuple):
@@ -47,27 +45,18 @@ class Sided(NamedTuple):
 ENDS = Automaton(start="a", final={"b"}, event=Sided, arcs=[Arc("a", "b", "sort == 1")])
 
 
-def event(number: int, le: int, kind: int = 0) -> Any:
-    return insert(E(kind, number), le)
-
-
-def spans(out: list[Any]) -> list[Any]:
-    return [item.t if isinstance(item, Punctuation) else (item.le, item.diff) for item in out]
-
-
 @pytest.mark.parametrize("table", [False, True])
-@pytest.mark.parametrize("name", ENGINES)
 def test_numbers_are_held_against_times_behind_all_changes_of_a_call(
-    name: Any, table: bool, monkeypatch: pytest.MonkeyPatch
+    engine: Any, table: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However a batch is cut: what a later change puts right is no fault, and a late one is told first."""
     monkeypatch.setattr(batches, "KEYED_CHUNK", 3)
     monkeypatch.setattr(batches, "CHUNK", 3)
     for keyed in (False, True):
         op = (
-            Keyed(FALLS, key="kind", gapless="seq", window=99, engine=name)
+            Keyed(FALLS, key="kind", gapless="seq", window=99, engine=engine)
             if keyed
-            else Operator(FALLS, gapless="seq", engine=name)
+            else Operator(FALLS, gapless="seq", engine=engine)
         )
         op.push_many([event(2, 10), Punctuation(5)])
         wrong = [event(3, 8), *(event(number, 10 * number) for number in range(4, 9))]
@@ -87,10 +76,9 @@ def as_table(rows: list[Any]) -> dict[str, Any]:
     return columns | {"le": [row.le for row in rows], "diff": [row.diff for row in rows]}
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_repeated_numbers_and_numbers_against_their_times(name: Any) -> None:
+def test_repeated_numbers_and_numbers_against_their_times(engine: Any) -> None:
     got: list[Any] = []
-    op: Any = Keyed(FALLS, key=lambda e: 7, gapless=Gapless("seq", repeated=got.append), window=99, engine=name)
+    op: Any = Keyed(FALLS, key=lambda e: 7, gapless=Gapless("seq", repeated=got.append), window=99, engine=engine)
     op.push_many([event(1, 10, 1), event(1, 10, 0), event(2, 20), event(2, 25)])
     assert got == [insert(E(0, 1), 10, 109)._replace(key=7), insert(E(0, 2), 25, 124)._replace(key=7)]
     assert (op.statistics.repeated, op.statistics.changes) == (2, 2)
@@ -103,11 +91,10 @@ def test_repeated_numbers_and_numbers_against_their_times(name: Any) -> None:
     assert op.statistics.repeated == 3
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_refused_number_names_its_key_and_no_other(name: Any) -> None:
+def test_a_refused_number_names_its_key_and_no_other(engine: Any) -> None:
     choose, found = random.Random(3), set()
     for _ in range(20):
-        op = Keyed(FALLS, key="kind", gapless=Gapless("seq", repeated="drop"), window=4, engine=name)
+        op = Keyed(FALLS, key="kind", gapless=Gapless("seq", repeated="drop"), window=4, engine=engine)
         numbers, kinds = ([choose.choice(of) for _ in range(20)] for of in (range(9), (0, 5, 7)))
         with pytest.raises(ChangeError) as told:
             op.push_many({"kind": np.array(kinds), "seq": np.array(numbers), "le": np.arange(20)})
@@ -141,9 +128,8 @@ def test_the_first_row_of_a_number_takes_effect(at_once: None, keyed: bool) -> N
     assert repeated > 300
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_keyed_one_forgets_keys_that_are_over(name: Any) -> None:
-    op = Keyed(FALLS, key="kind", gapless="seq", window=10, engine=name)
+def test_a_keyed_one_forgets_keys_that_are_over(engine: Any) -> None:
+    op = Keyed(FALLS, key="kind", gapless="seq", window=10, engine=engine)
     for i in range(40):
         op.push_many([event(i, 10 * i, kind) for kind in (i % 7, 7)])
         op.push(Punctuation(10 * i))
@@ -156,9 +142,8 @@ def test_a_keyed_one_forgets_keys_that_are_over(name: Any) -> None:
     assert op.keys == []
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_promise_with_a_condition_drops_nothing(name: Any) -> None:
-    op = Operator(FALLS, gapless="seq", window=99, engine=name, retractions=False)
+def test_a_promise_with_a_condition_drops_nothing(engine: Any) -> None:
+    op = Operator(FALLS, gapless="seq", window=99, engine=engine, retractions=False)
     op.push_many([event(1, 10), event(3, 30), Punctuation(35, where="kind == 2"), Punctuation(35, where="kind == 0")])
     assert spans(op.push(event(2, 20, 1))) == [(20, 1)]
     op._check()
@@ -234,13 +219,12 @@ def test_blobs_that_are_none_are_refused() -> None:
         Operator.restore(FALLS, sealed.seal(MAGIC, VERSION, plain(plain_body)))
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_stages_stand_around_it(name: Any) -> None:
+def test_stages_stand_around_it(engine: Any) -> None:
     for seed in range(8):
         world = World(f"around {seed}", arcs=False)
         ends = []
         for place in (None, "before", "after"):
-            op: Any = Operator(world.automaton, gapless=Gapless("seq", gaps="join"), engine=name, **world.options())
+            op: Any = Operator(world.automaton, gapless=Gapless("seq", gaps="join"), engine=engine, **world.options())
             op = op if place is None else getattr(Cleanse(2), place)(op)
             model, found = model_of(world), []
             for step in [*world.steps, [("event", Punctuation(FOREVER))]]:
@@ -249,23 +233,21 @@ def test_stages_stand_around_it(name: Any) -> None:
         assert ends[0] == ends[1] == ends[2], f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_table_without_net_gives_what_its_rows_give(name: Any) -> None:
+def test_a_table_without_net_gives_what_its_rows_give(engine: Any) -> None:
     table = {"kind": [0, 0, 1, 1, 0, 2], "seq": [1, 5, 6, 2, 2, 3], "le": [10, 50, 60, 20, 20, 30]}
-    rows = Operator(FALLS, gapless=Gapless("seq", repeated="drop"), window=99, engine=name)
+    rows = Operator(FALLS, gapless=Gapless("seq", repeated="drop"), window=99, engine=engine)
     one_by_one = [change for i in range(6) for change in rows.push(event(table["seq"][i], table["le"][i], table["kind"][i]))]
-    op = Operator(FALLS, gapless=Gapless("seq", repeated="drop"), window=99, engine=name)
+    op = Operator(FALLS, gapless=Gapless("seq", repeated="drop"), window=99, engine=engine)
     out = op.push_many({name: np.array(column) for name, column in table.items()}, net=False)
     assert out["le"].tolist() == [change.le for change in one_by_one] == [60, 20]
     assert op.statistics == rows.statistics
 
 
-@pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("as_table", [False, True])
 @pytest.mark.parametrize("second", [1, 4])
-def test_the_numbers_of_a_key_that_is_over_begin_anew_within_a_batch(name: Any, as_table: bool, second: int) -> None:
+def test_the_numbers_of_a_key_that_is_over_begin_anew_within_a_batch(engine: Any, as_table: bool, second: int) -> None:
     told: list[Any] = []
-    op = Keyed(ENDS, key="side", gapless=Gapless("seq", repeated="drop", on_gap=lambda *gap: told.append(gap)), engine=name)
+    op = Keyed(ENDS, key="side", gapless=Gapless("seq", repeated="drop", on_gap=lambda *gap: told.append(gap)), engine=engine)
     first, again = Sided(1, 1, 7), Sided(1, second, 7)
     rows: Any = [insert(first, 0, 2), Punctuation(5), insert(again, 7, 9), Punctuation(10)]
     if as_table:
@@ -276,19 +258,18 @@ def test_the_numbers_of_a_key_that_is_over_begin_anew_within_a_batch(name: Any, 
     assert (told, op.statistics.repeated) == ([], 0)
 
 
-@pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_restored_key_knows_the_gap_behind_its_cover(name: Any, waits: bool) -> None:
+def test_a_restored_key_knows_the_gap_behind_its_cover(engine: Any, waits: bool) -> None:
     told: list[Any] = []
     arcs = [*ENDS.arcs, Arc.timeout("b", "a", "0")] if waits else ENDS.arcs
     automaton = Automaton(start="a", final={"b"}, event=Sided, arcs=arcs)
-    op = Keyed(automaton, key="side", gapless="seq", engine=name)
+    op = Keyed(automaton, key="side", gapless="seq", engine=engine)
     op.push_many([insert(Sided(1, 1, 7), 10, 12), insert(Sided(1, 4, 7), 20, 30), Punctuation(15)])  # number 1 is final, and over
     again = Keyed.restore(
         automaton,
         op.snapshot(),
         key="side",
-        engine=name,
+        engine=engine,
         gapless=Gapless("seq", repeated="drop", on_gap=lambda *gap: told.append(gap)),
     )
     assert again.statistics.barriers == op.statistics.barriers == 1
@@ -296,11 +277,10 @@ def test_a_restored_key_knows_the_gap_behind_its_cover(name: Any, waits: bool) -
     assert told == [(7, 2, 3)]
 
 
-@pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("keys", [1, 10])
-def test_other_keys_have_no_part_in_what_gaps_are_told(name: Any, keys: int) -> None:
+def test_other_keys_have_no_part_in_what_gaps_are_told(engine: Any, keys: int) -> None:
     told: list[Any] = []
-    op = Keyed(ENDS, key="side", gapless=Gapless("seq", on_gap=lambda *gap: told.append(gap)), engine=name)
+    op = Keyed(ENDS, key="side", gapless=Gapless("seq", on_gap=lambda *gap: told.append(gap)), engine=engine)
     for key in range(keys):
         op.push(insert(Sided(1, 1, key), 0, 100))
     op.push(Punctuation(1))
@@ -311,11 +291,10 @@ def test_other_keys_have_no_part_in_what_gaps_are_told(name: Any, keys: int) -> 
     assert told == []
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_gap_before_the_end_of_a_large_table_is_told(name: Any) -> None:
+def test_a_gap_before_the_end_of_a_large_table_is_told(engine: Any) -> None:
     told: list[Any] = []
     n = 20_000
-    op = Keyed(ENDS, key="side", gapless=Gapless("seq", on_gap=lambda *gap: told.append(gap)), engine=name)
+    op = Keyed(ENDS, key="side", gapless=Gapless("seq", on_gap=lambda *gap: told.append(gap)), engine=engine)
     le = np.concatenate([[0], np.arange(3, n + 3), [n + 20]])
     rows = {"sort": np.zeros(n + 2, np.int64), "seq": np.concatenate([[1], np.arange(1, n + 1), [4]]), "le": le, "re": le + 2}
     op.push_many([{**rows, "side": np.concatenate([[7], np.full(n, 1), [7]])}, Punctuation(n + 20)])
@@ -323,9 +302,8 @@ def test_a_gap_before_the_end_of_a_large_table_is_told(name: Any) -> None:
     assert told == [(7, 2, 3)]
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_of_numbers_against_their_times_the_same_two_are_told_in_any_order(name: Any) -> None:
+def test_of_numbers_against_their_times_the_same_two_are_told_in_any_order(engine: Any) -> None:
     for events in itertools.permutations([event(1, 40), event(2, 30), event(3, 20), event(4, 10)]):
-        op = Operator(FALLS, gapless="seq", window=99, engine=name)
+        op = Operator(FALLS, gapless="seq", window=99, engine=engine)
         with pytest.raises(ChangeError, match="but got seq=1 at le=40 and seq=2 at le=30"):
             op.push_many(list(events))

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from afa import FOREVER, Keyed, LateEventError, Punctuation, insert, retract
-from tests.automata import pair, skipping_pair, tagged_pair
+from afa import Keyed, Punctuation, insert, retract
+from tests.automata import pair, skipping_pair
 from tests.stress.worlds import WORLDS
 from tests.text import E, arc_of
 
@@ -37,28 +37,6 @@ def test_now_is_over_all_keys(engine: str) -> None:
     assert keyed.push(retract(E(2, 0), 5)) == []
     (match,) = keyed.push(insert(E(2, 0), 10))
     assert (match.key, match.le, match.re) == (0, 10, 21)
-
-
-def test_a_rejected_punctuation_changes_no_key(engine: str) -> None:
-    """A retraction waits in one key: the promise is refused in all of them."""
-    keyed = Keyed(tagged_pair, key="kind", window=20, engine=engine)
-    keyed.push(insert(E(0, 1), 3))
-    keyed.push(retract(E(1, 1), 4))
-    before = keyed.statistics
-    with pytest.raises(LateEventError):
-        keyed.push(Punctuation(5))
-    assert keyed.statistics == before
-    keyed._check()
-    assert keyed.push(insert(E(1, 1), 4)) == []
-    assert keyed.push(Punctuation(5)) == [Punctuation(5)]
-
-
-def test_the_key_comes_with_the_match(engine: str) -> None:
-    keyed = Keyed(pair, key=lambda event: ("k", event.seq), engine=engine)
-    keyed.push(insert(E(0, 7), 1))
-    keyed.push(insert(E(0, 8), 2))
-    (match,) = keyed.push(insert(E(1, 7), 3))
-    assert (match.key, match.le, match.re) == (("k", 7), 3, FOREVER)
 
 
 def test_runs_are_forgotten_with_the_last_steps_that_they_covered(engine: str) -> None:
