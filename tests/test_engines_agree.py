@@ -6,6 +6,7 @@ places. What the contract says of each is tested where brute force can follow: `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from afa import (
 )
 from afa.compiled import batches, inforce, memory
 from tests import oracle
-from tests.conftest import ENGINES
+from tests.conftest import ENGINES, drawn
 from tests.strategies import Seeded
 from tests.streams import (
     OF_LONGEST,
@@ -145,34 +146,34 @@ def many_keys(number: int, n: int, monkeypatch: pytest.MonkeyPatch, ordered: boo
     return emitted
 
 
-@pytest.mark.parametrize("number", range(16))
-def test_one_key(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one_key(number, 260, monkeypatch) > 0
+RUNS: list[tuple[Callable[..., int], range, int, dict[str, bool]]] = [
+    (one_key, range(16), 260, {}),
+    (one_key, range(20), 260, {"longest": True}),
+    (one_key, range(16, 24), 260, {"ordered": True}),
+    (many_keys, range(8), 900, {}),
+    (many_keys, range(4), 400, {"longest": True}),
+    (many_keys, range(8, 12), 600, {"ordered": True}),
+    (one_key, range(16, 216), 1500, {}),
+    (one_key, range(20, 220), 1000, {"longest": True}),
+    (one_key, range(24, 124), 1500, {"ordered": True}),
+    (many_keys, range(8, 108), 3000, {}),
+    (many_keys, range(12, 62), 3000, {"ordered": True}),
+]
+"""Streams by their numbers, and of how many items. Of those of fewer than a thousand a sixth runs by default."""
+STREAMS = [
+    pytest.param(
+        run, number, n, options, id=f"{run.__name__}-{''.join(options)}-{n}-{number}",
+        marks=[] if n < 1000 and place in drawn(len(numbers)) else [pytest.mark.stress],
+    )
+    for run, numbers, n, options in RUNS
+    for place, number in enumerate(numbers)
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(20))
-def test_one_key_of_the_longest(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    one_key(number, 260, monkeypatch, longest=True)
-
-
-@pytest.mark.parametrize("number", range(4))
-def test_many_keys_of_the_longest(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    many_keys(number, 400, monkeypatch, longest=True)
-
-
-@pytest.mark.parametrize("number", range(8))
-def test_many_keys(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert many_keys(number, 900, monkeypatch) > 0
-
-
-@pytest.mark.parametrize("number", range(16, 24))
-def test_one_key_with_a_sequence(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one_key(number, 260, monkeypatch, ordered=True) > 0
-
-
-@pytest.mark.parametrize("number", range(8, 12))
-def test_many_keys_with_a_sequence(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert many_keys(number, 600, monkeypatch, ordered=True) > 0
+@pytest.mark.parametrize(("run", "number", "n", "options"), STREAMS)
+def test_streams(run: Any, number: int, n: int, options: dict[str, bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    emitted = run(number, n, monkeypatch, **options)
+    assert emitted or "longest" in options or ("ordered" in options and n > 1000), "the arc that leaves the start may go early"
 
 
 @pytest.mark.parametrize("keys", [(), ("who",)])
@@ -187,36 +188,6 @@ def test_rows_with_a_sequence_go_through_the_loops(at_once: None, keys: tuple[st
         assert sides[1].held == sides[0].held
         sides[1].operator._check()
     assert sides[1].operator._core.engine.store.arcs.program.loops
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("number", range(24, 124))
-def test_one_key_with_a_sequence_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    one_key(number, 1500, monkeypatch, ordered=True)  # no match, where the arc that leaves the start is retracted early
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("number", range(12, 62))
-def test_many_keys_with_a_sequence_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert many_keys(number, 3000, monkeypatch, ordered=True) > 0
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("number", range(20, 220))
-def test_one_key_of_the_longest_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    one_key(number, 1000, monkeypatch, longest=True)
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("number", range(16, 216))
-def test_one_key_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one_key(number, 1500, monkeypatch) > 0
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("number", range(8, 108))
-def test_many_keys_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert many_keys(number, 3000, monkeypatch) > 0
 
 
 # -- what is refused leaves no trace, wherever it stands in a batch --------------------------------------------------------------
