@@ -55,6 +55,12 @@ def test_one_pattern_file_under_each_tick(name: str) -> None:
         assert len([json.loads(line) for line in file]) == 3
 
 
+def test_the_column_of_times_fills_an_instant() -> None:
+    write("d.py", PATTERN)
+    for header, options in (("at", ()), ("le", ()), ("t", ("--time", "t"))):
+        assert run("d.py:plain", write("t.csv", f"{header},amount\n3,1\n6,1\n"), *options) == ["+ [6, forever) at=3"]
+
+
 def test_what_has_no_tick_is_refused() -> None:
     write("d.py", PATTERN)
     ints = write("ints.csv", "le,amount\n1,1\n2,1\n")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
@@ -210,26 +209,6 @@ def test_a_failed_run_leaves_what_was_there() -> None:
 def test_output_that_cannot_be_written() -> None:
     for name in ("none/o.jsonl", "none/o.parquet", "none/o.csv"):
         assert fails("run", "p.py:every", "ticks.csv", "--output", name) == f"can't write {name}: No such file or directory"
-
-
-@pytest.mark.parametrize("link", [None, os.symlink, os.link])
-@pytest.mark.parametrize("name", ["in.parquet", "in.csv"])
-def test_an_output_that_is_read_is_refused(link: Any, name: str) -> None:
-    table = pa.table({"le": [1], "price": [1.0], "change": [1.0]})
-    (pyarrow.parquet.write_table if name.endswith("parquet") else pyarrow.csv.write_csv)(table, name)
-    before = Path(name).read_bytes()
-    output = name if link is None else "o.parquet"
-    if link is not None:
-        link(name, output)
-    options = ("--output", output) if output.endswith("parquet") else ("--output", "p.jsonl")
-    if options[1] == "p.jsonl":
-        os.link(name, "p.jsonl")
-    text = fails("run", "p.py:every", name, *options)
-    assert text == f"can't write {options[1]}: it is {name}, which is read"
-    assert Path(name).read_bytes() == before
-    os.link("p.py", "pattern.jsonl")
-    text = fails("run", "p.py:every", name, "--output", "pattern.jsonl")
-    assert text == "can't write pattern.jsonl: it is p.py, which is read"
 
 
 def test_an_output_that_is_no_file_is_refused_before_the_work(there: Path) -> None:

@@ -112,9 +112,6 @@ def test_matches_are_written() -> None:
     assert [json.loads(line) for line in stream.stdout.splitlines()] == want
     assert "2 matches" in stream.stderr
     assert ".parquet" in call("replay", "s.py:spike", "trades", *SAID, "--output", "found.txt", status=2).output
-    same = fails("replay", "s.py:spike", "trades/a.parquet", *SAID, "--output", "trades/a.parquet")
-    assert "trades/a.parquet" in same
-    assert pq.read_table("trades/a.parquet").num_rows == 100
 
 
 def test_times(there: Path) -> None:

@@ -391,26 +391,6 @@ def test_a_key_called_kind_says_nothing_of_a_row() -> None:
     assert len(run("every", json_lines("k.jsonl", rows), "--key", "kind", "--lateness", "2", "--batch", "3", "--window", "5")) == 6
 
 
-INSTANT = """
-from typing import NamedTuple
-import afa
-class Tick(NamedTuple):
-    price: int
-    at: afa.Instant
-class Since(NamedTuple):
-    begun: int = 0
-risen = afa.Automaton(start="s", final={"f"}, event=Tick, register=Since(), arcs=[
-    afa.Arc("s", "a", "price == 1", "(at,)"), afa.Arc("a", "f", "price > 1")])
-"""
-
-
-def test_the_column_of_times_fills_an_instant() -> None:
-    write("instant.py", INSTANT)
-    for header, options in (("at", ()), ("le", ()), ("t", ("--time", "t"))):
-        ticks = write("t.csv", f"{header},price\n3,1\n6,2\n")
-        assert call("run", "instant.py:risen", ticks, *options).stdout == "+ [6, forever) begun=3\n"
-
-
 def test_the_longest_only() -> None:
     pattern = write(
         "any.py",
