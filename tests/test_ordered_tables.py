@@ -16,21 +16,9 @@ from punctuation.time import BEGINNING, FOREVER
 from speculation import Ordered
 from tests import oracle
 from tests.strategies import Choices, Seeded
-from tests.streams import Tally
+from tests.streams import Quote, Setting, Tally, as_match, rows, table
 
 NAN = float("nan")
-
-
-class Quote(NamedTuple):
-    """One field of every type."""
-
-    sort: int
-    size: float
-    name: str
-    extra: int | None
-    flag: bool
-    seq: int
-    who: int
 
 
 class Few(NamedTuple):
@@ -62,7 +50,7 @@ class Stream:
             for _ in range(choose.number(1, n)):
                 le, number = le + choose.one([0, 1, 1, 2]), number + 1
                 extra, name = choose.one([None, 0, 1]), choose.one(["ash", "elm", ""])
-                payload = Quote(choose.number(0, 3), choose.one(SIZES), name, extra, choose.chance(50), number, who)
+                payload = Quote(choose.number(0, 3), choose.one(SIZES), who, number, name, extra, choose.chance(50))
                 re = le + choose.one([1, 5, 30]) if lifetimes else None
                 if not choose.chance(5):
                     arrivals.append((le + (choose.number(0, 12) if choose.chance(40) else 0), insert(payload, le, re)))
@@ -82,42 +70,6 @@ class Stream:
             found.append(items[:size])
             items = items[size:]
         return found
-
-
-def table(items: list[Any], shape: str, lifetimes: bool) -> Any:
-    """Items as a table of a shape."""
-    events = [item.payload if isinstance(item, Change) else Quote(0, 0.0, "", None, False, 0, 0) for item in items]
-    columns: dict[str, Any] = {name: [getattr(event, name) for event in events] for name in Quote._fields}
-    columns["le"] = [item.le if isinstance(item, Change) else item.t for item in items]
-    if lifetimes:
-        columns["re"] = [item.re if isinstance(item, Change) else FOREVER for item in items]
-    if any(isinstance(item, Punctuation) for item in items):
-        columns["kind"] = [0 if isinstance(item, Change) else 2 for item in items]
-    types = {"size": np.float64, "name": object, "flag": np.bool_}
-    made = {name: np.array(column, types.get(name, np.int64)) for name, column in columns.items() if name != "extra"}
-    made["extra"] = pa.array(columns["extra"], pa.int64())
-    if shape == "dict":
-        return made
-    if shape == "arrow":
-        return pa.table(made)
-    return pd.DataFrame({**made, "extra": made["extra"].to_pandas(types_mapper=pd.ArrowDtype)})
-
-
-def changes_of(out: Any, keyed: bool) -> list[Change]:
-    """The changes that an output table says."""
-    listed = out.to_pydict() if isinstance(out, pa.Table) else {name: out[name].tolist() for name in out}
-    found = []
-    for i in range(len(listed["le"])):
-        if listed.get("kind", [0] * len(listed["le"]))[i] == 0:
-            values = [listed[name][i] for name in Tally._fields]
-            values[-1] = None if values[-1] is None or values[-1] is pd.NA or values[-1] != values[-1] else int(values[-1])
-            who = listed["who"][i] if keyed else None
-            found.append(Change((who, Tally(*values)), listed["le"][i], listed["re"][i], listed["diff"][i]))
-    return found
-
-
-def keyed_change(change: Change) -> Change:
-    return Change((change.key, change.payload), *change[1:4])
 
 
 class Counted:
@@ -143,16 +95,22 @@ class Side:
     """An operator, what it has told, and its matches."""
 
     def __init__(self, automaton: Automaton, engine: Any, **options: Any) -> None:
+        self.here = Setting(automaton, [], options, ("who",) if options["key"] else ())
         self.gaps: list[Any] = []
         self.late: list[Any] = []
         self.held: set[Any] = set()
-        self.op = Ordered(automaton, engine=engine, on_gap=lambda *gap: self.gaps.append(gap), late=self.late.append, **options)
+        told: Any = {"on_gap": lambda *gap: self.gaps.append(gap), "late": self.late.append}
+        self.op = Ordered(automaton, number="due", engine=engine, **told, **options)
 
     def push(self, item: Any) -> None:
-        self.held = oracle.net([keyed_change(out) for out in self.op.push(item) if isinstance(out, Change)], self.held)
+        self.hold(self.op.push(item))
 
-    def push_table(self, items: list[Any], shape: str, lifetimes: bool, keyed: bool) -> None:
-        self.held = oracle.net(changes_of(self.op.push_many(table(items, shape, lifetimes)), keyed), self.held)
+    def push_table(self, items: list[Any], shape: str) -> None:
+        batch, _ = table(items, Quote, self.here.options["window"], shape)
+        self.hold(rows(self.op.push_many(batch), self.here))
+
+    def hold(self, out: list[Any]) -> None:
+        self.held = oracle.net([as_match(change) for change in out if isinstance(change, Change)], self.held)
 
     def told(self) -> dict[str, Any]:
         """What both must agree on."""
@@ -170,21 +128,21 @@ def test_a_table_means_what_its_rows_mean(gaps: Any, keys: int, shape: str, monk
         stream = Stream(choose, keys, 40, lifetimes=choose.chance(30), late=choose.chance(40))
         options: dict[str, Any] = {"key": "who" if keys > 1 else None, "window": choose.one([6, 20]), "gaps": gaps}
         automaton = WAITS if choose.chance(30) else AUTOMATON
-        rows, ours = Side(automaton, "interpreted", **options), Side(automaton, "compiled", **options)
+        one_by_one, ours = Side(automaton, "interpreted", **options), Side(automaton, "compiled", **options)
         for part in stream.parts(choose):
             for item in part:
-                rows.push(item)
-            ours.push_table(part, shape, stream.lifetimes, keys > 1)
-            assert ours.held == rows.held, f"seed {seed}"
+                one_by_one.push(item)
+            ours.push_table(part, shape)
+            assert ours.held == one_by_one.held, f"seed {seed}"
             if choose.chance(20):  # in between something that goes row by row
                 for change in [change for change in part if isinstance(change, Change)][:2]:
                     if change.le >= ours.op._core.progress.events:
-                        rows.push(change._replace(diff=-1))
+                        one_by_one.push(change._replace(diff=-1))
                         ours.push(change._replace(diff=-1))
-            assert ours.held == rows.held, f"seed {seed}"
+            assert ours.held == one_by_one.held, f"seed {seed}"
             ours.op._check()
-        assert ours.told() == rows.told()
-        assert set(rows.gaps) <= set(ours.gaps)  # of a key that one has forgotten in the midst of a batch the other knows
+        assert ours.told() == one_by_one.told()
+        assert set(one_by_one.gaps) <= set(ours.gaps)  # of a key that one has forgotten in the midst of a batch the other knows
     assert counted.by_arrays > 8
 
 
@@ -207,25 +165,25 @@ def test_a_table_with_numbers_that_come_twice_means_what_its_rows_mean(gaps: Any
                 )
             stream.items.insert(choose.number(0, len(stream.items)), again)
         automaton = WAITS if choose.chance(30) else AUTOMATON
-        rows, ours = Side(automaton, "interpreted", **options), Side(automaton, "compiled", **options)
+        one_by_one, ours = Side(automaton, "interpreted", **options), Side(automaton, "compiled", **options)
         for part in stream.parts(choose):
             try:
                 for item in part:
-                    rows.push(item)
+                    one_by_one.push(item)
             except ChangeError:  # in one call the others may move a time that stands against its number
                 break
-            ours.push_table(part, "dict", stream.lifetimes, keys > 1)
-            assert ours.held == rows.held, f"seed {seed}"
-            assert ours.op._core.progress.now == rows.op._core.progress.now, f"seed {seed}"
+            ours.push_table(part, "dict")
+            assert ours.held == one_by_one.held, f"seed {seed}"
+            assert ours.op._core.progress.now == one_by_one.op._core.progress.now, f"seed {seed}"
             if choose.chance(20):
                 ours.op = Ordered.restore(automaton, ours.op.snapshot(), key=key, engine="compiled", late=ours.late.append)
             ours.op._check()
         else:
-            found, expected = ours.told(), rows.told()
+            found, expected = ours.told(), one_by_one.told()
             if keys > 1:  # a key that is over in the midst of a table is known to its end
                 found.pop("barriers"), expected.pop("barriers")
             assert found == expected, f"seed {seed}"
-        repeated += rows.op.statistics.repeated
+        repeated += one_by_one.op.statistics.repeated
     assert repeated > 10
 
 
