@@ -35,7 +35,9 @@ from afa.arclog.lines import read_lines
 from afa.errors import AutomatonError, ChangeError, ExpressionError, SnapshotError
 from speculation import Cleanse, Consolidate, LastBefore
 from tests.arclogs import PAYMENTS, Pay, pay, shown
+from tests.forged import forged
 from tests.interrupts import at_line
+from tests.stress.mutate import opened
 
 
 def big(limit: int, name: str | None = "above 500") -> Arc:
@@ -543,25 +545,17 @@ def test_a_poll_is_interrupted_at_some_of_its_lines(engine: str, tmp_path: Path)
 
 
 def test_a_state_that_does_not_fit_is_refused(op: Operator, log: ArcLog, folder: Path) -> None:
-    from afa.operator import snapshot
-
     log.swap("above 500", fence="amount > 300", at=1)
     log.retract("later", at=30)
     log.poll(op)
-    body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, op.snapshot())
-    state = body[2][9]
+    blob = op.snapshot()
+    state = opened(blob)[2][9]
     assert len(state) == 5
     line = next(place for place, source in enumerate(state[2]) if len(source) == 4)
 
     def refused(*places: int, value: Any) -> None:
-        data = copy.deepcopy(body)
-        inner = data[2][9]
-        for place in places[:-1]:
-            inner = inner[place]
-        inner[places[-1]] = value
-        blob = snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(data))
         with pytest.raises(SnapshotError):
-            Operator.restore(PAYMENTS, blob)
+            Operator.restore(PAYMENTS, forged(blob, (2, 9, *places), value))
 
     odd: list[Any] = [None, 7, "x", [[]], [1, 2], 2.5, b"x", [None] * 5]
     for value in odd:

@@ -32,6 +32,8 @@ from afa import (
 )  # fmt: skip
 from punctuation import SideOutput
 from speculation import Cleanse, LastBefore
+from tests.forged import forged
+from tests.stress.mutate import opened
 
 
 class Order(NamedTuple):
@@ -365,11 +367,9 @@ def test_what_is_refused_in_words() -> None:
 
 
 def test_a_snapshot_is_checked() -> None:
-    from afa.operator import snapshot
-
     op = Operator(PAIR, window=40, id="id")
     op.push_many([insert(Order(7, "u", 3), 5), retract({"id": 8})])
-    body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, op.snapshot())
+    blob = op.snapshot()
     for waiting in (
         [["id", 8]],
         [["id", [8]]],
@@ -378,15 +378,12 @@ def test_a_snapshot_is_checked() -> None:
         ["ident", []],
         ["id", [[8, [1]], [8, [2]]]],
     ):
-        forged = [*body[:2], [*body[2][:-1], waiting], *body[3:]]
         with pytest.raises((SnapshotError, AfaError)):
-            Operator.restore(PAIR, snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(forged)))
+            Operator.restore(PAIR, forged(blob, (2, -1), waiting))
     twice = Operator(PAIR, window=40)
     twice.push_many([insert(Order(7, "u", 3), 5), insert(Order(7, "u", 4), 6)])
-    other = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, twice.snapshot())
-    forged = [*other[:2], body[2], *other[3:]]
     with pytest.raises(SnapshotError, match="expected an id for each event but got"):
-        Operator.restore(PAIR, snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(forged)))
+        Operator.restore(PAIR, forged(twice.snapshot(), (2,), opened(blob)[2]))
 
 
 class Sold(NamedTuple):

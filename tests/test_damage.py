@@ -13,6 +13,7 @@ from afa import BEGINNING, FOREVER, AfaError, Arc, Automaton, Keyed, Operator, P
 from punctuation import BoundedDisorder, Union
 from speculation import Cleanse, Ordered
 from tests.automata import Tick, arc, pair, silence, small, two_vees
+from tests.forged import forged
 from tests.stress import damage
 from tests.stress.mutate import opened, packed, sealed
 from tests.text import E, T
@@ -39,15 +40,6 @@ def test_a_hang_and_a_crash_are_findings(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # -- one by one ----------------------------------------------------------------------------------------------------------------
-
-
-def forged(blob: bytes, place: tuple[int, ...], value: Any) -> bytes:
-    """The blob with something else at a place."""
-    body = inner = opened(blob)
-    for i in place[:-1]:
-        inner = inner[i]
-    inner[place[-1]] = value(inner[place[-1]]) if callable(value) else value
-    return sealed(blob, packed(body))
 
 
 def promised() -> Operator:
@@ -325,7 +317,12 @@ ORDERED: list[tuple[tuple[int, ...], Any, str]] = [
     ((8, 14), None, r"expected a cover with the end of its event"),
     ((2, 6), None, r"expected no numbers of covers"),
     ((2, 6, 0), "kind", r"expected the field 'kind', which numbers the events, or none but got order_by='seq'"),
+    ((2, 6, 0), "kind2", r"expected a field of E"),
+    ((2, 6, 1), "close", r'expected gaps="break" or "join"'),
+    ((2, 6, 2), "keep", r'expected repeated="raise", "drop" or a callable'),
     ((2, 6, 3), [0, 1], r"expected a snapshot's fields"),
+    ((2, 6, 3), [1], r"expected a snapshot's fields"),
+    ((2, 6, 3), [-1, 0, 0], r"expected"),
 ]
 
 

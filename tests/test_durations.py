@@ -15,10 +15,10 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Keyed, Operator, SnapshotError, insert
-from afa.operator import snapshot
 from afa.operator.saved_options import SavedOptions
 from punctuation.durations import NANOSECONDS, UNITS, ticks_of_duration
 from speculation import Ordered
+from tests.forged import forged
 
 TICK = SavedOptions._fields.index("tick")
 
@@ -140,19 +140,20 @@ def test_an_operator_keeps_its_tick() -> None:
     assert [twin._core.tick for twin in (copy.deepcopy(op), pickle.loads(pickle.dumps(op)))] == ["ms", "ms"]
     blob = op.snapshot()
     assert Operator.restore(TWO, blob)._core.tick == "ms"
-    body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, blob)
+
+    def with_last(last: list[Any]) -> bytes:
+        return forged(blob, (2,), lambda said: [*said[:TICK], *last])
+
     for last, expected in ([[], None], [["s"], "s"]):
-        body[2][TICK:] = last
-        saved = snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body))
-        assert Operator.restore(TWO, saved)._core.tick == expected, "one that was saved before there were ticks has none"
+        found = Operator.restore(TWO, with_last(last))
+        assert found._core.tick == expected, "one that was saved before there were ticks has none"
     for wrong, message in (
         (["moon"], "a unit of time as the tick"),
         ([["s"]], "a unit of time as the tick"),
         (["s", "s"], "snapshot's fields"),
     ):
-        body[2][TICK:] = wrong
         with pytest.raises(SnapshotError, match=message):
-            Operator.restore(TWO, snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body)))
+            Operator.restore(TWO, with_last(wrong))
     assert Ordered(TWO, number="n", window="1 s", tick="ms")._core.window == 1000
 
 

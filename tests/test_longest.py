@@ -6,10 +6,9 @@ import pytest
 
 import afa
 from afa import AfaError, Arc, Automaton, Keyed, Operator, SnapshotError, insert, retract
-from afa.operator import snapshot
 from afa.operator.saved_options import SavedOptions
-from punctuation import sealed
 from speculation import Choose, Cleanse
+from tests.forged import forged
 
 TICK = SavedOptions._fields.index("tick")
 
@@ -94,23 +93,18 @@ def test_snapshots_say_it() -> None:
     again = Operator.restore(ANY, blob)
     assert again.snapshot() == blob
     assert told(again.push(insert(B, 5))) == told(op.push(insert(B, 5))) == [(0, 5, 13, 1)]
+    plain = Operator(ANY, window=10)
+    plain.push_many([insert(a(), 1), insert(a(), 3), afa.Punctuation(5)])
     with pytest.raises(SnapshotError, match="expected one partial match of a state and register but got several"):
-        Operator.restore(ANY, _as_longest(Operator(ANY, window=10)))
+        Operator.restore(ANY, _with_further(plain.snapshot(), [["longest", True]]))
     with pytest.raises(SnapshotError, match="expected further options that are known but got"):
         Operator.restore(ANY, _with_further(blob, [["longest", 1]]))
     with pytest.raises(SnapshotError, match="expected further options, once each, by name but got"):
         Operator.restore(ANY, _with_further(blob, [["longest", True], ["longest", True]]))
 
 
-def _as_longest(plain: Operator) -> bytes:
-    plain.push_many([insert(a(), 1), insert(a(), 3), afa.Punctuation(5)])
-    return _with_further(plain.snapshot(), [["longest", True]])
-
-
 def _with_further(blob: bytes, further: list) -> bytes:
-    body = snapshot.unseal(snapshot.MAGIC, snapshot.VERSION, blob)
-    body[2][TICK:] = [None, None, None, further]
-    return sealed.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(body))
+    return forged(blob, (2,), lambda said: [*said[:TICK], None, None, None, further])
 
 
 def test_incremental_snapshots() -> None:

@@ -26,10 +26,10 @@ from afa import (
     insert,
     retract,
 )
-from afa.operator import snapshot
 from afa.rewrite.triggers import Triggers
 from punctuation import SideOutput
 from tests.automata import Count
+from tests.forged import forged
 from tests.kinds_of_calls import end_of_arc
 
 REDUCED: dict[str, Any] = {"retractions": False, "keep_payloads": False}
@@ -182,16 +182,6 @@ def test_what_an_event_part_raises_is_told_of_the_event(engine: str) -> None:
     assert op.statistics.late == 3
 
 
-def forged(blob: bytes, change: Any) -> bytes:
-    """A blob with a right checksum and a wrong body."""
-    return snapshot.seal(snapshot.MAGIC, snapshot.VERSION, snapshot.plain(change(snapshot.unplain(blob[9:]))))
-
-
-def put(body: Any, place: tuple[int, int], value: Any) -> Any:
-    body[place[0]][place[1]] = value
-    return body
-
-
 def notes(error: BaseException) -> list[str]:
     return [*getattr(error, "__notes__", []), *map(str, error.args)]
 
@@ -222,8 +212,8 @@ def test_a_snapshot_whose_bits_do_not_fit_is_refused(engine: str) -> None:
     hot(op, 1, 2)
     for bits in ([0, 1, 0], [0, 0, 62], [0, 0, -1], [0, 0], [0, 0, 1, 2], [0, 0, "1"], [None, 0, 1], [0, 0, 0], 7):
         with pytest.raises(SnapshotError, match="expected a snapshot's fields"):
-            Operator.restore(op.automaton, forged(op.snapshot(), lambda body, bits=bits: put(body, (2, -1), bits)), engine=engine)
-    same = Operator.restore(op.automaton, forged(op.snapshot(), lambda body: put(body, (2, -1), [7, 7, 3])), engine=engine)
+            Operator.restore(op.automaton, forged(op.snapshot(), (2, -1), bits), engine=engine)
+    same = Operator.restore(op.automaton, forged(op.snapshot(), (2, -1), [7, 7, 3]), engine=engine)
     assert same._core.engine.bits is not None
 
 
