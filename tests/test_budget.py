@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -57,40 +58,39 @@ def push_all(op: Any, rows: Any) -> None:
         op.push(row)
 
 
-def one_by_one(choose: Choices, engine: str) -> int:
-    """One world of single pushes. Returns how many of them were refused."""
-    spec = {**automaton(choose), "event": "E"}
-    made = automaton_of(spec)
-    longest, bound = choose.chance(30), choose.number(1, 6)
-    options: dict[str, Any] = {"window": choose.number(2, 9), "longest": longest}
+def by_changes(choose: Choices, engine: str, singly: bool) -> int:
+    """One world of single pushes, or of lists of changes in which events also move. Returns how many calls were refused."""
+    made = automaton_of({**automaton(choose), "event": "E"})
+    bound = choose.number(1, 6)
+    options: dict[str, Any] = {"window": choose.number(2, 9), "longest": choose.chance(30)}
     op = Operator(made, engine=engine, partial_matches=bound, **options)
     free = Operator(made, engine="interpreted", partial_matches=None, **options)
     refused, held = 0, list[Any]()
-    for _ in range(25):
-        if held and choose.chance(25):
-            event, le, re = held.pop(choose.number(0, len(held) - 1))
-            change = retract(event, le, re=re)
-        else:
-            le, re = lifetime(choose, choose.one(["window", "mixed"]))
-            event = E(*payload(choose))
-            change = insert(event, le, re=re)
-            held.append((event, le, re))
-        twin = copy.deepcopy(free)
-        twin.push(change)
-        most = longest_list(twin)
-        before = op.snapshot()
-        if most > bound:
+    for _ in range(25 if singly else 12):
+        then, part = list(held), list[Any]()
+        for _ in range(1 if singly else choose.number(1, 5)):
+            event, le, re = payload(choose), *lifetime(choose, choose.one(["window", "mixed"]))
+            goes = then and choose.chance(25 if singly else 60)
+            if goes:
+                event, *old = then.pop(choose.number(0, len(then) - 1))
+                part.append(retract(E(*event), old[0], re=old[1]))
+            if not goes or (not singly and choose.chance(80)):
+                part.append(insert(E(*event), le, re=re))
+                then.append((event, le, re))
+
+        def push(one: Any, part: list[Any] = part) -> None:
+            one.push(part[0]) if singly else one.push_many(part)
+
+        twin, before = copy.deepcopy(free), op.snapshot()
+        push(twin)
+        if longest_list(twin) > bound:  # what stands at the end of a call counts
             with pytest.raises(BudgetError, match=f"at most {bound:,} partial matches of one key at one step"):
-                op.push(change)
+                push(op)
             assert op.snapshot() == before, "a refused call has left something"
             refused += 1
-            if change.diff > 0:
-                held.pop()
-            else:
-                held.append((event, le, re))
         else:
-            op.push(change)
-            free = twin
+            push(op)
+            free, held = twin, then
         op._check()
     return refused
 
@@ -124,39 +124,7 @@ def in_order(choose: Choices, engine: str) -> int:
     return 0
 
 
-def in_lists(choose: Choices, engine: str) -> int:
-    """One world of lists of changes, in which events also move: what stands in the end counts. Returns how many were refused."""
-    made = automaton_of({**automaton(choose), "event": "E"})
-    bound = choose.number(1, 6)
-    options: dict[str, Any] = {"window": choose.number(2, 9), "longest": choose.chance(30)}
-    op = Operator(made, engine=engine, partial_matches=bound, **options)
-    free = Operator(made, engine="interpreted", partial_matches=None, **options)
-    refused, held = 0, list[Any]()
-    for _ in range(12):
-        then, part = list(held), list[Any]()
-        for _ in range(choose.number(1, 5)):
-            event, le, re = payload(choose), *lifetime(choose, choose.one(["window", "mixed"]))
-            if then and choose.chance(60):
-                event, *old = then.pop(choose.number(0, len(then) - 1))
-                part.append(retract(E(*event), old[0], re=old[1]))
-            if not part or choose.chance(80):
-                part.append(insert(E(*event), le, re=re))
-                then.append((event, le, re))
-        twin, before = copy.deepcopy(free), op.snapshot()
-        twin.push_many(part)
-        if longest_list(twin) > bound:
-            with pytest.raises(BudgetError, match=f"at most {bound:,} partial matches of one key at one step"):
-                op.push_many(part)
-            assert op.snapshot() == before, "a refused call has left something"
-            refused += 1
-        else:
-            op.push_many(part)
-            free, held = twin, then
-        op._check()
-    return refused
-
-
-KINDS = {"one by one": one_by_one, "in order": in_order, "in lists": in_lists}
+KINDS = {"one by one": partial(by_changes, singly=True), "in order": in_order, "in lists": partial(by_changes, singly=False)}
 
 
 def run(kind: str, engine: str, seed: str, first: int, worlds: int) -> int:

@@ -22,15 +22,15 @@ from afa import (
     insert,
     retract,
 )
-from afa.operator import snapshot
-from punctuation import sealed
 from speculation import Before, Cleanse
-from speculation import stage_state as saved
+from speculation.stage_state import stream_of
 from tests import around, oracle
 from tests.automata import arc, pair, silence, small
+from tests.forged import forged
 from tests.strategies import Seeded
 from tests.streams import PROGRAMS, Mix, Quote, Setting, Tick, as_match, recomputed, rows, setting, stream, table
 from tests.stress import generate
+from tests.stress.mutate import opened
 from tests.stress.tables import is_arc
 from tests.text import E, T
 
@@ -230,30 +230,17 @@ def test_rows_of_a_snapshot_are_checked() -> None:
     assert wide.stage.rows.num_rows == 2
     blob = wide.snapshot()
     assert len(Operator.restore(wide_pair, blob).push(Punctuation(9))) == 2
-    name, _, numbers, waiting, stream, inner = saved.opened(blob)
-    for text, bad in (
-        ("expected an Arrow stream of rows but got something else", b"rows"),
-        ("expected an Arrow stream of rows but got something else", stream[:40]),
-        ("expected rows of the operator's events but got the columns x: int64", saved.stream_of(pa.table({"x": [1]}))),
+    rows_of = opened(blob)[3]
+    for place, value, text in (
+        ((3,), b"rows", "expected an Arrow stream of rows but got something else"),
+        ((3,), rows_of[:40], "expected an Arrow stream of rows but got something else"),
+        ((3,), stream_of(pa.table({"x": [1]})), "expected rows of the operator's events but got the columns x: int64"),
+        ((1, 2), 2, "expected rows at or above the bound 2 but got others"),
+        ((2,), [["sort", "seq"], [None], [5], [14], [1], [[0], [0]]], "expected changes or rows that wait but got both"),
+        ((1, -1), ["Delay", [3, 0.1, 100, []]], "expected changes that wait, as a controller must see each, but got rows"),
     ):
-        body = snapshot.plain([[name, "before"], numbers, waiting, bad, inner])
         with pytest.raises(SnapshotError, match=text):
-            Operator.restore(wide_pair, sealed.seal(saved.MAGIC, saved.VERSION, body))
-    low = [numbers[0], numbers[1], 2, *numbers[3:]]
-    body = snapshot.plain([[name, "before"], low, waiting, stream, inner])
-    with pytest.raises(SnapshotError, match="expected rows at or above the bound 2 but got others"):
-        Operator.restore(wide_pair, sealed.seal(saved.MAGIC, saved.VERSION, body))
-    for text, others, held in (
-        ("expected changes or rows that wait but got both", numbers, [["sort", "seq"], [None], [5], [14], [1], [[0], [0]]]),
-        (
-            "expected changes that wait, as a controller must see each, but got rows",
-            [*numbers[:-1], ["Delay", [3, 0.1, 100, []]]],
-            waiting,
-        ),
-    ):
-        body = snapshot.plain([[name, "before"], others, held, stream, inner])
-        with pytest.raises(SnapshotError, match=text):
-            Operator.restore(wide_pair, sealed.seal(saved.MAGIC, saved.VERSION, body))
+            Operator.restore(wide_pair, forged(blob, place, value))
 
 
 def test_rows_that_wait_are_changes_to_who_looks_at_the_stage_alone() -> None:

@@ -60,6 +60,7 @@ PAIR = Automaton(
         Arc.timeout("1", "late", "r.since + 3600"),
     ],
 )
+SINGLE = Automaton(start="0", final={"1"}, event=Pay, arcs=[Arc("0", "1", "kind == 'a'")])
 
 
 class World(NamedTuple):
@@ -221,7 +222,6 @@ def test_they_leave_in_the_type_in_which_le_came(form: str, unit: str, zone: Any
 
 
 def test_datetimes_leave_as_datetimes_in_the_zone_of_the_first() -> None:
-    two = Automaton(start="0", final={"1"}, event=Pay, arcs=[Arc("0", "1", "kind == 'a'")])
     day = dt.date(2024, 10, 26)
     noon = dt.datetime(2024, 10, 26, 12, tzinfo=BERLIN)
     for first, after in (
@@ -232,11 +232,11 @@ def test_datetimes_leave_as_datetimes_in_the_zone_of_the_first() -> None:
         (np.datetime64("2024-10-26T12"), np.datetime64("2024-10-28T12")),
         (np.datetime64("2024-10"), np.datetime64("2024-10-03")),
     ):
-        out = Operator(two, window="2 days", tick="h").push_many({"kind": ["a"], "due": [None], "le": [first]})
+        out = Operator(SINGLE, window="2 days", tick="h").push_many({"kind": ["a"], "due": [None], "le": [first]})
         assert out["re"].tolist() == [after] or out["re"][0] == after
         assert isinstance(out["re"][0], type(after))
         assert str(getattr(out["re"][0], "tzinfo", None)) == str(getattr(after, "tzinfo", None))
-        forever = Operator(two, tick="h").push_many({"kind": ["a"], "due": [None], "le": [first]})["re"][0]
+        forever = Operator(SINGLE, tick="h").push_many({"kind": ["a"], "due": [None], "le": [first]})["re"][0]
         assert forever is None or np.isnat(forever)
 
 
@@ -375,24 +375,22 @@ def test_nothing_is_rounded() -> None:
     ],
 )
 def test_what_the_type_of_le_does_not_hold_is_refused(le: Any) -> None:
-    two = Automaton(start="0", final={"1"}, event=Pay, arcs=[Arc("0", "1", "kind == 'a'")])
     le = pa.array(le).cast(pa.date32()) if isinstance(le, pd.Series) else le
-    op = Operator(two, window="36 h", tick="h")
+    op = Operator(SINGLE, window="36 h", tick="h")
     with pytest.raises(
         ChangeError, match=r"expected times that .* holds, as le came, but got re=473388 \(tick='h'\); cast le to times"
     ):
         op.push_many({"kind": ["a"], "due": [None], "le": le})
     assert op.statistics.changes == 0
-    far = Operator(two, window="3000000000 days", tick="d")
+    far = Operator(SINGLE, window="3000000000 days", tick="d")
     if not isinstance(le, np.ndarray):
         with pytest.raises(ChangeError, match=r"expected times that .* holds, as le came, but got re="):
             far.push_many({"kind": ["a"], "due": [None], "le": list(le) if isinstance(le, list) else le})
 
 
 def test_a_zone_of_pandas_that_holds_no_such_time() -> None:
-    two = Automaton(start="0", final={"1"}, event=Pay, arcs=[Arc("0", "1", "kind == 'a'")])
     le = pd.Series(pd.to_datetime(["2024-01-01"])).dt.tz_localize("Europe/Berlin")
-    op = Operator(two, window="300000 days", tick="s")
+    op = Operator(SINGLE, window="300000 days", tick="s")
     with pytest.raises(ChangeError, match=r"expected times that datetime64\[ns, Europe/Berlin\] holds, as le came, but got re="):
         op.push_many(pd.DataFrame({"kind": ["a"], "due": [1], "le": le}))
 
