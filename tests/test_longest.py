@@ -8,6 +8,7 @@ import afa
 from afa import AfaError, Arc, Automaton, Keyed, Operator, SnapshotError, insert, retract
 from afa.operator.saved_options import SavedOptions
 from speculation import Choose, Cleanse
+from tests.automata import Count
 from tests.forged import forged
 
 TICK = SavedOptions._fields.index("tick")
@@ -19,17 +20,13 @@ class Event(NamedTuple):
     key: str = "k"
 
 
-class Last(NamedTuple):
-    n: int = 0
-
-
 ANY = Automaton(
     start="start",
     final={"end"},
     event=Event,
-    register=Last(),
+    register=Count(),
     arcs=[
-        Arc("start", "a", "e.kind == 'a'", "Last(e.n)"),
+        Arc("start", "a", "e.kind == 'a'", "Count(e.n)"),
         Arc.skip("a", "True"),
         Arc("a", "end", "e.kind == 'b'"),
     ],
@@ -61,14 +58,10 @@ class Held(NamedTuple):
     rest: int = 0
 
 
-class Shown(NamedTuple):
-    n: int = 0
-
-
 def test_of_registers_that_show_the_same_one_match_is_in_force(engine: str) -> None:
     arcs = [Arc("start", "a", "e.kind == 'a'", "Held(1, e.n)"), Arc.skip("a", "True"), Arc("a", "end", "e.kind == 'b'")]
     op = Operator(
-        Automaton(start="start", final={"end"}, event=Event, register=Held(), shown=Shown, arcs=arcs),
+        Automaton(start="start", final={"end"}, event=Event, register=Held(), shown=Count, arcs=arcs),
         window=10,
         longest=True,
         engine=engine,

@@ -21,15 +21,12 @@ from afa.explain.tracing.recorder import Trace
 from afa.language import absent, one
 from speculation import Cleanse
 from tests import oracle
+from tests.automata import Count
 from tests.interrupts import at_line
 
 
 class Log(NamedTuple):
     kind: str
-
-
-class At(NamedTuple):
-    t: int = 0
 
 
 W = 9
@@ -49,7 +46,7 @@ SILENT = Automaton(
     start="0",
     final={"2"},
     event=Log,
-    register=At(),
+    register=Count(),
     arcs=[
         Arc("0", "1", "kind == 'a'"),
         Arc("1", "1", "kind == 'x'"),
@@ -60,10 +57,10 @@ GROWS = Automaton(
     start="0",
     final={"1"},
     event=Log,
-    register=At(),
+    register=Count(),
     arcs=[
-        Arc("0", "1", "kind != 'x'", lambda e, r: At(1)),
-        Arc("1", "1", "kind == 'b' and r.t < 3", lambda e, r: At(r.t + 1)),
+        Arc("0", "1", "kind != 'x'", lambda e, r: Count(1)),
+        Arc("1", "1", "kind == 'b' and r.n < 3", lambda e, r: Count(r.n + 1)),
         Arc.skip("1", "kind == 'x'"),
     ],
 )
@@ -387,7 +384,6 @@ def test_what_must_not_come_before_the_first_event() -> None:
 
 
 def test_a_call_that_is_refused_leaves_both_as_they_were() -> None:
-    op = Reasons(Keyed(PAIR, key="kind", window=W))
     op = Reasons(Operator(PAIR, window=W))
     op.push_many([insert(Log("a"), 1), Punctuation(1)])
     before = op.snapshot()

@@ -12,6 +12,7 @@ import afa
 from afa import Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert, retract
 from punctuation import BoundedDisorder
 from speculation import Cleanse, LastBefore
+from tests.automata import Total
 
 
 class Pay(NamedTuple):
@@ -43,15 +44,12 @@ class Row:
 
 
 def two(event: type) -> Automaton:
-    class Sum(NamedTuple):
-        total: int = 0
-
     first = Arc("0", "1", "kind == 'a'", "(e.amount,)", name="first")
     return Automaton(
         start="0",
         final={"2"},
         event=event,
-        register=Sum(),
+        register=Total(),
         arcs=[first, Arc("1", "2", "kind == 'b'", "(r.total + e.amount,)", name="b")],
     )
 
