@@ -14,6 +14,8 @@ from tests.conftest import ENGINES
 from tests.lanes import sample
 from tests.model import ERROR, OK, Model
 from tests.strategies import Seeded, arc, automaton, lifetime, payload, width_of
+from tests.streams import as_match
+from tests.stress import tables
 from tests.test_promises_with_conditions import at_once as at_once  # a fixture of all tests here
 from tests.text import R1, T, arc_of, automaton_of
 
@@ -110,9 +112,8 @@ class World:
 
     def push(self, batch: list[Any]) -> None:
         """The same into both, in one of the shapes that there are."""
-        arcs = [item.payload for item in batch if isinstance(item, Change) and isinstance(item.payload, Arc)]
         plain = all(not isinstance(item, Punctuation) or item.where is None for item in batch)
-        table = table_of(batch, arcs, self.window) if plain and self.choose.chance(50) else None
+        table, arcs = tables.columns(batch, T, self.window) if plain and self.choose.chance(50) else (None, [])
         outs = []
         for op in (self.op, self.plain):
             known = op.statistics.late
@@ -128,11 +129,11 @@ class World:
             return
         self.model = model
         if table is not None:
-            outs = [changes_of(out, self.automaton, self.keys) for out in outs]
+            register, key = self.automaton.register_schema.cls, "seq" if self.keys else None
+            outs = [tables.changes(out, register, key) for out in outs]
         assert sorted(map(repr, outs[0])) == sorted(map(repr, outs[1])), batch
         found = [change for change in outs[0] if isinstance(change, Change)]
-        found = [change._replace(payload=(change.key, change.payload)) for change in found] if self.keys else found
-        self.held = oracle.net(found, self.held)
+        self.held = oracle.net([as_match(change) for change in found], self.held)
         assert without(self.op.statistics, self.longest) == without(self.plain.statistics, self.longest) or self.conditions
 
     @staticmethod
@@ -140,7 +141,7 @@ class World:
         if isinstance(item, Punctuation) and item.where is not None:
             model._see(item.t)
             return OK
-        return model.push_arc(item) if isinstance(item, Change) and isinstance(item.payload, Arc) else model.push(item)
+        return model.push_arc(item) if tables.is_arc(item) else model.push(item)
 
     def restore(self) -> None:
         blob = self.op.snapshot()
@@ -156,35 +157,6 @@ class World:
 def without(statistics: Any, longest: bool = False) -> Any:
     """Nothing that depends on how runs are kept, on which events of an instant differ, or on how many matches longer ones hide."""
     return statistics._replace(partial_matches=0, intervals=0, state_size=0, ties=0, matches=0 if longest else statistics.matches)
-
-
-def table_of(batch: list[Any], arcs: list[Arc], window: int) -> Any:
-    """The items as a table with a column ``kind``."""
-    rows = []
-    for item in batch:
-        if isinstance(item, Punctuation):
-            rows.append((0, 0, item.t, 0, 1, 2, 0))
-        elif isinstance(item.payload, Arc):
-            number = next(i for i, one in enumerate(arcs) if one is item.payload)
-            end = 2**63 - 1 if item.re is None else item.re
-            rows.append((0, 0, BEGINNING if item.le is None else item.le, end, item.diff, 1, number))
-        else:
-            rows.append((*item.payload, item.le, item.le + window if item.re is None else item.re, 1, 0, 0))
-    columns = np.array(rows, np.int64).reshape(-1, 7).T
-    return dict(zip(("sort", "seq", "le", "re", "diff", "kind", "arc"), columns))
-
-
-def changes_of(out: dict[str, Any], built: Automaton, keys: bool) -> list[Change]:
-    """A table's matches as changes."""
-    names = [field.name for field in built.register_schema.fields]
-    rows = zip(*(np.asarray(out[name]).tolist() for name in ("le", "re", "diff", "kind")))
-    registers = zip(*(np.asarray(out[name]).tolist() for name in names)) if names else iter(lambda: (), None)
-    found = []
-    for register, row, key in zip(registers, rows, out["seq"] if keys else [None] * len(out["le"])):
-        le, until, diff, kind = row
-        if kind == 0:
-            found.append(Change(built.register_schema.cls(*register), le, until, diff, None if key is None else int(key)))
-    return found
 
 
 @sample(8, 500)
@@ -254,7 +226,8 @@ class Swaps:
             outs = []
             for op in self.ops:
                 try:
-                    outs.append(sorted(map(repr, changes_of(op.push_many(table, arcs=self.POOL), self.automaton, self.keys))))
+                    out = op.push_many(table, arcs=self.POOL)
+                    outs.append(sorted(map(repr, tables.changes(out, R1, "seq" if self.keys else None))))
                 except ZeroDivisionError as error:
                     outs.append([str(error)])
             assert outs[0] == outs[1]
