@@ -16,7 +16,7 @@ from afa.errors import ChangeError
 from afa.operator.tables import CallOutput
 from afa.schema import Schema
 from punctuation.time import BEGINNING, FOREVER
-from speculation.rows import row_names as k
+from speculation.rows import row_layout as k
 from speculation.rows.row_held import RowHeld
 from speculation.rows.row_memory import RowMemory
 from speculation.stage import Output
@@ -44,7 +44,7 @@ class RowWay(RowHeld):
         named = [*stage.opens, *stage.closes, *(name.lstrip("-:") for name in stage.prefer), *stage.to]
         if not schema.scalar or not all(name in fields for name in named):
             return False
-        if 2 * (len(fields) + len(stage.prefer)) + len(stage.opens) + len(stage.closes) + 3 > k.S_PAIRS:  # words that order rows
+        if 2 * (len(fields) + len(stage.prefer)) + len(stage.opens) + len(stage.closes) + 3 > k.PAIRS:  # words that order rows
             return False
         if any(fields[name[1:]].type is not int for name in stage.prefer if name.startswith(":")):
             return False
@@ -59,33 +59,33 @@ class RowWay(RowHeld):
         """Return how the kernels compare rows, see S_*."""
         stage, places = self._stage, self._words.places
         start = stage.by == "start"
-        opens = [(k.R_START, int), *((places[n].value, places[n].kind) for n in stage.opens)][stage.window is None :]
-        closes = [(k.R_LE, int), *((places[n].value, places[n].kind) for n in stage.closes)]
+        opens = [(k.RowPool.start, int), *((places[n].value, places[n].kind) for n in stage.opens)][stage.window is None :]
+        closes = [(k.RowPool.le, int), *((places[n].value, places[n].kind) for n in stage.closes)]
         group, other = (opens, closes) if start else (closes, opens)
         prefer = [pair for name in stage.prefer for pair in self._preferred(name)]
         last = [(column, _down(kind)) for column, kind in other]
         rest = [pair for place in places.values() for pair in _both(place, _up(place.kind))]
         order = [*((column, _up(kind)) for column, kind in group), *([*prefer, *last] if start else [*last, *prefer]), *rest]
-        order.append((k.R_RE, k.UP))
-        spec = np.zeros(k.S_SIZE, np.int64)
+        order.append((k.RowPool.re, k.UP))
+        spec = np.zeros(k.RowSpec.SIZE, np.int64)
         to = [places[name] for name in stage.to]
         shown = [column for place in list(places.values())[: self._shows] for column, _ in _both(place, 0)]
-        shown += [k.R_LE, k.R_RE]
-        self._shown = [k.R_KEY, *shown]
+        shown += [k.RowPool.le, k.RowPool.re]
+        self._shown = [k.RowPool.key, *shown]
         wait = 0 if stage.window is None else stage.window if start else 1
         mode = k.TO if to else k.PAST if stage.skip == "past last row" else k.NEXT
         texts = any(kind is str for _, kind in opens)
-        spec[: k.S_LOG_N + 1] = (
+        spec[: k.RowSpec.log_n + 1] = (
             len(order), len(group), len(opens), mode, group[0][0], wait, start, self._counted, len(shown),
             stage.window or 0, texts, 0, 0, 3
         )  # fmt: skip
         for at, words in (
-            (k.S_ORDER, [word for pair in order for word in pair]),
-            (k.S_OPENS, [word for column, kind in opens for word in (column, _up(kind))]),
-            (k.S_CLOSES, [column for column, _ in closes]),
-            (k.S_TO, [place.value for place in to]),
-            (k.S_MISSING, [k.NOTHING if place.missing is None else place.missing for place in to]),
-            (k.S_SHOWN, shown),
+            (k.RowSpec.order, [word for pair in order for word in pair]),
+            (k.RowSpec.opens, [word for column, kind in opens for word in (column, _up(kind))]),
+            (k.RowSpec.closes, [column for column, _ in closes]),
+            (k.RowSpec.to, [place.value for place in to]),
+            (k.RowSpec.missing, [k.NOTHING if place.missing is None else place.missing for place in to]),
+            (k.RowSpec.shown, shown),
         ):
             spec[at : at + len(words)] = words
         return spec
@@ -129,21 +129,21 @@ class RowWay(RowHeld):
                 promises.append((count, promised))
         rows, signs = parts[0] if len(parts) == 1 else _joined(parts, self._words.width)
         names = self.names
-        keys = [names[number] for number in rows[:, k.R_KEY].tolist()] if self._keyed else []
+        keys = [names[number] for number in rows[:, k.RowPool.key].tolist()] if self._keyed else []
         fields = self._words.columns(rows, self._shows)
-        return CallOutput(Logged(fields, rows[:, k.R_LE], rows[:, k.R_RE], signs, keys), promises)
+        return CallOutput(Logged(fields, rows[:, k.RowPool.le], rows[:, k.RowPool.re], signs, keys), promises)
 
     def _take(self, came: Logged) -> None:
         n, memory, stage = len(came.le), self._memory, self._stage
         rows = np.empty((n, self._words.width), np.int64)
         if self._keyed:
-            rows[:, k.R_KEY] = self._keys.numbers(came.keys)
+            rows[:, k.RowPool.key] = self._keys.numbers(came.keys)
         else:
-            rows[:, k.R_KEY] = 0
-        rows[:, k.R_DIFF], rows[:, k.R_LE], rows[:, k.R_RE] = came.diff, came.le, came.re
-        rows[:, k.R_START] = came.re
+            rows[:, k.RowPool.key] = 0
+        rows[:, k.RowPool.diff], rows[:, k.RowPool.le], rows[:, k.RowPool.re] = came.diff, came.le, came.re
+        rows[:, k.RowPool.start] = came.re
         if stage.window is not None:
-            rows[:, k.R_START] = np.maximum(rows[:, k.R_START], BEGINNING + stage.window) - stage.window
+            rows[:, k.RowPool.start] = np.maximum(rows[:, k.RowPool.start], BEGINNING + stage.window) - stage.window
         self._words.fill(rows, came.fields)
         for value, missing, _ in self._choices:
             wrong = rows[:, value] <= 0
@@ -151,12 +151,12 @@ class RowWay(RowHeld):
                 wrong = wrong | (rows[:, missing] > 0)
             if wrong.any():
                 (row,) = rows[wrong][:1]
-                key = self.names[int(row[k.R_KEY])] if self._keyed else None
-                raise stage.too_many(key, int(row[k.R_LE]))
+                key = self.names[int(row[k.RowPool.key])] if self._keyed else None
+                raise stage.too_many(key, int(row[k.RowPool.le]))
         if self._put(rows) == k.FAULT:
-            row = memory.r[[memory.m[k.W_FAULT]]]
+            row = memory.r[[memory.m[k.RowControl.fault]]]
             (payload,) = self._words.records(row)
-            le, diff = int(row[0, k.R_LE]), int(row[0, k.R_DIFF])
+            le, diff = int(row[0, k.RowPool.le]), int(row[0, k.RowPool.diff])
             raise ChangeError(f"expected a match that comes once, then goes, but got diff={diff} for {payload!r} at le={le}")
         stage._drawn += self._drawn()
 
@@ -167,7 +167,7 @@ class RowWay(RowHeld):
         if self._counted and len(rows):
             rows, signs = self._net(rows, signs)
         if len(rows) > 1:
-            order = np.lexsort([rows[:, k.R_LE], signs > 0])
+            order = np.lexsort([rows[:, k.RowPool.le], signs > 0])
             rows, signs = rows[order], signs[order]
         return rows, signs
 
@@ -204,7 +204,7 @@ class RowWay(RowHeld):
 
     def _listed(self, payloads: list[Any], rows: Any, signs: Any) -> list[Change]:
         names = self.names
-        times = rows[:, [k.R_LE, k.R_RE, k.R_KEY]].tolist()
+        times = rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
         return [Change(payload, le, re, sign, names[key]) for payload, (le, re, key), sign in zip(payloads, times, signs.tolist())]
 
     # -- what is final ---------------------------------------------------------------------------------------------------------
@@ -235,15 +235,15 @@ class RowWay(RowHeld):
         """Return how many matches are held, and how many of them are chosen."""
         self._settle_all()
         held = self._memory.call(k.HELD)
-        return held, int(self._memory.m[k.W_LEAST])
+        return held, int(self._memory.m[k.RowControl.least])
 
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the matches that are held, or those of some keys, as plain data (`speculation.stage_state`)."""
         found = self._rows(keys)
-        times = (found[:, column].tolist() for column in (k.R_LE, k.R_RE))
+        times = (found[:, column].tolist() for column in (k.RowPool.le, k.RowPool.re))
         columns = [column.tolist() for column in self._words.columns(found)]
         names = self.names
-        keys_of = [names[number] for number in found[:, k.R_KEY].tolist()]
+        keys_of = [names[number] for number in found[:, k.RowPool.key].tolist()]
         return [list(self._words.places), keys_of, *times, [1] * len(found), columns]
 
     def _rows(self, keys: Iterable[Hashable] | None) -> Any:

@@ -22,7 +22,7 @@ from afa.state.sound import wanted
 from afa.state.states import Column
 from punctuation.door import Table
 from punctuation.time import BEGINNING, FOREVER
-from speculation.rows import row_names as k
+from speculation.rows import row_layout as k
 from speculation.rows.row_held import RowHeld
 from speculation.rows.row_memory import RowMemory
 from speculation.rows.row_words import words_of
@@ -55,23 +55,28 @@ class LastRows(RowHeld):
     def fits(stage: Any) -> bool:
         """Return whether events can be held so."""
         schema = stage.event_schema
-        return schema.scalar and len(stage.conditions) <= MOST and 2 * len(schema.fields) + 3 <= k.S_PAIRS
+        return schema.scalar and len(stage.conditions) <= MOST and 2 * len(schema.fields) + 3 <= k.PAIRS
 
     def _spec(self) -> Any:
         """Return how the kernels compare rows, see S_*."""
         stage, places = self._stage, self._words.places
-        order = [(k.R_LE, k.UP)]
+        order: list[tuple[int, int]] = [(k.RowPool.le, k.UP)]
         if stage.order is not None:
             order.append((places[stage.order].value, k.TEXT if places[stage.order].kind is str else k.UP))
         group = len(order)
         for value, missing, kind in places.values():
             order += [] if missing is None else [(missing, k.UP)]
             order.append((value, k.TEXT if kind is str else k.UP))
-        order.append((k.R_RE, k.UP))
-        spec = np.zeros(k.S_SIZE, np.int64)
-        spec[[k.S_ORDER_N, k.S_GROUP_N, k.S_FIRST]] = len(order), group, k.R_LE
-        spec[[k.S_WINDOW, k.S_LASTS, k.S_STATE, k.S_LOG_N]] = stage.window or 0, self._lasts, self._state, 3 + self._lasts
-        spec[k.S_ORDER : k.S_ORDER + 2 * len(order)] = [word for pair in order for word in pair]
+        order.append((k.RowPool.re, k.UP))
+        spec = np.zeros(k.RowSpec.SIZE, np.int64)
+        spec[[k.RowSpec.order_n, k.RowSpec.group_n, k.RowSpec.first]] = len(order), group, k.RowPool.le
+        spec[[k.RowSpec.window, k.RowSpec.lasts, k.RowSpec.state, k.RowSpec.log_n]] = (
+            stage.window or 0,
+            self._lasts,
+            self._state,
+            3 + self._lasts,
+        )
+        spec[k.RowSpec.order : k.RowSpec.order + 2 * len(order)] = [word for pair in order for word in pair]
         return spec
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
@@ -106,9 +111,9 @@ class LastRows(RowHeld):
         if order is not None and fields[order].values.dtype.kind == "f" and np.isnan(fields[order].values[events]).any():
             raise Unfit
         rows = np.zeros((n, self._memory.width), np.int64)
-        rows[:, k.R_LE], rows[:, k.R_RE], rows[:, k.R_DIFF] = le, re, 1 if diff is None else diff
-        rows[:, k.R_KEY] = 0 if keys is None else batch.key_numbers(keys.single, self._keys.numbers)
-        rows[:, k.R_HOLDS] = self._holds(fields, n)
+        rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = le, re, 1 if diff is None else diff
+        rows[:, k.RowPool.key] = 0 if keys is None else batch.key_numbers(keys.single, self._keys.numbers)
+        rows[:, k.HOLDS] = self._holds(fields, n)
         for name, column in fields.items():
             words_of(self._words.places[name], column, self._words.strings, rows)
         return rows
@@ -130,11 +135,11 @@ class LastRows(RowHeld):
         payloads, le, re, diff, keys = zip(*changes)
         n = len(changes)
         rows = np.zeros((n, self._memory.width), np.int64)
-        rows[:, k.R_LE], rows[:, k.R_DIFF] = le, diff
-        rows[:, k.R_RE] = [BEGINNING if each is None else each for each in re]
-        rows[:, k.R_KEY] = self._keys.numbers(keys) if self._keyed else 0
+        rows[:, k.RowPool.le], rows[:, k.RowPool.diff] = le, diff
+        rows[:, k.RowPool.re] = [BEGINNING if each is None else each for each in re]
+        rows[:, k.RowPool.key] = self._keys.numbers(keys) if self._keyed else 0
         self._words.fill(rows, list(zip(*payloads)))
-        rows[:, k.R_HOLDS] = self._satisfied(payloads)
+        rows[:, k.HOLDS] = self._satisfied(payloads)
         return rows
 
     def _satisfied(self, payloads: Sequence[Any]) -> list[int]:
@@ -161,8 +166,8 @@ class LastRows(RowHeld):
         if not parts:
             return None
         if self._put(parts[0] if len(parts) == 1 else np.concatenate(parts)) == k.FAULT:
-            row = self._memory.r[[self._memory.m[k.W_FAULT]]]
-            raise crowded(self._words.records(row)[0], int(row[0, k.R_LE]), int(row[0, k.R_DIFF]))
+            row = self._memory.r[[self._memory.m[k.RowControl.fault]]]
+            raise crowded(self._words.records(row)[0], int(row[0, k.RowPool.le]), int(row[0, k.RowPool.diff]))
         self._stage._revised += self._drawn()
         return self._logged()
 
@@ -174,7 +179,7 @@ class LastRows(RowHeld):
         """Return versions as changes."""
         stage, names = self._stage, self.names
         lasts = [[None if last == FOREVER else last for last in each] for each in left.lasts.tolist()]
-        times = left.rows[:, [k.R_LE, k.R_RE, k.R_KEY]].tolist()
+        times = left.rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
         found = []
         for payload, each, (le, re, key), diff in zip(self._words.records(left.rows), lasts, times, left.diff.tolist()):
             extra = [le if number is None else each[number] for number in stage._extra]
@@ -186,18 +191,18 @@ class LastRows(RowHeld):
         import pyarrow as pa
 
         stage = self._stage
-        le = np.ascontiguousarray(left.rows[:, k.R_LE])
+        le = np.ascontiguousarray(left.rows[:, k.RowPool.le])
         columns = dict(zip(self._words.places, self._words.columns(left.rows)))
         for name, number in zip(stage.filled._fields[len(columns) :], stage._extra):
             last = None if number is None else np.ascontiguousarray(left.lasts[:, number])
             columns[name] = le if last is None else pa.array(last, mask=last == FOREVER)
-        times = {"le": le, "re": np.ascontiguousarray(left.rows[:, k.R_RE]), "diff": np.ascontiguousarray(left.diff)}
+        times = {"le": le, "re": np.ascontiguousarray(left.rows[:, k.RowPool.re]), "diff": np.ascontiguousarray(left.diff)}
         if keys is None:
             return columns, times, None
         names = self.names
         its: Any = None
         if not all(name in columns for name in keys.names):
-            its = list(zip(*(keys.parts(names[number]) for number in left.rows[:, k.R_KEY].tolist())))
+            its = list(zip(*(keys.parts(names[number]) for number in left.rows[:, k.RowPool.key].tolist())))
         return columns, times, [columns[name] if its is None else list(its[i]) for i, name in enumerate(keys.names)]
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
@@ -211,11 +216,11 @@ class LastRows(RowHeld):
 
     def events(self, rows: Any) -> list[Change]:
         """Return rows of `rows_of` as changes."""
-        return self._listed(rows, rows[:, k.R_DIFF])
+        return self._listed(rows, rows[:, k.RowPool.diff])
 
     def _listed(self, rows: Any, copies: Any) -> list[Change]:
         names = self.names
-        times = rows[:, [k.R_LE, k.R_RE, k.R_KEY]].tolist()
+        times = rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
         found = zip(self._words.records(rows), times, copies.tolist())
         return [Change(payload, le, None if re == BEGINNING else re, n, names[key]) for payload, (le, re, key), n in found]
 
@@ -226,7 +231,7 @@ class LastRows(RowHeld):
         """How many different events may still be revised."""
         self._settle_all()
         count = self._memory.call(k.HELD)
-        return count - int(self._memory.m[k.W_LEAST])
+        return count - int(self._memory.m[k.RowControl.least])
 
     def _settle_all(self) -> None:
         if self._stage._promised > BEGINNING:
@@ -250,15 +255,15 @@ class LastRows(RowHeld):
         names, found = self.names, []
         for row in rows[floors].tolist():
             lasts = row[self._state + k.LASTS :]
-            found.append((names[row[k.R_KEY]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
+            found.append((names[row[k.RowPool.key]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
         return found
 
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the events that may still be revised, of all keys or some, as plain data (`speculation.stage_state`)."""
         rows, floors = self._entries(keys)
         rows, names = rows[~floors], self.names
-        keys_of = [names[number] for number in rows[:, k.R_KEY].tolist()]
-        times = [rows[:, column].tolist() for column in (k.R_LE, k.R_RE, self._state + k.COPIES)]
+        keys_of = [names[number] for number in rows[:, k.RowPool.key].tolist()]
+        times = [rows[:, column].tolist() for column in (k.RowPool.le, k.RowPool.re, self._state + k.COPIES)]
         return [list(self._words.places), keys_of, *times, [column.tolist() for column in self._words.columns(rows)]]
 
     def load_part(self, came: Logged, floors: Sequence[Any], promised: int, without: Collection[Hashable]) -> None:
@@ -270,10 +275,10 @@ class LastRows(RowHeld):
         n = len(came.le)
         rows = np.zeros((n, self._memory.width), np.int64)
         if n:
-            rows[:, k.R_LE], rows[:, k.R_RE], rows[:, k.R_DIFF] = came.le, came.re, came.diff
-            rows[:, k.R_KEY] = self._keys.numbers(came.keys) if self._keyed else 0
+            rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = came.le, came.re, came.diff
+            rows[:, k.RowPool.key] = self._keys.numbers(came.keys) if self._keyed else 0
             self._words.fill(rows, came.fields)
-            rows[:, k.R_HOLDS] = self._satisfied(self._words.records(rows))
+            rows[:, k.HOLDS] = self._satisfied(self._words.records(rows))
         self._load([rows] if n else [], floors)
 
     def load(self, waiting: Sequence[Change], floors: Sequence[tuple[Hashable, dict[int, int]]]) -> None:
@@ -284,12 +289,12 @@ class LastRows(RowHeld):
         revised = self._stage._revised
         if floors:
             rows = np.zeros((len(floors), self._memory.width), np.int64)
-            rows[:, k.R_KEY] = self._keys.numbers([key for key, _ in floors]) if self._keyed else 0
+            rows[:, k.RowPool.key] = self._keys.numbers([key for key, _ in floors]) if self._keyed else 0
             rows[:, self._state + k.LASTS :] = FOREVER
             for row, (_, lasts) in zip(rows, floors):
                 for number, le in lasts.items():
                     row[self._state + k.LASTS + number] = le
-                row[k.R_LE] = max(lasts.values())
+                row[k.RowPool.le] = max(lasts.values())
             numbers = self._memory.rows(len(rows))
             self._memory.r[numbers] = rows
             self._memory.keys(len(self._keys) if self._keyed else 1)

@@ -19,7 +19,7 @@ from punctuation.promise import Punctuation
 from punctuation.reading import EVENT, PUNCTUATION
 from punctuation.time import BEGINNING
 from speculation.around import Front
-from speculation.rows.row_names import R_LE
+from speculation.rows.row_layout import RowPool
 from speculation.stage import STAGES, Stage
 from speculation.stage_state import SavedStage
 
@@ -168,13 +168,13 @@ class LookBack(Front):
     def _see_rows(self, rows: Any) -> None:
         """Let the stage take rows of words; those that are late go to the policy."""
         core, stage = self._core, self.stage
-        late = rows[:, R_LE] < self.promised
+        late = rows[:, RowPool.le] < self.promised
         if late.any():
             for change in stage.rows.events(rows[late]):
                 core.take_late(change, self.promised)
             rows = rows[~late]
         if len(rows):
-            core.progress.see(int(rows[:, R_LE].max()))
+            core.progress.see(int(rows[:, RowPool.le].max()))
             stage.rows.take_rows(rows)
 
     def typed(self, item: Change, key: Hashable) -> Change:

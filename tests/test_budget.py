@@ -289,7 +289,7 @@ def test_what_the_system_does_not_give_is_not_claimed(monkeypatch: pytest.Monkey
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory.Memory, "_resize", none)
+        patch.setattr(memory.EngineMemory, "_resize", none)
         with pytest.raises(MemoryError):
             op._core.engine.store.memory.grow("rows")
     op._core.engine.rollback()

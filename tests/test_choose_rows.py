@@ -15,7 +15,7 @@ from afa.schema import Schema
 from speculation import Choose
 from speculation.choose_rows import RowWay
 from speculation.rows import row_keys, row_memory
-from speculation.rows import row_names as names
+from speculation.rows import row_layout as names
 from speculation.rows.row_entry import main
 from speculation.rows.row_memory import RowMemory
 from tests.automata import counting

@@ -67,7 +67,7 @@ def test_a_picture(heading: str, stream: list[Any]) -> None:
 def test_the_picture_of_the_arrays() -> None:
     """Rows of numbers as the page has them: the order of steps, what each points to, nodes and matches."""
     from afa.compiled.block import KeyBlock
-    from afa.compiled.kernel import names
+    from afa.compiled.kernel import layout
 
     operator = Operator(REBOUND, window=60, engine="compiled")
     for change in LATE:
@@ -79,13 +79,15 @@ def test_the_picture_of_the_arrays() -> None:
     order, steps, nodes, matches = told[0][:3], told[2:5], told[6:10], told[11:12]
     assert [int(step) for step in order] == block.steps
     for step, le, *slices in steps:
-        columns = [block.word(column, int(step)) for column in (names.EV, names.ND, names.MT)]
-        held = [part for word in columns for part in ([word >> 24, word & names.COUNT] if word & names.COUNT else ["-"])]
-        assert [le, *slices] == [str(part) for part in [block.word(names.LE, int(step)), *held]]
-    rows = block.rows(block.head(names.H_NODE_TOP), names.H_NODES, engine.store.memory.row)
+        columns = [
+            block.word(column, int(step)) for column in (layout.Block.events_of, layout.Block.nodes_of, layout.Block.matches_of)
+        ]
+        held = [part for word in columns for part in ([word >> 24, word & layout.COUNT] if word & layout.COUNT else ["-"])]
+        assert [le, *slices] == [str(part) for part in [block.word(layout.Block.le, int(step)), *held]]
+    rows = block.rows(block.head(layout.Block.node_top), layout.Block.nodes, engine.store.memory.row)
     read = engine.store.registers.record
     plain = [
-        [i, start, m, state, "alone" if end == names.ALONE else end, read(words).total]
+        [i, start, m, state, "alone" if end == layout.ALONE else end, read(words).total]
         for i, (start, m, state, end, *words) in enumerate(rows)
     ]
     assert [row[:6] for row in nodes] == [[str(cell) for cell in row] for row in plain]

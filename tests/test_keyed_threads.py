@@ -15,7 +15,7 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, query, retract
 from afa.compiled import batches, crew, key_numbers, shards
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.sharded_engine import ShardedEngine
 from afa.operator.call import Core
 from tests.automata import Count

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from afa import Arc, Automaton, Change, LateEventError, Operator, Punctuation, insert, retract
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from punctuation.time import FOREVER
 from tests.lanes import sample
 from tests.strategies import Seeded
@@ -59,7 +59,7 @@ def refused_call(choose: Seeded, here: World, operator: Any, side: Side) -> None
 def waiting_blocks(operator: Any) -> int:
     """What the kernels know of retractions that wait: the one of their words that lasts from call to call and is no measure."""
     engine = operator._core.engine
-    return int(engine.store.memory.m[k.C_WAITING]) if engine.name == "compiled" else 0
+    return int(engine.store.memory.m[k.Memory.waiting]) if engine.name == "compiled" else 0
 
 
 def carried_out(here: World, operator: Any, op: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from afa import Keyed, SnapshotError
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.spark import operator_image as image
 from tests.automata import two_vees
 from tests.stress import damaged_images
@@ -21,7 +21,7 @@ Change = Callable[[Any], None]
 def published(path: Path, rest: int = k.MOST) -> bytes:
     """Return an image of 40 keys of one event; ``rest``: the words that a key at rest may have."""
     op = Keyed(two_vees, key="price", window=50, engine="compiled")
-    op._core.engine.store.memory.m[k.C_REST] = rest  # type: ignore[attr-defined]
+    op._core.engine.store.memory.m[k.Memory.rest] = rest  # type: ignore[attr-defined]
     op.push_many({"price": [float(i) for i in range(40)], "change": [-1.0] * 40, "le": list(range(40))})
     op.snapshot()
     image.publish(op._core, path, "note")
@@ -50,12 +50,12 @@ def at(word: int, value: int) -> Change:
 
 def first_of(words: Any) -> int:
     """Where the first key is: its block, or less zero its record."""
-    return int(words[words[k.C_DIR] + k.D_BLOCK])
+    return int(words[words[k.Memory.dir] + k.KeyEntry.block])
 
 
 def entry(name: int, value: int) -> Change:
     """In the directory's first entry."""
-    return put(lambda words: words[k.C_DIR] + name, value)
+    return put(lambda words: words[k.Memory.dir] + name, value)
 
 
 def record(word: int, value: int) -> Change:
@@ -75,64 +75,64 @@ def header(name: int, value: int) -> Change:
 
 def rows(column: int, value: int) -> Change:
     """In the rows of the first block's first step."""
-    return put(lambda words: first_of(words) + k.HEAD + column * words[first_of(words) + k.H_CAP], value)
+    return put(lambda words: first_of(words) + k.HEAD + column * words[first_of(words) + k.Block.cap], value)
 
 
 def state(words: Any) -> None:
     """A state that is none, of the first block's first partial match."""
-    block = words[words[k.C_DIR] + k.D_BLOCK]
-    words[block + words[block + k.H_NODES] + k.N_STATE] = 99
+    block = words[words[k.Memory.dir] + k.KeyEntry.block]
+    words[block + words[block + k.Block.nodes] + k.NodeRow.state] = 99
 
 
 def twice(words: Any) -> None:
     """The first two keys hold one record."""
-    first = words[k.C_DIR] + k.D_BLOCK
-    words[first + k.D_SIZE] = words[first]
+    first = words[k.Memory.dir] + k.KeyEntry.block
+    words[first + k.KeyEntry.SIZE] = words[first]
 
 
 WRONG: list[tuple[Change, str]] = [
-    (at(k.C_TOP, 7), r"expected as many words as are in use but got \[7, "),
-    (at(k.C_KEYS, 39), r"expected a name for each key but got \[39, 40, "),
-    (at(k.C_DIR, 2**40), r"expected a directory in the memory but got 1099511627776"),
-    (at(k.C_DIR, 3), r"expected a directory in the memory but got 3"),
-    (at(k.C_ABOVE, 2**40), r"expected minima behind the directory but got \["),
-    (at(k.C_R, 9), rf"expected 2 as control word {k.C_R} but got 9"),
-    (at(k.C_FREE + 5, 2**50), r"expected free blocks in the memory"),
-    (entry(k.D_BLOCK, 2**50), r"expected blocks in the memory"),
-    (entry(k.D_BLOCK, -1), r"expected records in the memory"),
-    (entry(k.D_BLOCK, -(2**50)), r"expected records in the memory"),
-    (at(k.C_DESK, 2**50), r"expected blocks in the memory"),
-    (at(k.C_DRAFT, 2**50), r"expected a desk in the memory"),
-    (at(k.C_REST, 2**50), r"expected words of a record"),
-    (at(k.C_PAGES, 17), r"expected free pages in the memory"),
-    (at(k.C_CELLS, 17), r"expected pages in the memory"),
-    (record(k.Z_HEAD, 0), r"expected records of some words"),
-    (record(k.Z_HEAD, 2**62), r"expected records of some words"),
-    (record(k.Z_HEAD, 9), r"expected cells of their class"),
-    (record(1 + k.S_FORM, 3 | 9 << k.STEP_BITS), r"expected records that can be read"),
-    (record(1 + k.S_FORM, -1), r"expected records that can be read"),
-    (page(k.A_CLASS, 99), r"expected cells of their class"),
-    (page(k.A_FREE, 2**40), r"expected free cells in their pages"),
-    (page(k.A_TOP, 2**40), r"expected cells in their pages"),
-    (page(k.A_NEXT, 2**40), r"expected pages in the memory"),
-    (page(k.A_USED, 39), r"expected cells in use"),
-    (page(k.A_TOP, k.CELL), r"expected cells that were used"),
-    (page(k.A_BACK, k.PAGE), r"expected pages linked both ways"),
-    (entry(k.D_CHANGED, 2**40), r"expected calls up to the last one"),
+    (at(k.Memory.top, 7), r"expected as many words as are in use but got \[7, "),
+    (at(k.Memory.keys, 39), r"expected a name for each key but got \[39, 40, "),
+    (at(k.Memory.dir, 2**40), r"expected a directory in the memory but got 1099511627776"),
+    (at(k.Memory.dir, 3), r"expected a directory in the memory but got 3"),
+    (at(k.Memory.above, 2**40), r"expected minima behind the directory but got \["),
+    (at(k.Memory.register_words, 9), rf"expected 2 as control word {k.Memory.register_words} but got 9"),
+    (at(k.Memory.free + 5, 2**50), r"expected free blocks in the memory"),
+    (entry(k.KeyEntry.block, 2**50), r"expected blocks in the memory"),
+    (entry(k.KeyEntry.block, -1), r"expected records in the memory"),
+    (entry(k.KeyEntry.block, -(2**50)), r"expected records in the memory"),
+    (at(k.Memory.desk, 2**50), r"expected blocks in the memory"),
+    (at(k.Memory.draft, 2**50), r"expected a desk in the memory"),
+    (at(k.Memory.rest, 2**50), r"expected words of a record"),
+    (at(k.Memory.pages, 17), r"expected free pages in the memory"),
+    (at(k.Memory.cells, 17), r"expected pages in the memory"),
+    (record(k.PackedKey.head, 0), r"expected records of some words"),
+    (record(k.PackedKey.head, 2**62), r"expected records of some words"),
+    (record(k.PackedKey.head, 9), r"expected cells of their class"),
+    (record(1 + k.PackedStep.form, 3 | 9 << k.STEP_BITS), r"expected records that can be read"),
+    (record(1 + k.PackedStep.form, -1), r"expected records that can be read"),
+    (page(k.Page.size_class, 99), r"expected cells of their class"),
+    (page(k.Page.free, 2**40), r"expected free cells in their pages"),
+    (page(k.Page.top, 2**40), r"expected cells in their pages"),
+    (page(k.Page.next, 2**40), r"expected pages in the memory"),
+    (page(k.Page.used, 39), r"expected cells in use"),
+    (page(k.Page.top, k.CELL), r"expected cells that were used"),
+    (page(k.Page.back, k.PAGE), r"expected pages linked both ways"),
+    (entry(k.KeyEntry.changed, 2**40), r"expected calls up to the last one"),
     (twice, r"expected cells that one key holds"),
 ]
 BLOCKS: list[tuple[Change, str]] = [
-    (header(k.H_CAP, -4), r"expected room in blocks"),
-    (header(k.H_CAP, 2**30), r"expected sections of blocks beside each other"),
-    (header(k.H_NODES, 5), r"expected sections of blocks beside each other"),
-    (header(k.H_PENDING_CAP, 2**30), r"expected blocks that end in the memory"),
-    (header(k.H_LAST, 2**30), r"expected steps of blocks"),
-    (header(k.H_NODE_TOP, 2**30), r"expected rows of blocks"),
+    (header(k.Block.cap, -4), r"expected room in blocks"),
+    (header(k.Block.cap, 2**30), r"expected sections of blocks beside each other"),
+    (header(k.Block.nodes, 5), r"expected sections of blocks beside each other"),
+    (header(k.Block.pending_cap, 2**30), r"expected blocks that end in the memory"),
+    (header(k.Block.last, 2**30), r"expected steps of blocks"),
+    (header(k.Block.node_top, 2**30), r"expected rows of blocks"),
     (header(k.HEAD, 2**30), r"expected steps in the order of blocks"),
-    (header(k.H_CLASS, k.CLASSES), r"expected classes of blocks"),
-    (header(k.H_BORN, 2**40), r"expected calls up to the last one"),
-    (rows(k.ND, 9 << 24 | 1), r"expected rows of steps"),
-    (rows(k.EV, -1), r"expected rows of steps"),
+    (header(k.Block.size_class, k.CLASSES), r"expected classes of blocks"),
+    (header(k.Block.born, 2**40), r"expected calls up to the last one"),
+    (rows(k.Block.nodes_of, 9 << 24 | 1), r"expected rows of steps"),
+    (rows(k.Block.events_of, -1), r"expected rows of steps"),
     (state, r"expected states of partial matches"),
 ]
 

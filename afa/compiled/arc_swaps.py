@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import is_
 
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.store import Store
 from afa.engine import Host
 from afa.model.arc import Arc
@@ -80,9 +80,9 @@ def changed(store: Store) -> None:
     if not store.ahead:
         store.journal.note(_back, store, store.arcs.table)
         store.ahead = True
-    store.memory.m[k.C_ARCS] = 0
-    if store.arcs.program.words[k.P_BOUNDCOUNT] > MANY:
-        _drop(store, _over(store, int(store.memory.m[k.C_EVENTS])))
+    store.memory.m[k.Memory.arcs] = 0
+    if store.arcs.program.words[k.Program.boundcount] > MANY:
+        _drop(store, _over(store, int(store.memory.m[k.Memory.events])))
 
 
 def _over(store: Store, promised: int) -> int:
@@ -94,9 +94,9 @@ def _over(store: Store, promised: int) -> int:
 
 def recover(store: Store) -> None:
     """Restore the program of the arcs in force, after a call has failed and its undo log has been played."""
-    store.arcs.recover(anew=store.ahead or bool(store.memory.m[k.C_ARCS]))
+    store.arcs.recover(anew=store.ahead or bool(store.memory.m[k.Memory.arcs]))
     store.ahead = False
-    store.memory.m[k.C_ARCS] = 0
+    store.memory.m[k.Memory.arcs] = 0
 
 
 def _back(store: Store, table: ArcTable) -> None:

@@ -10,10 +10,10 @@ from afa.change import Change
 from afa.compiled.arc_swaps import changed, follow
 from afa.compiled.compiled_states import check_ties
 from afa.compiled.encode import Encoded, only
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import CHUNK, WordArray
 from afa.compiled.mixed_rows import mixed_rows
-from afa.compiled.program import Program
+from afa.compiled.program import ArcProgram
 from afa.compiled.store import Store
 from afa.engine import Host
 from afa.engine.cuts import Cuts
@@ -47,10 +47,10 @@ class Batches:
         self._late = False  # whether the rows before were out of order
         self._tells_later = False  # whether the operator is told what rows in order promise when it has to know: it takes 12 us
         self._told: int | None = None  # what it has been told, where that is less
-        self._program: Program | None = None  # whose numbers of arcs the columns at work have
+        self._program: ArcProgram | None = None  # whose numbers of arcs the columns at work have
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
         self._grouping = WordArray(np.empty((2, 1), np.int64))  # columns, and the rows that `forward_keys` leaves
-        self._buffer = WordArray(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
+        self._buffer = WordArray(np.empty((k.Arrivals.payload + store.payloads.layout.width, 1), np.int64))
 
     def run(self, batch: Encoded, host: Host) -> None:
         """Carry out a batch of records in order of arrival; `Operator.push_many` for columns.
@@ -86,7 +86,7 @@ class Batches:
                     continue
                 high = self._until(batch, ends, low, min(low + self._size(2), n))
                 low = self._grouped(straight, batch, low, high, host) if store.keyed else self._forward(straight, low, high, host)
-                if low == high or store.memory.m[k.C_SHORT]:
+                if low == high or store.memory.m[k.Memory.short]:
                     continue
                 self._tell(host)
                 if batch.kind is not None and batch.kind[low] != k.EVENT:
@@ -134,7 +134,7 @@ class Batches:
                 self._final = store.progress.floor
                 self._run(words, 0, words.n, k.EACH)
                 self._see_again(words, 0, words.n, seen, host)
-                cuts.each(words.words[k.I_ARC, words.words[k.I_KIND] == k.TAKEN])
+                cuts.each(words.words[k.Arrivals.arc, words.words[k.Arrivals.kind] == k.TAKEN])
             if end < n:
                 host.take_record(batch.item(end))
                 cuts.after(store.drain(), store.progress.final)
@@ -172,7 +172,7 @@ class Batches:
         program = self._program = self._store.arcs.program
         found = batch.straight(program.codes) if program.loops else None
         if found is not None and self._counts is not None:
-            found.words[0, k.F_COUNTS] = self._counts.ctypes.data
+            found.words[0, k.TableWords.counts] = self._counts.ctypes.data
         if found is not None and batch.mixed is not None and not self._store.keyed:
             batch.mixed.tell(found)
         return found
@@ -183,14 +183,14 @@ class Batches:
         ``ends``: where promises are. With the one key only: the state of many is grown part by part.
         """
         m, rows = self._store.memory.m, high - low
-        b = 0 if self._store.keyed else int(m[m[k.C_DIR] + k.D_BLOCK])
+        b = 0 if self._store.keyed else int(m[m[k.Memory.dir] + k.KeyEntry.block])
         if b <= 0:  # nothing is held, or little
             return high
-        first, last = int(m[b + k.H_FIRST]), int(m[b + k.H_LAST])
-        if last - first <= rows or m[b + k.H_CAP] - m[b + k.H_STEPS] >= rows:
+        first, last = int(m[b + k.Block.first]), int(m[b + k.Block.last])
+        if last - first <= rows or m[b + k.Block.cap] - m[b + k.Block.steps] >= rows:
             return high
         end, middle = int(ends[np.searchsorted(ends, low)]), m[b + k.HEAD + (first + last) // 2]
-        frees = end + 1 < high and m[b + k.HEAD + k.LE * m[b + k.H_CAP] + middle] < batch.le[end]
+        frees = end + 1 < high and m[b + k.HEAD + k.Block.le * m[b + k.Block.cap] + middle] < batch.le[end]
         return end + 1 if frees else high
 
     def _size(self, chunks: int = 1) -> int:
@@ -202,12 +202,12 @@ class Batches:
         if self._store.keyed:
             return most
         memory = self._store.memory
-        words = max(1, memory.row * int(memory.m[k.C_RATE + 1]) >> 6)
+        words = max(1, memory.row * int(memory.m[k.Memory.rate + 1]) >> 6)
         return min(chunks * CHUNK, max(ROOM // words, LEAST), most)
 
     def _words(self, n: int) -> WordArray:
         """Return an array for ``n`` records; kept: memory that is new costs more than what is written to it."""
-        rows = k.I_WORDS + self._store.payloads.layout.width
+        rows = k.Arrivals.payload + self._store.payloads.layout.width
         if self._buffer.n != n:
             self._buffer = WordArray(np.empty((rows, n), np.int64))
         return self._buffer
@@ -215,17 +215,17 @@ class Batches:
     def _forward(self, straight: Any, low: int, high: int, host: Host) -> int:
         """Take rows in order as far as they are; where it stopped."""
         m, progress = self._store.memory.m, self._store.progress
-        m[k.C_NOW] = progress.now
-        m[k.C_STALE] = m[k.C_CHANGES] = 0
-        m[k.C_ARCS], m[k.C_COMING], m[k.C_THEN] = 0, self._coming, self._then
+        m[k.Memory.now] = progress.now
+        m[k.Memory.stale] = m[k.Memory.changes] = 0
+        m[k.Memory.arcs], m[k.Memory.coming], m[k.Memory.then] = 0, self._coming, self._then
         self._store.call(k.FORWARD, low, high, straight, self._final)
         m = self._store.memory.m
-        if m[k.C_ARCS]:
+        if m[k.Memory.arcs]:
             changed(self._store)
-        progress.now = int(m[k.C_NOW])
-        progress.stale += int(m[k.C_STALE])
-        host.changes += int(m[k.C_CHANGES])
-        promised, low = int(m[k.C_EVENTS]), int(m[k.C_STOPPED])
+        progress.now = int(m[k.Memory.now])
+        progress.stale += int(m[k.Memory.stale])
+        host.changes += int(m[k.Memory.changes])
+        promised, low = int(m[k.Memory.events]), int(m[k.Memory.stopped])
         if promised > progress.events and self._tells_later:
             self._told = progress.events if self._told is None else self._told
             progress.events = promised
@@ -236,18 +236,20 @@ class Batches:
     def _arranged(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
         """Take rows that are out of order: what is behind the last step on its own, then the others in order; where it stopped."""
         store, m, progress = self._store, self._store.memory.m, self._store.progress
-        m[k.C_NOW], m[k.C_STALE] = progress.now, 0
+        m[k.Memory.now], m[k.Memory.stale] = progress.now, 0
         n = store.call(k.ARRANGE, low, high, straight)
-        self._late = bool(m[k.C_NEED])
+        self._late = bool(m[k.Memory.need])
         if not n:  # fewer rows are less likely to have two of one LE
             self._spread = CHUNK
             return low
         self._spread = min(2 * self._spread, SPREAD * CHUNK)
         w = store.memory.w
-        index = w[w[k.W_INDEX] : w[k.W_INDEX] + n]  # INVARIANT: the kernels called below write there only to rows that are taken
-        stopped, behind, promised = int(m[k.C_PLACE]), int(m[k.C_STOPPED]), int(m[k.C_EVENTS])
-        progress.now = int(m[k.C_NOW])
-        progress.stale += int(m[k.C_STALE])
+        index = w[
+            w[k.Scratch.index] : w[k.Scratch.index] + n
+        ]  # INVARIANT: the kernels called below write there only to rows that are taken
+        stopped, behind, promised = int(m[k.Memory.place]), int(m[k.Memory.stopped]), int(m[k.Memory.events])
+        progress.now = int(m[k.Memory.now])
+        progress.stale += int(m[k.Memory.stale])
         self._run_rows(batch, index[:behind], host)
         if behind < n:
             rest = index[behind:]
@@ -267,7 +269,7 @@ class Batches:
             high = min(low + self._size(2), n)
             self._final = max(self._final, min(int(le[rows[low]]), ahead))
             low = self._forward(columns, low, high, host)
-            if low < high and not self._store.memory.m[k.C_SHORT]:
+            if low < high and not self._store.memory.m[k.Memory.short]:
                 break
         return low
 
@@ -278,13 +280,20 @@ class Batches:
             self._grouping = WordArray(np.empty((2, max(high - low, straight.n)), np.int64))
         columns, m = self._grouping, store.memory.m
         columns.words[0, : straight.n] = straight.words[0]
-        m[k.C_THEN] = self._then
-        m[k.C_NOW], m[k.C_CHANGES], m[k.C_NEXT], m[k.C_FROM], m[k.C_LEFT], m[k.C_SHORT] = progress.now, 0, 0, 0, 0, 0
+        m[k.Memory.then] = self._then
+        m[k.Memory.now], m[k.Memory.changes], m[k.Memory.next], m[k.Memory.next_row], m[k.Memory.left], m[k.Memory.short] = (
+            progress.now,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
         stopped = store.call(k.GROUPS, low, high, columns, self._final)
         m = store.memory.m
-        progress.now = int(m[k.C_NOW])
-        host.changes += int(m[k.C_CHANGES])
-        self._run_rows(batch, np.sort(columns.words[1, : m[k.C_LEFT]]), host)
+        progress.now = int(m[k.Memory.now])
+        host.changes += int(m[k.Memory.changes])
+        self._run_rows(batch, np.sort(columns.words[1, : m[k.Memory.left]]), host)
         return stopped
 
     def _run_rows(self, batch: Encoded, rows: Any, host: Host) -> None:
@@ -293,11 +302,11 @@ class Batches:
         progress = self._store.progress
         words = self._words(len(rows))
         batch.fill(words.words, rows)
-        words.words[k.I_KIND] = k.EVENT
+        words.words[k.Arrivals.kind] = k.EVENT
         seen = progress.now
-        progress.now = max(progress.now, int(words.words[k.I_LE].max()) + 1)
+        progress.now = max(progress.now, int(words.words[k.Arrivals.le].max()) + 1)
         host.changes += len(rows)
-        self._store.memory.m[k.C_NOW] = progress.now
+        self._store.memory.m[k.Memory.now] = progress.now
         self._run(words, 0, len(rows))
         self._see_again(words, 0, len(rows), seen, host)
 
@@ -321,7 +330,7 @@ class Batches:
             if self._store.call(how, low, high, words, max(self._final, self._store.progress.floor)) == k.TIED:
                 check_ties(self._store)
         except Exception as error:
-            code = int(self._store.memory.w[k.W_KEY])
+            code = int(self._store.memory.w[k.Scratch.key])
             if self._store.keyed and code != k.NOWHERE:
                 blame(error, f"of key {self._store.key_of(code)!r}")
             raise
@@ -331,7 +340,7 @@ class Batches:
         if not self._store.gaps:
             return
         host.numbers_applied()
-        le, diff, kind = (words.words[which, low:high] for which in (k.I_LE, k.I_DIFF, k.I_KIND))
+        le, diff, kind = (words.words[which, low:high] for which in (k.Arrivals.le, k.Arrivals.diff, k.Arrivals.kind))
         events = (kind == k.EVENT) | (kind == k.TAKEN)
         if (diff[events] == 0).any():
             kept = (events & (diff != 0)) | (kind == k.PUNCTUATION)
@@ -340,18 +349,18 @@ class Batches:
     def _scan(self, words: WordArray, low: int, high: int, host: Host) -> int:
         """Look at records in order of arrival until one that needs the others carried out; where it stopped."""
         m, progress = self._store.memory.m, self._store.progress
-        m[k.C_NOW], m[k.C_REFUSE] = progress.now, int(host.refuses_late)
-        m[k.C_LATE] = m[k.C_STALE] = m[k.C_CHANGES] = 0
+        m[k.Memory.now], m[k.Memory.refuse] = progress.now, int(host.refuses_late)
+        m[k.Memory.late] = m[k.Memory.stale] = m[k.Memory.changes] = 0
         stop = self._store.call(k.SCAN, low, high, words)
         if stop == k.LATE:
-            host.take_late(self._change(words, int(m[k.C_PLACE])), int(m[k.C_EVENTS]))
-        progress.now = int(m[k.C_NOW])
-        progress.stale += int(m[k.C_STALE])
-        host.changes += int(m[k.C_CHANGES])
-        self._promised = int(m[k.C_EVENTS])
-        if m[k.C_LATE]:
-            for place in (np.nonzero(words.words[k.I_KIND, low:stop] == k.DROPPED)[0] + low).tolist():
-                host.take_late(self._change(words, place), int(m[k.C_EVENTS]))
+            host.take_late(self._change(words, int(m[k.Memory.place])), int(m[k.Memory.events]))
+        progress.now = int(m[k.Memory.now])
+        progress.stale += int(m[k.Memory.stale])
+        host.changes += int(m[k.Memory.changes])
+        self._promised = int(m[k.Memory.events])
+        if m[k.Memory.late]:
+            for place in (np.nonzero(words.words[k.Arrivals.kind, low:stop] == k.DROPPED)[0] + low).tolist():
+                host.take_late(self._change(words, place), int(m[k.Memory.events]))
         return stop
 
     def _change(self, words: WordArray, place: int) -> Change:
@@ -361,10 +370,10 @@ class Batches:
 
 def _then(batch: Encoded) -> int:
     """Return what is promised by the end of a batch."""
-    return batch.then if batch.mixed is None else int(batch.mixed.promises[:, k.O_VALUE].max(initial=batch.then))
+    return batch.then if batch.mixed is None else int(batch.mixed.promises[:, k.OtherRow.value].max(initial=batch.then))
 
 
 def _ends(batch: Encoded, lags: bool) -> Any:
     """Return the rows of promises, which may drop state, and the number of rows; ``lags``: none of this call drops any."""
-    found = () if batch.mixed is None or lags else batch.mixed.promises[:, k.O_ROW] >> 2
+    found = () if batch.mixed is None or lags else batch.mixed.promises[:, k.OtherRow.row] >> 2
     return np.append(found, len(batch.le)).astype(np.int64)

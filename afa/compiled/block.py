@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 from afa.engine import Step
 from afa.model.pmatch import PMatch
 
 STEPS = -1
-"""Instead of a name H_*: how many steps a key has."""
+"""Instead of a field of `Block`: how many steps a key has."""
 NO_STEPS = np.empty(0, np.int64)
 NO_NODES = np.empty((0, 0), np.int64)
 
@@ -32,7 +32,7 @@ def head_words(store: Store, codes: Any, name: int) -> Any:
 def set_head_words(store: Store, codes: Any, name: int, values: Any) -> None:
     """Set a word of the header of some keys. *Requires* that they changed in this call, or that no call need take it back."""
     if len(codes):
-        store.memory.m[k.C_NEXT] = 0
+        store.memory.m[k.Memory.next] = 0
         store.call(k.SET_HEADS, name, len(codes), WordArray(np.array(np.broadcast_arrays(codes, values), np.int64)))
 
 
@@ -41,18 +41,18 @@ class KeyBlock:
 
     def __init__(self, store: Store, code: int) -> None:
         self.store = store
-        held = int(store.directory.entries[code, k.D_BLOCK])
+        held = int(store.directory.entries[code, k.KeyEntry.block])
         self.at = store.call(k.OPENED, code) if held < 0 else held
         self.m = store.memory.m[self.at :]
         if held < 0:
             self.m = self.m[
-                : self.head(k.H_PENDING) + self.head(k.H_PENDING_CAP) * (k.Q_WORDS + store.payloads.layout.width)
+                : self.head(k.Block.pending) + self.head(k.Block.pending_cap) * (k.PendingRow.payload + store.payloads.layout.width)
             ].copy()
 
     @property
     def order(self) -> Any:
         """The numbers of the key's steps, in order: a view."""
-        return self.m[k.HEAD + self.head(k.H_FIRST) : k.HEAD + self.head(k.H_LAST)] if self.at else NO_STEPS
+        return self.m[k.HEAD + self.head(k.Block.first) : k.HEAD + self.head(k.Block.last)] if self.at else NO_STEPS
 
     @cached_property
     def steps(self) -> list[int]:
@@ -64,14 +64,14 @@ class KeyBlock:
         return int(self.m[name])
 
     def word(self, column: int, step: int) -> int:
-        return int(self.m[k.HEAD + column * self.head(k.H_CAP) + step])
+        return int(self.m[k.HEAD + column * self.head(k.Block.cap) + step])
 
     def linked(self, place: int) -> bool:
         """Whether the step at a place continues the list before it; see `afa.compiled.kernel.gaps`."""
-        gaps = int(self.store.memory.m[k.C_GAPLESS])
+        gaps = int(self.store.memory.m[k.Memory.gapless])
         before, here = self.steps[place - 1], self.steps[place]
-        joined = gaps == k.JOIN and self.word(k.LE, here) < self.head(k.H_TOLD)
-        return not gaps or joined or self.word(k.SEQ, before) + 1 == self.word(k.SEQ, here)
+        joined = gaps == k.JOIN and self.word(k.Block.le, here) < self.head(k.Block.told)
+        return not gaps or joined or self.word(k.Block.seq, before) + 1 == self.word(k.Block.seq, here)
 
     def array(self, slice_: int, section: int, width: int) -> Any:
         base, count = self.head(section) + (slice_ >> 24) * width, slice_ & k.COUNT
@@ -83,30 +83,32 @@ class KeyBlock:
 
     def events(self, step: int) -> list[list[int]]:
         """Return ``[re, copies, words..]`` of each event of a step."""
-        return self.rows(self.word(k.EV, step), k.H_EVENTS, k.E_WORDS + self.store.payloads.layout.width)
+        return self.rows(self.word(k.Block.events_of, step), k.Block.events, k.EventRow.payload + self.store.payloads.layout.width)
 
     def nodes(self, step: int) -> list[list[int]]:
         """Return ``[start, m, state, end, register..]`` of each node of a step."""
-        return self.rows(self.word(k.ND, step), k.H_NODES, self.store.memory.row)
+        return self.rows(self.word(k.Block.nodes_of, step), k.Block.nodes, self.store.memory.row)
 
     def node_array(self, step: int) -> Any:
         """Return the same as an array: a view."""
-        return self.array(self.word(k.ND, step), k.H_NODES, self.store.memory.row)
+        return self.array(self.word(k.Block.nodes_of, step), k.Block.nodes, self.store.memory.row)
 
     def matches(self, step: int) -> list[list[int]]:
         """Return ``[T, m, register..]`` of each match of a step."""
-        return self.rows(self.word(k.MT, step), k.H_MATCHES, k.M_REG + self.store.registers.layout.width)
+        return self.rows(
+            self.word(k.Block.matches_of, step), k.Block.matches, k.MatchRow.register + self.store.registers.layout.width
+        )
 
     def pending(self) -> list[list[int]]:
         """Return ``[le, re, copies, words..]`` of each retraction that waits."""
-        return self.rows(self.head(k.H_PENDING_TOP), k.H_PENDING, 3 + self.store.payloads.layout.width)
+        return self.rows(self.head(k.Block.pending_top), k.Block.pending, 3 + self.store.payloads.layout.width)
 
     def lists(self) -> Iterator[list[list[int]]]:
         """Yield the list of each place, in order: the nodes of its step, and those of earlier steps that reach it. O(rows)."""
         standing: list[list[int]] = []
         for step in self.steps:
-            le = self.word(k.LE, step)
-            standing = [*(node for node in standing if node[k.N_END] > le), *self.nodes(step)]
+            le = self.word(k.Block.le, step)
+            standing = [*(node for node in standing if node[k.NodeRow.end] > le), *self.nodes(step)]
             yield standing
 
 
@@ -116,7 +118,7 @@ def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[
     order = block.order
     if not len(order):
         return []
-    times = partial(block.word, k.LE)
+    times = partial(block.word, k.Block.le)
     first = max(bisect_left(order, low, key=times) - 1, 0)
     last = min(bisect_right(order, high, key=times) + 1, len(order))
     among = np.array(sorted(starts or ()), np.int64)
@@ -124,12 +126,12 @@ def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[
     standing: list[tuple[int, PMatch]] = []  # until when, and what
     found = []
     wanted = starts is None or len(starts) > 0
-    begin = bisect_left(order, min(block.word(k.REACH, order[first]), times(order[first])), key=times) if wanted else first
+    begin = bisect_left(order, min(block.word(k.Block.reach, order[first]), times(order[first])), key=times) if wanted else first
     for place, step in enumerate(order[begin:last].tolist(), begin):
         le = times(step)
         nodes = block.node_array(step) if wanted else NO_NODES
         if starts is not None and len(nodes):
-            begun = nodes[:, k.N_START]
+            begun = nodes[:, k.NodeRow.start]
             nodes = nodes[begun == among[0] if len(among) == 1 else np.isin(begun, among)]
         standing = [node for node in standing if node[0] > le]
         standing += [(end, PMatch(start, m, states[q], register(words))) for start, m, q, end, *words in nodes.tolist()]
@@ -145,12 +147,12 @@ def held_matches(store: Store, code: int, low: int) -> list[tuple[Any, int, int]
     block = KeyBlock(store, code)
     if not block.at:
         return []
-    first, last, cap = (block.head(name) for name in (k.H_FIRST, k.H_LAST, k.H_CAP))
+    first, last, cap = (block.head(name) for name in (k.Block.first, k.Block.last, k.Block.cap))
     order = block.m[k.HEAD + first : k.HEAD + last]
-    begin = bisect_left(order, low, key=lambda step: block.m[k.HEAD + k.LE * cap + step])
-    slices = block.m[k.HEAD + k.MT * cap + order[max(begin - 1, 0) :]]
+    begin = bisect_left(order, low, key=lambda step: block.m[k.HEAD + k.Block.le * cap + step])
+    slices = block.m[k.HEAD + k.Block.matches_of * cap + order[max(begin - 1, 0) :]]
     found: list[list[int]] = []
     for rows in slices[(slices & k.COUNT) != 0].tolist():
-        found += block.rows(rows, k.H_MATCHES, k.M_REG + store.registers.layout.width)
+        found += block.rows(rows, k.Block.matches, k.MatchRow.register + store.registers.layout.width)
     register = store.registers.record
     return [(register(words), le, re) for le, re, *words in found if le >= low]

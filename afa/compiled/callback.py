@@ -7,8 +7,8 @@ from typing import Any
 
 from afa.compiled.directory import Directory
 from afa.compiled.inforce import RunningProgram
-from afa.compiled.kernel import names as k
-from afa.compiled.memory import Memory
+from afa.compiled.kernel import layout as k
+from afa.compiled.memory import EngineMemory
 from afa.compiled.record_words import RecordForms
 from afa.model.arc import EPSILON, Arc
 from afa.model.arctable import ArcTable
@@ -33,7 +33,7 @@ class Callback:
         automaton: Automaton,
         payloads: RecordForms,
         registers: RecordForms,
-        memory: Memory,
+        memory: EngineMemory,
         directory: Directory,
         faults: Faults | None,
     ) -> None:
@@ -67,9 +67,9 @@ class Callback:
         """Run one arc in Python for a kernel that can't. Returns YES or NO; else a fault. NOWHERE asks about an endless closure."""
         try:
             transitions, memory = self._transitions, self._memory
-            le = int(memory.m[k.C_PLACE])
+            le = int(memory.m[k.Memory.place])
             if transitions.faults is not None:
-                transitions.key = self._directory.name(int(memory.w[k.W_KEY]))
+                transitions.key = self._directory.name(int(memory.w[k.Scratch.key]))
             if code == k.NOWHERE:
                 if transitions.faults is not None:
                     transitions.endless(self.arcs.endless(), le)

@@ -16,7 +16,7 @@ from afa.compiled import compiled_invariants, compiled_states, superfluous
 from afa.compiled.batches import Batches
 from afa.compiled.block import held_matches, held_steps
 from afa.compiled.encode import Encoded, encode
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.match_totals import match_totals
 from afa.compiled.match_ways import match_picks, match_ways
 from afa.compiled.memory import WordArray
@@ -51,7 +51,7 @@ class CompiledEngine:
         self._batches = Batches(store)
         self._sequence = setup.sequence
         self._looked = 0  # changes taken when it was looked last for keys to prune
-        self._one = WordArray(np.empty((k.I_WORDS + store.payloads.layout.width, 1), np.int64))
+        self._one = WordArray(np.empty((k.Arrivals.payload + store.payloads.layout.width, 1), np.int64))
         self._put_one = struct.Struct(f"={len(self._one.words)}q").pack_into  # numpy takes 1 us longer
 
     @property
@@ -85,7 +85,7 @@ class CompiledEngine:
     @property
     def serial(self) -> int:
         """The call, as the kernels count: a number that moves in the very step that ends one."""
-        return self.store.memory.m[k.C_SERIAL]  # type: ignore[no-any-return]
+        return self.store.memory.m[k.Memory.serial]  # type: ignore[no-any-return]
 
     def push(self, change: Change) -> list[Change] | None:
         """Take one event change, checked and not late, as a call. The kernels end it; if it has output, the caller must `commit`.
@@ -101,7 +101,7 @@ class CompiledEngine:
         if store.arcs.lacking:
             store.arcs.ready(1, 0)
         store.idle += 1
-        self.began = memory.m[k.C_SERIAL]
+        self.began = memory.m[k.Memory.serial]
         directory.last = code
         rows = store.call(k.PUSH, code, 1, self._one)
         if rows == k.TIED:
@@ -109,7 +109,7 @@ class CompiledEngine:
         if rows == k.NUMBERS:
             return None
         changes = self.collect() if rows else []
-        if store.keyed and not memory.m[memory.m[k.C_DIR] + code * k.D_SIZE]:
+        if store.keyed and not memory.m[memory.m[k.Memory.dir] + code * k.KeyEntry.SIZE]:
             directory.touch(code)
         if (rows or directory.touched) and not changes:
             self.commit()
@@ -120,12 +120,12 @@ class CompiledEngine:
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
         store, n = self.store, len(changes)
         code = store.directory.code(key)
-        batch: Any = np.empty((k.I_WORDS + store.payloads.layout.width, n), np.int64)
+        batch: Any = np.empty((k.Arrivals.payload + store.payloads.layout.width, n), np.int64)
         for i, (payload, le, re, diff, _) in enumerate(changes):
             batch[:, i] = [le, re, diff, code, store.sequence_word(payload), k.EVENT, -1, *store.payloads.words(payload)]
         store.ready(n)
         if store.gaps:
-            store.memory.m[k.C_LOOKED] = k.ONCE  # by the operator
+            store.memory.m[k.Memory.looked] = k.ONCE  # by the operator
         store.call(k.SERVE, code, n, WordArray(batch))
 
     def encode(
@@ -160,11 +160,11 @@ class CompiledEngine:
             self.store.look = None
 
     def collect(self) -> list[Change]:
-        if not self.store.memory.w[k.W_LOG_TOP]:
+        if not self.store.memory.w[k.Scratch.log_top]:
             return []
         rows = self.store.take_log()
         store = self.store
-        record, name, end = store.matches.record, store.directory.name, k.L_REG + store.matches.layout.width
+        record, name, end = store.matches.record, store.directory.name, k.LogRow.register + store.matches.layout.width
         return [Change(record(words), t, re, sign, name(key)) for key, sign, t, re, *words in rows[:, :end].tolist()]
 
     def cut(self) -> int:
@@ -173,9 +173,9 @@ class CompiledEngine:
     def log(self, cuts: Cuts | None = None) -> Logged:
         store = self.store
         rows = store.take_log(cuts)
-        fields = store.matches.columns(rows[:, k.L_REG :])
-        keys: Sequence[Hashable] = store.directory.names_of(rows[:, k.L_KEY]) if store.keyed else []
-        return Logged(fields, rows[:, k.L_T], rows[:, k.L_RE], rows[:, k.L_SIGN], keys)
+        fields = store.matches.columns(rows[:, k.LogRow.register :])
+        keys: Sequence[Hashable] = store.directory.names_of(rows[:, k.LogRow.key]) if store.keyed else []
+        return Logged(fields, rows[:, k.LogRow.t], rows[:, k.LogRow.re], rows[:, k.LogRow.sign], keys)
 
     # -- progress ------------------------------------------------------------------------------------------------------------
 
@@ -234,8 +234,8 @@ class CompiledEngine:
         """Do the first part of `rollback`: all but what follows from the state."""
         self.store.tell(k.ROLLBACK)
         w = self.store.memory.w
-        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
-        self.store.memory.m[k.C_LOOKED] = self.store.memory.m[k.C_TIED] = 0
+        w[k.Scratch.log_top] = w[k.Scratch.taken] = 0
+        self.store.memory.m[k.Memory.looked] = self.store.memory.m[k.Memory.tied] = 0
         self.store.missing, self.store.look = [], None
         arcs_of.recover(self.store)
         self.store.memory.recover()
@@ -300,7 +300,7 @@ class CompiledEngine:
     def _held(self, key: Hashable) -> int | None:
         """Return the number of a key that holds something; None for any other key."""
         code, entries = self.store.directory.find(key), self.store.directory.entries
-        return code if code is not None and code < len(entries) and entries[code, k.D_BLOCK] else None
+        return code if code is not None and code < len(entries) and entries[code, k.KeyEntry.block] else None
 
     def living(self, t: int) -> Living:
         return compiled_states.living(self.store, t)

@@ -11,7 +11,7 @@ import numpy as np
 from afa.compiled.block import KeyBlock, head_words
 from afa.compiled.compiled_states import sizes
 from afa.compiled.image_heap import check_heap
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import CAPACITIES
 from afa.compiled.store import Store
 from afa.errors import SnapshotError
@@ -34,25 +34,25 @@ def check(store: Store) -> None:
     _check_deadlines(store)
     _check_heap(store)
     w = store.memory.w
-    assert w[k.W_LOG_TOP] == 0, "a difference was left behind"
-    assert w[k.W_UNDO_TOP] == 0, "an undo log was left behind"
+    assert w[k.Scratch.log_top] == 0, "a difference was left behind"
+    assert w[k.Scratch.undo_top] == 0, "an undo log was left behind"
     room = {what: int(w[word]) for what, word in CAPACITIES.items()}
     assert room == {what: store.memory.sizes[what] for what in room}, f"room in scratch: {room}, made for {store.memory.sizes}"
 
 
 def _check_heap(store: Store) -> None:
     try:
-        check_heap(store.memory.m, store.directory.entries[:, k.D_BLOCK], store.memory.keys)
+        check_heap(store.memory.m, store.directory.entries[:, k.KeyEntry.block], store.memory.keys)
     except SnapshotError as error:
         raise AssertionError(f"heap: {error}") from error
 
 
 def _check_key(store: Store, transitions: Transitions, block: KeyBlock, totals: Counter[str]) -> None:
     event, register = store.payloads.record, store.registers.record
-    times = [block.word(k.LE, step) for step in block.steps]
+    times = [block.word(k.Block.le, step) for step in block.steps]
     assert times == sorted(times), f"order: {times}"
     final, ordered = store.progress.floor, bool(store.ordered)
-    pruned, cleaned = block.head(k.H_PRUNED), max(final, block.head(k.H_CLEANED))
+    pruned, cleaned = block.head(k.Block.pruned), max(final, block.head(k.Block.cleaned))
     before: list[PMatch] = []
     nodes = [block.nodes(step) for step in block.steps]
     rest = Rest.behind(0)
@@ -60,27 +60,27 @@ def _check_key(store: Store, transitions: Transitions, block: KeyBlock, totals: 
     totals["keys"] += 1
     for place, (step, rows) in enumerate(zip(block.steps, block.lists())):
         le, events, own = times[place], block.events(step), nodes[place]
-        starts = [node[k.N_START] for node in own]
+        starts = [node[k.NodeRow.start] for node in own]
         assert starts == sorted(starts), f"Ordering at {le}: {starts}"
         layer = [PMatch(start, m, store.arcs.states[state], register(words)) for start, m, state, _, *words in rows]
         assert len(layer) == len(set(layer)), f"Content at {le}: a partial match twice in {layer}"
         assert all(p.start <= le < p.re for p in layer), f"Content at {le}: a lifetime that has ended, or begins later, in {layer}"
-        reach = block.word(k.REACH, step)
-        far = [times[at] for at in range(place) for node in nodes[at] if node[k.N_END] > le]
+        reach = block.word(k.Block.reach, step)
+        far = [times[at] for at in range(place) for node in nodes[at] if node[k.NodeRow.end] > le]
         assert min([*far, le]) >= min(reach, le) or reach < times[0], f"reach at {le}: {reach}, {far}"
-        here = Rest(le, le + 1 if events or le >= cleaned else max(le + 1, block.head(k.H_SINCE)))
+        here = Rest(le, le + 1 if events or le >= cleaned else max(le + 1, block.head(k.Block.since)))
         horizon = times[place + 1] if place + 1 < len(times) else max(le, store.progress.events)
         if place and not block.linked(place):
             before = []
         if place + 1 < len(times) and not block.linked(place + 1):
             horizon = min(horizon, max(le, store.progress.events))
         if events:
-            assert le >= max(final, block.head(k.H_CLEANED)), f"Cleanup: events before {final} at {le}"
+            assert le >= max(final, block.head(k.Block.cleaned)), f"Cleanup: events before {final} at {le}"
             payloads = {(event(words), re): copies for re, copies, *words in events}
             assert all(copies > 0 for copies in payloads.values()), f"event counts at {le}"
             totals["events"] += sum(payloads.values())
             words = {store.sequence_word(payload) for payload, _ in payloads}
-            assert words == {block.word(k.SEQ, step)} or not ordered, f"sequence at {le}: {words}"
+            assert words == {block.word(k.Block.seq, step)} or not ordered, f"sequence at {le}: {words}"
             if pruned == k.BEGINNING or (place and times[place - 1] > pruned):
                 expected = _derived(transitions, before, rest, le, payloads)
                 expected = _best(expected) if store.longest else expected
@@ -99,7 +99,7 @@ def _check_key(store: Store, transitions: Transitions, block: KeyBlock, totals: 
         assert stored == Counter(claimed), f"matches at {le}: stored {stored}, derived {claimed}"
         matches.update(claimed)
         totals["partial_matches"] += len(own)
-        totals["intervals"] += sum(node[k.N_END] != k.ALONE for node in own)
+        totals["intervals"] += sum(node[k.NodeRow.end] != k.ALONE for node in own)
         before, rest = layer, here
     _check_numbers(store, block, times)
     assert ordered or len(times) == len(set(times)), f"two steps of one LE: {times}"
@@ -110,21 +110,24 @@ def _check_key(store: Store, transitions: Transitions, block: KeyBlock, totals: 
 
 def _check_deadlines(store: Store) -> None:
     m = store.memory.m
-    for code in range(int(m[k.C_KEYS])):
-        at, *deadlines = m[m[k.C_DIR] + code * k.D_SIZE :][: k.D_CLEAN + 1].tolist()
-        minimum, above = int(m[k.C_MINIMA]) + (code >> k.LEVEL) * k.MIN_SIZE, int(m[k.C_ABOVE]) + (code >> 2 * k.LEVEL) * k.MIN_SIZE
+    for code in range(int(m[k.Memory.keys])):
+        at, *deadlines = m[m[k.Memory.dir] + code * k.KeyEntry.SIZE :][: k.KeyEntry.clean + 1].tolist()
+        minimum, above = (
+            int(m[k.Memory.minima]) + (code >> k.LEVEL) * k.DeadlineRow.SIZE,
+            int(m[k.Memory.above]) + (code >> 2 * k.LEVEL) * k.DeadlineRow.SIZE,
+        )
         for name, deadline in enumerate(deadlines if at else []):
             assert m[above + name] <= m[minimum + name] <= deadline, f"minima over the deadlines of key {code}: {deadlines}"
-    waiting = int(head_words(store, np.arange(int(m[k.C_KEYS])), k.H_PENDING_TOP).sum())
-    assert waiting == m[k.C_WAITING], f"retractions that wait: {m[k.C_WAITING]}, found {waiting}"
+    waiting = int(head_words(store, np.arange(int(m[k.Memory.keys])), k.Block.pending_top).sum())
+    assert waiting == m[k.Memory.waiting], f"retractions that wait: {m[k.Memory.waiting]}, found {waiting}"
 
 
 def _check_numbers(store: Store, block: KeyBlock, times: list[int]) -> None:
     if not store.gaps:
         return
-    numbers = [block.word(k.SEQ, step) for step in block.steps]
+    numbers = [block.word(k.Block.seq, step) for step in block.steps]
     assert all(a < b for a, b in itertools.pairwise(numbers)), f"numbers against times: {numbers}"
-    told, gap = block.head(k.H_TOLD), block.head(k.H_GAP)
+    told, gap = block.head(k.Block.told), block.head(k.Block.gap)
     ends = [le for (a, b), le in zip(itertools.pairwise(numbers), times[1:]) if a + 1 != b and le >= told]
     assert not ends or ends[0] >= gap, f"a gap at {ends[0]} before {gap}"
 

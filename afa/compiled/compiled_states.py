@@ -11,10 +11,10 @@ import numpy as np
 
 from afa.change import Change
 from afa.compiled.block import STEPS, KeyBlock, head_words, set_head_words
-from afa.compiled.code.layout import FieldSlot
+from afa.compiled.code.payload_layout import FieldSlot
 from afa.compiled.code.strings import Strings
 from afa.compiled.encode import sequence_words
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import WordArray
 from afa.compiled.record_words import RecordForms
 from afa.compiled.store import Store
@@ -47,7 +47,7 @@ PART = 8192
 
 
 def pending(store: Store, code: int) -> list[Change]:
-    if not store.directory.entries[code, k.D_BLOCK]:
+    if not store.directory.entries[code, k.KeyEntry.block]:
         return []
     record, key = store.payloads.record, store.directory.name(code)
     return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in KeyBlock(store, code).pending()]
@@ -56,10 +56,10 @@ def pending(store: Store, code: int) -> list[Change]:
 def overdue(store: Store, t: int) -> list[Change]:
     """Remove and return the retractions whose insertion can no longer arrive, now that ``t`` is promised."""
     changes: list[Change] = []
-    if not store.memory.m[k.C_WAITING]:
+    if not store.memory.m[k.Memory.waiting]:
         return changes
-    store.memory.m[k.C_NEXT] = 0
-    while (code := store.call(k.WAITS, t)) < store.memory.m[k.C_KEYS]:
+    store.memory.m[k.Memory.next] = 0
+    while (code := store.call(k.WAITS, t)) < store.memory.m[k.Memory.keys]:
         found = [change for change in pending(store, code) if change.le is not None and change.le < t]
         if found:
             store.call(k.EXPIRE, code, t)
@@ -69,7 +69,7 @@ def overdue(store: Store, t: int) -> list[Change]:
 
 def sizes(store: Store) -> Sizes:
     store.call(k.SIZES, store.progress.final)
-    at = int(store.memory.w[k.W_TEMP])
+    at = int(store.memory.w[k.Scratch.temp])
     events, partial, intervals, matches, pending, keys, ties, *high = store.memory.w[at : at + 9].tolist()
     steps, low, more, kept = store.memory.w[at + 9 : at + 13].tolist() if store.progress.lags else (0, 0, 0, 0)
     copies = events + (high[0] << 32), pending + (high[1] << 32), low + (more << 32)
@@ -78,7 +78,7 @@ def sizes(store: Store) -> Sizes:
 
 def living(store: Store, t: int) -> Living:
     store.call(k.LIVING, t, store.progress.floor)
-    at = int(store.memory.w[k.W_TEMP])
+    at = int(store.memory.w[k.Scratch.temp])
     return Living(*store.memory.w[at : at + 3].tolist())
 
 
@@ -91,11 +91,11 @@ def by_state(store: Store) -> dict[str, int]:
 
 def ends(store: Store) -> Ends:
     """Count what `afa.compiled.kernel.ends` counts, with a table that has room for the most beginnings of a key."""
-    steps = int(head_words(store, np.flatnonzero(store.directory.entries[:, k.D_BLOCK]), STEPS).max(initial=0))
+    steps = int(head_words(store, np.flatnonzero(store.directory.entries[:, k.KeyEntry.block]), STEPS).max(initial=0))
     places = 1 << (2 * steps + 30).bit_length()
     while True:
-        store.call(k.ENDS, places, 0, WordArray(np.zeros((k.T_WORDS, places), np.int64)))
-        at = int(store.memory.w[k.W_TEMP])
+        store.call(k.ENDS, places, 0, WordArray(np.zeros((k.Beginnings.SIZE, places), np.int64)))
+        at = int(store.memory.w[k.Scratch.temp])
         by_window, by_no_arc, past, full = store.memory.w[at : at + 4].tolist()
         if not full:
             return Ends(by_window, by_no_arc, past)
@@ -108,21 +108,21 @@ def check_ties(store: Store) -> None:
     Ties that are told, and not refused, are those of the keys that have changed in this call.
     """
     m = store.memory.m
-    if not m[k.C_TIED]:
+    if not m[k.Memory.tied]:
         return
-    m[k.C_TIED] = 0
+    m[k.Memory.tied] = 0
     entries = store.directory.entries
-    here = entries[:, k.D_BLOCK] != 0
+    here = entries[:, k.KeyEntry.block] != 0
     if store.faults is not None:
-        here &= entries[:, k.D_CHANGED] >= m[k.C_SERIAL]
+        here &= entries[:, k.KeyEntry.changed] >= m[k.Memory.serial]
     for code in np.flatnonzero(here).tolist():
-        store.memory.w[k.W_KEY] = code  # the key at work, if it is refused
+        store.memory.w[k.Scratch.key] = code  # the key at work, if it is refused
         block = KeyBlock(store, code)
         for step in block.steps:
-            if block.word(k.EV, step) & k.COUNT > 1:
+            if block.word(k.Block.events_of, step) & k.COUNT > 1:
                 record = store.payloads.record
                 tied = [record(words) for _, _, *words in block.events(step)]
-                refuse_ties(tied, block.word(k.LE, step), store.key_of(code), store.faults)
+                refuse_ties(tied, block.word(k.Block.le, step), store.key_of(code), store.faults)
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def _written(store: Store, codes: Any, what: int, words: int, n: int) -> Any:
 def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
     """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
     final, held = store.progress.floor, codes[places]
-    heads = (head_words(store, held, name).tolist() for name in (k.H_CLEANED, k.H_PRUNED))
+    heads = (head_words(store, held, name).tolist() for name in (k.Block.cleaned, k.Block.pruned))
     for place, cleaned, last in zip(places.tolist(), *heads):
         promised = cleaned if cleaned > final else k.BEGINNING
         if last == k.BEGINNING:
@@ -183,7 +183,7 @@ def _given(store: Store, code: int, last: int) -> list[Any]:
 
     def steps() -> Iterator[tuple[int, Any, Any]]:
         for step, rows in zip(block.steps, block.lists()):
-            le = block.word(k.LE, step)
+            le = block.word(k.Block.le, step)
             yield le, rows, [[re, copies, list(event(words))] for re, copies, *words in block.events(step)]
             if le > last:
                 return
@@ -219,15 +219,15 @@ def load(store: Store, states: States) -> None:
         _load_covers(store, states, codes, numbers, covered)
     _load_given(store, [(int(codes[part.key]), part) for part in states.pruned if part.steps])
     _set_cleaned(store, codes, states)
-    store.memory.m[k.C_LOOKED] = k.ALWAYS  # numbers were checked with the snapshot
+    store.memory.m[k.Memory.looked] = k.ALWAYS  # numbers were checked with the snapshot
     if store.arcs.table.timeouts:
         store.call_all(k.TICK)
     _load_changes(store, states, np.repeat(codes, states.heads[CHANGES]))
     store.directory.loaded(codes)
     m = store.memory.m
-    m[k.C_LOOKED] = 0
+    m[k.Memory.looked] = 0
     if states.final < store.progress.floor:
-        set_head_words(store, codes, k.H_CLEANED, k.BEGINNING)
+        set_head_words(store, codes, k.Block.cleaned, k.BEGINNING)
     _set_cleaned(store, codes, states)
     store.take_log()
 
@@ -237,21 +237,25 @@ def _load_changes(store: Store, states: States, codes: Any) -> None:
     changes, sources = states.changes, [_numbered(column, store.strings) for column in states.payloads]
     for low in range(0, len(codes), PART):
         here = slice(low, low + PART)
-        batch: Any = np.zeros((k.I_WORDS + store.payloads.layout.width, len(codes[here])), np.int64)
-        batch[k.I_LE], batch[k.I_RE], batch[k.I_DIFF] = changes[LE, here], changes[RE, here], changes[COPIES, here]
-        batch[k.I_KEY], batch[k.I_KIND], batch[k.I_ARC] = codes[here], k.EVENT, k.NOWHERE
-        _fill(store.payloads, [column.moved(here) for column in sources], batch[k.I_WORDS :])
+        batch: Any = np.zeros((k.Arrivals.payload + store.payloads.layout.width, len(codes[here])), np.int64)
+        batch[k.Arrivals.le], batch[k.Arrivals.re], batch[k.Arrivals.diff] = (
+            changes[LE, here],
+            changes[RE, here],
+            changes[COPIES, here],
+        )
+        batch[k.Arrivals.key], batch[k.Arrivals.kind], batch[k.Arrivals.arc] = codes[here], k.EVENT, k.NOWHERE
+        _fill(store.payloads, [column.moved(here) for column in sources], batch[k.Arrivals.payload :])
         if store.sequence_slot is not None:
-            batch[k.I_SEQ] = sequence_words(store.sequence_slot, batch)
+            batch[k.Arrivals.seq] = sequence_words(store.sequence_slot, batch)
         store.ready(batch.shape[1])
-        store.memory.m[k.C_NEXT] = 0
+        store.memory.m[k.Memory.next] = 0
         store.call(k.RESTORE_CHANGES, 0, batch.shape[1], WordArray(batch))
 
 
 def _set_cleaned(store: Store, codes: Any, states: States) -> None:
     """Let keys of which more is promised than of others be cleaned as far as they were."""
     parts = [part for part in states.pruned if as_time(part.promised, "promised") > store.progress.floor]
-    set_head_words(store, codes[[part.key for part in parts]], k.H_CLEANED, [part.promised for part in parts])
+    set_head_words(store, codes[[part.key for part in parts]], k.Block.cleaned, [part.promised for part in parts])
 
 
 def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered: Any) -> None:
@@ -268,7 +272,7 @@ def _load_covers(store: Store, states: States, codes: Any, numbers: Any, covered
     behind = np.ones(batch.shape[1], np.bool_)
     behind[heads] = False
     batch[: len(words), behind] = words
-    store.memory.m[k.C_NEXT] = 0
+    store.memory.m[k.Memory.next] = 0
     store.call(k.RESTORE, 0, batch.shape[1], WordArray(batch))
 
 
@@ -284,7 +288,7 @@ def _load_given(store: Store, parts: list[tuple[int, Pruned]]) -> None:
     automaton, columns = store.automaton, []
     assert automaton.event_schema is not None
     event, register = automaton.event_schema, automaton.register_schema
-    runs = bool(store.arcs.program.words[k.P_IGNORABLE])
+    runs = bool(store.arcs.program.words[k.Program.ignorable])
     for code, part in parts:
         times = [as_time(le, "le") for le, _, _ in part.steps]
         if any(le <= before for before, le in itertools.pairwise(times)):
@@ -299,9 +303,9 @@ def _load_given(store: Store, parts: list[tuple[int, Pruned]]) -> None:
                 row = [as_time(start, "start"), as_time(m, "m"), store.arcs.state_number(state), k.ALONE, *words]
                 new.append(_Given(le, k.OPEN if until is None else as_time(until, "until"), row))
                 if runs and after is not None and new[-1].until > after:
-                    row[k.N_END] = new[-1].until
+                    row[k.NodeRow.end] = new[-1].until
             standing = [*(given for given in standing if given.until > le), *new]
-            own = new if runs else sorted(standing, key=lambda given: given.row[k.N_START])
+            own = new if runs else sorted(standing, key=lambda given: given.row[k.NodeRow.start])
             columns.append([le, len(own), len(events), standing[0].le if runs and standing else le])
             columns += [given.row for given in own]
             for re, copies, payload in events:
@@ -312,7 +316,7 @@ def _load_given(store: Store, parts: list[tuple[int, Pruned]]) -> None:
         batch: Any = np.zeros((max(map(len, columns)), len(columns)), np.int64)
         for i, column in enumerate(columns):
             batch[: len(column), i] = column
-        store.memory.m[k.C_NEXT] = 0
+        store.memory.m[k.Memory.next] = 0
         store.call(k.RESTORE_STEPS, 0, len(columns), WordArray(batch))
 
 

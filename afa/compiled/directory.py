@@ -4,7 +4,7 @@ The entries stand in one memory; or in several (`afa.compiled.shards`): with n o
 
 A number is a key's for as long as anything is held of it, and in the call in which it is given; and until the next snapshot, if
 the last one has the key, so that the next one can say that it is gone. An entry tells in which call its key last changed
-(D_CHANGED), so that a snapshot finds the keys that have changed since the last one without any work on the way.
+(KeyEntry.changed), so that a snapshot finds the keys that have changed since the last one without any work on the way.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.key_image import take_image
 from afa.compiled.key_numbers import KeyNumbers
-from afa.compiled.memory import Memory
+from afa.compiled.memory import EngineMemory
 from afa.state.key_columns import KeyColumns
 
 NONE = np.zeros(0, np.bool_)
@@ -34,7 +34,7 @@ class SavedKeys(NamedTuple):
 class Directory:
     """The entries of keys. Without keys there is one, of number 0, for ever; its name is None."""
 
-    def __init__(self, memory: Memory, keyed: bool, wait: bool = False) -> None:
+    def __init__(self, memory: EngineMemory, keyed: bool, wait: bool = False) -> None:
         self.keys = KeyNumbers(wait)
         self.touched: list[Any] = []  # numbers, or arrays of them, of keys that may be gone when the call ends
         self.last: int | None = None  # the number of the key that was pushed to last
@@ -76,19 +76,19 @@ class Directory:
         """Let the keys of some numbers have changed in a call."""
         n = len(self.memories)
         for i, memory in enumerate(self.memories):
-            entries_of(memory)[codes[codes % n == i] // n if n > 1 else codes, k.D_CHANGED] = call
+            entries_of(memory)[codes[codes % n == i] // n if n > 1 else codes, k.KeyEntry.changed] = call
 
     def _held_of(self, codes: Any) -> Any:
         """Return, for each number, whether its key holds something."""
         if len(self.memories) == 1:
             m = self.memories[0].m
-            found = codes < m[k.C_KEYS]
-            found[found] = m[m[k.C_DIR] + codes[found] * k.D_SIZE + k.D_BLOCK] != 0
+            found = codes < m[k.Memory.keys]
+            found[found] = m[m[k.Memory.dir] + codes[found] * k.KeyEntry.SIZE + k.KeyEntry.block] != 0
             return found
         found, n = np.zeros(len(codes), np.bool_), len(self.memories)
         for i, memory in enumerate(self.memories):
-            places = np.flatnonzero((codes % n == i) & (codes // n < memory.m[k.C_KEYS]))
-            found[places] = entries_of(memory)[codes[places] // n, k.D_BLOCK] != 0
+            places = np.flatnonzero((codes % n == i) & (codes // n < memory.m[k.Memory.keys]))
+            found[places] = entries_of(memory)[codes[places] // n, k.KeyEntry.block] != 0
         return found
 
     def check(self) -> None:
@@ -98,14 +98,14 @@ class Directory:
 
     def _serial(self) -> int:
         """Return the number of the call; from here on all memories have the same."""
-        serial = max(int(memory.m[k.C_SERIAL]) for memory in self.memories)
+        serial = max(int(memory.m[k.Memory.serial]) for memory in self.memories)
         for memory in self.memories:
-            memory.m[k.C_SERIAL] = serial
+            memory.m[k.Memory.serial] = serial
         return serial
 
     def held(self) -> Any:
         """Return the numbers of the keys that hold something. O(keys)."""
-        return np.flatnonzero(self._all(k.D_BLOCK))
+        return np.flatnonzero(self._all(k.KeyEntry.block))
 
     # -- keys and their numbers ----------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Directory:
         if len(self.touched) > 1 or type(code) is not int or self._aways:
             return False
         m, code = self.memories[code % n].m, code // n
-        return bool(code < m[k.C_KEYS]) and bool(m[m[k.C_DIR] + code * k.D_SIZE + k.D_BLOCK])
+        return bool(code < m[k.Memory.keys]) and bool(m[m[k.Memory.dir] + code * k.KeyEntry.SIZE + k.KeyEntry.block])
 
     def _looked_at(self) -> Any:
         """Return the touched keys that hold nothing and are not in the last snapshot; note those that are in it as away."""
@@ -263,7 +263,7 @@ class Directory:
 
     def changed(self) -> tuple[Any, Any]:
         """Return the numbers of the keys that have changed since the last snapshot, and of those that are gone. O(keys)."""
-        changed = np.flatnonzero((self._all(k.D_CHANGED) >= self.since) & (self._all(k.D_BLOCK) != 0))
+        changed = np.flatnonzero((self._all(k.KeyEntry.changed) >= self.since) & (self._all(k.KeyEntry.block) != 0))
         return changed, np.flatnonzero(self._away)
 
     def arcs_dropped(self, t: int) -> None:
@@ -271,13 +271,15 @@ class Directory:
         if self._saved.keys is not None:
             for memory in self.memories:
                 entries = entries_of(memory)
-                entries[entries[:, k.D_CLEAN] <= t, k.D_CHANGED] = memory.m[k.C_SERIAL] + 1  # not C_SERIAL: the undo log has none
+                entries[entries[:, k.KeyEntry.clean] <= t, k.KeyEntry.changed] = (
+                    memory.m[k.Memory.serial] + 1
+                )  # not m.serial: the undo log has none
 
     def saved(self) -> None:
         """The last snapshot is one of what there is now. The keys that it says are gone are forgotten at the end of the call."""
         if self._aways:
             self.touched.append(np.flatnonzero(self._away))
-        self.put_saved(SavedKeys(self._all(k.D_BLOCK) != 0, self._serial()))
+        self.put_saved(SavedKeys(self._all(k.KeyEntry.block) != 0, self._serial()))
 
     def as_of(self) -> SavedKeys:
         """Return what is known of the last snapshot, for `put_saved`."""
@@ -288,7 +290,7 @@ class Directory:
 
     def loaded(self, codes: Any) -> None:
         """The keys of some numbers are as a snapshot has them."""
-        keys = np.zeros(max(int(memory.m[k.C_KEYS]) for memory in self.memories) * len(self.memories), np.bool_)
+        keys = np.zeros(max(int(memory.m[k.Memory.keys]) for memory in self.memories) * len(self.memories), np.bool_)
         if self._saved.keys is not None:
             keys[: len(self._saved.keys)] = self._saved.keys
         keys[codes] = True
@@ -298,7 +300,7 @@ class Directory:
     @property
     def as_saved(self) -> bool:
         """Whether the keys are those of the last snapshot."""
-        saved, here = self._saved.keys, self._all(k.D_BLOCK) != 0
+        saved, here = self._saved.keys, self._all(k.KeyEntry.block) != 0
         if saved is None or self._count_aways() or len(saved) > len(here):
             return False
         return bool((here[: len(saved)] == saved).all() and not here[len(saved) :].any())
@@ -308,7 +310,7 @@ class Directory:
         take_image(self.keys, keys)
         known = np.zeros(self.keys.top, np.bool_)
         known[self.keys.live()] = True
-        self._known = int(self.memories[0].m[k.C_KEYS])
+        self._known = int(self.memories[0].m[k.Memory.keys])
         self.put_saved(SavedKeys(known, since))
 
     def follow(self, other: Directory) -> None:
@@ -326,16 +328,16 @@ class Directory:
             self._mark(self.numbers(other.names_of(changed)), k.FOREVER)
 
 
-def gone_from(memory: Memory) -> Any:
+def gone_from(memory: EngineMemory) -> Any:
     """Return the numbers in a memory of the keys that lost all they had in the call that it has just ended."""
     w = memory.w
-    found = w[w[k.W_GONE] : w[k.W_GONE] + w[k.W_GONES]].copy()
-    w[k.W_GONES] = 0
+    found = w[w[k.Scratch.gone] : w[k.Scratch.gone] + w[k.Scratch.gones]].copy()
+    w[k.Scratch.gones] = 0
     return found
 
 
-def entries_of(memory: Memory) -> Any:
-    """Return the entries of a memory, as a view of shape (keys, D_SIZE)."""
+def entries_of(memory: EngineMemory) -> Any:
+    """Return the entries of a memory, as a view of shape (keys, KeyEntry.SIZE)."""
     m = memory.m
-    n = int(m[k.C_KEYS])
-    return m[m[k.C_DIR] : m[k.C_DIR] + n * k.D_SIZE].reshape(n, k.D_SIZE)
+    n = int(m[k.Memory.keys])
+    return m[m[k.Memory.dir] : m[k.Memory.dir] + n * k.KeyEntry.SIZE].reshape(n, k.KeyEntry.SIZE)

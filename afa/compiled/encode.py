@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
-from afa.compiled.code.layout import FieldSlot
+from afa.compiled.code.payload_layout import FieldSlot
 from afa.compiled.code.strings import Strings
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import WordArray
 from afa.compiled.mixed_rows import MixedRows, mixed_rows
 from afa.compiled.store import Store
@@ -89,19 +89,23 @@ class Encoded(NamedTuple):
         return int((self.re[events].view(np.uint64) - le.view(np.uint64)).max())  # it may be longer than an int64 says
 
     def fill(self, words: Any, part: Any) -> None:
-        """Write some rows (a slice, or their numbers) as the columns of an array of shape (I_WORDS + payload words, rows)."""
-        words[k.I_LE] = self.le[part]
+        """Write some rows (a slice, or their numbers) as the columns of an array of shape (rows of `Arrivals`, records)."""
+        words[k.Arrivals.le] = self.le[part]
         if self.re is not None:
-            words[k.I_RE] = self.re[part]
+            words[k.Arrivals.re] = self.re[part]
         elif self.window is None:
-            words[k.I_RE] = k.FOREVER
+            words[k.Arrivals.re] = k.FOREVER
         else:
-            np.add(words[k.I_LE], self.window, out=words[k.I_RE])
-        for row, column, value in ((k.I_DIFF, self.diff, 1), (k.I_KIND, self.kind, k.EVENT), (k.I_ARC, self.arc, k.NOWHERE)):
+            np.add(words[k.Arrivals.le], self.window, out=words[k.Arrivals.re])
+        for row, column, value in (
+            (k.Arrivals.diff, self.diff, 1),
+            (k.Arrivals.kind, self.kind, k.EVENT),
+            (k.Arrivals.arc, self.arc, k.NOWHERE),
+        ):
             words[row] = value if column is None else column[part]
-        words[k.I_KEY] = 0 if self.key is None else self.key[part]
+        words[k.Arrivals.key] = 0 if self.key is None else self.key[part]
         for slot, values, present in self.fields:
-            out = words[k.I_WORDS + slot.value]
+            out = words[k.Arrivals.payload + slot.value]
             if slot.field.type is float:
                 floats = out.view(np.float64)
                 np.add(values[part], 0.0, out=floats)  # -0.0 becomes 0.0
@@ -111,10 +115,10 @@ class Encoded(NamedTuple):
             else:
                 out[:] = values[part]
             if slot.width == 2:
-                words[k.I_WORDS + slot.offset] = 1 if present is None else present[part]
+                words[k.Arrivals.payload + slot.offset] = 1 if present is None else present[part]
                 if present is not None:
                     out[~present[part]] = 0
-        words[k.I_SEQ] = 0 if self.sequence is None else sequence_words(self.sequence, words)
+        words[k.Arrivals.seq] = 0 if self.sequence is None else sequence_words(self.sequence, words)
 
     def item(self, row: int) -> Change | Punctuation:
         """Return a row that is no event, as what `Core.run` takes."""
@@ -152,7 +156,7 @@ class Encoded(NamedTuple):
         )
 
     def straight(self, codes: Mapping[int, int]) -> WordArray | None:
-        """Return where the kernels can read the columns as they stand, see F_* in `afa.compiled.kernel.names`; None if they can't.
+        """Return where the kernels can read the columns as they stand, see `TableWords`; None if they can't.
 
         Addresses: the batch must outlive them. ``codes``: the program's number of each arc, by its id.
         """
@@ -180,7 +184,7 @@ def _plain(column: Any, kind: int) -> bool:
 def only(columns: WordArray, rows: Any) -> WordArray:
     """Return what `Encoded.straight` returns, for some rows, all of them events. ``rows`` must outlive it."""
     words: Any = columns.words.copy()
-    words[0, [k.F_KIND, k.F_ARC, k.F_COUNT]], words[0, k.F_INDEX] = 0, rows.ctypes.data
+    words[0, [k.TableWords.kind, k.TableWords.arc, k.TableWords.count]], words[0, k.TableWords.index] = 0, rows.ctypes.data
     return WordArray(words)
 
 
@@ -272,5 +276,5 @@ def _numbered(column: Column, strings: Strings) -> Any:
 
 def sequence_words(slot: FieldSlot, words: Any) -> Any:
     """Return the words that order events of one LE; see `sortable` of `afa.compiled.record_words`."""
-    column = words[k.I_WORDS + slot.value]
+    column = words[k.Arrivals.payload + slot.value]
     return column if slot.field.type is not float else np.where(column >= 0, column, column ^ 0x7FFFFFFFFFFFFFFF)

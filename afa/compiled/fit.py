@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc, compiled_arc
+from afa.compiled.code.payload_layout import Layout
 from afa.errors import AfaError, AutomatonError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.heap import size_of
 from afa.compiled.kernel.slabs import BLOCKS
 
@@ -19,17 +19,17 @@ def trim(m: Any, end: int) -> None:
 
     *Requires* an empty undo log.
     """
-    held = m[m[k.C_DIR] + k.D_BLOCK : m[k.C_MINIMA] : k.D_SIZE]
-    own = [m[word] - less for word, less in ((k.C_DESK, 0), (k.C_DRAFT, 1)) if m[word]]
+    held = m[m[k.Memory.dir] + k.KeyEntry.block : m[k.Memory.minima] : k.KeyEntry.SIZE]
+    own = [m[word] - less for word, less in ((k.Memory.desk, 0), (k.Memory.draft, 1)) if m[word]]
     blocks = np.append(held[held > 0], np.array(own, np.int64))
-    small = m[blocks] <= (BLOCKS if m[k.C_KEYED] else k.NOWHERE)
+    small = m[blocks] <= (BLOCKS if m[k.Memory.keyed] else k.NOWHERE)
     cells = np.append(-held[held < 0], blocks[small])
     ends = np.concatenate([blocks[~small] + SIZES[m[blocks[~small]]], (cells & -k.PAGE) + k.PAGE])
     top = max(end, int(ends.max(initial=k.CONTROL)))
-    for head in range(k.C_FREE, k.C_FREE + k.CLASSES):
+    for head in range(k.Memory.free, k.Memory.free + k.CLASSES):
         _shorten(m, head, 0, top)
-    _shorten(m, k.C_PAGES, k.A_NEXT, top)
-    m[k.C_TOP] = top
+    _shorten(m, k.Memory.pages, k.Page.next, top)
+    m[k.Memory.top] = top
 
 
 def _shorten(m: Any, at: int, link: int, top: int) -> None:

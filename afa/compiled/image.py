@@ -1,7 +1,7 @@
 """Images: the engine's memory as it is, for another process of this machine, which derives nothing anew.
 
 names   plain data     what the words mean: strings, states and keys by their numbers
-words   m[:C_TOP]      blocks and directory hold no address, only places; the control words that do are set anew
+words   m[:m.top]      blocks and directory hold no address, only places; the control words that do are set anew
 
 Only the user who runs the process can write an image (`afa.spark.shared`). So what is checked is not who made it but what damage
 can do: whatever words are others, no offset leads beyond the memory, nothing is held twice, and chains end. What else rows say
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.image_heap import check_heap
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.desk import desk_rooms
 from afa.compiled.key_image import image_of
 from afa.compiled.mapped_heap import FileHeap
@@ -25,9 +25,9 @@ from afa.compiled.store import Store
 from afa.errors import AfaError
 from afa.state.sound import wanted
 
-SECTIONS = (k.H_EVENTS, k.H_NODES, k.H_MATCHES, k.H_PENDING)
-CAPS = (k.H_EVENT_CAP, k.H_NODE_CAP, k.H_MATCH_CAP, k.H_PENDING_CAP)
-TOPS = (k.H_EVENT_TOP, k.H_NODE_TOP, k.H_MATCH_TOP, k.H_PENDING_TOP)
+SECTIONS = (k.Block.events, k.Block.nodes, k.Block.matches, k.Block.pending)
+CAPS = (k.Block.event_cap, k.Block.node_cap, k.Block.match_cap, k.Block.pending_cap)
+TOPS = (k.Block.event_top, k.Block.node_top, k.Block.match_top, k.Block.pending_top)
 MOST = 1 << 40
 """A number of words, rows or keys that no memory holds."""
 
@@ -37,7 +37,7 @@ def names(store: Store) -> list[Any]:
     if not store.directory.as_saved:
         raise AfaError("expected an operator whose last call was snapshot() but got one that has changed since")
     return [
-        int(store.memory.m[k.C_TOP]),
+        int(store.memory.m[k.Memory.top]),
         store.memory.keys,
         store.memory.sizes,
         store.strings.numbers(),
@@ -49,7 +49,7 @@ def names(store: Store) -> list[Any]:
 
 
 def words(store: Store) -> Any:
-    return store.memory.m[: store.memory.m[k.C_TOP]]
+    return store.memory.m[: store.memory.m[k.Memory.top]]
 
 
 def take_names(store: Store, found: list[Any]) -> None:
@@ -71,7 +71,17 @@ def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
     """
     top, room, sizes, _, _, keys, since, store.idle = found
     words = store.memory.m
-    fixed = {name: int(words[name]) for name in (k.C_V, k.C_R, k.C_ORDERED, k.C_KEYED, k.C_SEQ, k.C_SMALL)}
+    fixed = {
+        name: int(words[name])
+        for name in (
+            k.Memory.payload_words,
+            k.Memory.register_words,
+            k.Memory.ordered,
+            k.Memory.keyed,
+            k.Memory.seq,
+            k.Memory.small,
+        )
+    }
     wanted("as many words as control words at least", top >= k.CONTROL, top)
     here = file.mapped(top)
     _check_words(here, top, room, keys[0], fixed, len(store.arcs.states))
@@ -89,47 +99,58 @@ def _check_sizes(sizes: Any, known: dict[str, int]) -> None:
 def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], states: int) -> None:
     """Check the words of a heap, of which ``top`` are in use, with room for so many keys. ``fixed``: control words by number."""
     control = m[: k.CONTROL].tolist()
-    directory = control[k.C_DIR]
-    wanted("as many words as are in use", control[k.C_TOP] == top, [control[k.C_TOP], top])
-    wanted("a name for each key", control[k.C_KEYS] == keys <= room < MOST, [control[k.C_KEYS], keys, room])
+    directory = control[k.Memory.dir]
+    wanted("as many words as are in use", control[k.Memory.top] == top, [control[k.Memory.top], top])
+    wanted("a name for each key", control[k.Memory.keys] == keys <= room < MOST, [control[k.Memory.keys], keys, room])
     *places, end = directory_at(directory, room)
     wanted("a directory in the memory", directory >= k.CONTROL and end <= top, directory)
-    wanted("minima behind the directory", control[k.C_DIR : k.C_DIR + 3] == places, places)
+    wanted("minima behind the directory", control[k.Memory.dir : k.Memory.dir + 3] == places, places)
     for name, value in fixed.items():
         wanted(f"{value} as control word {name}", control[name] == value, control[name])
-    entries = m[directory : directory + keys * k.D_SIZE].reshape(keys, k.D_SIZE)
-    held = entries[:, k.D_BLOCK]
-    wanted("nothing held of what is no key", not m[directory + keys * k.D_SIZE : places[1] : k.D_SIZE].any())
-    wanted("rows that a step may have", all(0 <= n <= top << 6 for n in control[k.C_RATE : k.C_RATE + 3]), control[k.C_RATE])
-    wanted("calls up to the last one", (entries[:, k.D_CHANGED] <= control[k.C_SERIAL]).all())
+    entries = m[directory : directory + keys * k.KeyEntry.SIZE].reshape(keys, k.KeyEntry.SIZE)
+    held = entries[:, k.KeyEntry.block]
+    wanted("nothing held of what is no key", not m[directory + keys * k.KeyEntry.SIZE : places[1] : k.KeyEntry.SIZE].any())
+    wanted(
+        "rows that a step may have",
+        all(0 <= n <= top << 6 for n in control[k.Memory.rate : k.Memory.rate + 3]),
+        control[k.Memory.rate],
+    )
+    wanted("calls up to the last one", (entries[:, k.KeyEntry.changed] <= control[k.Memory.serial]).all())
     blocks = held[held > 0]
-    if control[k.C_DESK]:
-        blocks = np.append(blocks, control[k.C_DESK])
+    if control[k.Memory.desk]:
+        blocks = np.append(blocks, control[k.Memory.desk])
     wanted("blocks in the memory", ((blocks >= k.CONTROL) & (blocks <= top - k.HEAD)).all())
-    if control[k.C_KEYED]:
+    if control[k.Memory.keyed]:
         _check_cells(m, held, top)
     check_heap(m, held, room)
-    _check_headers(m, blocks, top, control[k.C_V], control[k.C_R])
-    wanted("calls up to the last one", (m[blocks + k.H_BORN] <= control[k.C_SERIAL]).all())
-    n, width = m[blocks + k.H_NODE_TOP], k.N_REG + control[k.C_R]
-    found = m[np.repeat(blocks + m[blocks + k.H_NODES] + k.N_STATE, n) + width * _counted(n)]
+    _check_headers(m, blocks, top, control[k.Memory.payload_words], control[k.Memory.register_words])
+    wanted("calls up to the last one", (m[blocks + k.Block.born] <= control[k.Memory.serial]).all())
+    n, width = m[blocks + k.Block.node_top], k.NodeRow.register + control[k.Memory.register_words]
+    found = m[np.repeat(blocks + m[blocks + k.Block.nodes] + k.NodeRow.state, n) + width * _counted(n)]
     wanted("states of partial matches", ((found >= 0) & (found < states)).all())
 
 
 def _check_cells(m: Any, held: Any, top: int) -> None:
     """Check that keys at rest have a desk, on which they are opened, and records that lie within ``top`` words.
 
-    ``held``: D_BLOCK of all keys. See `afa.compiled.kernel.rest` and `desk`.
+    ``held``: KeyEntry.block of all keys. See `afa.compiled.kernel.rest` and `desk`.
     """
-    desk, draft = int(m[k.C_DESK]), int(m[k.C_DRAFT])
-    wanted("words of a record", 0 <= m[k.C_REST] <= k.MOST, m[k.C_REST])
+    desk, draft = int(m[k.Memory.desk]), int(m[k.Memory.draft])
+    wanted("words of a record", 0 <= m[k.Memory.rest] <= k.MOST, m[k.Memory.rest])
     records = -held[held < 0]
-    wanted("records in the memory", ((records >= k.CONTROL) & (records < top - k.S_WORDS)).all())
+    wanted("records in the memory", ((records >= k.CONTROL) & (records < top - k.PackedStep.rest)).all())
     wanted("a desk for records", not len(records) or (desk and draft), [desk, draft])
     if desk:
         wanted("a desk in the memory", k.CONTROL < desk <= top - k.HEAD and k.CONTROL < draft <= top - 3 * k.MOST, [desk, draft])
-        caps = [int(m[desk + name]) for name in (k.H_CAP, k.H_EVENT_CAP, k.H_NODE_CAP, k.H_MATCH_CAP, k.H_PENDING_CAP)]
-        wanted("a desk with room", all(n >= least for n, least in zip(caps, desk_rooms(int(m[k.C_V]), int(m[k.C_R])))), caps)
+        caps = [
+            int(m[desk + name])
+            for name in (k.Block.cap, k.Block.event_cap, k.Block.node_cap, k.Block.match_cap, k.Block.pending_cap)
+        ]
+        wanted(
+            "a desk with room",
+            all(n >= least for n, least in zip(caps, desk_rooms(int(m[k.Memory.payload_words]), int(m[k.Memory.register_words])))),
+            caps,
+        )
     words = m[records] & k.HEAD_MASK
     wanted("records of some words", ((words > 0) & (words <= k.MOST) & (words <= top - records)).all())
 
@@ -147,21 +168,27 @@ def _check_records(store: Store, words: Any, file: FileHeap, keys: int) -> None:
 
 def _check_headers(m: Any, blocks: Any, top: int, v: int, r: int) -> None:
     """Sections follow on each other, within the memory, and are full up to their room at most."""
-    head = {name: m[blocks + name] for name in (k.H_CAP, k.H_FIRST, k.H_LAST, k.H_STEPS, *SECTIONS, *CAPS, *TOPS)}
-    cap, caps = head[k.H_CAP], [head[name] for name in CAPS]
+    head = {name: m[blocks + name] for name in (k.Block.cap, k.Block.first, k.Block.last, k.Block.steps, *SECTIONS, *CAPS, *TOPS)}
+    cap, caps = head[k.Block.cap], [head[name] for name in CAPS]
     wanted("room in blocks", all(((size >= 0) & (size < MOST)).all() for size in (cap, *caps)))
     at = k.HEAD + k.COLUMNS * cap
-    for section, room, width in zip(SECTIONS, caps, (k.E_WORDS + v, k.N_REG + r, k.M_REG + r, k.Q_WORDS + v)):
+    for section, room, width in zip(
+        SECTIONS, caps, (k.EventRow.payload + v, k.NodeRow.register + r, k.MatchRow.register + r, k.PendingRow.payload + v)
+    ):
         wanted("sections of blocks beside each other", (head[section] == at).all())
         at = at + width * room
     wanted("blocks that end in the memory", (at <= top - blocks).all())
-    first, last, steps = (head[name] for name in (k.H_FIRST, k.H_LAST, k.H_STEPS))
+    first, last, steps = (head[name] for name in (k.Block.first, k.Block.last, k.Block.steps))
     wanted("steps of blocks", ((first >= 0) & (first <= last) & (last <= steps) & (steps <= cap)).all())
     wanted("rows of blocks", all(((head[name] >= 0) & (head[name] <= room)).all() for name, room in zip(TOPS, caps)))
     order = m[np.repeat(blocks + k.HEAD + first, last - first) + _counted(last - first)]
     wanted("steps in the order of blocks", ((order >= 0) & (order < np.repeat(steps, last - first))).all())
     at = np.repeat(blocks, last - first) + k.HEAD + order
-    for column, name in ((k.EV, k.H_EVENT_TOP), (k.ND, k.H_NODE_TOP), (k.MT, k.H_MATCH_TOP)):
+    for column, name in (
+        (k.Block.events_of, k.Block.event_top),
+        (k.Block.nodes_of, k.Block.node_top),
+        (k.Block.matches_of, k.Block.match_top),
+    ):
         rows = m[at + np.repeat(column * cap, last - first)]
         wanted("rows of steps", ((rows >= 0) & ((rows >> 24) + (rows & k.COUNT) <= np.repeat(head[name], last - first))).all())
 

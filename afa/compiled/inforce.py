@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from afa.compiled.code.native_arc import CompiledArc, compiled_arc
 from afa.compiled.fit import admitted
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.machine.native import native
-from afa.compiled.memory import CHUNK, Memory
-from afa.compiled.program import Program, ProgramForm
+from afa.compiled.memory import CHUNK, EngineMemory
+from afa.compiled.program import ArcProgram, ProgramForm
 from afa.compiled.record_words import RecordForms
 from afa.compiled.slots import Class, Slots, TooLong, at_once, class_of, slots
 from afa.errors import ClosureError
@@ -37,7 +37,7 @@ LOOKS = 64
 class KnownProgram(NamedTuple):
     """A program that no kernel has touched, and the classes of its arcs."""
 
-    program: Program
+    program: ArcProgram
     wanted: Counter[Class]
 
 
@@ -53,7 +53,7 @@ class Shared:
     def program(self, form: ProgramForm) -> KnownProgram | None:
         return next((known for other, known in self._programs if other == form), None)
 
-    def keep(self, form: ProgramForm, program: Program, wanted: Counter[Class]) -> None:
+    def keep(self, form: ProgramForm, program: ArcProgram, wanted: Counter[Class]) -> None:
         self._programs = [(form, KnownProgram(program.copy(), wanted)), *self._programs[: FORMS - 1]]
 
 
@@ -66,7 +66,7 @@ class RunningProgram:
         table: ArcTable,
         payloads: RecordForms,
         registers: RecordForms,
-        memory: Memory,
+        memory: EngineMemory,
         progress: Progress,
         callback: int,
         strict: bool,
@@ -75,7 +75,7 @@ class RunningProgram:
         self._numbers = {state: i for i, state in enumerate(self.states)}
         self._automaton, self._payloads, self._registers = automaton, payloads, registers
         self._memory, self._progress, self._callback, self._strict = memory, progress, callback, strict
-        self._ordered = bool(memory.m[k.C_ORDERED])
+        self._ordered = bool(memory.m[k.Memory.ordered])
         self._known: dict[int, CompiledArc] = {}
         self._shared: Shared | None = None
         self._slots: Slots | None = None
@@ -84,12 +84,12 @@ class RunningProgram:
         self._looped = False  # whether its loops were compiled, where they can be
         self._pool: Sequence[Arc] = ()  # arcs of the present batch
         self._with_runs = False  # whether any arc was ignorable so far
-        # See P_COUNTED, so far. BY_TIMEOUTS where the loops can't tell the sequence's words: they take nothing then.
-        self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.C_SEQ] != k.NOWHERE else k.BY_TIMEOUTS
+        # See p.counted, so far. BY_TIMEOUTS where the loops can't tell the sequence's words: they take nothing then.
+        self._counted = 0 if not self._ordered else k.OF_ONE_LE if memory.m[k.Memory.seq] != k.NOWHERE else k.BY_TIMEOUTS
         self._tables = 0  # how many strings the program's tables know
         self._warm = self._long = False  # whether the process that wrote this image had a step function, and loops, compiled
         self.lacking = True  # whether a step function is to be made: there is none, or one without a place for an arc in force
-        self._made: Program | None = None  # the program, unless making the next one was interrupted
+        self._made: ArcProgram | None = None  # the program, unless making the next one was interrupted
         self.install(table)
 
     def install(self, table: ArcTable) -> None:
@@ -127,7 +127,7 @@ class RunningProgram:
         """Prepare for arcs that come in the midst of a batch."""
         before, self._pool = self._pool, arcs
         known = arcs is before or not any(id(arc) not in self.program.codes for arc in arcs)
-        if self.program.words[k.P_SPILL] or not known:
+        if self.program.words[k.Program.spill] or not known:
             try:
                 self.install(self.table)
             except BaseException:  # one of them is refused, most likely
@@ -141,7 +141,7 @@ class RunningProgram:
     def ready(self, n: int, coming: int) -> None:
         """Make a step function if there is much to do: ``n`` records now, ``coming`` in the batch."""
         wanted = WARM if self._slots is None else WARM * AGAIN
-        if self.lacking and max(n, coming) + int(self._memory.m[k.C_GENERAL]) >= wanted:
+        if self.lacking and max(n, coming) + int(self._memory.m[k.Memory.general]) >= wanted:
             self._compile_step()
         self._rows = 0 if self._looped else self._rows + coming
         self.warm_up()
@@ -161,11 +161,11 @@ class RunningProgram:
     @property
     def is_warming(self) -> bool:
         """Whether so many partial matches were looked at that it will not be long."""
-        return int(self._memory.m[k.C_LOOKS]) * 16 >= LONG * LOOKS
+        return int(self._memory.m[k.Memory.looks]) * 16 >= LONG * LOOKS
 
     @property
     def _much(self) -> bool:
-        return self._rows + int(self._memory.m[k.C_LOOKS]) // LOOKS >= LONG
+        return self._rows + int(self._memory.m[k.Memory.looks]) // LOOKS >= LONG
 
     @property
     def native(self) -> bool:
@@ -190,11 +190,11 @@ class RunningProgram:
         """Return the error of a closure that goes on for ever; the kernels say which one."""
         memory = self._memory
         m, w, s = memory.m, memory.w, memory.row
-        rows, n = int(m[k.C_NEED]), int(m[k.C_ARC])
-        states = dict.fromkeys(self.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.N_STATE])
+        rows, n = int(m[k.Memory.need]), int(m[k.Memory.arc])
+        states = dict.fromkeys(self.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.NodeRow.state])
         return ClosureError(
-            f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.C_PLACE]} through the "
-            f"states {', '.join(states)}; let the fence of an epsilon arc end the cycle"
+            f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.Memory.place]} through "
+            f"the states {', '.join(states)}; let the fence of an epsilon arc end the cycle"
         )
 
     def test(self, arc: Arc) -> tuple[int, int]:
@@ -206,8 +206,8 @@ class RunningProgram:
         code = None if known is None else known.code
         if code is None or not code.event_part:
             return 0, 0
-        at = int(self.program.words[k.P_CODES]) + self.program.codes[id(arc)] * k.ARC_SIZE
-        return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.ARC_CONSTANTS])
+        at = int(self.program.words[k.Program.codes]) + self.program.codes[id(arc)] * k.ArcWords.SIZE
+        return native.function(code.test_key, lambda: code.test_ir), int(self.program.words[at + k.ArcWords.constants])
 
     def constants(self) -> list[str]:
         codes = [arc.code for arc in self._known.values() if arc.code is not None]
@@ -253,7 +253,7 @@ class RunningProgram:
         self.lacking = lacking and not (self._too_long is not None and self._too_long <= wanted)
         strings = self._payloads.strings
         if known is None:
-            self.program = Program(
+            self.program = ArcProgram(
                 form,
                 self.table.events,
                 self._known,
@@ -278,7 +278,7 @@ class RunningProgram:
         unchanged = self._with_runs and not self.table.timeouts
         register, payload = self._registers.layout, self._payloads.layout
         loops = self._much
-        longest = bool(self._memory.m[k.C_LONGEST])
+        longest = bool(self._memory.m[k.Memory.longest])
         form = tuple(self.states), self._with_runs, unchanged, loops, longest
         known = {} if self._shared is None else self._shared.slots
         try:
@@ -299,5 +299,5 @@ class RunningProgram:
             self._too_long = self._wanted()
         self._looped = loops
         self._rows = 0
-        self._memory.m[k.C_GENERAL] = self._memory.m[k.C_LOOKS] = 0
+        self._memory.m[k.Memory.general] = self._memory.m[k.Memory.looks] = 0
         self._make_program()

@@ -1,4 +1,4 @@
-"""The arrays of a table of keys, and how they grow; see `afa.compiled.kernel.key_names`.
+"""The arrays of a table of keys, and how they grow; see `afa.compiled.kernel.key_layout`.
 
 What grows is made beside what there is, and takes its place in one step: whatever ends a call in between leaves the arrays whole.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled import reserve
-from afa.compiled.kernel import key_names as t
+from afa.compiled.kernel import key_layout as t
 from afa.compiled.memory import WordArray
 
 SECRET = [secrets.randbits(64) - (1 << 63) for _ in range(4)]
@@ -27,7 +27,7 @@ MOST = (1 << 32) - 16
 
 
 class KeyArrays:
-    """Table, keys and arena, by the names that kernels have for them; ``alone``: see `afa.compiled.memory.Memory`."""
+    """Table, keys and arena, by the names that kernels have for them; ``alone``: see `afa.compiled.memory.EngineMemory`."""
 
     m: Any
     m_at: int
@@ -42,9 +42,9 @@ class KeyArrays:
     def __init__(self) -> None:
         m, w = np.zeros(t.SLOTS + (1 << BITS), np.int64), np.zeros(NUMBERS // 8 * t.GROUP, np.int64)
         p = np.zeros(t.ARENA + WORDS + SPARE, np.int64)
-        m[t.K_BITS], m[t.K_MASK], m[t.K_ROOM] = BITS, MASK, NUMBERS
-        m[t.K_SECRET : t.K_SECRET + 4] = SECRET
-        p[t.A_TOP], p[t.A_ROOM] = t.ARENA, t.ARENA + WORDS
+        m[t.KeyTable.bits], m[t.KeyTable.mask], m[t.KeyTable.room] = BITS, MASK, NUMBERS
+        m[t.KeyTable.secret : t.KeyTable.secret + 4] = SECRET
+        p[t.KeyArena.top], p[t.KeyArena.room] = t.ARENA, t.ARENA + WORDS
         self._use(m=m, w=w, p=p)
 
     def _use(self, **arrays: Any) -> None:
@@ -56,7 +56,7 @@ class KeyArrays:
         if "m" in arrays:
             found["m_size"] = len(arrays["m"])
         if "p" in arrays:
-            found["sought"] = found["at"] + reserve.WORD * int(arrays["p"][t.A_ROOM])
+            found["sought"] = found["at"] + reserve.WORD * int(arrays["p"][t.KeyArena.room])
         vars(self).update(found)
 
     @property
@@ -71,7 +71,7 @@ class KeyArrays:
     def nbytes(self) -> int:
         """The bytes that are in use."""
         m, p = self.m, self.p
-        words = len(m) + (int(m[t.K_TOP]) + 7) // 8 * t.GROUP + int(p[t.A_TOP]) + len(p) - int(p[t.A_ROOM])
+        words = len(m) + (int(m[t.KeyTable.top]) + 7) // 8 * t.GROUP + int(p[t.KeyArena.top]) + len(p) - int(p[t.KeyArena.room])
         return words * reserve.WORD
 
     def provide(self, status: int, call: Any) -> None:
@@ -79,17 +79,17 @@ class KeyArrays:
         if status == t.NEED_SLOTS:
             self._more_slots(call)
         elif status == t.NEED_NUMBERS:
-            self.reach(2 * int(self.m[t.K_ROOM]))
+            self.reach(2 * int(self.m[t.KeyTable.room]))
         else:
-            self.grow_arena(2 * (int(self.p[t.A_ROOM]) - t.ARENA), len(self.p) - int(self.p[t.A_ROOM]))
+            self.grow_arena(2 * (int(self.p[t.KeyArena.room]) - t.ARENA), len(self.p) - int(self.p[t.KeyArena.room]))
 
     def _more_slots(self, call: Any) -> None:
-        bits = int(self.m[t.K_BITS]) + 1
+        bits = int(self.m[t.KeyTable.bits]) + 1
         if bits > t.TAG:
             raise MemoryError(f"expected at most {3 << t.TAG - 2:,} keys but got more")
         m = _words(t.SLOTS + (1 << bits))
         m[: t.SLOTS] = self.m[: t.SLOTS]
-        m[t.K_BITS] = bits
+        m[t.KeyTable.bits] = bits
         call(t.REFILL, arrays=_other(m, self.m, self.p))
         self._use(m=m)
 
@@ -102,21 +102,21 @@ class KeyArrays:
             w = _words(least, AHEAD)
             w[: len(self.w)] = self.w
             self._use(w=w)
-        self.m[t.K_ROOM] = min(len(self.w) // t.GROUP * 8, MOST)
+        self.m[t.KeyTable.room] = min(len(self.w) // t.GROUP * 8, MOST)
 
     def grow_arena(self, room: int, spare: int) -> None:
         """Let the arena have so many words, and so many behind them for what is looked for."""
         p = _words(t.ARENA + room + spare, AHEAD)
-        top = int(self.p[t.A_TOP])
+        top = int(self.p[t.KeyArena.top])
         p[:top] = self.p[:top]
-        p[t.A_ROOM] = len(p) - spare
-        sought = self.p[int(self.p[t.A_ROOM]) :]
+        p[t.KeyArena.room] = len(p) - spare
+        sought = self.p[int(self.p[t.KeyArena.room]) :]
         p[len(p) - spare : len(p) - spare + len(sought)] = sought
         self._use(p=p)
 
     def spare(self, words: int) -> None:
         """Make room for a record of so many words that is looked for."""
-        room = int(self.p[t.A_ROOM])
+        room = int(self.p[t.KeyArena.room])
         if room + words > len(self.p):
             self.grow_arena(room - t.ARENA, 2 * words)
 
@@ -128,32 +128,32 @@ class KeyArrays:
         """Let the numbers below ``top`` be given, and those of them that are free be these: they are given next, in this order."""
         places = codes // 8 * t.GROUP + 1 + codes % 8
         self.w[places] = np.append(codes[1:] + 1, 0)[: len(codes)]
-        self.m[t.K_TOP], self.m[t.K_FREE] = top, codes[0] + 1 if len(codes) else 0
+        self.m[t.KeyTable.top], self.m[t.KeyTable.free] = top, codes[0] + 1 if len(codes) else 0
 
     def take(self, w: Any, p: Any, top: int) -> None:
         """Let these be the keys of the numbers below ``top``, and their records; the table, without any yet, has slots for them."""
         bits = max(BITS, (-(-4 * top // 3)).bit_length())
         m = _words(t.SLOTS + (1 << bits))
         m[: t.SLOTS] = self.m[: t.SLOTS]
-        m[t.K_BITS] = bits
+        m[t.KeyTable.bits] = bits
         self._use(m=m)
         self.reach(top)
         self.w[: len(w)] = w
         self.grow_arena(len(p) - t.ARENA + WORDS, SPARE)
-        self.p[t.A_TOP] = len(p)
+        self.p[t.KeyArena.top] = len(p)
         self.p[t.ARENA : len(p)] = p[t.ARENA :]
 
     def compact(self, call: Any, whole: bool = False) -> None:
         """Make the arena anew where most of it is free; ``whole``: where anything is."""
         p, m = self.p, self.m
-        free, top = int(p[t.A_FREED]), int(m[t.K_TOP])
-        held = int(p[t.A_TOP]) - t.ARENA - free
+        free, top = int(p[t.KeyArena.freed]), int(m[t.KeyTable.top])
+        held = int(p[t.KeyArena.top]) - t.ARENA - free
         if free <= (0 if whole else max(held, top, SMALL)):
             return
-        spare, groups = len(p) - int(p[t.A_ROOM]), -(-top // 8) * t.GROUP
+        spare, groups = len(p) - int(p[t.KeyArena.room]), -(-top // 8) * t.GROUP
         new, w = _words(t.ARENA + held + held // 4 + WORDS + spare, AHEAD), _words(len(self.w), 1)
         w[:groups] = self.w[:groups]
-        new[t.A_TOP], new[t.A_ROOM] = t.ARENA, len(new) - spare
+        new[t.KeyArena.top], new[t.KeyArena.room] = t.ARENA, len(new) - spare
         call(t.COMPACT, 0, top, WordArray(w.reshape(1, -1)), _other(new, self.w, p))
         self._use(w=w, p=new)
 

@@ -1,4 +1,4 @@
-"""How a key is told from others: as a word, as a record, or only by Python. See `afa.compiled.kernel.key_names`.
+"""How a key is told from others: as a word, as a record, or only by Python. See `afa.compiled.kernel.key_layout`.
 
 Keys that are equal in Python are one key, so that they have one form here: 1, True and 1.0, 10**20 and 1e20, a tuple and a named
 one. What Python alone tells from others equals nothing that has a form. Left out: objects of classes of their own that claim to
@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from numbers import Number
 from typing import Any, NamedTuple
 
-from afa.compiled.kernel import key_names as t
+from afa.compiled.kernel import key_layout as t
 from afa.schema import NAN
 
 LOWEST, BEYOND = -(2**63), 2**63

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.kernel import key_names as t
+from afa.compiled.kernel import key_layout as t
 from afa.compiled.key_numbers import KeyNumbers
 from afa.compiled.memory import WordArray
 from afa.state.key_columns import KeyColumns
@@ -27,7 +27,7 @@ def image_of(numbers: KeyNumbers) -> list[Any]:
             found[code] = name
         return [numbers.top, found]
     arrays.compact(numbers.run, whole=True)
-    return [numbers.top, arrays.w[: words_of(numbers.top)].tobytes(), arrays.p[: arrays.p[t.A_TOP]].tobytes()]
+    return [numbers.top, arrays.w[: words_of(numbers.top)].tobytes(), arrays.p[: arrays.p[t.KeyArena.top]].tobytes()]
 
 
 def take_image(numbers: KeyNumbers, found: list[Any]) -> None:
@@ -38,7 +38,10 @@ def take_image(numbers: KeyNumbers, found: list[Any]) -> None:
         return
     w, p = (np.frombuffer(part, np.int64) for part in words)
     wanted("keys in groups", len(w) == words_of(top), [len(w), top])
-    wanted("an arena without free places", len(p) >= t.ARENA and p[t.A_TOP] == len(p) and not p[t.A_FREED : t.ARENA].any())
+    wanted(
+        "an arena without free places",
+        len(p) >= t.ARENA and p[t.KeyArena.top] == len(p) and not p[t.KeyArena.freed : t.ARENA].any(),
+    )
     arrays = numbers.arrays
     arrays.take(w, p, top)
     wanted("keys that are in the arena, each once", numbers.run(t.REBUILD, 0, top, WordArray(np.zeros((1, 64), np.int64))) == 0)

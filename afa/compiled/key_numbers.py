@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled import key_arrays
-from afa.compiled.kernel import key_names as t
+from afa.compiled.kernel import key_layout as t
 from afa.compiled.key_arrays import KeyArrays
 from afa.compiled.key_form import RecordForm, form_of
 from afa.compiled.key_parts import KeyPart, column_of, part_of
@@ -36,7 +36,7 @@ MANY = 1 << 14
 """How many rows are looked for by several threads."""
 SHORT, FEW = 8 * key_arrays.SPARE, 16
 """The bytes of a record for which there is room in any case; how many keys that are gone are taken from the recent ones."""
-WORD = t.D_COLUMNS + t.V_SIZE
+WORD = t.KeyCall.columns + t.KeyColumnWords.SIZE
 _one = struct.Struct(f"={WORD + 1}q").pack_into
 
 
@@ -79,7 +79,7 @@ class KeyNumbers:
         return bool(self._odd)
 
     def __len__(self) -> int:
-        return int(self.arrays.m[t.K_COUNT])
+        return int(self.arrays.m[t.KeyTable.count])
 
     def run(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY, arrays: KeyArrays | None = None) -> int:
         arrays = arrays or self.arrays
@@ -146,14 +146,14 @@ class KeyNumbers:
         """Give numbers to the rows of a call for which `find` found none."""
         arrays, torn = self.arrays, self._torn
         self.news = self._torn = True
-        arrays.m[t.K_NEXT] = arrays.m[t.K_LOGGED] = 0
+        arrays.m[t.KeyTable.next] = arrays.m[t.KeyTable.logged] = 0
         try:
             while (status := self.run(t.INSERT, 0, n, call)) < 0:
                 arrays.provide(status, self.run)
         finally:
-            if logged := int(arrays.m[t.K_LOGGED]):
+            if logged := int(arrays.m[t.KeyTable.logged]):
                 self._again.append(call.words[t.LOG, :logged].copy())
-            self.top = int(arrays.m[t.K_TOP])
+            self.top = int(arrays.m[t.KeyTable.top])
         self._torn = torn
 
     # -- many keys -----------------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class KeyNumbers:
         rows, width = self._spread(n), sum(part.longest for part in parts) + 2 + len(parts) // 8
         lows = range(0, n, rows)
         self.arrays.spare(len(lows) * width)
-        call = WordArray(np.empty((3, max(n, t.D_COLUMNS + t.V_SIZE * len(parts))), np.int64))
+        call = WordArray(np.empty((3, max(n, t.KeyCall.columns + t.KeyColumnWords.SIZE * len(parts))), np.int64))
         words = [not single, len(parts), rows, width, 0, 0, *(word for part in parts for word in part.words())]
         call.words[0, : len(words)] = words
         if self.together is None or len(lows) == 1:
@@ -317,7 +317,7 @@ class KeyNumbers:
         """Return the numbers given since this was asked last, or more: an array, or the only one."""
         torn = self._torn
         if torn:
-            self.top = int(self.arrays.m[t.K_TOP])
+            self.top = int(self.arrays.m[t.KeyTable.top])
         if not torn and not self._again and self._fresh + 1 == self.top:
             found: Any = self._fresh
         else:

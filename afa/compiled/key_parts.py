@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.kernel import key_names as t
+from afa.compiled.kernel import key_layout as t
 from afa.schema import ODD
 from afa.state.key_columns import KeyColumn, spans
 from afa.state.plain import Unfit, arrow
@@ -15,7 +15,7 @@ OF_NUMBERS = {"i": int, "u": int, "f": float, "b": bool}
 
 
 class KeyPart(NamedTuple):
-    """One column; its words as V_* have them.
+    """One column; its words are those of `KeyColumn`.
 
     kind, kinds   the kind of all values, or (uint8) of each
     values        int64: words; or where texts begin and end, one more than there are

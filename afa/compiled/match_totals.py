@@ -6,9 +6,9 @@ import math
 import struct
 from typing import Any
 
-from afa.compiled.code.layout import FieldSlot
-from afa.compiled.kernel import names as k
-from afa.compiled.kernel import way_names as y
+from afa.compiled.code.payload_layout import FieldSlot
+from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import way_layout as y
 from afa.compiled.kernel.way_sums import BITS, MAGNITUDE
 from afa.compiled.match_ways import find_ways, known_arcs
 from afa.compiled.store import Store
@@ -30,26 +30,28 @@ def match_totals(store: Store, code: int, sought: SoughtMatch, field: str | None
         code,
         sought,
         {
-            y.Q_SUM: kind,
-            y.Q_FIELD: 0 if slot is None else slot.value,
-            y.Q_KNOWN: slot.offset if slot is not None and slot.width == 2 else k.NOWHERE,
-            y.Q_ONLY: k.NOWHERE if component is None else components.index(component),
-            y.Q_LIMBS: table.limbs,
+            y.WayQuestion.sum: kind,
+            y.WayQuestion.field: 0 if slot is None else slot.value,
+            y.WayQuestion.known: slot.offset if slot is not None and slot.width == 2 else k.NOWHERE,
+            y.WayQuestion.only: k.NOWHERE if component is None else components.index(component),
+            y.WayQuestion.limbs: table.limbs,
         },
     )
     if found is None:
         return None
     words, told, _ = found
-    if told[y.Q_TOLD] != y.FOUND:
-        return PathTotals(0, 0, 0, None, None, None) if told[y.Q_TOLD] == y.NO_MATCH else None
-    n = table.limbs = told[y.Q_LIMBS]
-    limbs: list[int] = words[y.Y_LIMBS, : 3 * n].tolist()
+    if told[y.WayQuestion.told] != y.FOUND:
+        return PathTotals(0, 0, 0, None, None, None) if told[y.WayQuestion.told] == y.NO_MATCH else None
+    n = table.limbs = told[y.WayQuestion.limbs]
+    limbs: list[int] = words[y.WayRows.limbs, : 3 * n].tolist()
     paths, count, total = (sum(limb << BITS * i for i, limb in enumerate(limbs[at : at + n])) for at in (0, n, 2 * n))
     if slot is None or not count:
-        return PathTotals(told[y.Q_RE], paths, count, None, None, None)
-    ranks = words[y.Y_LEAST, y.BEGUN_ANEW], words[y.Y_MOST, y.BEGUN_ANEW]
+        return PathTotals(told[y.WayQuestion.re], paths, count, None, None, None)
+    ranks = words[y.WayRows.least, y.BEGUN_ANEW], words[y.WayRows.most, y.BEGUN_ANEW]
     least, most = (_value(int(rank), slot) for rank in ranks)
-    return PathTotals(told[y.Q_RE], paths, count, total if kind == y.WORDS else _scaled(total, told[y.Q_SCALE]), least, most)
+    return PathTotals(
+        told[y.WayQuestion.re], paths, count, total if kind == y.WORDS else _scaled(total, told[y.WayQuestion.scale]), least, most
+    )
 
 
 def _scaled(total: int, scale: int) -> float:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.compiled.code.arc_code import ArcCode
-from afa.compiled.kernel import names as k
-from afa.compiled.kernel import way_names as y
+from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import way_layout as y
 from afa.compiled.memory import WordArray
 from afa.compiled.record_words import bits
 from afa.compiled.store import Store
@@ -22,7 +22,7 @@ KEPT, MOST = 1 << 15, 1 << 22
 
 
 class WrittenWays(NamedTuple):
-    """What the kernel has written: the table, the words of Y_ASKED, the names of components."""
+    """What the kernel has written: the table, the words of WayTable.asked, the names of components."""
 
     words: Any
     told: list[int]
@@ -32,7 +32,7 @@ class WrittenWays(NamedTuple):
 def match_ways(store: Store, code: int, sought: SoughtMatch) -> Ways | None:
     """Return all that leads to a match of a key that holds something; see `afa.engine.Engine.ways`."""
     found = find_ways(store, code, sought)
-    return None if found is None or found.told[y.Q_TOLD] != y.FOUND else _read(store, *found)
+    return None if found is None or found.told[y.WayQuestion.told] != y.FOUND else _read(store, *found)
 
 
 def match_picks(store: Store, code: int, soughts: Sequence[SoughtMatch]) -> Picks:
@@ -43,7 +43,7 @@ def match_picks(store: Store, code: int, soughts: Sequence[SoughtMatch]) -> Pick
     tied: list[tuple[list[tuple[str, int]], list[int]]] = []  # of them those in which events share a step; and the steps
     for sought in soughts:
         found = find_ways(store, code, sought)
-        if found is None or found.told[y.Q_TOLD] != y.FOUND:
+        if found is None or found.told[y.WayQuestion.told] != y.FOUND:
             of.append(None)
             continue
         picks, steps = _picked(found, places, times)
@@ -52,8 +52,8 @@ def match_picks(store: Store, code: int, soughts: Sequence[SoughtMatch]) -> Pick
             tied.append((picks, steps))
     rows = _event_rows(store, places)
     form = store.payloads.layout.schema.cls
-    payloads = [form(*fields) for fields in store.payloads.fields(rows[:, k.E_WORDS :])]
-    events = list(zip(payloads, times, rows[:, k.E_RE].tolist()))
+    payloads = [form(*fields) for fields in store.payloads.fields(rows[:, k.EventRow.payload :])]
+    events = list(zip(payloads, times, rows[:, k.EventRow.re].tolist()))
     for picks, steps in tied:
         orders = [in_order(Pick(component, events[number][0], events[number][2])) for component, number in picks]
         picks[:] = [picks[n] for n in sorted(range(len(picks)), key=list(zip(steps, orders)).__getitem__)]
@@ -66,8 +66,8 @@ def _picked(found: WrittenWays, places: dict[int, int], times: list[int]) -> tup
     Events that are new get a number.
     """
     words, told, components = found
-    steps, _, events, of = words[y.Y_PLACE : y.Y_OF + 1, : told[y.Q_GROUPS]].tolist()
-    le = words[y.Y_LE, : told[y.Q_STEPS]].tolist()
+    steps, _, events, of = words[y.WayRows.place : y.WayRows.component_of_group + 1, : told[y.WayQuestion.groups]].tolist()
+    le = words[y.WayRows.le, : told[y.WayQuestion.steps]].tolist()
     picked = {(event, component): step for step, event, component in zip(steps, events, of) if event >= 0}
     for (event, _), step in picked.items():
         if event not in places:
@@ -77,9 +77,10 @@ def _picked(found: WrittenWays, places: dict[int, int], times: list[int]) -> tup
 
 
 def find_ways(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int, int] | None = None) -> WrittenWays | None:
-    """Let the kernel find what leads to a match; Q_TOLD says what came of it. None: no match has the payload, or a function raised.
+    """Let the kernel find what leads to a match; ``told`` says what came of it. None: no such match, or a function raised.
 
-    ``summed``: what is summed up over all paths, words by names Q_*; then ``Q_LIMBS`` and those behind it tell of the sums.
+    ``summed``: what is summed up over all paths, words by fields of `WayQuestion`; then ``limbs`` and those behind it tell of the
+    sums.
     """
     choices = [found for payload in sought.payloads if (found := _first_words(store, payload)) is not None]
     if not choices:
@@ -87,30 +88,30 @@ def find_ways(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int,
     table = _table_of(store)
     arcs = known_arcs(store)
     wanted = [word for found in choices for word in found]
-    if table.batch.n < max(len(wanted), arcs.many, y.Q_FIELDS):
-        table.grow(max(len(wanted), arcs.many, y.Q_FIELDS))
-    asked = [0] * y.Q_FIELDS
-    asked[y.Q_LE], asked[y.Q_RE], asked[y.Q_SINCE] = sought.le, sought.re or 0, sought.since
+    if table.batch.n < max(len(wanted), arcs.many, y.WayQuestion.SIZE):
+        table.grow(max(len(wanted), arcs.many, y.WayQuestion.SIZE))
+    asked = [0] * y.WayQuestion.SIZE
+    asked[y.WayQuestion.le], asked[y.WayQuestion.re], asked[y.WayQuestion.since] = sought.le, sought.re or 0, sought.since
     if sought.least is not None:
-        asked[y.Q_BOUNDED], asked[y.Q_LEAST] = y.ANY if sought.re is None else y.EXACT, sought.least
-        asked[y.Q_EVERY] = int(store.memory.m[k.C_LONGEST])
-    asked[y.Q_WIDTH], asked[y.Q_CHOICES], asked[y.Q_TAKES] = len(choices[0]), len(choices), arcs.takes
+        asked[y.WayQuestion.bounded], asked[y.WayQuestion.least] = y.ANY if sought.re is None else y.EXACT, sought.least
+        asked[y.WayQuestion.every] = int(store.memory.m[k.Memory.longest])
+    asked[y.WayQuestion.width], asked[y.WayQuestion.choices], asked[y.WayQuestion.takes] = len(choices[0]), len(choices), arcs.takes
     for name, word in (summed or {}).items():
         asked[name] = word
     while True:
         words = table.batch.words
-        asked[y.Q_SIZE] = table.batch.n
-        words[y.Y_ASKED, : y.Q_FIELDS] = asked
-        words[y.Y_WANTED, : len(wanted)] = wanted
+        asked[y.WayQuestion.size] = table.batch.n
+        words[y.WayRows.asked, : y.WayQuestion.SIZE] = asked
+        words[y.WayRows.wanted, : len(wanted)] = wanted
         if table.told is not arcs:
-            words[y.Y_COMPONENT, : arcs.many] = arcs.numbers
-            words[y.Y_FORM, : arcs.many] = arcs.forms
+            words[y.WayRows.component, : arcs.many] = arcs.numbers
+            words[y.WayRows.form, : arcs.many] = arcs.forms
             table.told = arcs
-        words[y.Y_SEEN, : arcs.many] = k.NOWHERE
+        words[y.WayRows.seen, : arcs.many] = k.NOWHERE
         if not _carried_out(store, code, table.batch):
             return None
-        told = words[y.Y_ASKED, : y.Q_FIELDS].tolist()
-        if told[y.Q_TOLD] != y.TOO_SMALL or table.batch.n >= MOST:
+        told = words[y.WayRows.asked, : y.WayQuestion.SIZE].tolist()
+        if told[y.WayQuestion.told] != y.TOO_SMALL or table.batch.n >= MOST:
             break
         table.grow()
     if table.batch.n > KEPT:
@@ -120,7 +121,7 @@ def find_ways(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int,
 
 def _carried_out(store: Store, code: int, batch: WordArray) -> bool:
     """Call the kernel. Returns whether no function of the user's raised: else `steps` is to tell, which says where."""
-    faults, asked = store.callback.faults, int(store.memory.m[k.C_ASKED])
+    faults, asked = store.callback.faults, int(store.memory.m[k.Memory.asked])
     store.callback.faults = None
     try:
         store.call(k.WAYS, code, 0, batch)
@@ -128,7 +129,7 @@ def _carried_out(store: Store, code: int, batch: WordArray) -> bool:
         return False
     finally:
         store.callback.faults = faults
-        store.memory.m[k.C_ASKED] = asked
+        store.memory.m[k.Memory.asked] = asked
     return True
 
 
@@ -188,22 +189,22 @@ def _form(code: ArcCode | None) -> int:
 
 def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) -> Ways:
     """Return the ways that the kernel has written."""
-    groups: list[list[int]] = words[y.Y_PLACE : y.Y_OF + 1, : told[y.Q_GROUPS]].tolist()
-    edges = words[y.Y_IN : y.Y_FROM + 1, : told[y.Q_EDGES]].copy()
-    ends: list[list[int]] = words[y.Y_END : y.Y_LAST + 1, : told[y.Q_ENDS]].tolist()
+    groups: list[list[int]] = words[y.WayRows.place : y.WayRows.component_of_group + 1, : told[y.WayQuestion.groups]].tolist()
+    edges = words[y.WayRows.group_of : y.WayRows.source + 1, : told[y.WayQuestion.edges]].copy()
+    ends: list[list[int]] = words[y.WayRows.end : y.WayRows.last + 1, : told[y.WayQuestion.ends]].tolist()
     places = dict.fromkeys(groups[2])
     places.pop(k.NOWHERE, None)
     rows = _event_rows(store, places)
-    events = list(zip(store.payloads.fields(rows[:, k.E_WORDS :]), rows[:, k.E_RE].tolist()))
+    events = list(zip(store.payloads.fields(rows[:, k.EventRow.payload :]), rows[:, k.EventRow.re].tolist()))
     numbers = {place: number for number, place in enumerate(places)}
     numbers[k.NOWHERE] = k.NOWHERE
     groups[2] = [numbers[place] for place in groups[2]]
-    times: list[int] = words[y.Y_LE, : told[y.Q_STEPS]].tolist()
+    times: list[int] = words[y.WayRows.le, : told[y.WayQuestion.steps]].tolist()
     form = store.payloads.layout.schema.cls
-    return Ways(times, groups, edges, ends[::-1], events, form, components, told[y.Q_NUMBERS], told[y.Q_RE])
+    return Ways(times, groups, edges, ends[::-1], events, form, components, told[y.WayQuestion.numbers], told[y.WayQuestion.re])
 
 
 def _event_rows(store: Store, places: Collection[int]) -> Any:
     """Return the rows of events that stand at places of the memory."""
-    width = k.E_WORDS + store.payloads.layout.width
+    width = k.EventRow.payload + store.payloads.layout.width
     return store.memory.m[np.add.outer(np.fromiter(places, np.int64, len(places)), np.arange(width))]

@@ -1,4 +1,4 @@
-"""The arrays that the kernels work on, and how they grow; see `afa.compiled.kernel.names`.
+"""The arrays that the kernels work on, and how they grow; see `afa.compiled.kernel.layout`.
 
 What grows is made beside what there is, and takes its place in one step; or it grows where it stands, and one word says so.
 Whatever ends a call in between (no more memory, an interrupt) leaves the arrays whole.
@@ -13,7 +13,7 @@ import numpy as np
 
 from afa.compiled import reserve
 from afa.compiled.heap_trim import trim
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.mapped_heap import FileHeap
 from afa.engine.budget import Budget
 from afa.errors import BudgetError
@@ -31,7 +31,7 @@ KEYS = 16
 HEAP, RESERVED = 1 << 18, 1 << 29
 """The words of a new heap, and of its address space if that costs nothing."""
 RATES = 80, 96, 8
-"""Events, nodes and matches of 64 steps, until it is known: C_RATE."""
+"""Events, nodes and matches of 64 steps, until it is known: m.rate."""
 AHEAD = 16
 """By what factor the address space grows when it does not suffice, so that copying is rare."""
 SIZES = {"undo": 1 << 10, "log": 16, "places": 128, "batch": 8, "rows": 32, "temp": 256}
@@ -67,11 +67,11 @@ class WordArray:
 
 CHUNK = 8192
 """How many records are carried out at once: enough to put most disorder in order, few enough for the cache."""
-EMPTY = WordArray(np.zeros((k.I_WORDS, 1), np.int64))
+EMPTY = WordArray(np.zeros((k.Arrivals.payload, 1), np.int64))
 
 
-class Memory:
-    """The arrays of an engine: lasting state (``m``) and scratch (``w``). ``ordered``: see C_ORDERED."""
+class EngineMemory:
+    """The arrays of an engine: lasting state (``m``) and scratch (``w``). ``ordered``: see m.ordered."""
 
     m: Any
     m_at: int
@@ -88,19 +88,24 @@ class Memory:
 
     def __init__(self, payload: int, register: int, ordered: int, keyed: bool) -> None:
         self.payload, self.register = payload, register
-        self.row = k.N_REG + register
+        self.row = k.NodeRow.register + register
         m = reserve.heap(HEAP, RESERVED)
         *places, top = directory_at(k.CONTROL, KEYS)
         m[: places[1]] = 0
         m[places[1] : top] = k.FOREVER
-        m[k.C_V], m[k.C_R], m[k.C_ORDERED], m[k.C_KEYED] = payload, register, ordered, int(keyed)
-        m[k.C_TOP], m[k.C_DIR : k.C_DIR + 3] = top, places
-        m[k.C_KEYS], m[k.C_SERIAL] = 0 if keyed else 1, 1
-        m[k.C_REST] = REST if keyed else 0
-        m[k.C_SMALL] = (62 - k.NODE_SMALL) // register if register else 0
-        m[k.C_RATE : k.C_RATE + 3] = RATES
-        m[k.C_SAMPLE], m[k.C_SOON] = SAMPLE, SOON
-        m[k.C_SHARDS] = 1
+        m[k.Memory.payload_words], m[k.Memory.register_words], m[k.Memory.ordered], m[k.Memory.keyed] = (
+            payload,
+            register,
+            ordered,
+            int(keyed),
+        )
+        m[k.Memory.top], m[k.Memory.dir : k.Memory.dir + 3] = top, places
+        m[k.Memory.keys], m[k.Memory.serial] = 0 if keyed else 1, 1
+        m[k.Memory.rest] = REST if keyed else 0
+        m[k.Memory.small] = (62 - k.NODE_SMALL) // register if register else 0
+        m[k.Memory.rate : k.Memory.rate + 3] = RATES
+        m[k.Memory.sample], m[k.Memory.soon] = SAMPLE, SOON
+        m[k.Memory.shards] = 1
         self._use(m=m)
         self._new_scratch(SIZES, ROOMS)
 
@@ -117,17 +122,22 @@ class Memory:
 
     def aim(self, program: int) -> None:
         """Tell the kernels where the arrays are; compiled ones tell themselves."""
-        self.m[k.C_M], self.m[k.C_W], self.m[k.C_P], self.m[k.C_LIMIT] = self.m_at, self.w_at, program, self.m_size
+        self.m[k.Memory.m_at], self.m[k.Memory.w_at], self.m[k.Memory.p_at], self.m[k.Memory.limit] = (
+            self.m_at,
+            self.w_at,
+            program,
+            self.m_size,
+        )
 
     @property
     def keys(self) -> int:
         """For how many keys the directory has room."""
-        return int(self.m[k.C_MINIMA] - self.m[k.C_DIR]) // k.D_SIZE
+        return int(self.m[k.Memory.minima] - self.m[k.Memory.dir]) // k.KeyEntry.SIZE
 
     @property
     def used(self) -> int:
         """Bytes of the heap."""
-        return int(self.m[k.C_TOP]) * reserve.WORD
+        return int(self.m[k.Memory.top]) * reserve.WORD
 
     # -- the heap ------------------------------------------------------------------------------------------------------------
 
@@ -158,7 +168,7 @@ class Memory:
                 pass
         n = len(self.m)
         more = reserve.heap(2 * n, max(AHEAD * n, RESERVED))
-        top = int(self.m[k.C_TOP])
+        top = int(self.m[k.Memory.top])
         more[:top] = self.m[:top]
         self._use(m=more)
 
@@ -169,10 +179,10 @@ class Memory:
 
     def bound(self, budget: Budget) -> None:
         """Let this be the budget from now on, of which is claimed what there is."""
-        self._allowed = max(int(self.m[k.C_TOP]), min(_part(budget, UNASKED), len(self.m)))
+        self._allowed = max(int(self.m[k.Memory.top]), min(_part(budget, UNASKED), len(self.m)))
         self.m_size = min(len(self.m), self._allowed)
         self.budget = budget
-        self.w[k.W_BUDGET] = budget.most
+        self.w[k.Scratch.budget] = budget.most
         self._tell_held(budget)
 
     def _tell_held(self, budget: Budget) -> None:
@@ -187,35 +197,35 @@ class Memory:
         """Make room for so many keys, or raise MemoryError."""
         while keys > self.keys:
             self._grow_directory()
-        if keys > self.m[k.C_KEYS]:
-            self.m[k.C_KEYS] = keys
+        if keys > self.m[k.Memory.keys]:
+            self.m[k.Memory.keys] = keys
 
     def _grow_directory(self) -> None:
-        begin = int(self.m[k.C_TOP])
+        begin = int(self.m[k.Memory.top])
         *places, top = directory_at(begin, 2 * self.keys)
         while top > self.m_size:
             self.grow_heap()
         m = self.m
         m[begin : places[1]] = 0
         m[places[1] : top] = k.FOREVER
-        *old, end = directory_at(int(m[k.C_DIR]), self.keys)
+        *old, end = directory_at(int(m[k.Memory.dir]), self.keys)
         for new, low, high in zip(places, old, [*old[1:], end]):
             m[new : new + high - low] = m[low:high]
-        m[k.C_TOP] = top  # INVARIANT: from here on in an order that leaves it whole wherever it ends
-        m[k.C_DIR : k.C_DIR + 3] = places
+        m[k.Memory.top] = top  # INVARIANT: from here on in an order that leaves it whole wherever it ends
+        m[k.Memory.dir : k.Memory.dir + 3] = places
         pages = np.arange(-(-old[0] // k.PAGE) * k.PAGE, end - k.PAGE + 1, k.PAGE)
         if len(pages):  # the old place serves cells from now on
-            m[pages + k.A_CLASS] = k.NOWHERE
-            m[pages + k.A_NEXT] = np.append(pages[1:], m[k.C_PAGES])
-            m[k.C_PAGES] = pages[0]
+            m[pages + k.Page.size_class] = k.NOWHERE
+            m[pages + k.Page.next] = np.append(pages[1:], m[k.Memory.pages])
+            m[k.Memory.pages] = pages[0]
 
     def look_at_all(self) -> None:
         """Let each key be one that the next punctuation concerns. O(keys)."""
-        m, keys = self.m, int(self.m[k.C_KEYS])
-        entries, minima, _, end = directory_at(int(m[k.C_DIR]), self.keys)
-        m[minima + k.MIN_ACT : end : k.MIN_SIZE] = k.BEGINNING
-        blocks = m[entries + k.D_BLOCK : minima : k.D_SIZE][:keys]
-        m[entries + k.D_ACT : minima : k.D_SIZE][:keys] = np.where(blocks != 0, k.BEGINNING, k.FOREVER)
+        m, keys = self.m, int(self.m[k.Memory.keys])
+        entries, minima, _, end = directory_at(int(m[k.Memory.dir]), self.keys)
+        m[minima + k.DeadlineRow.act : end : k.DeadlineRow.SIZE] = k.BEGINNING
+        blocks = m[entries + k.KeyEntry.block : minima : k.KeyEntry.SIZE][:keys]
+        m[entries + k.KeyEntry.act : minima : k.KeyEntry.SIZE][:keys] = np.where(blocks != 0, k.BEGINNING, k.FOREVER)
 
     # -- scratch -------------------------------------------------------------------------------------------------------------
 
@@ -268,8 +278,8 @@ class Memory:
     def _shrink(self, budget: Budget) -> None:
         """Give back what is claimed beyond the state. *Requires* an empty undo log. O(keys)."""
         size = self.m_size
-        trim(self.m, directory_at(int(self.m[k.C_DIR]), self.keys)[-1])
-        self.m[k.C_RATE : k.C_RATE + 3] = RATES
+        trim(self.m, directory_at(int(self.m[k.Memory.dir]), self.keys)[-1])
+        self.m[k.Memory.rate : k.Memory.rate + 3] = RATES
         with contextlib.suppress(MemoryError):
             self._new_scratch(SIZES, ROOMS)
         self.bound(budget)
@@ -278,7 +288,7 @@ class Memory:
 
     def settle(self) -> None:
         """End a call: give the system back what the call's logs needed beyond the usual."""
-        for what, words, width in (("undo", k.W_UNDO, 1), ("log", k.W_LOG, self.row)):
+        for what, words, width in (("undo", k.Scratch.undo, 1), ("log", k.Scratch.log, self.row)):
             size = self.sizes[what]
             if size > LASTING[what]:
                 self._resize(self.w, what, LASTING[what])
@@ -296,34 +306,34 @@ class Memory:
         w = reserve.words(least, end)
         if len(w) < end:
             places, rooms = tight, sizes
-        w[k.W_MANY], w[k.W_BUDGET] = PARTS, k.FOREVER if self.budget is None else self.budget.most
+        w[k.Scratch.many], w[k.Scratch.budget] = PARTS, k.FOREVER if self.budget is None else self.budget.most
         for word, place in places.items():
             w[word] = place
         for what, size in sizes.items():
             self._resize(w, what, size)
-        for word, n in ((k.W_UNDO, rooms["undo"]), (k.W_LOG, rooms["log"] * self.row)):
+        for word, n in ((k.Scratch.undo, rooms["undo"]), (k.Scratch.log, rooms["log"] * self.row)):
             reserve.large_pages(w, places[word], places[word] + n)
         old = vars(self).get("w")
         if old is not None:
-            for word, width, log in ((k.W_UNDO_TOP, 1, k.W_UNDO), (k.W_LOG_TOP, self.row, k.W_LOG)):
+            for word, width, log in ((k.Scratch.undo_top, 1, k.Scratch.undo), (k.Scratch.log_top, self.row, k.Scratch.log)):
                 n = int(old[word]) * width
                 w[w[log] : w[log] + n] = old[old[log] : old[log] + n]
-            for word in (k.W_UNDO_TOP, k.W_OWED, k.W_LOOSE, k.W_LOG_TOP, k.W_TAKEN):
+            for word in (k.Scratch.undo_top, k.Scratch.owed, k.Scratch.loose, k.Scratch.log_top, k.Scratch.taken):
                 w[word] = old[word]
         self._use(w=w, sizes=dict(sizes), _rooms=rooms)
 
     def _resize(self, w: Any, what: str, size: int) -> None:
         if what == "rows":
-            w[k.W_HASHES] = _hashes(size)
+            w[k.Scratch.hashes] = _hashes(size)
         if what in CAPACITIES:
             w[CAPACITIES[what]] = size
 
 
 def directory_at(begin: int, keys: int) -> tuple[int, int, int, int]:
     """Return where the entries of a directory begin that has room for so many keys, its minima, those above, and where it ends."""
-    minima = begin + keys * k.D_SIZE
-    above = minima - (-keys >> k.LEVEL) * k.MIN_SIZE
-    end = above - (-keys >> 2 * k.LEVEL) * k.MIN_SIZE
+    minima = begin + keys * k.KeyEntry.SIZE
+    above = minima - (-keys >> k.LEVEL) * k.DeadlineRow.SIZE
+    end = above - (-keys >> 2 * k.LEVEL) * k.DeadlineRow.SIZE
     return begin, minima, above, end + (begin - end) % 16
 
 
@@ -339,23 +349,26 @@ def _hashes(rows: int) -> int:
 def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, int], int]:
     """Return where each kind of scratch begins, and how many words all of them take."""
     parts = [
-        (k.W_UNDO, sizes["undo"]),
-        (k.W_LOG, sizes["log"] * row),
-        (k.W_MARK, sizes["places"]),
-        (k.W_ORDER, sizes["places"]),
-        (k.W_INDEX, sizes["batch"]),
-        (k.W_SORT, 2 * sizes["batch"]),
-        (k.W_PAIRS, sizes["batch"]),
-        (k.W_TOUCHED, sizes["batch"]),
-        *((word, sizes["rows"] * (row + 2)) for word in (k.W_NEW, k.W_SOURCE, k.W_OLD, k.W_OTHER, k.W_READY)),
-        (k.W_TEMP, sizes["temp"]),
-        (k.W_HASH, 3 * _hashes(sizes["rows"])),
-        (k.W_SET, 2 * _hashes(sizes["rows"])),
-        (k.W_PARTS, k.PART_SIZE * sizes["rows"]),
-        (k.W_CHAINS, k.CHAIN_SIZE * k.STATES),
-        (k.W_HELD, k.STATES),
-        (k.W_LOOP, k.X_WORDS + payload),
-        (k.W_COUNTS, 1 << k.DIGIT),
+        (k.Scratch.undo, sizes["undo"]),
+        (k.Scratch.log, sizes["log"] * row),
+        (k.Scratch.mark, sizes["places"]),
+        (k.Scratch.order, sizes["places"]),
+        (k.Scratch.index, sizes["batch"]),
+        (k.Scratch.sort, 2 * sizes["batch"]),
+        (k.Scratch.pairs, sizes["batch"]),
+        (k.Scratch.touched, sizes["batch"]),
+        *(
+            (word, sizes["rows"] * (row + 2))
+            for word in (k.Scratch.new, k.Scratch.source, k.Scratch.old, k.Scratch.other, k.Scratch.ready)
+        ),
+        (k.Scratch.temp, sizes["temp"]),
+        (k.Scratch.hash, 3 * _hashes(sizes["rows"])),
+        (k.Scratch.set, 2 * _hashes(sizes["rows"])),
+        (k.Scratch.parts, k.PartRow.SIZE * sizes["rows"]),
+        (k.Scratch.chains, k.StateChain.SIZE * k.STATES),
+        (k.Scratch.held, k.STATES),
+        (k.Scratch.loop, k.Loop.payload + payload),
+        (k.Scratch.counts, 1 << k.DIGIT),
     ]
     places, at = {}, k.SCRATCH
     for word, size in parts:
@@ -366,10 +379,10 @@ def _laid_out(sizes: dict[str, int], row: int, payload: int) -> tuple[dict[int, 
 
 _NEEDS = {k.NEED_UNDO: "undo", k.NEED_LOG: "log", k.NEED_PLACES: "places", k.NEED_ROWS: "rows", k.NEED_TEMP: "temp"}
 CAPACITIES = {
-    "undo": k.W_UNDO_CAP,
-    "log": k.W_LOG_CAP,
-    "places": k.W_PLACES,
-    "batch": k.W_BATCH,
-    "rows": k.W_ROWS,
-    "temp": k.W_TEMP_CAP,
+    "undo": k.Scratch.undo_cap,
+    "log": k.Scratch.log_cap,
+    "places": k.Scratch.places,
+    "batch": k.Scratch.batch,
+    "rows": k.Scratch.rows,
+    "temp": k.Scratch.temp_cap,
 }

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 
@@ -16,7 +16,7 @@ STEP = 64
 class MixedRows(NamedTuple):
     """What is known of the rows of a batch.
 
-    others           those that are no events, O_* of `afa.compiled.kernel.names`
+    others           those that are no events, `OtherRow` of `afa.compiled.kernel.layout`
     promises         those of them that are promises
     least            of every STEP rows the least LE of an event
     single           whether each event is an insertion of one copy
@@ -36,20 +36,27 @@ class MixedRows(NamedTuple):
 
     def tell(self, columns: WordArray) -> None:
         """Let the kernels read these rows; they must outlive ``columns``."""
-        columns.words[0, k.F_OTHERS], columns.words[0, k.F_COUNT] = self.others.ctypes.data, len(self.others)
+        columns.words[0, k.TableWords.others], columns.words[0, k.TableWords.count] = self.others.ctypes.data, len(self.others)
 
 
 def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int) -> MixedRows | None:
     """Look at columns of int64, ``kind`` of int8; None if a row is of no kind, or names none of so many arcs. O(n)."""
-    n, columns = len(le), WordArray(np.zeros((1, k.F_WORDS), np.int64))
-    others = np.empty((np.count_nonzero(kind) + 1, k.O_SIZE), np.int64)  # with room for one more, see `find_others`
+    n, columns = len(le), WordArray(np.zeros((1, k.TableWords.payload), np.int64))
+    others = np.empty((np.count_nonzero(kind) + 1, k.OtherRow.SIZE), np.int64)  # with room for one more, see `find_others`
     least = np.full(n // STEP + 1, k.FOREVER)
-    given = ((k.F_LE, le), (k.F_KIND, kind), (k.F_ARC, arc), (k.F_DIFF, diff), (k.F_OTHERS, others), (k.F_LEAST, least))
+    given = (
+        (k.TableWords.le, le),
+        (k.TableWords.kind, kind),
+        (k.TableWords.arc, arc),
+        (k.TableWords.diff, diff),
+        (k.TableWords.others, others),
+        (k.TableWords.least, least),
+    )
     for at, column in given:
         columns.words[0, at] = 0 if column is None else column.ctypes.data
-    columns.words[0, k.F_COUNT] = n
+    columns.words[0, k.TableWords.count] = n
     found, others = store.call(k.OTHERS, STEP, arcs, columns), others[:-1]
     if found & k.UNKNOWN:
         return None
-    promises = others[others[:, k.O_ROW] & 3 == k.PROMISED]
+    promises = others[others[:, k.OtherRow.row] & 3 == k.PROMISED]
     return MixedRows(others, promises, least, bool(found & k.SINGLE), bool(found & k.OWN))

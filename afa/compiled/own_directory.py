@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.directory import Directory, entries_of, gone_from
-from afa.compiled.kernel import names as k
-from afa.compiled.memory import Memory
+from afa.compiled.kernel import layout as k
+from afa.compiled.memory import EngineMemory
 from afa.state.key_columns import KeyColumns
 
 
 class OwnDirectory:
     """A view of memory ``number`` of so many: key number c of all is c // shards here. See `Directory` for the methods."""
 
-    def __init__(self, directory: Directory, memory: Memory, number: int, shards: int) -> None:
+    def __init__(self, directory: Directory, memory: EngineMemory, number: int, shards: int) -> None:
         self._all, self._memory, self._number, self._shards = directory, memory, number, shards
 
     def shared(self, codes: Any) -> Any:
@@ -28,7 +28,7 @@ class OwnDirectory:
         return entries_of(self._memory)
 
     def held(self) -> Any:
-        return np.flatnonzero(self.entries[:, k.D_BLOCK])
+        return np.flatnonzero(self.entries[:, k.KeyEntry.block])
 
     def find(self, key: Hashable) -> int | None:
         code = self._all.find(key)

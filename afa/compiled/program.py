@@ -1,4 +1,4 @@
-"""The program array that kernels read: arcs in force, constants, final states; see `afa.compiled.kernel.names`.
+"""The program array that kernels read: arcs in force, constants, final states; see `afa.compiled.kernel.layout`.
 
 Made anew, O(arc events), when arcs change in another way than kernels can carry out where it stands: `afa.compiled.arc_swaps`.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from afa.compiled.code.arc_code import ArcCode, words
 from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.strings import Strings
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.machine.native import native
 from afa.compiled.slots import Slots, class_of
 from afa.model.arc import CONSUME, EPSILON, SKIP, TIMEOUT, Arc
@@ -24,16 +24,16 @@ KINDS = {CONSUME: k.CONSUME, SKIP: k.SKIP, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOU
 
 
 class ProgramForm(NamedTuple):
-    """All that a program depends on beside its arcs, but for what `Program.twin` puts in."""
+    """All that a program depends on beside its arcs, but for what `p.twin` puts in."""
 
     states: tuple[str, ...]  # by their numbers
-    with_runs: bool  # P_IGNORABLE
-    counted: int  # P_COUNTED
+    with_runs: bool  # p.ignorable
+    counted: int  # p.counted
     slots: Slots | None
     initial: tuple[int, ...]  # words of the initial register
 
 
-class Program:
+class ArcProgram:
     """The words of a program: of the arc events in force, with code for each arc by its id.
 
     ``python``: address of the callback that runs an arc in Python. ``pool``: arcs that may come in the midst of a batch, with
@@ -75,17 +75,17 @@ class Program:
         """The arcs, by their numbers, each with its code."""
         return self._known
 
-    def copy(self) -> Program:
+    def copy(self) -> ArcProgram:
         other = copy.copy(self)
         other._stand(self.words.copy())
         return other
 
-    def twin(self, python: int, strings: Strings, now: int) -> Program:
+    def twin(self, python: int, strings: Strings, now: int) -> ArcProgram:
         """Return the same program for another engine. O(words), and those arcs that have strings as constants."""
         other = copy.copy(self)
         other._strings = strings
         other._stand(self.words.copy())
-        other.words[k.P_PYTHON] = python
+        other.words[k.Program.python] = python
         other._say_plain(now)
         return other
 
@@ -109,39 +109,53 @@ class Program:
 
     def _put(self, form: ProgramForm, numbers: Mapping[str, int], final: Iterable[str], python: int) -> None:
         w, n, slots = self._words, len(numbers), form.slots
-        w[k.P_STATES], w[k.P_IGNORABLE], w[k.P_COUNTED], w[k.P_PYTHON] = n, int(form.with_runs), form.counted, python
-        w[k.P_FINALS], w[k.P_NOW], w[k.P_MARKS] = self._room(n), self._room(n), self._room(n)
-        w[k.P_FIRST], w[k.P_WAITS] = self._room(n, -1), self._room(n, -1)
+        w[k.Program.states], w[k.Program.ignorable], w[k.Program.counted], w[k.Program.python] = (
+            n,
+            int(form.with_runs),
+            form.counted,
+            python,
+        )
+        w[k.Program.finals], w[k.Program.now], w[k.Program.marks] = self._room(n), self._room(n), self._room(n)
+        w[k.Program.first], w[k.Program.waits] = self._room(n, -1), self._room(n, -1)
         for state in final:
-            w[w[k.P_FINALS] + numbers[state]] = w[w[k.P_NOW] + numbers[state]] = 1
-        w[k.P_BEGIN] = self._room(k.N_REG + len(form.initial))
-        begin = w[k.P_BEGIN]
-        w[begin + k.N_M], w[begin + k.N_STATE], w[begin + k.N_END] = k.FOREVER, 0, k.ALONE
-        w[begin + k.N_REG :] = form.initial
+            w[w[k.Program.finals] + numbers[state]] = w[w[k.Program.now] + numbers[state]] = 1
+        w[k.Program.begin] = self._room(k.NodeRow.register + len(form.initial))
+        begin = w[k.Program.begin]
+        w[begin + k.NodeRow.until], w[begin + k.NodeRow.state], w[begin + k.NodeRow.end] = k.FOREVER, 0, k.ALONE
+        w[begin + k.NodeRow.register :] = form.initial
         count = slots.total if slots else 0
-        w[k.P_SLOTCOUNT] = count
-        w[k.P_SLOTS], w[k.P_FREE] = self._room(2 * count, -1), self._room(2 * count)
+        w[k.Program.slotcount] = count
+        w[k.Program.slots], w[k.Program.free] = self._room(2 * count, -1), self._room(2 * count)
         if slots:
-            w[k.P_STEP], w[k.P_UNCHANGED], w[k.P_LOOP], w[k.P_LOOP_RUNS] = slots.step, slots.unchanged, slots.plain, slots.runs
-            w[k.P_COLUMNS], (w[k.P_KEPT], w[k.P_KEEPING]) = slots.columns, slots.kept
+            w[k.Program.step], w[k.Program.unchanged], w[k.Program.loop], w[k.Program.loop_runs] = (
+                slots.step,
+                slots.unchanged,
+                slots.plain,
+                slots.runs,
+            )
+            w[k.Program.columns], (w[k.Program.kept], w[k.Program.keeping]) = slots.columns, slots.kept
             if slots.columns and slots.orders is not None and n < k.LARGE_STATE:
-                w[k.P_ORDERS], w[k.P_STAIRS] = self._room(n, k.NOWHERE), self._room(n + 1)
+                w[k.Program.orders], w[k.Program.stairs] = self._room(n, k.NOWHERE), self._room(n + 1)
                 for number, (src, order) in enumerate(slots.orders):
-                    w[w[k.P_ORDERS] + src], w[w[k.P_STAIRS] + src] = order, number
-                w[w[k.P_STAIRS] + n] = len(slots.orders)
+                    w[w[k.Program.orders] + src], w[w[k.Program.stairs] + src] = order, number
+                w[w[k.Program.stairs] + n] = len(slots.orders)
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words
-        w[k.P_CODES] = self._room(len(self._known) * k.ARC_SIZE)
+        w[k.Program.codes] = self._room(len(self._known) * k.ArcWords.SIZE)
         for code, known in enumerate(self._known):
-            arc, at = known.arc, w[k.P_CODES] + code * k.ARC_SIZE
-            w[at + k.ARC_KIND], w[at + k.ARC_SRC], w[at + k.ARC_DST] = KINDS[arc.kind], numbers[arc.src], numbers[arc.dst]
-            w[at + k.ARC_IGNORABLE], w[at + k.ARC_FINAL] = int(arc.ignorable), int(arc.final)
+            arc, at = known.arc, w[k.Program.codes] + code * k.ArcWords.SIZE
+            w[at + k.ArcWords.kind], w[at + k.ArcWords.src], w[at + k.ArcWords.dst] = (
+                KINDS[arc.kind],
+                numbers[arc.src],
+                numbers[arc.dst],
+            )
+            w[at + k.ArcWords.ignorable], w[at + k.ArcWords.final] = int(arc.ignorable), int(arc.final)
             if slots:
-                w[at + k.ARC_SLOT], w[at + k.ARC_SLOTS] = slots.place(class_of(known, numbers[arc.src], with_runs))
+                w[at + k.ArcWords.slot], w[at + k.ArcWords.slots] = slots.place(class_of(known, numbers[arc.src], with_runs))
             if known.code is not None:
-                w[at + k.ARC_CODE] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
-                self._pointers.append((at + k.ARC_CONSTANTS, len(w)))
+                w[at + k.ArcWords.code] = native.function(known.code.key, lambda code=known.code: code.ir)  # type: ignore[misc]
+                self._pointers.append((at + k.ArcWords.constants, len(w)))
                 if any(param.kind in ("str", "table") for param in known.code.params):
                     self._texts.append((known.code, len(w)))
                 w += words(known.code.params, self._strings)
@@ -157,19 +171,21 @@ class Program:
             if re < k.FOREVER:
                 bounds.append([re, row, -1])
             if arc.kind == TIMEOUT:
-                w[k.P_TIMEOUT] = 1
+                w[k.Program.timeout] = 1
                 src = numbers[arc.src]
-                self._rows[row][k.R_NEXT], first[src] = first[src], row
+                self._rows[row][k.ArcRow.next], first[src] = first[src], row
         for state, row in first.items():
             if row >= 0:
-                w[w[k.P_WAITS] + state] = row
-        bounds.sort(key=lambda bound: (bound[k.B_T], bound[k.B_SIGN], bound[k.B_ROW]))  # at one instant ends come first
-        w[k.P_EPSILON] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
+                w[w[k.Program.waits] + state] = row
+        bounds.sort(
+            key=lambda bound: (bound[k.BoundRow.t], bound[k.BoundRow.sign], bound[k.BoundRow.row])
+        )  # at one instant ends come first
+        w[k.Program.epsilon] = int(any(arc.kind == EPSILON for arc in self.arcs))  # those that may come in a batch too
         if any(arc.final for arc in self.arcs):  # then a list may come to hold matches while it stays as it is
-            w[k.P_UNCHANGED] = w[k.P_LOOP_RUNS] = 0
-        if w[k.P_EPSILON] or w[k.P_TIMEOUT]:  # then lists go arc by arc
-            w[k.P_STEP] = w[k.P_UNCHANGED] = w[k.P_LOOP] = w[k.P_LOOP_RUNS] = w[k.P_COLUMNS] = 0
-        w[k.P_LOW] = w[k.P_HIGH] = k.FOREVER  # the first `seek` begins from the beginning
+            w[k.Program.unchanged] = w[k.Program.loop_runs] = 0
+        if w[k.Program.epsilon] or w[k.Program.timeout]:  # then lists go arc by arc
+            w[k.Program.step] = w[k.Program.unchanged] = w[k.Program.loop] = w[k.Program.loop_runs] = w[k.Program.columns] = 0
+        w[k.Program.low] = w[k.Program.high] = k.FOREVER  # the first `seek` begins from the beginning
         return bounds
 
     def _put_plain(self, events: Sequence[ArcEvent], now: int) -> None:
@@ -178,32 +194,41 @@ class Program:
         once = len(set(events)) == len(events) and len(set(self.arcs)) == len(self.arcs)
         self._steady = once and not any(arc.kind == TIMEOUT for arc in self.arcs)
         self._last_end = max((re for _, _, re in events if re < k.FOREVER), default=k.BEGINNING)
-        w[k.P_PLAIN] = int(self._steady and self._last_end <= now)
-        for row, at in sorted(enumerate(self._rows), key=lambda item: item[1][k.R_BEGIN]):
-            if at[k.R_END] == k.FOREVER:
-                at[k.R_BEFORE], latest[at[k.R_CODE]] = latest[at[k.R_CODE]], row
+        w[k.Program.plain] = int(self._steady and self._last_end <= now)
+        for row, at in sorted(enumerate(self._rows), key=lambda item: item[1][k.ArcRow.begin]):
+            if at[k.ArcRow.end] == k.FOREVER:
+                at[k.ArcRow.before], latest[at[k.ArcRow.code]] = latest[at[k.ArcRow.code]], row
         for code, row in latest.items():
-            w[w[k.P_CODES] + code * k.ARC_SIZE + k.ARC_LATEST] = row
+            w[w[k.Program.codes] + code * k.ArcWords.SIZE + k.ArcWords.latest] = row
 
     def _say_plain(self, now: int) -> None:
-        self.words[k.P_PLAIN] = int(self._steady and self._last_end <= now)
+        self.words[k.Program.plain] = int(self._steady and self._last_end <= now)
 
     def _array(self, bounds: list[list[int]]) -> Any:
         """Return the words, and behind them the rows, the bounds and room for more of both."""
         w, rows, cap, at = self._words, self._rows, len(self._rows) + self.room, len(self._words)
-        w[k.P_COUNT], w[k.P_ROWCAP], w[k.P_ROWS] = len(rows), cap, at
-        w[k.P_PLACES] = at + cap * k.R_SIZE
-        w[k.P_BOUNDCOUNT], w[k.P_BOUNDCAP], w[k.P_BOUNDS] = len(bounds), len(bounds) + self.room, w[k.P_PLACES] + cap
+        w[k.Program.count], w[k.Program.rowcap], w[k.Program.rows] = len(rows), cap, at
+        w[k.Program.places] = at + cap * k.ArcRow.SIZE
+        w[k.Program.boundcount], w[k.Program.boundcap], w[k.Program.bounds] = (
+            len(bounds),
+            len(bounds) + self.room,
+            w[k.Program.places] + cap,
+        )
         # Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`.
-        self.loops = bool(w[k.P_STEP] and (w[k.P_LOOP] or w[k.P_COLUMNS]) and not w[k.P_TIMEOUT] and w[k.P_COUNTED] < k.BY_TIMEOUTS)
-        words = np.zeros(w[k.P_BOUNDS] + w[k.P_BOUNDCAP] * k.B_SIZE, np.int64)
+        self.loops = bool(
+            w[k.Program.step]
+            and (w[k.Program.loop] or w[k.Program.columns])
+            and not w[k.Program.timeout]
+            and w[k.Program.counted] < k.BY_TIMEOUTS
+        )
+        words = np.zeros(w[k.Program.bounds] + w[k.Program.boundcap] * k.BoundRow.SIZE, np.int64)
         words[:at] = w
-        for start, items in ((at, rows), (w[k.P_BOUNDS], bounds)):
+        for start, items in ((at, rows), (w[k.Program.bounds], bounds)):
             if items:
                 words[start : start + len(items) * len(items[0])] = np.array(items, np.int64).ravel()
         return words
 
     def events(self) -> list[ArcEvent]:
-        at, n = int(self.words[k.P_ROWS]), int(self.words[k.P_COUNT])
-        rows = self.words[at : at + n * k.R_SIZE].reshape(n, k.R_SIZE).tolist()
+        at, n = int(self.words[k.Program.rows]), int(self.words[k.Program.count])
+        rows = self.words[at : at + n * k.ArcRow.SIZE].reshape(n, k.ArcRow.SIZE).tolist()
         return [ArcEvent(self.arcs[code], begin, end) for code, begin, end, *_ in rows]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.schema import NAN
 

@@ -110,9 +110,9 @@ def _lent(found: mmap.mmap) -> Any:
 
 
 def _keep(found: mmap.mmap) -> None:
-    from afa.compiled.kernel.names import C_TOP
+    from afa.compiled.kernel.layout import Memory
 
-    touched = min(int(np.frombuffer(found, np.int64, C_TOP + 1)[C_TOP]) * WORD, len(found))
+    touched = min(int(np.frombuffer(found, np.int64, Memory.top + 1)[Memory.top]) * WORD, len(found))
     spare = KEPT - sum(size for _, size in _kept)
     if spare > HUGE and len(_kept) < HEAPS and hasattr(mmap, "MADV_DONTNEED"):
         if touched > spare:

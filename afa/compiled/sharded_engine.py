@@ -12,7 +12,7 @@ from afa.change import Change
 from afa.compiled import compiled_invariants, compiled_states, superfluous
 from afa.compiled.compiled_engine import CompiledEngine
 from afa.compiled.encode import Encoded
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.sharded_states import joined
 from afa.compiled.shards import ShardFront
 from afa.conditions.promised import PACE, PromisesByKey
@@ -121,7 +121,7 @@ class ShardedEngine(CompiledEngine):
 
     def keep(self) -> None:
         self.store.recover()
-        size = sum(int(shard.memory.w[k.W_LOOSE]) for shard in self.store.shards) // WORDS
+        size = sum(int(shard.memory.w[k.Scratch.loose]) for shard in self.store.shards) // WORDS
         self.store.each(lambda shard: shard.tell(k.COMMIT), size)
         for shard in self.store.shards:  # one after the other: numbers of keys that are gone are given again in this order
             shard.directory.take_gone()
@@ -204,9 +204,9 @@ class ShardedEngine(CompiledEngine):
         of = self.store.directory.numbers(states.keys) % len(self._engines)
         for i, engine in enumerate(self._engines):
             store = engine.store
-            store.memory.m[k.C_SHARDS], idle = 1, store.idle  # numbers of keys are its own meanwhile
+            store.memory.m[k.Memory.shards], idle = 1, store.idle  # numbers of keys are its own meanwhile
             engine.load(states.only(of == i))
-            store.memory.m[k.C_SHARDS] = len(self._engines)
+            store.memory.m[k.Memory.shards] = len(self._engines)
             self.store.idle += store.idle - idle  # keys are cleaned, and their numbers given again, as with one memory
 
     def check(self) -> None:

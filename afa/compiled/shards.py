@@ -21,7 +21,7 @@ import numpy as np
 from afa.compiled.code.strings import Strings
 from afa.compiled.compiled_states import check_ties
 from afa.compiled.crew import Crew, CrewTask
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import EMPTY, WordArray
 from afa.compiled.own_directory import OwnDirectory
 from afa.compiled.store import Store
@@ -30,7 +30,7 @@ from afa.engine.cuts import Cuts
 
 FEW = 2048
 """So many rows, or keys, are carried out by one thread: with more, it takes less time than others need to wake up."""
-GIVEN = (k.C_NOW, k.C_CHANGES, k.C_NEXT, k.C_FROM, k.C_LEFT, k.C_SHORT, k.C_LOOKED)
+GIVEN = (k.Memory.now, k.Memory.changes, k.Memory.next, k.Memory.next_row, k.Memory.left, k.Memory.short, k.Memory.looked)
 """The control words that kernels over rows are given."""
 
 
@@ -42,7 +42,7 @@ class Shard(Store):
         self.number = number
         self._known, self._shards = (front.strings, front.directory), shards
         super().__init__(setup, strict)
-        self.memory.m[k.C_SHARDS], self.memory.m[k.C_SHARD] = shards, number
+        self.memory.m[k.Memory.shards], self.memory.m[k.Memory.shard] = shards, number
 
     def _strings(self) -> Strings:
         return self._known[0]
@@ -58,7 +58,7 @@ class Shard(Store):
     def at_work(self) -> int:
         """The number over all memories of the key at work."""
         m = self.memory.m
-        return int(self.memory.w[k.W_KEY] * m[k.C_SHARDS] + m[k.C_SHARD])
+        return int(self.memory.w[k.Scratch.key] * m[k.Memory.shards] + m[k.Memory.shard])
 
 
 class ShardFront(Store):
@@ -106,7 +106,7 @@ class ShardFront(Store):
         self.crew.settle()
         for shard in self.shards:
             shard.memory.alone = self.memory.alone
-            shard.memory.m[k.C_SHARDS] = len(self.shards)
+            shard.memory.m[k.Memory.shards] = len(self.shards)
 
     # -- the kernels ---------------------------------------------------------------------------------------------------------
 
@@ -120,25 +120,25 @@ class ShardFront(Store):
             self._run_each(low, high, batch, final)
             return k.DONE
         if what == k.SCAN:
-            self.memory.m[k.C_WAITING] = sum(int(shard.memory.m[k.C_WAITING]) for shard in self.shards)
+            self.memory.m[k.Memory.waiting] = sum(int(shard.memory.m[k.Memory.waiting]) for shard in self.shards)
         return super().call(what, low, high, batch, final)
 
     def _grouped(self, low: int, high: int, batch: WordArray, final: int | None) -> int:
         """Take rows in order of their keys; where it stopped: at the same row in each shard. What they leave is put together."""
-        batches, given = [batch, *self._beside(batch.n)], k.F_WORDS + 2 * self.memory.payload
+        batches, given = [batch, *self._beside(batch.n)], k.TableWords.payload + 2 * self.memory.payload
         for other in batches[1:]:
             other.words[0, :given] = batch.words[0, :given]
         (stopped, *_) = self._run(k.GROUPS, low, high, batches, final)
         m, done = self.memory.m, [shard.memory.m for shard in self.shards]
-        m[k.C_NOW] = max(int(each[k.C_NOW]) for each in done)
-        m[k.C_CHANGES] = sum(int(each[k.C_CHANGES]) for each in done)
-        m[k.C_SHORT] = 0
-        n = int(done[0][k.C_LEFT])
+        m[k.Memory.now] = max(int(each[k.Memory.now]) for each in done)
+        m[k.Memory.changes] = sum(int(each[k.Memory.changes]) for each in done)
+        m[k.Memory.short] = 0
+        n = int(done[0][k.Memory.left])
         for each, other in zip(done[1:], batches[1:]):
-            more = int(each[k.C_LEFT])
+            more = int(each[k.Memory.left])
             batch.words[1, n : n + more] = other.words[1, :more]
             n += more
-        m[k.C_LEFT] = n
+        m[k.Memory.left] = n
         return int(stopped)
 
     def _beside(self, n: int) -> list[WordArray]:
@@ -154,7 +154,7 @@ class ShardFront(Store):
         jobs = self.each(lambda shard: shard.call(what, low, high, batches[shard.number], final), high - low)
         failed = [(_begin(shard, what), shard, job) for shard, job in zip(self.shards, jobs) if job.error or job.found == k.TIED]
         for _, shard, job in sorted(failed, key=lambda found: found[0]):
-            self.memory.w[k.W_KEY] = shard.at_work
+            self.memory.w[k.Scratch.key] = shard.at_work
             if job.error is not None:
                 raise job.error
             check_ties(shard)
@@ -171,70 +171,70 @@ class ShardFront(Store):
                 shard.memory.m[word] = self.memory.m[word]
 
     def _run_each(self, low: int, high: int, batch: WordArray, final: int | None) -> None:
-        """Carry out rows as if each came alone. Their output goes to the log of the front in order; I_ARC says where it ends."""
+        """Carry out rows as if each came alone. Their output goes to the log of the front, of each up to ``arc`` of its record."""
         self.drain()
         self._run(k.EACH, low, high, batch, final)
         words, n = batch.words[:, low:high], len(self.shards)
-        of, rows, parts = words[k.I_KEY] % n, [], []
+        of, rows, parts = words[k.Arrivals.key] % n, [], []
         for shard in self.shards:
-            mine = np.flatnonzero((words[k.I_KIND] == k.TAKEN) & (of == shard.number))
+            mine = np.flatnonzero((words[k.Arrivals.kind] == k.TAKEN) & (of == shard.number))
             part = self._taken(shard)
             parts.append(part)
-            rows.append(mine[np.searchsorted(words[k.I_ARC, mine], np.arange(len(part)), "right")])
+            rows.append(mine[np.searchsorted(words[k.Arrivals.arc, mine], np.arange(len(part)), "right")])
         row = np.concatenate(rows)
-        begin = int(self.memory.w[k.W_LOG_TOP])
+        begin = int(self.memory.w[k.Scratch.log_top])
         self._append(np.concatenate(parts)[np.argsort(row, kind="stable")])
-        words[k.I_ARC] = begin + np.cumsum(np.bincount(row, minlength=high - low))
+        words[k.Arrivals.arc] = begin + np.cumsum(np.bincount(row, minlength=high - low))
 
     # -- the output log ------------------------------------------------------------------------------------------------------
 
     def drain(self) -> int:
         """Bring the output of all shards to the front's log; returns how many rows it has."""
         self._append(np.concatenate([self._taken(shard) for shard in self.shards]))
-        return int(self.memory.w[k.W_LOG_TOP])
+        return int(self.memory.w[k.Scratch.log_top])
 
     def _taken(self, shard: Shard) -> Any:
         """Empty a shard's log, and return its entries with keys by their numbers over all."""
         w, s = shard.memory.w, self.memory.row
-        n = int(w[k.W_LOG_TOP])
-        rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s).copy()
-        self.memory.w[k.W_TAKEN] += w[k.W_TAKEN]
-        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
+        n = int(w[k.Scratch.log_top])
+        rows = w[w[k.Scratch.log] : w[k.Scratch.log] + n * s].reshape(n, s).copy()
+        self.memory.w[k.Scratch.taken] += w[k.Scratch.taken]
+        w[k.Scratch.log_top] = w[k.Scratch.taken] = 0
         return self._shared(shard, rows)
 
     def _shared(self, shard: Shard, rows: Any) -> Any:
-        rows[:, k.L_KEY] = rows[:, k.L_KEY] * len(self.shards) + shard.number
+        rows[:, k.LogRow.key] = rows[:, k.LogRow.key] * len(self.shards) + shard.number
         return rows
 
     def _append(self, rows: Any) -> None:
-        top, s = int(self.memory.w[k.W_LOG_TOP]), self.memory.row
+        top, s = int(self.memory.w[k.Scratch.log_top]), self.memory.row
         if top + len(rows) > self.memory.sizes["log"]:
             self.memory.grow("log", top + len(rows))
         w = self.memory.w
-        at = int(w[k.W_LOG]) + top * s
+        at = int(w[k.Scratch.log]) + top * s
         w[at : at + rows.size] = rows.ravel()
-        w[k.W_LOG_TOP] = top + len(rows)
+        w[k.Scratch.log_top] = top + len(rows)
 
     def take_log(self, cuts: Cuts | None = None) -> Any:
-        if cuts is not None or self.memory.w[k.W_LOG_TOP]:
+        if cuts is not None or self.memory.w[k.Scratch.log_top]:
             self.drain()
             return super().take_log(cuts)
-        size = sum(int(shard.memory.w[k.W_LOG_TOP]) for shard in self.shards)
+        size = sum(int(shard.memory.w[k.Scratch.log_top]) for shard in self.shards)
         return _merged(np.concatenate(self.all(lambda shard: self._shared(shard, shard.take_log()), size)))
 
 
 def _merged(rows: Any) -> Any:
     """Bring the entries of several shards, each in the order of `Store.take_log`, into this order."""
-    back = rows[:, k.L_SIGN] < 0
+    back = rows[:, k.LogRow.sign] < 0
     return np.concatenate([_by_time(rows[back]), _by_time(rows[~back])]) if back.any() else _by_time(rows)
 
 
 def _by_time(rows: Any) -> Any:
     """Bring entries of one sign into the order of time, which only merges them; keys are looked at where several have one time."""
-    times = rows[:, k.L_T].copy()
+    times = rows[:, k.LogRow.t].copy()
     order = np.argsort(times, kind="stable")
     found, times = rows.take(order, axis=0), times.take(order)  # a quarter of the time of rows[order]
-    keys, ties = found[:, k.L_KEY], np.flatnonzero(times[1:] == times[:-1])
+    keys, ties = found[:, k.LogRow.key], np.flatnonzero(times[1:] == times[:-1])
     if (keys[ties + 1] < keys[ties]).any():
         return found.take(np.lexsort((keys, times)), axis=0)
     return found
@@ -252,4 +252,4 @@ def _together(crew: Crew, works: Sequence[Callable[[], int]]) -> list[int]:
 def _begin(shard: Shard, what: int) -> int:
     """Return when a shard's unit at work would have been begun in one memory: with EACH by its row, else by its key's number."""
     w = shard.memory.w
-    return int(w[w[k.W_INDEX]]) if what == k.EACH else shard.at_work
+    return int(w[w[k.Scratch.index]]) if what == k.EACH else shard.at_work

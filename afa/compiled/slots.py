@@ -15,8 +15,8 @@ from afa.compiled.code.arc_code import ArcCode
 from afa.compiled.code.column_ranges import orders_in
 from afa.compiled.code.column_step import columns_ir, columns_key, kept_words
 from afa.compiled.code.in_order import loop_ir, loop_key
-from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import CompiledArc
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
 from afa.compiled.machine.native import native
 from afa.model.arc import SKIP

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.callback import Callback, as_function
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.directory import Directory
 from afa.compiled.inforce import RunningProgram
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.machine.kernels import load
-from afa.compiled.memory import EMPTY, Memory, WordArray
+from afa.compiled.memory import EMPTY, EngineMemory, WordArray
 from afa.compiled.record_words import RecordForms, sortable
 from afa.compiled.way_table import WayTable
 from afa.engine import Setup
@@ -64,15 +64,15 @@ class Store:
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
-        self.ordered = 0 if kind is None else 2 if kind is str else 1  # C_ORDERED
-        self.memory = Memory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
+        self.ordered = 0 if kind is None else 2 if kind is str else 1  # m.ordered
+        self.memory = EngineMemory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
         slot = self.sequence_slot
-        self.memory.m[k.C_SEQ] = k.NOWHERE if slot is None or kind is float else slot.value
+        self.memory.m[k.Memory.seq] = k.NOWHERE if slot is None or kind is float else slot.value
         self.gaps = gaps
-        self.memory.m[k.C_GAPLESS] = 0 if gaps is None else k.JOIN if gaps == "join" else k.BREAK
-        self.memory.m[k.C_TIES] = not automaton.ties
+        self.memory.m[k.Memory.gapless] = 0 if gaps is None else k.JOIN if gaps == "join" else k.BREAK
+        self.memory.m[k.Memory.ties] = not automaton.ties
         self.longest = longest
-        self.memory.m[k.C_LONGEST], self.memory.m[k.C_TOLD] = longest, self.matches.layout.width
+        self.memory.m[k.Memory.longest], self.memory.m[k.Memory.told] = longest, self.matches.layout.width
         self.missing: list[tuple[Hashable, int, int]] = []  # key, first and last number of the gaps that this call made final
         self.look: Callable[[WordArray], None] | None = (
             None  # looks at the numbers of a batch's records, when the kernels ask for it
@@ -144,12 +144,12 @@ class Store:
         """
         m = self.memory.m
         bounds = self.progress.events, self.progress.floor if final is None else final
-        m[k.C_EVENTS], m[k.C_FINAL] = bounds
-        m[k.C_KNOWN] = self.progress.floor
+        m[k.Memory.events], m[k.Memory.final] = bounds
+        m[k.Memory.known] = self.progress.floor
         if self.strings.asked:
             self.arcs.know_strings()
         if self.ordered == 2:
-            m[k.C_RANKS] = self.strings.ranks().ctypes.data
+            m[k.Memory.ranks] = self.strings.ranks().ctypes.data
         while True:
             status: int = self._main(self.memory, self.arcs.program, batch, what, low, high)
             if status >= 0:
@@ -163,8 +163,8 @@ class Store:
             if status == k.NUMBERS and self.look is not None:
                 self.look(batch)  # which may call the kernels
                 m = self.memory.m
-                m[k.C_EVENTS], m[k.C_FINAL] = bounds
-                m[k.C_LOOKED] = k.ONCE
+                m[k.Memory.events], m[k.Memory.final] = bounds
+                m[k.Memory.looked] = k.ONCE
                 continue
             if status == k.CROWDED:
                 raise self._crowded(batch)
@@ -180,7 +180,7 @@ class Store:
                 raise AfaError(f"expected kernels and engine of one version but got the status {status}")
 
     def call_all(self, what: int, low: int = 0, high: int = 0) -> None:
-        self.memory.m[k.C_NEXT] = 0
+        self.memory.m[k.Memory.next] = 0
         self.call(what, low, high)
 
     def tell(self, what: int, t: int = 0) -> None:
@@ -189,7 +189,7 @@ class Store:
 
     def drain(self) -> int:
         """Returns how many rows the output log has, once all output is there."""
-        return int(self.memory.w[k.W_LOG_TOP])
+        return int(self.memory.w[k.Scratch.log_top])
 
     def take_log(self, cuts: Cuts | None = None) -> Any:
         """Return the output log's net entries, ``[key, sign, T, m, register..]``, and empty the log.
@@ -198,9 +198,9 @@ class Store:
         change on their own, in order of arrival.
         """
         w, s = self.memory.w, self.memory.row
-        n, taken = int(w[k.W_LOG_TOP]), w[k.W_TAKEN]
-        rows = w[w[k.W_LOG] : w[k.W_LOG] + n * s].reshape(n, s)
-        times, signs, keys = rows[:, k.L_T], rows[:, k.L_SIGN], rows[:, k.L_KEY] if self.keyed else None
+        n, taken = int(w[k.Scratch.log_top]), w[k.Scratch.taken]
+        rows = w[w[k.Scratch.log] : w[k.Scratch.log] + n * s].reshape(n, s)
+        times, signs, keys = rows[:, k.LogRow.t], rows[:, k.LogRow.sign], rows[:, k.LogRow.key] if self.keyed else None
         if self.gaps and (gaps := np.flatnonzero(signs == k.GAP)).size:
             self.missing += ((self.key_of(key), first, last) for key, _, first, last, *_ in rows[gaps].tolist())
             signs[gaps], taken = 0, taken + 1
@@ -222,7 +222,7 @@ class Store:
         if cuts is not None:
             cuts.keep(np.arange(n) if order is None else order)
         rows = rows.copy() if order is None else rows.take(order, axis=0)  # a quarter of the time of rows[order]
-        w[k.W_LOG_TOP] = w[k.W_TAKEN] = 0
+        w[k.Scratch.log_top] = w[k.Scratch.taken] = 0
         return rows
 
     def _ranked(self, words: Any) -> None:
@@ -236,21 +236,21 @@ class Store:
                 words[1 + slot.value] = places[of]
 
     def _crowded(self, batch: WordArray) -> ChangeError:
-        le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.C_PLACE]].tolist()
+        le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.Memory.place]].tolist()
         return crowded(self.payloads.record(payload), le, diff)
 
     def _key_at_work(self) -> Hashable:
-        return self.key_of(int(self.memory.w[k.W_KEY])) if self.keyed else None
+        return self.key_of(int(self.memory.w[k.Scratch.key])) if self.keyed else None
 
     def _over(self) -> BudgetError:
         """Return the error of a step with more partial matches than the budget allows, and how many are in which state."""
         budget, memory = self.memory.budget, self.memory
         assert budget is not None
-        le, count, at, lasting = memory.w[k.W_OVER : k.W_OVER + 4].tolist()
+        le, count, at, lasting = memory.w[k.Scratch.over : k.Scratch.over + 4].tolist()
         states: dict[str, int] = {}
         if at >= 0:
             rows = (memory.m if lasting else memory.w)[at : at + count * memory.row].reshape(count, memory.row)
-            numbers, counts = np.unique(rows[:, k.N_STATE], return_counts=True)
+            numbers, counts = np.unique(rows[:, k.NodeRow.state], return_counts=True)
             names = list(self.arcs.states)
             states = {names[number]: n for number, n in zip(numbers.tolist(), counts.tolist())}
         return budget.crowded(self.automaton, self.arcs.table, self._key_at_work(), le, count, states)
@@ -278,13 +278,13 @@ def _ties_settled(rows: Any, order: Any, columns: list[Any], ranked: Callable[[A
         same &= values[1:] == values[:-1]
         if not same.any():
             return order
-    ends = rows[:, k.L_RE] if order is None else rows[order, k.L_RE]
+    ends = rows[:, k.LogRow.re] if order is None else rows[order, k.LogRow.re]
     if not (same & (ends[1:] <= ends[:-1])).any():
         return order
     found = np.arange(len(rows)) if order is None else order.copy()
     after = np.append(False, same)
     tied = np.flatnonzero(after | np.append(same, False))
-    words = rows[found[tied], k.L_RE :].T
+    words = rows[found[tied], k.LogRow.re :].T
     ranked(words)
     found[tied] = found[tied[np.lexsort([*words[::-1], np.cumsum(~after)[tied]])]]
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.block import STEPS, head_words, set_head_words
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.memory import WordArray
 from afa.compiled.store import Store
 from afa.conditions.promised import Promises, PromisesByKey, room
@@ -35,30 +35,30 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
 
 def _grown(store: Store) -> list[int]:
     """Return the keys that have grown so much that it pays to look at them."""
-    codes = np.flatnonzero(store.directory.entries[:, k.D_BLOCK])
-    found: list[int] = codes[head_words(store, codes, STEPS) >= room(head_words(store, codes, k.H_THINNED))].tolist()
+    codes = np.flatnonzero(store.directory.entries[:, k.KeyEntry.block])
+    found: list[int] = codes[head_words(store, codes, STEPS) >= room(head_words(store, codes, k.Block.thinned))].tolist()
     return found
 
 
 def _looked_at(store: Store, code: int) -> None:
     """Let a key grow before it is looked at again; a call that fails need not take that back."""
-    if store.directory.entries[code, k.D_BLOCK]:
-        set_head_words(store, [code], k.H_THINNED, head_words(store, [code], STEPS))
+    if store.directory.entries[code, k.KeyEntry.block]:
+        set_head_words(store, [code], k.Block.thinned, head_words(store, [code], STEPS))
 
 
 def _cleaned(store: Store, code: int) -> int:
-    return int(head_words(store, [code], k.H_CLEANED)[0])
+    return int(head_words(store, [code], k.Block.cleaned)[0])
 
 
 def _told(store: Store, said: Promises, arcs: int) -> WordArray:
-    """Return the promises of a key as the kernels read them, by the names G_*."""
+    """Return the promises of a key as the kernels read them, see `PruneTable`."""
     states, uses = store.arcs.states, said.uses()
     words: Any = np.zeros((5, max(4, len(states), len(uses))), np.int64)
-    begins = words[k.G_BEGINS]
-    begins[k.G_START], begins[k.G_ARCS], begins[k.G_COUNT] = min(said.of_start(), arcs), arcs, len(uses)
-    begins[k.G_FINALS] = any(event.arc.final for event in store.arcs.table.events)
-    words[k.G_IDLE, : len(states)] = [min(said.of_state(state), arcs) for state in states]
+    begins = words[k.PruneTable.begins]
+    begins[k.PruneWords.start], begins[k.PruneWords.arcs], begins[k.PruneWords.count] = min(said.of_start(), arcs), arcs, len(uses)
+    begins[k.PruneWords.finals] = any(event.arc.final for event in store.arcs.table.events)
+    words[k.PruneTable.idle, : len(states)] = [min(said.of_state(state), arcs) for state in states]
     for i, (arc, t) in enumerate(uses):
-        words[k.G_USE, i] = t
-        words[k.G_TEST, i], words[k.G_CONSTANTS, i] = store.arcs.test(arc)
+        words[k.PruneTable.use, i] = t
+        words[k.PruneTable.test, i], words[k.PruneTable.constants, i] = store.arcs.test(arc)
     return WordArray(words)

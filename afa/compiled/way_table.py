@@ -1,4 +1,4 @@
-"""The table that the kernel of lineages fills, kept from one question to the next; see `afa.compiled.kernel.way_names`."""
+"""The table that the kernel of lineages fills, kept from one question to the next; see `afa.compiled.kernel.way_layout`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from afa.compiled.kernel import way_names as y
+from afa.compiled.kernel import way_layout as y
 from afa.compiled.memory import WordArray
-from afa.compiled.program import Program
+from afa.compiled.program import ArcProgram
 
 COLUMNS, LIMBS = 1 << 10, 3
 """To begin with; limbs are of 30 bits."""
@@ -17,7 +17,7 @@ COLUMNS, LIMBS = 1 << 10, 3
 class KnownArcs(NamedTuple):
     """What the arcs of a program take their events for."""
 
-    program: Program
+    program: ArcProgram
     many: int  # arcs that it had then
     components: list[str]
     numbers: list[int]  # by arc, the number of its component; NOWHERE: none
@@ -29,7 +29,7 @@ class WayTable:
     """A table that the kernel fills, and what it must know of the arcs; one an engine."""
 
     def __init__(self) -> None:
-        self.batch = WordArray(np.zeros((y.Y_SIZE, COLUMNS), np.int64))
+        self.batch = WordArray(np.zeros((y.WayRows.SIZE, COLUMNS), np.int64))
         self.arcs: KnownArcs | None = None
         self.told: KnownArcs | None = None  # those that the table tells of
         self.limbs = LIMBS  # of sums, as many as were enough the last time
@@ -39,4 +39,4 @@ class WayTable:
         n = 2 * self.batch.n
         while n < least:
             n *= 2
-        self.batch, self.told = WordArray(np.empty((y.Y_SIZE, n), np.int64)), None
+        self.batch, self.told = WordArray(np.empty((y.WayRows.SIZE, n), np.int64)), None

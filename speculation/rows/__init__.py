@@ -1,6 +1,6 @@
 """Rows of words in kernels: what stages hold where they stand at the compiled operator, tables in, tables out.
 
-row_names    where everything stands in the arrays
+row_layout    where everything stands in the arrays
 row_order    rows are compared and sorted
 row_lists    the rows of a key in order: places, merging a batch, undoing it
 row_chains   the chain of chosen matches over them; row_lasts: events that look back

@@ -7,16 +7,14 @@ resume point.
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.native_call import kernel
+from speculation.rows.row_layout import *
 from speculation.rows.row_lists import merge, planned, reserved, save
-from speculation.rows.row_names import *
 from speculation.rows.row_order import compared, signed
 
 
 @kernel
-def take_matches(m: Any, r: Any, entry: int, key: int, first: int, end: int) -> int:
+def take_matches(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end: int) -> int:
     """Take the sorted rows of a batch from ``first`` to ``end``, of one key, and draw its chain anew.
 
     Returns DONE; or what is asked for, and then nothing was done; or FAULT.
@@ -24,41 +22,41 @@ def take_matches(m: Any, r: Any, entry: int, key: int, first: int, end: int) -> 
     count = planned(m, r, entry, first, end)
     if count < 0:
         return count
-    n, place = m[entry + D_N], m[m[ACTIONS_AT]]
+    n, place = entry.n, m[m.actions]
     tail = n - place if count else 0
-    if m[UNDO_N] + tail + 3 > m[UNDO_SIZE]:
+    if m.undo_top + tail + 3 > m.undo_cap:
         return NEED_UNDO
-    if m[LOG_N] + 3 * (2 * tail + end - first) > m[LOG_SIZE]:
+    if m.log_top + 3 * (2 * tail + end - first) > m.log_cap:
         return NEED_LOG
-    if m[GONE_N] + 2 * (end - first) > m[GONE_SIZE]:
+    if m.gone_top + 2 * (end - first) > m.gone_cap:
         return NEED_GONE
     if reserved(m, entry, n, n + count) != DONE:
         return NEED_HEAP
     for k in range(count):
-        row = m[m[ACTIONS_AT] + 2 * k + 1]
+        row = m[m.actions + 2 * k + 1]
         if row != NOTHING:
-            r[row, R_DIFF] = 0  # it stays
+            r.diff[row] = 0  # it stays
     for k in range(first, end):
-        row = m[m[INDEX_AT] + k]
-        if r[row, R_DIFF] != 0:
-            m[m[GONE_AT] + m[GONE_N]] = row
-            m[GONE_N] += 1
+        row = m[m.index + k]
+        if r.diff[row] != 0:
+            m[m.gone + m.gone_top] = row
+            m.gone_top += 1
     if count == 0:
         return DONE
-    saved = m[UNDO_AT] + m[UNDO_N]
+    saved = m.undo + m.undo_top
     save(m, entry, key, place)
     last = merge(m, entry, saved, place, count)
     met = draw(m, r, entry, place, last)
     tell(m, r, entry, key, saved, tail, place, met)
-    m[entry + D_CHANGED] = m[W_SERIAL]
-    m[entry + D_DUE] = due(m, r, entry)
+    entry.changed = m.call
+    entry.due = due(m, r, entry)
     return DONE
 
 
 @kernel
-def draw(m: Any, r: Any, entry: int, place: int, last: int) -> int:
+def draw(m: RowControl, r: RowPool, entry: RowKey, place: int, last: int) -> int:
     """Draw a chain anew from a place on, until it meets an old link behind the last place that has changed. Returns where."""
-    a, n, link, i = m[entry + D_BLOCK] + 1, m[entry + D_N], NOTHING, place - 1
+    a, n, link, i = entry.block + 1, entry.n, NOTHING, place - 1
     while i >= 0 and link == NOTHING:
         if m[a + i] & 1:
             link = m[a + i] >> 1
@@ -70,10 +68,10 @@ def draw(m: Any, r: Any, entry: int, place: int, last: int) -> int:
             if i > last and m[a + i] & 1:
                 return int(i)
             m[a + i] = 2 * row + 1
-            m[W_DRAWN] += 1
+            m.drawn += 1
             link = row
             i += 1
-        elif m[m[SPEC_AT] + S_BY_START]:
+        elif RowSpec(m.spec).by_start:
             until = next_of(m, r, a, i, n, link)
             for k in range(i, until):
                 m[a + k] = m[a + k] & -2
@@ -85,7 +83,7 @@ def draw(m: Any, r: Any, entry: int, place: int, last: int) -> int:
 
 
 @kernel
-def next_of(m: Any, r: Any, a: int, i: int, n: int, link: int) -> int:
+def next_of(m: RowControl, r: RowPool, a: int, i: int, n: int, link: int) -> int:
     """Return the first entry behind ``i`` that starts at a link's resume point or behind it, where entries stand by their start."""
     low, step = i + 1, 1
     while low + step <= n and not reaches(m, r, m[a + low + step - 1] >> 1, link):
@@ -102,59 +100,59 @@ def next_of(m: Any, r: Any, a: int, i: int, n: int, link: int) -> int:
 
 
 @kernel
-def reaches(m: Any, r: Any, row: int, link: int) -> bool:
+def reaches(m: RowControl, r: RowPool, row: int, link: int) -> bool:
     """Return whether a row starts at a link's resume point or behind it."""
-    spec = m[SPEC_AT]
-    if m[spec + S_MODE] == PAST:
-        return behind(m, r, row, link, S_CLOSES) > 0 and starts(m, r, row, link) > 0
-    if m[spec + S_MODE] == TO and goes_on(m, r, link):
-        return behind(m, r, row, link, S_TO) >= 0
+    spec = RowSpec(m.spec)
+    if spec.mode == PAST:
+        return behind(m, r, row, link, RowSpec.closes) > 0 and starts(m, r, row, link) > 0
+    if spec.mode == TO and goes_on(m, r, link):
+        return behind(m, r, row, link, RowSpec.to) >= 0
     return starts(m, r, row, link) > 0
 
 
 @kernel
-def behind(m: Any, r: Any, row: int, link: int, point: int) -> int:
-    """Return -1, 0 or 1 as a row starts before, at or behind a point of a link: S_CLOSES or S_TO."""
-    spec = m[SPEC_AT]
-    for i in range(m[spec + S_POINT_N]):
-        x, y = r[row, m[spec + S_OPENS + 2 * i]], r[link, m[spec + point + i]]
+def behind(m: RowControl, r: RowPool, row: int, link: int, point: int) -> int:
+    """Return -1, 0 or 1 as a row starts before, at or behind a point of a link: RowSpec.closes or RowSpec.to."""
+    spec = RowSpec(m.spec)
+    for i in range(spec.point_n):
+        x, y = r[row, spec.opens[2 * i]], r[link, m[spec + point + i]]
         if x != y:
-            return signed(m, x, y, m[spec + S_OPENS + 2 * i + 1])
+            return signed(m, x, y, spec.opens[2 * i + 1])
     return 0
 
 
 @kernel
-def starts(m: Any, r: Any, row: int, link: int) -> int:
+def starts(m: RowControl, r: RowPool, row: int, link: int) -> int:
     """Return -1, 0 or 1 as a row starts before, with or behind a link."""
-    spec = m[SPEC_AT]
-    for i in range(m[spec + S_POINT_N]):
-        column = m[spec + S_OPENS + 2 * i]
+    spec = RowSpec(m.spec)
+    for i in range(spec.point_n):
+        column = spec.opens[2 * i]
         if r[row, column] != r[link, column]:
-            return signed(m, r[row, column], r[link, column], m[spec + S_OPENS + 2 * i + 1])
+            return signed(m, r[row, column], r[link, column], spec.opens[2 * i + 1])
     return 0
 
 
 @kernel
-def goes_on(m: Any, r: Any, link: int) -> bool:
+def goes_on(m: RowControl, r: RowPool, link: int) -> bool:
     """Return whether a link says where the next one may begin, behind its own start."""
-    spec = m[SPEC_AT]
-    for i in range(m[spec + S_POINT_N]):
-        missing = m[spec + S_MISSING + i]
+    spec = RowSpec(m.spec)
+    for i in range(spec.point_n):
+        missing = spec.missing[i]
         if missing >= 0 and r[link, missing]:
             return False
-    return behind(m, r, link, link, S_TO) < 0
+    return behind(m, r, link, link, RowSpec.to) < 0
 
 
 # -- what has changed --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def tell(m: Any, r: Any, entry: int, key: int, saved: int, tail: int, place: int, met: int) -> None:
+def tell(m: RowControl, r: RowPool, entry: RowKey, key: int, saved: int, tail: int, place: int, met: int) -> None:
     """Write to the log which links are no longer chosen, and which are now: the old entries at ``saved`` against the new ones.
 
     Of one group an old and a new link that show the same are neither.
     """
-    a, n, words = m[entry + D_BLOCK] + 1, m[entry + D_N], m[m[SPEC_AT] + S_GROUP_N]
+    a, n, words = entry.block + 1, entry.n, RowSpec(m.spec).group_n
     end = m[a + met] if met < n else NOTHING
     i, j = 0, place
     while True:
@@ -180,73 +178,73 @@ def tell(m: Any, r: Any, entry: int, key: int, saved: int, tail: int, place: int
 
 
 @kernel
-def shows_same(m: Any, r: Any, x: int, y: int) -> bool:
+def shows_same(m: RowControl, r: RowPool, x: int, y: int) -> bool:
     """Return whether two rows show the same payload, with the same lifetime."""
-    spec = m[SPEC_AT]
-    for i in range(m[spec + S_SHOWN_N]):
-        column = m[spec + S_SHOWN + i]
+    spec = RowSpec(m.spec)
+    for i in range(spec.shown_n):
+        column = spec.shown[i]
         if r[x, column] != r[y, column]:
             return False
     return True
 
 
 @kernel
-def log(m: Any, row: int, key: int, sign: int) -> None:
+def log(m: RowControl, row: int, key: int, sign: int) -> None:
     """Write a row of output: a sign of 0 says that a link is forgotten. *Requires* room for three words."""
-    top = m[LOG_AT] + m[LOG_N]
+    top = m.log + m.log_top
     m[top], m[top + 1], m[top + 2] = row, key, sign
-    m[LOG_N] += 3
+    m.log_top += 3
 
 
 # -- what is final -----------------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def settle_matches(m: Any, r: Any, entry: int, key: int) -> int:
+def settle_matches(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     """Forget the final rows of one key, where these are half of all, or it is asked for; the last link may stay.
 
     Returns DONE; or what is asked for, and then nothing was done.
     """
-    a, n = m[entry + D_BLOCK] + 1, m[entry + D_N]
-    cut = n if m[W_ALL] else final_of(m, r, a, n)
+    a, n = entry.block + 1, entry.n
+    cut = n if m.all else final_of(m, r, a, n)
     anchor = cut - 1
     while anchor >= 0 and not m[a + anchor] & 1:
         anchor -= 1
-    keeps = 1 if anchor >= 0 and not m[W_ALL] and holds_back(m, r, m[a + anchor] >> 1) else 0
+    keeps = 1 if anchor >= 0 and not m.all and holds_back(m, r, m[a + anchor] >> 1) else 0
     gone = cut - keeps
-    if gone <= 0 or (2 * gone + 1 < n and not m[W_FORCE]):
-        m[entry + D_DUE] = due(m, r, entry)
+    if gone <= 0 or (2 * gone + 1 < n and not m.force):
+        entry.due = due(m, r, entry)
         return DONE
-    if m[UNDO_N] + n + 3 > m[UNDO_SIZE]:
+    if m.undo_top + n + 3 > m.undo_cap:
         return NEED_UNDO
-    if m[GONE_N] + n > m[GONE_SIZE]:
+    if m.gone_top + n > m.gone_cap:
         return NEED_GONE
-    if m[LOG_N] + 3 * n > m[LOG_SIZE]:
+    if m.log_top + 3 * n > m.log_cap:
         return NEED_LOG
     save(m, entry, key, 0)
     for i in range(cut):
         if i != anchor or not keeps:
-            m[m[GONE_AT] + m[GONE_N]] = m[a + i] >> 1
-            m[GONE_N] += 1
-            if m[a + i] & 1 and m[m[SPEC_AT] + S_LOGS]:
+            m[m.gone + m.gone_top] = m[a + i] >> 1
+            m.gone_top += 1
+            if m[a + i] & 1 and RowSpec(m.spec).logs:
                 log(m, m[a + i] >> 1, key, 0)
     if keeps:
         m[a] = m[a + anchor]
     for i in range(cut, n):
         m[a + keeps + i - cut] = m[a + i]
-    m[entry + D_N] = n - gone
-    m[entry + D_CHANGED] = m[W_SERIAL]
-    m[entry + D_DUE] = due(m, r, entry)
+    entry.n = n - gone
+    entry.changed = m.call
+    entry.due = due(m, r, entry)
     return DONE
 
 
 @kernel
-def final_of(m: Any, r: Any, a: int, n: int) -> int:
+def final_of(m: RowControl, r: RowPool, a: int, n: int) -> int:
     """Return how many entries lie before all that can still come."""
-    low, high, column = 0, n, m[m[SPEC_AT] + S_FIRST]
+    low, high, column = 0, n, RowSpec(m.spec).first
     while low < high:
         middle = (low + high) >> 1
-        if r[m[a + middle] >> 1, column] < m[W_FIRST]:
+        if r[m[a + middle] >> 1, column] < m.forget_below:
             low = middle + 1
         else:
             high = middle
@@ -254,46 +252,46 @@ def final_of(m: Any, r: Any, a: int, n: int) -> int:
 
 
 @kernel
-def resume(m: Any, r: Any, link: int) -> int:
+def resume(m: RowControl, r: RowPool, link: int) -> int:
     """Return the first word of a link's resume point."""
-    spec = m[SPEC_AT]
-    if m[spec + S_MODE] == PAST:
-        return int(max(r[link, m[spec + S_CLOSES]], r[link, m[spec + S_OPENS]]))
-    if m[spec + S_MODE] == TO and goes_on(m, r, link):
-        return int(r[link, m[spec + S_TO]])
-    return int(r[link, m[spec + S_OPENS]])
+    spec = RowSpec(m.spec)
+    if spec.mode == PAST:
+        return int(max(r[link, spec.closes[0]], r[link, spec.opens[0]]))
+    if spec.mode == TO and goes_on(m, r, link):
+        return int(r[link, spec.to[0]])
+    return int(r[link, spec.opens[0]])
 
 
 @kernel
-def holds_back(m: Any, r: Any, link: int) -> bool:
+def holds_back(m: RowControl, r: RowPool, link: int) -> bool:
     """Return whether a link passes over something that may still come."""
-    spec, at = m[SPEC_AT], resume(m, r, link)
-    if at != m[W_LEAST]:
-        return bool(at > m[W_LEAST])
-    return m[spec + S_MODE] != TO or m[spec + S_POINT_N] > 1 or not goes_on(m, r, link)
+    spec, at = RowSpec(m.spec), resume(m, r, link)
+    if at != m.least:
+        return bool(at > m.least)
+    return spec.mode != TO or spec.point_n > 1 or not goes_on(m, r, link)
 
 
 @kernel
-def due(m: Any, r: Any, entry: int) -> int:
+def due(m: RowControl, r: RowPool, entry: RowKey) -> int:
     """Return the smallest promise that lets half of a key's rows go."""
-    a, n, spec = m[entry + D_BLOCK] + 1, m[entry + D_N], m[SPEC_AT]
-    if n == 0 or m[spec + S_WAIT] == 0:
+    a, n, spec = entry.block + 1, entry.n, RowSpec(m.spec)
+    if n == 0 or spec.wait == 0:
         return FOREVER
     row = m[a + (n >> 1)] >> 1
-    found = r[row, m[spec + S_FIRST]] + m[spec + S_WAIT]
+    found = r[row, spec.first] + spec.wait
     if n == 1 and m[a] & 1:
-        found = max(found, resume(m, r, row) + m[spec + S_WINDOW])
+        found = max(found, resume(m, r, row) + spec.window)
     return int(found)
 
 
 @kernel
-def held(m: Any) -> int:
-    """Return how many rows are held, and leave in W_LEAST how many of them are chosen."""
+def held(m: RowControl) -> int:
+    """Return how many rows are held, and leave in RowControl.least how many of them are chosen."""
     count, chosen = 0, 0
-    for key in range(m[DIR_N]):
-        entry = m[DIR_AT] + key * D_SIZE
-        count += m[entry + D_N]
-        for i in range(m[entry + D_N]):
-            chosen += m[m[entry + D_BLOCK] + 1 + i] & 1
-    m[W_LEAST] = chosen
+    for key in range(m.key_count):
+        entry = RowKey(m.directory + key * RowKey.SIZE)
+        count += entry.n
+        for i in range(entry.n):
+            chosen += m[entry.block + 1 + i] & 1
+    m.least = chosen
     return int(count)

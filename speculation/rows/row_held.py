@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from afa.schema import Schema
-from speculation.rows import row_names as k
+from speculation.rows import row_layout as k
 from speculation.rows.row_keys import RowKeys
 from speculation.rows.row_memory import RowMemory
 from speculation.rows.row_words import RowWords
@@ -32,14 +32,14 @@ class RowHeld:
 
     def begins(self) -> None:
         """Begin a call."""
-        self._before = int(self._memory.m[k.W_WAITING])
+        self._before = int(self._memory.m[k.RowControl.retractions])
         if self._keys.many or self._words.strings.many:
             self._tidy()
 
     def failed(self) -> None:
         """Restore all rows."""
         self._memory.rollback()
-        self._memory.m[k.W_WAITING], self._memory.m[k.W_DRAWN] = self._before, 0
+        self._memory.m[k.RowControl.retractions], self._memory.m[k.RowControl.drawn] = self._before, 0
 
     def worked(self) -> None:
         """Forget how."""
@@ -51,7 +51,7 @@ class RowHeld:
         held = self._memory.r[rows]
         if self._keys.many:
             there = np.zeros(len(self._keys), bool)
-            there[held[:, k.R_KEY]] = True
+            there[held[:, k.RowPool.key]] = True
             self._keys.keep(there.tolist())
         used = np.zeros(len(self._words.strings), bool)
         used[held[:, self._words.texts]] = True
@@ -68,17 +68,17 @@ class RowHeld:
 
     def _drawn(self) -> int:
         """Return how many links the kernels have drawn, or events revised, since the last time."""
-        found = int(self._memory.m[k.W_DRAWN])
-        self._memory.m[k.W_DRAWN] = 0
+        found = int(self._memory.m[k.RowControl.drawn])
+        self._memory.m[k.RowControl.drawn] = 0
         return found
 
     def _settle(self, t: int, first: int, least: int, whole: bool, force: bool) -> bool:
         """Let the kernels forget what is final behind a promise. Of many keys not at each one, unless ``force``."""
         m = self._memory.m
-        if not force and not whole and not m[k.W_WAITING] and self._idle * PACE < len(self._keys):
+        if not force and not whole and not m[k.RowControl.retractions] and self._idle * PACE < len(self._keys):
             return False
-        m[k.W_FIRST], m[k.W_LEAST], m[k.W_PROMISE] = first, least, t
-        m[k.W_ALL], m[k.W_FORCE], m[k.W_DONE] = whole, force or whole, 0
+        m[k.RowControl.forget_below], m[k.RowControl.least], m[k.RowControl.promise] = first, least, t
+        m[k.RowControl.all], m[k.RowControl.force], m[k.RowControl.done] = whole, force or whole, 0
         self._memory.call(k.SETTLE, 0, self._words.strings.ranks)
         self._idle = 0
         return True

@@ -9,17 +9,15 @@ condition that nothing satisfies before has the last one FOREVER.
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.native_call import kernel
 from speculation.rows.row_chains import final_of
+from speculation.rows.row_layout import *
 from speculation.rows.row_lists import place_of, reserved, save
-from speculation.rows.row_names import *
 from speculation.rows.row_order import compared
 
 
 @kernel
-def take_events(m: Any, r: Any, entry: int, key: int, first: int, end: int) -> int:
+def take_events(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end: int) -> int:
     """Take the sorted rows of a batch from ``first`` to ``end``, of one key.
 
     Returns DONE; or what is asked for, and then nothing was done; or FAULT: one copy too many.
@@ -27,47 +25,47 @@ def take_events(m: Any, r: Any, entry: int, key: int, first: int, end: int) -> i
     count = counted(m, r, entry, first, end)
     if count < 0:
         return count
-    spec, n = m[SPEC_AT], m[entry + D_N]
-    place = m[m[ACTIONS_AT]] if count else n
-    size, rows = m[spec + S_LASTS], n - place + count
+    spec, n = RowSpec(m.spec), entry.n
+    place = m[m.actions] if count else n
+    size, rows = spec.lasts, n - place + count
     first_of = place_before(m, r, entry, place)
-    if m[UNDO_N] + n - place + 3 + (2 * rows + place - first_of) * (size + 4) > m[UNDO_SIZE]:
+    if m.undo_top + n - place + 3 + (2 * rows + place - first_of) * (size + 4) > m.undo_cap:
         return NEED_UNDO
-    if m[LOG_N] + 2 * (rows + place - first_of) * (size + 3) > m[LOG_SIZE]:
+    if m.log_top + 2 * (rows + place - first_of) * (size + 3) > m.log_cap:
         return NEED_LOG
-    if m[GONE_N] + rows + end - first > m[GONE_SIZE]:
+    if m.gone_top + rows + end - first > m.gone_cap:
         return NEED_GONE
     if reserved(m, entry, n, n + count) != DONE:
         return NEED_HEAP
     for k in range(count):
-        row = m[m[ACTIONS_AT] + 3 * k + 1]
+        row = m[m.actions + 3 * k + 1]
         if row != NOTHING:
-            r[row, R_DIFF] = 0  # it stays
+            r.diff[row] = 0  # it stays
     for k in range(first, end):
-        row = m[m[INDEX_AT] + k]
-        if r[row, R_DIFF] != 0:
-            m[m[GONE_AT] + m[GONE_N]] = row
-            m[GONE_N] += 1
+        row = m[m.index + k]
+        if r.diff[row] != 0:
+            m[m.gone + m.gone_top] = row
+            m.gone_top += 1
     if count == 0:
         return DONE
-    saved = m[UNDO_AT] + m[UNDO_N]
+    saved = m.undo + m.undo_top
     save(m, entry, key, place)
     last = put_in(m, r, entry, saved, place, count)
     revise(m, r, entry, key, place, last)
-    m[entry + D_CHANGED] = m[W_SERIAL]
-    m[entry + D_DUE] = due_events(m, r, entry)
+    entry.changed = m.call
+    entry.due = due_events(m, r, entry)
     return DONE
 
 
 @kernel
-def counted(m: Any, r: Any, entry: int, first: int, end: int) -> int:
+def counted(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> int:
     """Work out what the sorted rows of a batch do to the entries of their key. Writes nothing else.
 
     Returns how many actions there are: triples of a place, a row that comes (NOTHING: the entry there changes), and how many copies
     there are then. Or NEED_RANKS; or FAULT: there would be too many.
     """
-    n, a, actions, count, low, k = m[entry + D_N], m[entry + D_BLOCK] + 1, m[ACTIONS_AT], 0, 0, first
-    words, index, state = m[m[SPEC_AT] + S_ORDER_N], m[INDEX_AT], m[m[SPEC_AT] + S_STATE]
+    n, a, actions, count, low, k = entry.n, entry.block + 1, m.actions, 0, 0, first
+    words, index, state = RowSpec(m.spec).order_n, m.index, RowSpec(m.spec).state
     while k < end:
         row = m[index + k]
         place = place_of(m, r, a, low, n, row)
@@ -76,9 +74,9 @@ def counted(m: Any, r: Any, entry: int, first: int, end: int) -> int:
         before = copies
         while k < end and compared(m, r, m[index + k], row, words) == 0:
             other = m[index + k]
-            diff = r[other, R_DIFF]
+            diff = r.diff[other]
             if (diff > 0 and copies > MOST - diff) or (diff < 0 and copies < -MOST - diff):
-                m[W_FAULT] = other
+                m.fault = other
                 return FAULT
             copies += diff
             k += 1
@@ -88,17 +86,17 @@ def counted(m: Any, r: Any, entry: int, first: int, end: int) -> int:
             m[actions + 3 * count + 2] = copies
             count += 1
         low = place
-    return NEED_RANKS if m[W_UNRANKED] else count
+    return NEED_RANKS if m.unranked else count
 
 
 @kernel
-def put_in(m: Any, r: Any, entry: int, saved: int, place: int, count: int) -> int:
+def put_in(m: RowControl, r: RowPool, entry: RowKey, saved: int, place: int, count: int) -> int:
     """Carry out so many actions on a key's entries, of which those from ``place`` on stand at ``saved``.
 
     Returns the last place that was touched.
     """
-    n, a, actions, at, last, old = m[entry + D_N], m[entry + D_BLOCK] + 1, m[ACTIONS_AT], place, place, place
-    state = m[m[SPEC_AT] + S_STATE]
+    n, a, actions, at, last, old = entry.n, entry.block + 1, m.actions, place, place, place
+    state = RowSpec(m.spec).state
     for k in range(count):
         until, row, copies = m[actions + 3 * k], m[actions + 3 * k + 1], m[actions + 3 * k + 2]
         while old < until:
@@ -111,10 +109,10 @@ def put_in(m: Any, r: Any, entry: int, saved: int, place: int, count: int) -> in
             old += 1
             keep_state(m, r, row)
         else:
-            for i in range(m[m[SPEC_AT] + S_LASTS]):
+            for i in range(RowSpec(m.spec).lasts):
                 r[row, state + LASTS + i] = FOREVER
             r[row, state + LEFT], r[row, state + COPIES] = 0, 0
-        m[W_WAITING] += (1 if copies < 0 else 0) - (1 if r[row, state + COPIES] < 0 else 0)
+        m.retractions += (1 if copies < 0 else 0) - (1 if r[row, state + COPIES] < 0 else 0)
         r[row, state + COPIES] = copies
         m[a + at] = 2 * row
         at += 1
@@ -122,64 +120,64 @@ def put_in(m: Any, r: Any, entry: int, saved: int, place: int, count: int) -> in
         m[a + at] = m[saved + old - place]
         at += 1
         old += 1
-    m[entry + D_N] = at
+    entry.n = at
     return int(last)
 
 
 @kernel
-def keep_state(m: Any, r: Any, row: int) -> None:
+def keep_state(m: RowControl, r: RowPool, row: int) -> None:
     """Copy the words of an event that change to the undo log. *Requires* room there."""
-    top, words, state = m[UNDO_AT] + m[UNDO_N], 2 + m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
+    top, words, state = m.undo + m.undo_top, 2 + RowSpec(m.spec).lasts, RowSpec(m.spec).state
     for i in range(words):
         m[top + i] = r[row, state + i]
     m[top + words], m[top + words + 1] = row, NOTHING
-    m[UNDO_N] += words + 2
+    m.undo_top += words + 2
 
 
 # -- what events look back to ------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def revise(m: Any, r: Any, entry: int, key: int, place: int, last: int) -> None:
+def revise(m: RowControl, r: RowPool, entry: RowKey, key: int, place: int, last: int) -> None:
     """Go through the entries from a place on, and write to the log what leaves and what goes; drop events without copies.
 
     Ends behind the last place that was touched, where the lasts are what they were.
     """
-    a, n, size, state = m[entry + D_BLOCK] + 1, m[entry + D_N], m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
+    a, n, size, state = entry.block + 1, entry.n, RowSpec(m.spec).lasts, RowSpec(m.spec).state
     i = place_before(m, r, entry, place)
     lasts_before(m, r, a, i)
     at = i
     while i < n:
         row = m[a + i] >> 1
-        cut(m, r[row, R_LE])
+        cut(m, r.le[row])
         if i > last and same_lasts(m, r, row):
             break
         end, holds = i, 0
         while end < n and same_place(m, r, m[a + end] >> 1, row):
             event = m[a + end] >> 1
             if r[event, state + COPIES] > 0:
-                holds = holds | r[event, R_HOLDS]
+                holds = holds | r[event, HOLDS]
             if version(m, r, event, key):
                 m[a + at] = m[a + end]
                 at += 1
             else:
-                m[m[GONE_AT] + m[GONE_N]] = event
-                m[GONE_N] += 1
+                m[m.gone + m.gone_top] = event
+                m.gone_top += 1
             end += 1
         for c in range(size):
             if holds >> c & 1:
-                m[m[NOW_AT] + c] = r[row, R_LE]
+                m[m.last_events + c] = r.le[row]
         i = end
     if at < i:
         for k in range(i, n):
             m[a + at + k - i] = m[a + k]
-        m[entry + D_N] = n - (i - at)
+        entry.n = n - (i - at)
 
 
 @kernel
-def version(m: Any, r: Any, row: int, key: int) -> bool:
+def version(m: RowControl, r: RowPool, row: int, key: int) -> bool:
     """Write to the log which versions of an event go and come. Returns whether there is any copy of it."""
-    size, state = m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
+    size, state = RowSpec(m.spec).lasts, RowSpec(m.spec).state
     copies, left = r[row, state + COPIES], r[row, state + LEFT]
     now, other = max(copies, 0), 0 if same_lasts(m, r, row) else 1
     if now == left and not other:
@@ -187,10 +185,10 @@ def version(m: Any, r: Any, row: int, key: int) -> bool:
     keep_state(m, r, row)
     if other and left:
         line(m, r, row, key, -left)
-        m[W_DRAWN] += now
+        m.drawn += now
         left = 0
     for c in range(size):
-        r[row, state + LASTS + c] = m[m[NOW_AT] + c]
+        r[row, state + LASTS + c] = m[m.last_events + c]
     if now != left:
         line(m, r, row, key, now - left)
     r[row, state + LEFT] = now
@@ -198,44 +196,44 @@ def version(m: Any, r: Any, row: int, key: int) -> bool:
 
 
 @kernel
-def line(m: Any, r: Any, row: int, key: int, diff: int) -> None:
+def line(m: RowControl, r: RowPool, row: int, key: int, diff: int) -> None:
     """Write a line of output: row, key, copies, and the lasts in the row. *Requires* room."""
-    top, size, state = m[LOG_AT] + m[LOG_N], m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
+    top, size, state = m.log + m.log_top, RowSpec(m.spec).lasts, RowSpec(m.spec).state
     m[top], m[top + 1], m[top + 2] = row, key, diff
     for c in range(size):
         m[top + 3 + c] = r[row, state + LASTS + c]
-    m[LOG_N] += 3 + size
+    m.log_top += 3 + size
 
 
 @kernel
-def same_place(m: Any, r: Any, x: int, y: int) -> bool:
+def same_place(m: RowControl, r: RowPool, x: int, y: int) -> bool:
     """Return whether two events are before nobody of each other."""
-    return compared(m, r, x, y, m[m[SPEC_AT] + S_GROUP_N]) == 0
+    return compared(m, r, x, y, RowSpec(m.spec).group_n) == 0
 
 
 @kernel
-def same_lasts(m: Any, r: Any, row: int) -> bool:
+def same_lasts(m: RowControl, r: RowPool, row: int) -> bool:
     """Return whether the lasts in a row are those in NOW."""
-    at, state = m[NOW_AT], m[m[SPEC_AT] + S_STATE]
-    for c in range(m[m[SPEC_AT] + S_LASTS]):
+    at, state = m.last_events, RowSpec(m.spec).state
+    for c in range(RowSpec(m.spec).lasts):
         if r[row, state + LASTS + c] != m[at + c]:
             return False
     return True
 
 
 @kernel
-def place_before(m: Any, r: Any, entry: int, place: int) -> int:
+def place_before(m: RowControl, r: RowPool, entry: RowKey, place: int) -> int:
     """Return the first entry that may stand beside the one at ``place``: those of the place of the one before it."""
-    a, i = m[entry + D_BLOCK] + 1, place
+    a, i = entry.block + 1, place
     while i > 0 and m[a + i - 1] & 1 == 0 and same_place(m, r, m[a + i - 1] >> 1, m[a + place - 1] >> 1):
         i -= 1
     return int(i)
 
 
 @kernel
-def lasts_before(m: Any, r: Any, a: int, i: int) -> None:
+def lasts_before(m: RowControl, r: RowPool, a: int, i: int) -> None:
     """Put the lasts behind all entries before ``i``, where a place begins, into NOW."""
-    at, size, state = m[NOW_AT], m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
+    at, size, state = m.last_events, RowSpec(m.spec).lasts, RowSpec(m.spec).state
     if i == 0:
         for c in range(size):
             m[at + c] = FOREVER
@@ -244,20 +242,20 @@ def lasts_before(m: Any, r: Any, a: int, i: int) -> None:
     if m[a + i - 1] & 1 == 0:
         while k >= 0 and m[a + k] & 1 == 0 and same_place(m, r, m[a + k] >> 1, row):
             if r[m[a + k] >> 1, state + COPIES] > 0:
-                holds = holds | r[m[a + k] >> 1, R_HOLDS]
+                holds = holds | r[m[a + k] >> 1, HOLDS]
             k -= 1
     for c in range(size):
-        m[at + c] = r[row, R_LE] if holds >> c & 1 else r[row, state + LASTS + c]
+        m[at + c] = r.le[row] if holds >> c & 1 else r[row, state + LASTS + c]
 
 
 @kernel
-def cut(m: Any, le: int) -> bool:
+def cut(m: RowControl, le: int) -> bool:
     """Let NOW be without what lies too far back for an event; return whether anything is left."""
-    window, found = m[m[SPEC_AT] + S_WINDOW], False
-    for c in range(m[m[SPEC_AT] + S_LASTS]):
-        last = m[m[NOW_AT] + c]
+    window, found = RowSpec(m.spec).window, False
+    for c in range(RowSpec(m.spec).lasts):
+        last = m[m.last_events + c]
         if last != FOREVER and window and le >= BEGINNING + window and last <= le - window:
-            m[m[NOW_AT] + c] = FOREVER
+            m[m.last_events + c] = FOREVER
             last = FOREVER
         found = found or last != FOREVER
     return bool(found)
@@ -267,84 +265,84 @@ def cut(m: Any, le: int) -> bool:
 
 
 @kernel
-def settle_events(m: Any, r: Any, entry: int, key: int) -> int:
+def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     """Forget the final events of one key, where these are half of all, it is asked for, or one waits.
 
     Returns DONE; or what is asked for, and then nothing was done.
     """
-    a, n, size, state = m[entry + D_BLOCK] + 1, m[entry + D_N], m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
-    gone = n if m[W_ALL] else final_of(m, r, a, n)
+    a, n, size, state = entry.block + 1, entry.n, RowSpec(m.spec).lasts, RowSpec(m.spec).state
+    gone = n if m.all else final_of(m, r, a, n)
     vain = 0
-    if m[W_WAITING]:
+    if m.retractions:
         for i in range(gone):
             vain += 1 if m[a + i] & 1 == 0 and r[m[a + i] >> 1, state + COPIES] < 0 else 0
-    if gone == 0 or (vain == 0 and not m[W_FORCE] and 2 * gone < n):
-        m[entry + D_DUE] = due_events(m, r, entry)
+    if gone == 0 or (vain == 0 and not m.force and (2 * gone < n)):
+        entry.due = due_events(m, r, entry)
         return DONE
-    if m[UNDO_N] + n + size + 7 > m[UNDO_SIZE]:
+    if m.undo_top + n + size + 7 > m.undo_cap:
         return NEED_UNDO
-    if m[GONE_N] + n > m[GONE_SIZE]:
+    if m.gone_top + n > m.gone_cap:
         return NEED_GONE
-    if m[LOG_N] + vain * (size + 3) > m[LOG_SIZE]:
+    if m.log_top + vain * (size + 3) > m.log_cap:
         return NEED_LOG
     lasts_before(m, r, a, gone)
-    stays = 0 if m[W_ALL] or not cut(m, m[W_PROMISE]) else 1
+    stays = 0 if m.all or not cut(m, m.promise) else 1
     save(m, entry, key, 0)
     for i in range(gone):
         row = m[a + i] >> 1
         if m[a + i] & 1 == 0 and r[row, state + COPIES] < 0:
             line(m, r, row, key, r[row, state + COPIES])
-            m[W_WAITING] -= 1
+            m.retractions -= 1
         if i < gone - stays:
-            m[m[GONE_AT] + m[GONE_N]] = row
-            m[GONE_N] += 1
+            m[m.gone + m.gone_top] = row
+            m.gone_top += 1
     if stays:
         row = m[a + gone - 1] >> 1
         keep_state(m, r, row)
         r[row, state + COPIES], r[row, state + LEFT] = 0, 0
         for c in range(size):
-            r[row, state + LASTS + c] = m[m[NOW_AT] + c]
+            r[row, state + LASTS + c] = m[m.last_events + c]
         m[a] = 2 * row + 1
     for i in range(gone, n):
         m[a + stays + i - gone] = m[a + i]
-    m[entry + D_N] = n - gone + stays
-    m[entry + D_CHANGED] = m[W_SERIAL]
-    m[entry + D_DUE] = due_events(m, r, entry)
+    entry.n = n - gone + stays
+    entry.changed = m.call
+    entry.due = due_events(m, r, entry)
     return DONE
 
 
 @kernel
-def put_floors(m: Any, r: Any, n: int) -> int:
+def put_floors(m: RowControl, r: RowPool, n: int) -> int:
     """Let the rows in INDEX be the floors of keys that have no entries yet."""
-    while m[W_DONE] < n:
-        row = m[m[INDEX_AT] + m[W_DONE]]
-        entry = m[DIR_AT] + r[row, R_KEY] * D_SIZE
+    while m.done < n:
+        row = m[m.index + m.done]
+        entry = RowKey(m.directory + r.key[row] * RowKey.SIZE)
         if reserved(m, entry, 0, 1) != DONE:
             return NEED_HEAP
-        m[m[entry + D_BLOCK] + 1] = 2 * row + 1
-        m[entry + D_N] = 1
-        m[entry + D_DUE] = due_events(m, r, entry)
-        m[W_DONE] += 1
+        m[entry.block + 1] = 2 * row + 1
+        entry.n = 1
+        entry.due = due_events(m, r, entry)
+        m.done += 1
     return DONE
 
 
 @kernel
-def due_events(m: Any, r: Any, entry: int) -> int:
+def due_events(m: RowControl, r: RowPool, entry: RowKey) -> int:
     """Return the smallest promise that lets half of a key's events go, the floor, or a retraction that waits."""
-    a, n, spec = m[entry + D_BLOCK] + 1, m[entry + D_N], m[SPEC_AT]
+    a, n, spec = entry.block + 1, entry.n, RowSpec(m.spec)
     if n == 0:
         return FOREVER
-    found, state = FOREVER, m[spec + S_STATE]
+    found, state = FOREVER, spec.state
     if m[a + (n >> 1)] & 1 == 0:
-        found = r[m[a + (n >> 1)] >> 1, R_LE] + 1
-    elif m[spec + S_WINDOW]:
+        found = r.le[m[a + (n >> 1)] >> 1] + 1
+    elif spec.window:
         row, last = m[a] >> 1, BEGINNING
-        for c in range(m[spec + S_LASTS]):
+        for c in range(spec.lasts):
             if r[row, state + LASTS + c] != FOREVER:
                 last = max(last, r[row, state + LASTS + c])
-        found = FOREVER if last > FOREVER - m[spec + S_WINDOW] else last + m[spec + S_WINDOW]
-    if m[W_WAITING]:
+        found = FOREVER if last > FOREVER - spec.window else last + spec.window
+    if m.retractions:
         for i in range(n):
             if m[a + i] & 1 == 0 and r[m[a + i] >> 1, state + COPIES] < 0:
-                return int(min(found, r[m[a + i] >> 1, R_LE] + 1))
+                return int(min(found, r.le[m[a + i] >> 1] + 1))
     return int(found)

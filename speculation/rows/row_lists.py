@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.heap import free_block, size_of, take_block
 from afa.compiled.kernel.native_call import kernel
-from speculation.rows.row_names import *
+from speculation.rows.row_layout import *
 from speculation.rows.row_order import compared
 
 
 @kernel
-def place_of(m: Any, r: Any, a: int, low: int, n: int, row: int) -> int:
+def place_of(m: RowControl, r: RowPool, a: int, low: int, n: int, row: int) -> int:
     """Return the first of the entries from ``low`` to ``n`` that does not stand before a row: looked for from the end."""
-    words = m[m[SPEC_AT] + S_ORDER_N]
+    words = RowSpec(m.spec).order_n
     high, step = n, 1
     while high > low and compared(m, r, m[a + high - 1] >> 1, row, words) >= 0:
         high -= step
@@ -30,16 +28,16 @@ def place_of(m: Any, r: Any, a: int, low: int, n: int, row: int) -> int:
 
 
 @kernel
-def planned(m: Any, r: Any, entry: int, first: int, end: int) -> int:
+def planned(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> int:
     """Work out what the sorted rows of a batch from ``first`` to ``end``, all of one key, do to its entries. Writes nothing else.
 
     Returns how many actions there are: pairs of a place, a row that comes, or NOTHING where the entry there goes.
     Or NEED_RANKS, or FAULT: a match that is there comes, or one that is not there goes.
     """
-    n = m[entry + D_N]
-    a = m[entry + D_BLOCK] + 1
-    words, actions, count, low, k = m[m[SPEC_AT] + S_ORDER_N], m[ACTIONS_AT], 0, 0, first
-    index = m[INDEX_AT]
+    n = entry.n
+    a = entry.block + 1
+    words, actions, count, low, k = RowSpec(m.spec).order_n, m.actions, 0, 0, first
+    index = m.index
     while k < end:
         row = m[index + k]
         place = place_of(m, r, a, low, n, row)
@@ -47,8 +45,8 @@ def planned(m: Any, r: Any, entry: int, first: int, end: int) -> int:
         now, comes = there, NOTHING
         while k < end and compared(m, r, m[index + k], row, words) == 0:
             other = m[index + k]
-            if m[W_UNRANKED] == 0 and (now == 1) == (r[other, R_DIFF] > 0):
-                m[W_FAULT] = other
+            if m.unranked == 0 and now == 1 == (r.diff[other] > 0):
+                m.fault = other
                 return FAULT
             now = 1 - now
             if now == 1:
@@ -59,13 +57,13 @@ def planned(m: Any, r: Any, entry: int, first: int, end: int) -> int:
             m[actions + 2 * count + 1] = comes if now == 1 else NOTHING
             count += 1
         low = place
-    return NEED_RANKS if m[W_UNRANKED] else count
+    return NEED_RANKS if m.unranked else count
 
 
 @kernel
-def reserved(m: Any, entry: int, n: int, least: int) -> int:
+def reserved(m: RowControl, entry: RowKey, n: int, least: int) -> int:
     """Let a key's block have room for so many entries. Returns DONE, or NEED_HEAP."""
-    block = m[entry + D_BLOCK]
+    block = entry.block
     if block != 0 and size_of(m[block]) > least:
         return DONE
     new = take_block(m, least + (least >> 1) + 2)
@@ -75,28 +73,28 @@ def reserved(m: Any, entry: int, n: int, least: int) -> int:
         m[new + 1 + i] = m[block + 1 + i]
     if block != 0:
         free_block(m, block)
-    m[entry + D_BLOCK] = new
+    entry.block = new
     return DONE
 
 
 @kernel
-def save(m: Any, entry: int, key: int, place: int) -> None:
+def save(m: RowControl, entry: RowKey, key: int, place: int) -> None:
     """Copy a key's entries from a place on to the undo log. *Requires* room there."""
-    n, a, top = m[entry + D_N], m[entry + D_BLOCK] + 1, m[UNDO_AT] + m[UNDO_N]
+    n, a, top = entry.n, entry.block + 1, m.undo + m.undo_top
     for i in range(place, n):
         m[top + i - place] = m[a + i]
     top += n - place
     m[top], m[top + 1], m[top + 2] = place, n, key
-    m[UNDO_N] += n - place + 3
+    m.undo_top += n - place + 3
 
 
 @kernel
-def merge(m: Any, entry: int, saved: int, place: int, count: int) -> int:
+def merge(m: RowControl, entry: RowKey, saved: int, place: int, count: int) -> int:
     """Carry out so many actions on a key's entries, of which those from ``place`` on stand at ``saved``.
 
     Returns the last place that has changed: entries behind it are old ones.
     """
-    n, a, actions, at, last = m[entry + D_N], m[entry + D_BLOCK] + 1, m[ACTIONS_AT], place, place - 1
+    n, a, actions, at, last = entry.n, entry.block + 1, m.actions, place, place - 1
     old = place
     for k in range(count):
         until, row = m[actions + 2 * k], m[actions + 2 * k + 1]
@@ -105,8 +103,8 @@ def merge(m: Any, entry: int, saved: int, place: int, count: int) -> int:
             at += 1
             old += 1
         if row == NOTHING:
-            m[m[GONE_AT] + m[GONE_N]] = m[saved + old - place] >> 1
-            m[GONE_N] += 1
+            m[m.gone + m.gone_top] = m[saved + old - place] >> 1
+            m.gone_top += 1
             old += 1
             last = at - 1
         else:
@@ -117,26 +115,26 @@ def merge(m: Any, entry: int, saved: int, place: int, count: int) -> int:
         m[a + at] = m[saved + old - place]
         at += 1
         old += 1
-    m[entry + D_N] = at
+    entry.n = at
     return int(last)
 
 
 @kernel
-def undo(m: Any, r: Any) -> None:
+def undo(m: RowControl, r: RowPool) -> None:
     """Restore what was there before the call."""
-    while m[UNDO_N] > 0:
-        top = m[UNDO_AT] + m[UNDO_N]
+    while m.undo_top > 0:
+        top = m.undo + m.undo_top
         if m[top - 1] == NOTHING:
-            words, state = 2 + m[m[SPEC_AT] + S_LASTS], m[m[SPEC_AT] + S_STATE]
+            words, state = 2 + RowSpec(m.spec).lasts, RowSpec(m.spec).state
             for i in range(words):
                 r[m[top - 2], state + i] = m[top - 2 - words + i]
-            m[UNDO_N] -= words + 2
+            m.undo_top -= words + 2
             continue
         place, n, key = m[top - 3], m[top - 2], m[top - 1]
-        entry = m[DIR_AT] + key * D_SIZE
-        a = m[entry + D_BLOCK] + 1
+        entry = RowKey(m.directory + key * RowKey.SIZE)
+        a = entry.block + 1
         for i in range(place, n):
             m[a + i] = m[top - 3 - n + i]
-        m[entry + D_N] = n
-        m[entry + D_DUE] = BEGINNING
-        m[UNDO_N] -= n - place + 3
+        entry.n = n
+        entry.due = BEGINNING
+        m.undo_top -= n - place + 3

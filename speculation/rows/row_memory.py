@@ -1,4 +1,4 @@
-"""The arrays of the kernels for rows, how they grow, and what a call must be able to undo; see `speculation.rows.row_names`."""
+"""The arrays of the kernels for rows, how they grow, and what a call must be able to undo; see `speculation.rows.row_layout`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.kernel.names import C_LIMIT, C_TOP
-from speculation.rows import row_names as k
+from speculation.rows import row_layout as k
 from speculation.rows.row_code import load
 
 HEAP, POOL = 1 << 13, 64
@@ -30,7 +29,7 @@ main = functools.cache(load)
 
 
 class RowMemory:
-    """Rows of ``width`` words in a pool, and the entries of keys; ``spec`` says how rows are compared, S_* of `row_names`."""
+    """Rows of ``width`` words in a pool, and the entries of keys; ``spec`` says how rows are compared, see `RowSpec`."""
 
     m: Any
     m_at: int
@@ -40,13 +39,13 @@ class RowMemory:
     def __init__(self, width: int, spec: Any) -> None:
         self.width = width
         self._use(m=np.zeros(HEAP, np.int64), r=np.empty((POOL, width), np.int64))
-        self.m[C_TOP], self.m[C_LIMIT] = k.W_HEAP, HEAP
+        self.m[k.RowControl.top], self.m[k.RowControl.limit] = k.HEAP_BEGIN, HEAP
         for region, words in REGION_WORDS.items():
             self._region(region, words)
         self._region(k.SPEC, len(spec))
-        at = self.m[k.SPEC_AT]
+        at = self.m[k.RowControl.spec]
         self.m[at : at + len(spec)] = spec
-        self.m[k.W_SERIAL] = 1
+        self.m[k.RowControl.call] = 1
         self._free: Any = np.empty(0, np.int64)  # rows that nobody holds
         self._top = 0  # the first row that was never used
         self._fresh: tuple[Any, ...] = ()  # rows that this call has brought
@@ -66,11 +65,11 @@ class RowMemory:
 
     def _heap(self, words: int) -> None:
         """Let the heap have so many words behind its top."""
-        need = int(self.m[C_TOP]) + words
+        need = int(self.m[k.RowControl.top]) + words
         if need > len(self.m):
             more = np.zeros(max(need, 2 * len(self.m)), np.int64)
             more[: len(self.m)] = self.m
-            more[C_LIMIT] = len(more)
+            more[k.RowControl.limit] = len(more)
             self._use(m=more)
 
     def _region(self, region: int, words: int) -> None:
@@ -81,9 +80,9 @@ class RowMemory:
         words = max(words, 2 * int(self.m[place + 1]))
         self._heap(words)
         m = self.m
-        old, n, new = int(m[place]), int(m[place + 1]), int(m[C_TOP])
+        old, n, new = int(m[place]), int(m[place + 1]), int(m[k.RowControl.top])
         m[new : new + n] = m[old : old + n]
-        m[C_TOP] = new + words
+        m[k.RowControl.top] = new + words
         m[place : place + 2] = new, words
 
     def rows(self, n: int) -> Any:
@@ -106,27 +105,27 @@ class RowMemory:
 
     def keys(self, n: int) -> None:
         """Let there be ``n`` keys."""
-        known = int(self.m[k.DIR_N])
+        known = int(self.m[k.RowControl.key_count])
         if n <= known:
             return
-        self._region(k.DIRECTORY, n * k.D_SIZE)
-        at = int(self.m[k.DIR_AT])
-        entries = self.m[at : at + n * k.D_SIZE].reshape(n, k.D_SIZE)
+        self._region(k.DIRECTORY, n * k.RowKey.SIZE)
+        at = int(self.m[k.RowControl.directory])
+        entries = self.m[at : at + n * k.RowKey.SIZE].reshape(n, k.RowKey.SIZE)
         entries[known:] = 0, 0, k.FOREVER, 0
-        self.m[k.DIR_N] = n
+        self.m[k.RowControl.key_count] = n
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def floors(self, rows: Any) -> None:
         """Let rows be the floors of keys that hold nothing yet."""
         self._index(rows)
-        self.m[k.W_DONE] = 0
+        self.m[k.RowControl.done] = 0
         self.call(k.FLOORS, len(rows))
 
     def take(self, rows: Any, ranks: Any) -> int:
         """Let the kernels take rows, in order of arrival. Returns DONE or FAULT. ``ranks``: gives the ranks of texts."""
         self._index(rows)
-        self.m[k.W_DONE], self.m[k.W_RANKED] = k.NOTHING, 0
+        self.m[k.RowControl.done], self.m[k.RowControl.ranked] = k.NOTHING, 0
         return self.call(k.TAKE, len(rows), ranks)
 
     def _index(self, rows: Any) -> None:
@@ -136,7 +135,7 @@ class RowMemory:
         self._region(k.OTHER, n)
         self._region(k.ACTIONS, 3 * n)
         m = self.m
-        at = m[k.INDEX_AT]
+        at = m[k.RowControl.index]
         m[at : at + n] = rows
 
     def call(self, what: int, n: int = 0, ranks: Any = None) -> int:
@@ -148,9 +147,9 @@ class RowMemory:
             elif status == k.NEED_RANKS:
                 found = ranks()
                 self._region(k.RANKS, len(found))
-                at = self.m[k.RANKS_AT]
+                at = self.m[k.RowControl.text_ranks]
                 self.m[at : at + len(found)] = found
-                self.m[k.W_RANKED], self.m[k.W_UNRANKED] = 1, 0
+                self.m[k.RowControl.ranked], self.m[k.RowControl.unranked] = 1, 0
             elif status in _NEEDS:
                 region = _NEEDS[status]
                 self._region(region, 2 * int(self.m[k.REGIONS + 3 * region + 1]))
@@ -160,18 +159,18 @@ class RowMemory:
     def logged(self) -> Any:
         """Return the output since the last time: lines of row, key, sign or copies, and of events their lasts."""
         m = self.m
-        at, n = int(m[k.LOG_AT]), int(m[k.LOG_N])
-        m[k.LOG_N] = 0
-        return m[at : at + n].reshape(-1, int(m[m[k.SPEC_AT] + k.S_LOG_N])).copy()
+        at, n = int(m[k.RowControl.log]), int(m[k.RowControl.log_top])
+        m[k.RowControl.log_top] = 0
+        return m[at : at + n].reshape(-1, int(m[m[k.RowControl.spec] + k.RowSpec.log_n])).copy()
 
     def commit(self) -> None:
         """Forget how to undo the call; the rows that have gone are free."""
-        if not self._fresh and not self.m[k.UNDO_N]:
+        if not self._fresh and not self.m[k.RowControl.undo_top]:
             return
         m = self.m
-        at, n = int(m[k.GONE_AT]), int(m[k.GONE_N])
+        at, n = int(m[k.RowControl.gone]), int(m[k.RowControl.gone_top])
         free = np.concatenate([self._free, m[at : at + n]]) if n else self._free
-        m[k.GONE_N] = 0  # INVARIANT: before they are free: an interrupt here loses rows, none is ever given twice
+        m[k.RowControl.gone_top] = 0  # INVARIANT: before they are free: an interrupt here loses rows, none is ever given twice
         vars(self).update(_free=free, _fresh=())
         main()(self, k.COMMIT, 0)
 
@@ -182,16 +181,16 @@ class RowMemory:
 
     def keys_held(self) -> list[int]:
         """Return the keys of which rows are held."""
-        at, n = int(self.m[k.DIR_AT]), int(self.m[k.DIR_N])
-        found: list[int] = np.flatnonzero(self.m[at + k.D_N : at + n * k.D_SIZE : k.D_SIZE]).tolist()
+        at, n = int(self.m[k.RowControl.directory]), int(self.m[k.RowControl.key_count])
+        found: list[int] = np.flatnonzero(self.m[at + k.RowKey.n : at + n * k.RowKey.SIZE : k.RowKey.SIZE]).tolist()
         return found
 
     def held(self, keys: Any = None) -> Any:
         """Return the numbers of the rows that are held, of all keys or of some, in their order; and which of them are marked."""
         m = self.m
-        at, n = int(m[k.DIR_AT]), int(m[k.DIR_N])
-        entries = m[at : at + n * k.D_SIZE].reshape(n, k.D_SIZE)
+        at, n = int(m[k.RowControl.directory]), int(m[k.RowControl.key_count])
+        entries = m[at : at + n * k.RowKey.SIZE].reshape(n, k.RowKey.SIZE)
         entries = entries if keys is None else entries[keys[keys < n]]
-        parts = [m[block + 1 : block + 1 + count] for block, count in entries[:, [k.D_BLOCK, k.D_N]].tolist() if count]
+        parts = [m[block + 1 : block + 1 + count] for block, count in entries[:, [k.RowKey.block, k.RowKey.n]].tolist() if count]
         found = np.concatenate(parts) if parts else np.empty(0, np.int64)
         return found >> 1, found & 1

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.native_call import kernel
-from speculation.rows.row_names import *
+from speculation.rows.row_layout import *
 
 
 @kernel
-def signed(m: Any, x: int, y: int, kind: int) -> int:
+def signed(m: RowControl, x: int, y: int, kind: int) -> int:
     """Return -1 if ``x`` stands before ``y``, else 1; they differ."""
     if kind == UP:
         return -1 if x < y else 1
@@ -21,10 +19,10 @@ def signed(m: Any, x: int, y: int, kind: int) -> int:
         return 1 if x < y and y != NAN_WORD else -1
     if kind == BITS:
         return by_bits(x, y)
-    if m[W_RANKED] == 0:
-        m[W_UNRANKED] = 1
+    if m.ranked == 0:
+        m.unranked = 1
         return -1 if x < y else 1
-    at = m[RANKS_AT]
+    at = m.text_ranks
     found = -1 if m[at + x] < m[at + y] else 1
     return found if kind == TEXT else -found
 
@@ -45,9 +43,9 @@ def by_bits(x: int, y: int) -> int:
 
 
 @kernel
-def compared(m: Any, r: Any, x: int, y: int, n: int) -> int:
+def compared(m: RowControl, r: RowPool, x: int, y: int, n: int) -> int:
     """Return -1, 0 or 1 as row ``x`` stands before, beside or behind row ``y`` by the first ``n`` words of the order."""
-    at = m[SPEC_AT] + S_ORDER
+    at = m.spec + RowSpec.order
     for i in range(n):
         column = m[at + 2 * i]
         if r[x, column] != r[y, column]:
@@ -56,17 +54,17 @@ def compared(m: Any, r: Any, x: int, y: int, n: int) -> int:
 
 
 @kernel
-def ordered(m: Any, r: Any, x: int, y: int) -> int:
+def ordered(m: RowControl, r: RowPool, x: int, y: int) -> int:
     """Compare two rows, by key first."""
-    if r[x, R_KEY] != r[y, R_KEY]:
-        return -1 if r[x, R_KEY] < r[y, R_KEY] else 1
-    return compared(m, r, x, y, m[m[SPEC_AT] + S_ORDER_N])
+    if r.key[x] != r.key[y]:
+        return -1 if r.key[x] < r.key[y] else 1
+    return compared(m, r, x, y, RowSpec(m.spec).order_n)
 
 
 @kernel
-def arrange(m: Any, r: Any, n: int) -> None:
+def arrange(m: RowControl, r: RowPool, n: int) -> None:
     """Sort the rows in INDEX; of equal ones the first stays first. Short runs by insertion, then these are merged."""
-    a, b = m[INDEX_AT], m[OTHER_AT]
+    a, b = m.index, m.other
     low = 0
     while low < n:
         high = min(low + RUN, n)
@@ -88,7 +86,7 @@ def arrange(m: Any, r: Any, n: int) -> None:
 
 
 @kernel
-def merge_runs(m: Any, r: Any, a: int, b: int, low: int, middle: int, high: int) -> None:
+def merge_runs(m: RowControl, r: RowPool, a: int, b: int, low: int, middle: int, high: int) -> None:
     """Merge two runs that stand side by side at ``a``; ``b``: room."""
     if ordered(m, r, m[a + middle - 1], m[a + middle]) <= 0:
         return

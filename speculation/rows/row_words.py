@@ -14,7 +14,7 @@ import numpy as np
 from afa.compiled.code.strings import Strings
 from afa.schema import NAN, Schema
 from afa.state.states import Column
-from speculation.rows.row_names import R_WORDS
+from speculation.rows.row_layout import RowPool
 
 _MASK = 0x7FFFFFFFFFFFFFFF
 
@@ -45,7 +45,7 @@ class RowWords:
         self.strings = Strings()
         self.cls: Any = schema.cls
         self.places: dict[str, FieldPlace] = {}
-        at = R_WORDS
+        at: int = RowPool.payload
         for field in schema.fields:
             missing = at if field.optional else None
             at += field.optional

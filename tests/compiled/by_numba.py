@@ -16,7 +16,8 @@ from typing import Any
 
 from afa.compiled import kernel as package
 from afa.compiled.kernel import native_call as call
-from afa.compiled.kernel.names import C_LIMIT, C_M, C_P, C_W
+from afa.compiled.kernel.layout import Memory
+from afa.compiled.kernel.named_fields import as_words
 from afa.compiled.machine.kernel_words import BY_ADDRESS
 
 OPTIONS = {"boundscheck": False, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
@@ -26,10 +27,10 @@ define i64 @f(ptr %m, i64 %ml, ptr %w, ptr %p, ptr %c, i64 %n, i64 %what, i64 %l
   %fault = alloca ptr
   store i64 0, ptr %value
   store ptr null, ptr %fault
-  %at_m = getelementptr i64, ptr %m, i64 {C_M}
-  %at_w = getelementptr i64, ptr %m, i64 {C_W}
-  %at_p = getelementptr i64, ptr %m, i64 {C_P}
-  %at_limit = getelementptr i64, ptr %m, i64 {C_LIMIT}
+  %at_m = getelementptr i64, ptr %m, i64 {Memory.m_at}
+  %at_w = getelementptr i64, ptr %m, i64 {Memory.w_at}
+  %at_p = getelementptr i64, ptr %m, i64 {Memory.p_at}
+  %at_limit = getelementptr i64, ptr %m, i64 {Memory.limit}
   store ptr %m, ptr %at_m
   store ptr %w, ptr %at_w
   store ptr %p, ptr %at_p
@@ -108,7 +109,7 @@ def _jitted(function: Any) -> Any:
     from numba import njit
     from numba.core import types
 
-    made = njit(**OPTIONS)(function)
+    made = njit(**OPTIONS)(as_words(function))
     template = made.get_call_template
     made.get_call_template = lambda args, kws: template([types.unliteral(arg) for arg in args], kws)
     return made

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.code.arc_code import ArcCode, arc_code, words
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.machine.native import Native
 from afa.expression.nodes import Expr

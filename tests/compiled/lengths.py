@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from afa import Arc
 from afa.compiled.code.arc_code import LONGEST, ArcCode
-from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import compiled_arc
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import SlotClass, step_ir, unchanged_ir
 from afa.compiled.machine.native import Native
 from afa.conditions.implied import implied

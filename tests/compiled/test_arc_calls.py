@@ -10,7 +10,7 @@ import pytest
 from afa import AfaError, Arc, Automaton, Change, Operator, Punctuation, insert, retract
 from afa.compiled import inforce
 from afa.compiled.arc_swaps import _changes
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.model.arctable import ArcEvent
 from tests.automata import Total
 
@@ -119,8 +119,8 @@ def test_an_arc_without_a_slot_gets_one(monkeypatch: pytest.MonkeyPatch) -> None
     for arc in many[1:]:
         op.push_arc(insert(arc))
     op.push_many({**rows, "le": rows["le"] + 300})
-    assert arcs.program.words[k.P_SLOTCOUNT] >= 40
-    assert arcs.program.words[k.P_SPILL] == 0
+    assert arcs.program.words[k.Program.slotcount] >= 40
+    assert arcs.program.words[k.Program.spill] == 0
 
 
 def test_a_call_that_fails_behind_a_swap_leaves_no_trace() -> None:

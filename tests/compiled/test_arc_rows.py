@@ -10,7 +10,7 @@ import pytest
 
 from afa import BEGINNING, AfaError, Arc, Automaton, Operator
 from afa.compiled import batches, inforce
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.mixed_rows import STEP, mixed_rows
 from tests.automata import Total
 
@@ -146,7 +146,7 @@ def test_rows_that_are_no_events_are_found(seed: int) -> None:
     what = np.select([kind == 2, le != BEGINNING, diff == 1, diff == -1], [k.PROMISED, k.UNFIT, k.COMES, k.GOES], k.UNFIT)
     value = np.where(kind == 2, le, arc)
     assert found.others.tolist() == np.stack([4 * rows + what[rows], value[rows]], axis=1).tolist()
-    assert (found.promises[:, k.O_ROW] >> 2).tolist() == np.flatnonzero(kind == 2).tolist()
+    assert (found.promises[:, k.OtherRow.row] >> 2).tolist() == np.flatnonzero(kind == 2).tolist()
     assert found.own_lifetimes == bool((what[rows] == k.UNFIT).any())
     assert found.single == bool((diff[kind == 0] == 1).all())
     least = np.where(kind == 0, le, k.FOREVER)
@@ -176,8 +176,8 @@ def test_slots_are_for_the_arcs_in_force(monkeypatch: pytest.MonkeyPatch) -> Non
     out = op.push_many({name: column[keep] for name, column in rows.items()}, arcs=many)
     assert len(out["le"]) == n
     assert store.arcs._slots is not None
-    assert store.arcs.program.words[k.P_SLOTCOUNT] <= 2
-    assert store.arcs.program.words[k.P_SPILL] == 0
+    assert store.arcs.program.words[k.Program.slotcount] <= 2
+    assert store.arcs.program.words[k.Program.spill] == 0
 
 
 def test_arcs_that_come_at_once_get_their_slots_in_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,5 +191,5 @@ def test_arcs_that_come_at_once_get_their_slots_in_the_next_batch(monkeypatch: p
     op.push_many(rows, arcs=many)
     rows = {"change": np.full(400, 1000), "le": np.arange(400, 800), "kind": np.zeros(400, np.int8)}
     op.push_many(rows, arcs=many)
-    assert arcs.program.words[k.P_SPILL] == 0
-    assert arcs.program.words[k.P_SLOTCOUNT] >= 30
+    assert arcs.program.words[k.Program.spill] == 0
+    assert arcs.program.words[k.Program.slotcount] >= 30

@@ -10,11 +10,11 @@ import pytest
 
 from afa import Arc
 from afa.compiled.code.arc_code import words
-from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import compiled_arc
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import SlotClass, unchanged_ir, unchanged_key
 from afa.compiled.code.strings import Strings
-from afa.compiled.kernel.names import STATES
+from afa.compiled.kernel.layout import STATES
 from afa.compiled.machine.native import native
 from afa.schema import Schema
 from tests.strategies import Seeded

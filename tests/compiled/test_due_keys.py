@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.due_keys import is_due, next_due, put_deadlines
 from afa.compiled.memory import directory_at
+from tests.compiled.plain import plain
+
+is_due, next_due, put_deadlines = plain(is_due), plain(next_due), plain(put_deadlines)
 
 KEYS = 9000
 """More than two of the minima above stand for."""
@@ -21,15 +24,15 @@ def directory(keys: int) -> Any:
     *places, end = directory_at(k.CONTROL, keys)
     m: Any = np.zeros(end, np.int64)
     m[places[1] :] = k.FOREVER
-    m[k.C_DIR : k.C_DIR + 3] = places
-    m[k.C_KEYS] = keys
-    m[places[0] + k.D_BLOCK : places[1] : k.D_SIZE] = 1
+    m[k.Memory.dir : k.Memory.dir + 3] = places
+    m[k.Memory.keys] = keys
+    m[places[0] + k.KeyEntry.block : places[1] : k.KeyEntry.SIZE] = 1
     return m
 
 
 def concerned(m: Any, act: int, clean: int) -> Iterator[int]:
     key = next_due(m, 0, act, clean)
-    while key < m[k.C_KEYS]:
+    while key < m[k.Memory.keys]:
         yield key
         key = next_due(m, key + 1, act, clean)
 
@@ -51,10 +54,10 @@ def test_minima_lead_to_the_keys_that_are_due(keys: int) -> None:
                 put_deadlines(m, key, *known[key])
         for key in chance.sample(range(keys), min(keys, 20)):
             known[key] = chance.randrange(-3, 1000), chance.randrange(1000)
-            m[m[k.C_DIR] + key * k.D_SIZE + k.D_BLOCK] = 1
+            m[m[k.Memory.dir] + key * k.KeyEntry.SIZE + k.KeyEntry.block] = 1
             put_deadlines(m, key, *known[key])
         for key in chance.sample(range(keys), keys // 50):  # gone: nobody looks at them
-            m[m[k.C_DIR] + key * k.D_SIZE + k.D_BLOCK] = 0
+            m[m[k.Memory.dir] + key * k.KeyEntry.SIZE + k.KeyEntry.block] = 0
             known.pop(key, None)
 
 
@@ -64,8 +67,8 @@ def test_minima_rise_where_they_have_led_to_nobody() -> None:
         put_deadlines(m, key, k.FOREVER, 7)
     for key in range(KEYS):
         put_deadlines(m, key, k.FOREVER, 900)
-    assert is_due(m, m[k.C_ABOVE], 7, 7)
+    assert is_due(m, m[k.Memory.above], 7, 7)
     assert not list(concerned(m, 7, 7))
-    assert not is_due(m, m[k.C_ABOVE], 7, 7)
-    assert not is_due(m, m[k.C_ABOVE], 7, 899)
-    assert is_due(m, m[k.C_ABOVE], 7, 900)
+    assert not is_due(m, m[k.Memory.above], 7, 7)
+    assert not is_due(m, m[k.Memory.above], 7, 899)
+    assert is_due(m, m[k.Memory.above], 7, 900)

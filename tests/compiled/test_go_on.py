@@ -9,7 +9,7 @@ import pytest
 
 from afa import Arc, Automaton, Keyed, Punctuation
 from afa.compiled import inforce, memory
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from bench.queries import q1, q3
 
 STREAMS = {"one field": (q1, 500, 3), "short window": (q1, 12, 6), "long window": (q1, 10**6, 1), "many arcs": (q3, 90, 4)}
@@ -44,7 +44,7 @@ def carried_out(rest: int, stream: str, seed: int, monkeypatch: pytest.MonkeyPat
         if i % 5 == 3:
             found.append(op.snapshot())
     store = op._core.engine.store
-    return found, int((store.directory.entries[:, k.D_BLOCK] < 0).sum())
+    return found, int((store.directory.entries[:, k.KeyEntry.block] < 0).sum())
 
 
 @pytest.mark.parametrize("stream", STREAMS)

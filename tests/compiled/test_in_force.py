@@ -11,13 +11,16 @@ import pytest
 
 from afa import Arc, Automaton, Operator
 from afa.compiled.code.strings import Strings
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.program import Program, ProgramForm
+from afa.compiled.program import ArcProgram, ProgramForm
 from afa.compiled.slots import Slots, class_of
 from afa.model.arctable import ArcEvent
 from punctuation.time import FOREVER
 from tests.automata import Number
+from tests.compiled.plain import plain
+
+seek = plain(seek)
 
 NUMBERS = {"a": 0, "b": 1, "c": 2}
 
@@ -51,30 +54,32 @@ def arcs(n: int) -> list[Arc]:
     return found
 
 
-def program(events: list[ArcEvent], slots: int) -> Program:
+def program(events: list[ArcEvent], slots: int) -> ArcProgram:
     """With so many slots for each class of arcs."""
     automaton = Automaton(start="a", final={"c"}, event=Number, arcs=list({id(e.arc): e.arc for e in events}.values()))
     known = Operator(automaton, window=10)._core.engine.store.arcs._known
     classes = sorted({key for arc in known.values() if (key := class_of(arc, NUMBERS[arc.arc.src], False)) is not None})
     places = {key: (i * slots, slots) for i, key in enumerate(classes)}
     form = ProgramForm(tuple(NUMBERS), False, 0, Slots(places, 0) if slots else None, ())
-    return Program(form, events, known, {"c"}, 0, Strings())
+    return ArcProgram(form, events, known, {"c"}, 0, Strings())
 
 
-def now(p: Any, made: Program) -> tuple[list[str], list[str], int]:
+def now(p: Any, made: ArcProgram) -> tuple[list[str], list[str], int]:
     """The names of the arcs in the lists, and of those with a slot; how many have none."""
     listed = []
     for state in NUMBERS.values():
-        row, before = p[p[k.P_FIRST] + state], k.NOWHERE
+        row, before = p[p[k.Program.first] + state], k.NOWHERE
         while row >= 0:
-            at = p[k.P_ROWS] + row * k.R_SIZE
-            assert p[at + k.R_BACK] == before
-            listed.append(made.arcs[p[at + k.R_CODE]].name or "")
-            row, before = p[at + k.R_NEXT], row
-    constants = {p[p[k.P_CODES] + code * k.ARC_SIZE + k.ARC_CONSTANTS]: arc.name for code, arc in enumerate(made.arcs)}
-    slots = range(p[k.P_SLOTS], p[k.P_SLOTS] + 2 * p[k.P_SLOTCOUNT], 2)
+            at = p[k.Program.rows] + row * k.ArcRow.SIZE
+            assert p[at + k.ArcRow.back] == before
+            listed.append(made.arcs[p[at + k.ArcRow.code]].name or "")
+            row, before = p[at + k.ArcRow.next], row
+    constants = {
+        p[p[k.Program.codes] + code * k.ArcWords.SIZE + k.ArcWords.constants]: arc.name for code, arc in enumerate(made.arcs)
+    }
+    slots = range(p[k.Program.slots], p[k.Program.slots] + 2 * p[k.Program.slotcount], 2)
     slotted = [constants[p[at + 1]] or "" for at in slots if p[at] >= 0]
-    return sorted(listed), sorted(slotted), p[k.P_SPILL]
+    return sorted(listed), sorted(slotted), p[k.Program.spill]
 
 
 @pytest.mark.parametrize("slots", [0, 1, 3, 40])
@@ -97,7 +102,7 @@ def test_what_is_in_force_is_what_the_lifetimes_say(seed: int, slots: int) -> No
         assert slots < 40 or not spilled, t
         assert set(slotted) <= {arc.name for arc in there if arc.kind == "consume"}, t
         finals = {"c", *(arc.dst for arc in there if arc.final)}
-        assert {state for state, i in NUMBERS.items() if p[p[k.P_NOW] + i]} == finals, t
+        assert {state for state, i in NUMBERS.items() if p[p[k.Program.now] + i]} == finals, t
 
 
 @pytest.mark.parametrize("slots", [0, 800])

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from afa.compiled import key_arrays, key_numbers, reserve
-from afa.compiled.kernel import key_names as t
+from afa.compiled.kernel import key_layout as t
 from afa.compiled.kernel.key_hash import tag_of_word
 from afa.compiled.key_form import form_of
 from afa.compiled.key_image import image_of, take_image
@@ -22,7 +22,10 @@ from afa.model.keys import take_key
 from afa.state.key_columns import KeyColumns
 from afa.state.plain import Unfit, keys_in
 from tests.compiled.hostile_keys import columns, key
+from tests.compiled.plain import plain
 from tests.nojit import DISABLED
+
+tag_of_word = plain(tag_of_word)
 
 WORLDS = range(3) if DISABLED else range(12)
 MASKS = [key_arrays.MASK, 3 << 29, 3, 0]
@@ -375,6 +378,6 @@ def test_the_tag_of_a_word_is_counted_in_ints_whatever_comes_in() -> None:
     some = np.random.default_rng(1)
     for _ in range(200):
         m = np.zeros(64, np.int64)
-        m[t.K_SECRET : t.K_SECRET + 4], m[t.K_MASK] = some.integers(-(2**63), 2**63 - 1, 4), -1
+        m[t.KeyTable.secret : t.KeyTable.secret + 4], m[t.KeyTable.mask] = some.integers(-(2**63), 2**63 - 1, 4), -1
         kind, word = some.integers(0, 8), some.integers(-(2**62), 2**62)
         assert tag_of_word(m, kind, word) == tag_of_word(m, int(kind), int(word))

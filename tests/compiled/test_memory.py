@@ -16,10 +16,13 @@ import pytest
 
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert, retract
 from afa.compiled import memory, reserve
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.due_keys import put_deadlines
 from tests.automata import Count
+from tests.compiled.plain import plain
 from tests.nojit import DISABLED
+
+put_deadlines = plain(put_deadlines)
 
 FEW, MANY = (500, 2_000) if DISABLED else (5_000, 400_000)
 
@@ -116,17 +119,17 @@ def test_a_directory_may_be_interrupted_wherever_it_grows() -> None:
     keys, lines = memory.KEYS, 0
     deadlines = [(-5 * key, -7 * key) for key in range(keys)]
     while True:
-        here = memory.Memory(1, 1, 0, True)
+        here = memory.EngineMemory(1, 1, 0, True)
         here.reach(keys)
         m = here.m
         for key, (act, clean) in enumerate(deadlines):
-            m[m[k.C_DIR] + key * k.D_SIZE + k.D_BLOCK] = 1
+            m[m[k.Memory.dir] + key * k.KeyEntry.SIZE + k.KeyEntry.block] = 1
             put_deadlines(m, key, act, clean)
         left = lines = lines + 1
 
         def interrupt(frame: FrameType, event: str, _: Any) -> Any:
             nonlocal left
-            if frame.f_code is not memory.Memory._grow_directory.__code__:
+            if frame.f_code is not memory.EngineMemory._grow_directory.__code__:
                 return None
             left -= event == "line"
             if not left:
@@ -143,11 +146,11 @@ def test_a_directory_may_be_interrupted_wherever_it_grows() -> None:
             sys.settrace(before)
         here.reach(2 * keys + 1)
         m = here.m
-        entries = m[m[k.C_DIR] :][: keys * k.D_SIZE].reshape(keys, k.D_SIZE)
-        assert entries[:, k.D_ACT : k.D_CLEAN + 1].tolist() == [list(each) for each in deadlines]
+        entries = m[m[k.Memory.dir] :][: keys * k.KeyEntry.SIZE].reshape(keys, k.KeyEntry.SIZE)
+        assert entries[:, k.KeyEntry.act : k.KeyEntry.clean + 1].tolist() == [list(each) for each in deadlines]
         least = np.array(deadlines).min(axis=0)
-        for at in (m[k.C_MINIMA], m[k.C_ABOVE]):
-            assert (m[at : at + k.MIN_SIZE] <= least).all(), f"interrupted at line {lines}"
+        for at in (m[k.Memory.minima], m[k.Memory.above]):
+            assert (m[at : at + k.DeadlineRow.SIZE] <= least).all(), f"interrupted at line {lines}"
         if left > 0:
             break
     assert lines > 5
@@ -220,13 +223,13 @@ def test_the_old_place_of_a_directory_serves_keys(rest: int, monkeypatch: pytest
     op = Keyed(pairs(), key="key", window=20, engine="compiled")
     held = op._core.engine.store.memory  # type: ignore[attr-defined]
     op.push_many(rows(5_000, 5, 0))
-    old, begin = int(held.m[k.C_DIR]), int(held.m[k.C_TOP])
-    assert not any(old <= page < old + 5_000 * k.D_SIZE for page in free_pages(held.m))
+    old, begin = int(held.m[k.Memory.dir]), int(held.m[k.Memory.top])
+    assert not any(old <= page < old + 5_000 * k.KeyEntry.SIZE for page in free_pages(held.m))
     op.push_many(rows(9_000, 6, 0))  # which the directory has no room for
-    assert held.m[k.C_DIR] >= begin
-    again = range(-(-old // k.PAGE) * k.PAGE, old + 8_192 * k.D_SIZE - k.PAGE, k.PAGE)
-    assert all(held.m[page + k.A_CLASS] >= 0 or page in free_pages(held.m) for page in again)
-    assert any(held.m[page + k.A_CLASS] >= 0 for page in again)  # a cell lies there
+    assert held.m[k.Memory.dir] >= begin
+    again = range(-(-old // k.PAGE) * k.PAGE, old + 8_192 * k.KeyEntry.SIZE - k.PAGE, k.PAGE)
+    assert all(held.m[page + k.Page.size_class] >= 0 or page in free_pages(held.m) for page in again)
+    assert any(held.m[page + k.Page.size_class] >= 0 for page in again)  # a cell lies there
     op._check()
     restored = Keyed.restore(pairs(), op.snapshot(), key="key")
     assert restored.snapshot() == op.snapshot()
@@ -240,7 +243,7 @@ def test_a_long_record_is_cleaned_once_much_of_it_goes() -> None:
         """How many words each record has after a promise."""
         store.idle = 99  # rows enough for all keys to be looked at
         op.push(Punctuation(t))
-        held = store.directory.entries[:4, k.D_BLOCK]
+        held = store.directory.entries[:4, k.KeyEntry.block]
         (found,) = set((store.memory.m[-held] & k.HEAD_MASK).tolist())
         return int(found)
 
@@ -257,10 +260,10 @@ def test_a_long_record_is_cleaned_once_much_of_it_goes() -> None:
 
 
 def free_pages(m: Any) -> list[int]:
-    found, page = [], int(m[k.C_PAGES])
+    found, page = [], int(m[k.Memory.pages])
     while page:
         found.append(page)
-        page = int(m[page + k.A_NEXT])
+        page = int(m[page + k.Page.next])
     return found
 
 

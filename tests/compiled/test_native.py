@@ -343,6 +343,6 @@ def test_llvm_is_loaded_at_first_use(path: Path) -> None:
 
 def test_code_of_other_words_is_not_taken() -> None:
     """Functions of arcs read and write words whose places `names` tells."""
-    assert "afa.compiled.kernel.names" in native_module.SOURCES
+    assert "afa.compiled.kernel.layout" in native_module.SOURCES
     both = {digest_of(*sources) for sources in (native_module.SOURCES, native_module.SOURCES[:-1], native_module.SOURCES[-1:])}
     assert len(both) == 3

@@ -9,7 +9,7 @@ import pytest
 
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
 from afa.compiled import inforce, memory
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from tests.compiled import long_lists
 from tests.nojit import DISABLED
 
@@ -127,7 +127,7 @@ def test_engines_agree(at_once: None, shape: str, parts: int, monkeypatch: pytes
 def nodes_of(op: Any) -> int:
     """How many nodes were written into its block."""
     m = op._core.engine.store.memory.m
-    return int(m[m[m[k.C_DIR] + k.D_BLOCK] + k.H_NODE_TOP])
+    return int(m[m[m[k.Memory.dir] + k.KeyEntry.block] + k.Block.node_top])
 
 
 def test_an_event_writes_what_it_moves(at_once: None) -> None:

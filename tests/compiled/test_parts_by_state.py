@@ -10,36 +10,50 @@ import pytest
 
 from afa import Arc, Automaton, Operator
 from afa.compiled import inforce, store
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.entry import main
 from afa.compiled.kernel.parts_by_state import add_to_part, end_chain, narrow_chain, no_parts
+from tests.compiled.plain import plain
 from tests.nojit import Columns, Words
 
-STATES, SIZE, NODES = 3, k.N_REG + 1, 600
-BLOCK = k.C.size
-AT = {k.W_CHAINS: k.SCRATCH, k.W_HELD: k.SCRATCH + 600, k.W_PARTS: k.SCRATCH + 700, k.W_UNDO: k.SCRATCH + 700 + NODES * k.PART_SIZE}
+main, add_to_part, end_chain, narrow_chain, no_parts = (
+    plain(main),
+    plain(add_to_part),
+    plain(end_chain),
+    plain(narrow_chain),
+    plain(no_parts),
+)
+
+STATES, SIZE, NODES = 3, k.NodeRow.register + 1, 600
+BLOCK = k.Memory.SIZE
+AT = {
+    k.Scratch.chains: k.SCRATCH,
+    k.Scratch.held: k.SCRATCH + 600,
+    k.Scratch.parts: k.SCRATCH + 700,
+    k.Scratch.undo: k.SCRATCH + 700 + NODES * k.PartRow.SIZE,
+}
 
 
 def arrays() -> tuple[Any, Any]:
     m: Any = np.zeros(BLOCK + k.HEAD + NODES * SIZE, np.int64)
-    w: Any = np.zeros(AT[k.W_UNDO] + 8 * NODES, np.int64)
-    m[k.C_R], m[BLOCK + k.H_NODES] = 1, k.HEAD
+    w: Any = np.zeros(AT[k.Scratch.undo] + 8 * NODES, np.int64)
+    m[k.Memory.register_words], m[BLOCK + k.Block.nodes] = 1, k.HEAD
     for word, place in AT.items():
         w[word] = place
-    w[k.W_FRESH] = k.FOREVER
+    w[k.Scratch.fresh] = k.FOREVER
     no_parts(w)
     return m, w
 
 
 def chains(w: Any) -> list[int]:
-    return [int(w[k.W_CHAINS]) + state * k.CHAIN_SIZE for state in range(STATES)]
+    return [int(w[k.Scratch.chains]) + state * k.StateChain.SIZE for state in range(STATES)]
 
 
 def parts_of(w: Any, chain: int) -> list[int]:
-    found, part = [], int(w[chain + k.CHAIN_FIRST])
+    found, part = [], int(w[chain + k.StateChain.first])
     while part != k.NOWHERE:
         found.append(part)
-        part = int(w[part + k.PART_NEXT])
+        part = int(w[part + k.PartRow.next])
     return found
 
 
@@ -51,7 +65,7 @@ def test_what_stands(seed: int) -> None:
     spread, k_next, reused = (0, 3, 40)[seed % 3], 0, False
     for step in range(10, 400, 2):
         for chain in chains(w):
-            if w[chain + k.CHAIN_FIRST] != k.NOWHERE and w[chain + k.CHAIN_LOW] <= step:
+            if w[chain + k.StateChain.first] != k.NOWHERE and w[chain + k.StateChain.low] <= step:
                 narrow_chain(m, w, BLOCK, chain, step, 0)
         over = {node for node, (_, until) in known.items() if until <= step}
         if chance.random() < 0.05:  # no arc leaves the state
@@ -59,32 +73,32 @@ def test_what_stands(seed: int) -> None:
             over |= {node for node, (of, _) in known.items() if of == state}
             end_chain(m, w, BLOCK, chains(w)[state], step)
         for node in over:
-            assert m[BLOCK + k.HEAD + node * SIZE + k.N_END] == step
+            assert m[BLOCK + k.HEAD + node * SIZE + k.NodeRow.end] == step
             del known[node]
-        reused = reused or w[k.W_SPARE] != k.NOWHERE
+        reused = reused or w[k.Scratch.spare] != k.NOWHERE
         for _ in range(chance.randrange(6) if k_next < NODES - 6 else 0):
             node, state = BLOCK + k.HEAD + k_next * SIZE, chance.randrange(STATES)
             until = step + 30 + chance.randint(-spread, spread) // 2
-            m[node + k.N_STATE], m[node + k.N_M], m[node + k.N_END] = state, until, k.OPEN
+            m[node + k.NodeRow.state], m[node + k.NodeRow.until], m[node + k.NodeRow.end] = state, until, k.OPEN
             add_to_part(m, w, node, k_next, step)
             known[k_next] = state, until
             k_next += 1
-        assert w[k.W_STANDING] == len(known)
+        assert w[k.Scratch.standing] == len(known)
         for state, chain in enumerate(chains(w)):
             here = {node: until for node, (of, until) in known.items() if of == state}
             found = parts_of(w, chain)
             assert bool(found) == bool(here)
             if here:
-                assert w[chain + k.CHAIN_LOW] <= min(here.values())
-                assert w[chain + k.CHAIN_HIGH] >= max(here.values())
-                assert found[-1] == w[chain + k.CHAIN_LAST]
-                lows = [w[part + k.PART_LOW] for part in found]
-                assert lows == sorted(lows) or not w[chain + k.CHAIN_RISES]
-                held = {node for part in found for node in range(w[part + k.PART_FIRST], w[part + k.PART_END])}
+                assert w[chain + k.StateChain.low] <= min(here.values())
+                assert w[chain + k.StateChain.high] >= max(here.values())
+                assert found[-1] == w[chain + k.StateChain.last]
+                lows = [w[part + k.PartRow.low] for part in found]
+                assert lows == sorted(lows) or not w[chain + k.StateChain.rises]
+                held = {node for part in found for node in range(w[part + k.PartRow.first], w[part + k.PartRow.end])}
                 assert held >= here.keys()
-                assert [w[part + k.PART_SINCE] for part in found] == sorted({w[part + k.PART_SINCE] for part in found})
+                assert [w[part + k.PartRow.since] for part in found] == sorted({w[part + k.PartRow.since] for part in found})
     assert reused
-    assert w[k.W_PARTED] < k_next
+    assert w[k.Scratch.parted] < k_next
 
 
 class Thing(NamedTuple):
@@ -112,8 +126,8 @@ def reads(monkeypatch: pytest.MonkeyPatch, waiting: int, events: int) -> int:
     def call(memory: Any, program: Any, batch: Any, *what: int) -> int:
         memory.aim(program.at)
         w = Counted(memory.w)
-        w.low, w.reads = int(memory.w[k.W_PARTS]), 0
-        w.high = w.low + k.PART_SIZE * memory.sizes["rows"]
+        w.low, w.reads = int(memory.w[k.Scratch.parts]), 0
+        w.high = w.low + k.PartRow.SIZE * memory.sizes["rows"]
         status = int(main(Words(memory.m), w, Words(program.words), Columns(batch.words), *what))
         seen[0] += w.reads
         return status

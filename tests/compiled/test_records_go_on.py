@@ -13,7 +13,7 @@ import pytest
 
 from afa import Arc, Automaton, Keyed, LateEventError, Punctuation
 from afa.compiled import batches, memory, mixed_rows
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.compiled.store import Store
 from bench.queries import q1
 from tests.lanes import sample
@@ -107,7 +107,7 @@ def taken_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     tell = Store.tell
 
     def told(store: Store, what: int, t: int = 0) -> None:
-        owed = int(store.memory.w[k.W_OWED])
+        owed = int(store.memory.w[k.Scratch.owed])
         if what == k.ROLLBACK and owed:
             seen.add("spelt out before" if owed < 0 else "grown")
         tell(store, what, t)

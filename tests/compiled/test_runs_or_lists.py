@@ -10,7 +10,7 @@ import pytest
 
 from afa import Arc, Automaton, Operator, Punctuation, insert, retract
 from afa.compiled import batches, inforce
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from tests.automata import Count
 
 WINDOW = 60
@@ -39,8 +39,8 @@ def operator(engine: str) -> Any:
 
 def keeps_runs(fast: Any) -> bool:
     memory = fast._core.engine.store.memory
-    block = memory.m[memory.m[k.C_DIR] + k.D_BLOCK]
-    return bool(memory.m[block + k.H_RUNS])
+    block = memory.m[memory.m[k.Memory.dir] + k.KeyEntry.block]
+    return bool(memory.m[block + k.Block.runs])
 
 
 def moves(share: float, n: int, seed: int) -> Any:

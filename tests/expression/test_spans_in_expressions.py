@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from afa.compiled.code.layout import Layout
 from afa.compiled.code.native_arc import compiled_arc
+from afa.compiled.code.payload_layout import Layout
 from afa.errors import AutomatonError
 from afa.expression import FENCE, Unreadable, may_raise, parse, read, split, text_of_expr, types_of
 from afa.expression.nodes import Binary, Call, Const, Expr, In, Span, Text, Unary, minus, walk

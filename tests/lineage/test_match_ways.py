@@ -10,7 +10,7 @@ import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, insert, query
 from afa.compiled import compiled_engine, inforce, match_ways, way_table
-from afa.compiled.kernel import way_names
+from afa.compiled.kernel import way_layout
 from afa.lineage import Lineage
 from afa.lineage.match_ends import events_of
 from punctuation.promise import Punctuation
@@ -176,7 +176,7 @@ def test_a_promise_that_cuts_the_longest_match_off() -> None:
 @pytest.mark.parametrize(
     ("name", "where", "wrong"),
     [
-        ("not falling", "_form", lambda right: lambda code: right(code) | way_names.BY_EVENT),
+        ("not falling", "_form", lambda right: lambda code: right(code) | way_layout.BY_EVENT),
         ("taking", "_known_arcs", lambda right: lambda *given: right(*given)._replace(takes=0)),
     ],
 )

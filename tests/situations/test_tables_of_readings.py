@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Int64Error, Punctuation, insert, retract
-from afa.compiled.kernel.names import C_TOP
+from afa.compiled.kernel.layout import Memory
 from afa.extra.situations import (
     Derive,
     Situation,
@@ -396,5 +396,5 @@ def test_memory_moves_from_key_to_key() -> None:
         op.push_many([last, Punctuation(t + n + i % 2)])
         assert op.stage.statistics.held == 1 - i % 2
         t += n + 2
-        tops.append(int(op.stage.held.memory.m[C_TOP]))
+        tops.append(int(op.stage.held.memory.m[Memory.top]))
     assert tops[-1] - tops[3] < n

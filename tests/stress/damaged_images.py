@@ -19,7 +19,7 @@ import numpy as np
 from afa import AfaError, Keyed, Punctuation, SnapshotError
 from afa.compiled import inforce
 from afa.compiled.image_heap import check_heap
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from afa.spark import operator_image as image
 from tests.strategies import Choices, Seeded
 from tests.stress.sizes.families import EVENTS, Family, payload
@@ -43,7 +43,7 @@ class Made:
         self.sequence = choose.one([None, None, "name"]) if self.spec["event"] in ("Wide", "Quote") else None
         op = Keyed(self.family.automaton, key="who", window=9, late="drop", engine="compiled", order_by=self.sequence)
         memory = op._core.engine.store.memory  # type: ignore[attr-defined]
-        memory.m[k.C_REST] = choose.one([0, 9, 40, k.MOST, k.MOST])
+        memory.m[k.Memory.rest] = choose.one([0, 9, 40, k.MOST, k.MOST])
         for _ in range(choose.number(2, 6)):
             self.rows(op, choose, 40)
         op.snapshot()
@@ -88,16 +88,16 @@ class Made:
 
     def place(self, m: Any, choose: Choices) -> int:
         """A word of the control words, the directory, the head of a page, what a key holds, or any."""
-        begin, keys, n = int(m[k.C_DIR]), int(m[k.C_KEYS]), self.top
+        begin, keys, n = int(m[k.Memory.dir]), int(m[k.Memory.keys]), self.top
         of = choose.number(0, 5)
         if of == 0:
             return choose.number(0, k.CONTROL - 1)
         if of == 1 and 0 < begin < n and keys > 0:
-            return min(begin + choose.number(0, keys * k.D_SIZE), n - 1)
+            return min(begin + choose.number(0, keys * k.KeyEntry.SIZE), n - 1)
         if of == 2:
             return min(choose.number(1, max(n // k.PAGE, 1)) * k.PAGE + choose.number(0, k.CELL - 1), n - 1)
-        if of <= 4 and 0 < begin < n - k.D_SIZE * keys:
-            held = abs(int(m[begin + choose.number(0, max(keys - 1, 0)) * k.D_SIZE + k.D_BLOCK]))
+        if of <= 4 and 0 < begin < n - k.KeyEntry.SIZE * keys:
+            held = abs(int(m[begin + choose.number(0, max(keys - 1, 0)) * k.KeyEntry.SIZE + k.KeyEntry.block]))
             return min(held + choose.number(0, choose.one([4, 24, 300])), n - 1)
         return choose.number(0, n - 1)
 
@@ -117,8 +117,8 @@ class Made:
             op.snapshot()
         heap = op._core.engine.store.memory  # type: ignore[attr-defined]
         m = heap.m
-        entries = m[m[k.C_DIR] : m[k.C_DIR] + m[k.C_KEYS] * k.D_SIZE].reshape(-1, k.D_SIZE)
-        check_heap(m, entries[:, k.D_BLOCK], heap.keys)
+        entries = m[m[k.Memory.dir] : m[k.Memory.dir] + m[k.Memory.keys] * k.KeyEntry.SIZE].reshape(-1, k.KeyEntry.SIZE)
+        check_heap(m, entries[:, k.KeyEntry.block], heap.keys)
         return "taken"
 
 

@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from afa.compiled.code.eight_rows import I64, read_eight, write_events, write_steps
 from afa.compiled.code.emit import Emitter
 from afa.compiled.code.lanes import MANY, NEVER, Lanes, as_bits, both, either, opposite, splat, store_eight, tells, vector
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import START, SlotClass, active, may_pass
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 
 STATES = 8
 """Of so many states it is noted at most: each search asks all of them."""
@@ -53,7 +53,7 @@ def put_ahead(
     Rows before ``%filled`` are written; the next one, if there is any, is then not one that stays. With ``runs``, rows stay whose
     list does; ``%open`` is then one of ``moving``. Without, those of an empty list.
     """
-    size = k.E_WORDS + payload.width
+    size = k.EventRow.payload + payload.width
     if not runs:
         classes = [c._replace(ignorable=False) for c in classes]
     states = [*noted(classes), START]
@@ -163,7 +163,7 @@ def _search(e: Emitter, states: Sequence[int], runs: bool) -> str:
     e.line(f"%rows = select i1 {e.let(f'icmp slt i64 {rows}, {left}')}, i64 {rows}, i64 {left}")
     e.branch(e.let("icmp eq i64 %rows, 0"), "search_end", "some")
     e.place("some")
-    last = e.load("i64", "%column_LE", e.let(f"add i64 {e.let('add i64 %record_each, %rows')}, -1"))
+    last = e.load("i64", "%column_le", e.let(f"add i64 {e.let('add i64 %record_each, %rows')}, -1"))
     if not runs:
         e.line("%count = add i64 %rows, 0")
         e.line(f"%le_last = add i64 {last}, 0")
@@ -171,7 +171,7 @@ def _search(e: Emitter, states: Sequence[int], runs: bool) -> str:
         e.place("search_end")
         e.goto("go_on")
         return "%count"
-    e.line("%le_first = load i64, ptr " + e.let("getelementptr i64, ptr %column_LE, i64 %record_each"))
+    e.line("%le_first = load i64, ptr " + e.let("getelementptr i64, ptr %column_le, i64 %record_each"))
     re = e.let(f"add i64 {e.load('i64', '%re_at')}, {e.let('and i64 %le_first, %le_mask')}")  # those behind it have a larger one
     fits = e.let(f"and i1 {e.let(f'icmp sge i64 {re}, %highest')}, {e.let('icmp slt i64 %le_first, %lowest')}")
     e.branch(fits, "fits", "search_end")
@@ -179,13 +179,13 @@ def _search(e: Emitter, states: Sequence[int], runs: bool) -> str:
     e.branch(e.let(f"icmp slt i64 {last}, %lowest"), "stay_all", "until_over")
     e.place("until_over")  # a partial match is over before the last of them
     e.line("%k = phi i64 [1, %fits], [%k_next, %not_over]")
-    le = e.load("i64", "%column_LE", e.let("add i64 %record_each, %k"))
+    le = e.load("i64", "%column_le", e.let("add i64 %record_each, %k"))
     e.branch(e.let(f"icmp slt i64 {le}, %lowest"), "not_over", "over")
     e.place("not_over")
     e.line("%k_next = add i64 %k, 1")
     e.goto("until_over")
     e.place("over")
-    before = e.load("i64", "%column_LE", e.let(f"add i64 {e.let('add i64 %record_each, %k')}, -1"))
+    before = e.load("i64", "%column_le", e.let(f"add i64 {e.let('add i64 %record_each, %k')}, -1"))
     e.goto("stay_all")
     e.place("stay_all")
     e.line("%count = phi i64 [%rows, %fits], [%k, %over]")
@@ -202,7 +202,7 @@ def _set_reaches(e: Emitter) -> None:
     e.goto("reaches")
     e.place("reaches")
     e.line("%reached = phi i64 [0, %reaching], [%reached_next, %reaches]")
-    store_eight(e, many, "%column_REACH", e.let("add i64 %record_each, %reached"))
+    store_eight(e, many, "%column_reach", e.let("add i64 %record_each, %reached"))
     e.line(f"%reached_next = add i64 %reached, {MANY}")
     e.branch(e.let("icmp slt i64 %reached_next, %count"), "reaches", "passed")
     e.place("passed")
@@ -236,6 +236,6 @@ def set_ends(e: Emitter, label: str, end: str, then: str, stride: int) -> None:
     e.place(label)
     e.line(f"%{label}_i = phi i64 [0, %{before}], [%{label}_more, %{label}]")
     e.line(f"%{label}_at = getelementptr i8, ptr %src, i64 {e.let(f'mul i64 %{label}_i, {stride}')}")
-    e.store("i64", end, f"%{label}_at", k.N_END)
+    e.store("i64", end, f"%{label}_at", k.NodeRow.end)
     e.line(f"%{label}_more = add i64 %{label}_i, 1")
     e.branch(e.let(f"icmp slt i64 %{label}_more, %n"), label, then)

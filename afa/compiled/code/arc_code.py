@@ -4,8 +4,8 @@
         1 taken (the new register is in out), 0 not taken, -1 ask: the user's Python function decides
         a time-out: out[0] is the instant
 
-ev and reg are the first words of the event and of the register (`afa.compiled.code.layout`), params the constants. Code depends
-on the *shape* only; arcs that differ in constants share it.
+ev and reg are the first words of the event and of the register (`afa.compiled.code.payload_layout`), params the constants. Code
+depends on the *shape* only; arcs that differ in constants share it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from afa.compiled.code import casts
 from afa.compiled.code.casts import NotCompilable
 from afa.compiled.code.emit import Emitter
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
 from afa.compiled.code.term import Param, Term
 from afa.compiled.code.term_types import TermTypes

@@ -18,7 +18,7 @@ from afa.compiled.code.column_parts import ClassPart, Flag, part_of
 from afa.compiled.code.column_rows import ColumnFunction
 from afa.compiled.code.step_function import HEAD, SlotClass
 from afa.compiled.code.term import FLOAT, INT, Term
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 MAGNITUDE = 2**63 - 1
@@ -95,7 +95,7 @@ def put_ranges(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Fl
     ``kept``: bits of states whose rows all stay, ``others``: of those of which the best row does not suffice.
     """
     orders = orders_of(parts)
-    e.branch(e.let(f"icmp ne i64 {e.load('i64', '%x', k.X_QUICK)}, 0"), "quick", "slowly")
+    e.branch(e.let(f"icmp ne i64 {e.load('i64', '%x', k.Loop.quick)}, 0"), "quick", "slowly")
     e.place("quick")
     if orders is None:
         e.goto("refused")
@@ -103,16 +103,16 @@ def put_ranges(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Fl
     for part, (flag, _, _) in zip(parts, flags):
         if is_unsure(part) or (part.best and not served_by_range(part, orders)):
             others = e.let(f"or i64 {others}, {e.let(f'select i1 {flag}, i64 {1 << part.slot.state}, i64 0')}")
-    there, passing = e.load("i64", "%x", k.X_THERE), e.load("i64", "%x", k.X_PASSING)
+    there, passing = e.load("i64", "%x", k.Loop.there), e.load("i64", "%x", k.Loop.passing)
     leaving = e.let(f"and i64 {there}, {e.let(f'xor i64 {kept}, -1')}")
     wrong = e.let(f"and i64 {there}, {others}")
     old = e.let(f"and i64 {leaving}, {e.let(f'xor i64 {passing}, -1')}")
     wrong = e.let(f"or i64 {wrong}, {old}")
-    shorter = e.let(f"icmp slt i64 %re, {e.load('i64', '%x', k.X_FARTHEST)}")
+    shorter = e.let(f"icmp slt i64 %re, {e.load('i64', '%x', k.Loop.farthest)}")
     e.branch(e.let(f"or i1 {shorter}, {e.let(f'icmp ne i64 {wrong}, 0')}"), "refused", "ranges")
     e.place("ranges")
-    e.store("i64", leaving, "%x", k.X_LEAVE)
-    e.line(f"%stairs = load ptr, ptr {e.address('%x', k.X_STAIRS)}, align 8")
+    e.store("i64", leaving, "%x", k.Loop.leave)
+    e.line(f"%stairs = load ptr, ptr {e.address('%x', k.Loop.stairs)}, align 8")
     numbers = {state: number for number, state in enumerate(sorted(orders))}
     for part, asked in zip(parts, flags):
         if served_by_range(part, orders):
@@ -129,7 +129,7 @@ def _put_best_of(e: ColumnFunction, part: ClassPart, flag: Flag, asked: RowRange
     e.known = dict(e.base)
     e.words, e.pointers["p"] = part.slot.code.words, params
     if asked is None:
-        m, start = e.load("i64", "%x", k.X_BEST_M + state), e.load("i64", "%x", k.X_BEST_START + state)
+        m, start = e.load("i64", "%x", k.Loop.best_m + state), e.load("i64", "%x", k.Loop.best_start + state)
     else:
         last = _last_of(e, asked, state, number, off)
         m, start = (e.load("i64", "%stairs", e.let(f"add i64 {last}, {e.let(f'mul i64 %stride, {at}')}")) for at in (1, 2))
@@ -155,8 +155,8 @@ def _last_of(e: ColumnFunction, asked: RowRange, state: int, number: int, none: 
         bound = e.let(f"select i1 {e.let(f'icmp slt i64 {word}, 0')}, i64 {mirrored}, i64 {word}")
     if asked.order.falls:
         bound = e.let(f"xor i64 {bound}, -1")
-    first = e.let(f"mul i64 {e.load('i64', '%x', k.X_STAIR_ROOM)}, {number}")
-    count = e.load("i64", "%x", k.X_STAIR_COUNT + state)
+    first = e.let(f"mul i64 {e.load('i64', '%x', k.Loop.stair_room)}, {number}")
+    count = e.load("i64", "%x", k.Loop.stair_count + state)
     before, loop, step, end = e.block, e.name(), e.name(), e.name()
     low, high, low_next, high_next = (e.name("%v") for _ in range(4))
     e.goto(loop)

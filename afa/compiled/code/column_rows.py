@@ -10,7 +10,7 @@ from afa.compiled.code.emit import TYPES, Emitter, Known
 from afa.compiled.code.lanes import MANY, NEVER, Lane, Lanes, as_bits, both, either, opposite, splat, vector
 from afa.compiled.code.step_function import HEAD, same_register
 from afa.compiled.code.term import Term
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 
 ALL = "splat (i1 true)"
 LEAST = f"splat (i64 {k.BEGINNING})"
@@ -27,13 +27,13 @@ class ColumnFunction(Emitter):
 
     def read_words(self) -> None:
         for name in ("src", "begin", "slots", "out", "last", "gone", "sums", "hints", "overs"):
-            self.line(f"%{name} = load ptr, ptr {self.address('%x', getattr(k, f'X_{name.upper()}'))}, align 8")
+            self.line(f"%{name} = load ptr, ptr {self.address('%x', getattr(k.Loop, name))}, align 8")
         for name in ("n", "stride", "sums_span", "overs_span"):
-            self.line(f"%{name} = load i64, ptr {self.address('%x', getattr(k, f'X_{name.upper()}'))}, align 8")
+            self.line(f"%{name} = load i64, ptr {self.address('%x', getattr(k.Loop, name))}, align 8")
         self.line("%to = alloca ptr")
         self.line(f"%row = alloca [{max(1, self.width)} x i64]")
         self.store("ptr", "%out", "%to")
-        self.store("i64", "0", "%x", k.X_ENDED)
+        self.store("i64", "0", "%x", k.Loop.ended)
         for word in range(HEAD + self.width):
             self.line(f"%column{word} = getelementptr i64, ptr %src, i64 {self.let(f'mul i64 %stride, {word}')}")
         self.line(f"%le_eight = add {I64} {splat(self, 'i64', '%le')}, zeroinitializer")
@@ -66,7 +66,7 @@ class ColumnFunction(Emitter):
 
     def eight_rows(self, parts: Sequence[ClassPart], flags: Sequence[Flag]) -> None:
         """Take the eight rows from ``%i`` on through all arcs."""
-        m, state, start = self.column(k.N_M), self.column(k.N_STATE), self.column(k.N_START)
+        m, state, start = self.column(k.NodeRow.until), self.column(k.NodeRow.state), self.column(k.NodeRow.start)
         alive = self.let(f"icmp sgt {I64} {m}, %le_eight")
         shorter = self.let(f"icmp slt {I64} {m}, %re_eight")
         until = self.let(f"select {vector('i1')} {shorter}, {I64} {m}, {I64} %re_eight")
@@ -103,8 +103,8 @@ class ColumnFunction(Emitter):
         there = self.let(f"icmp sgt {I64} {m}, splat (i64 {k.BEGINNING})")
         gone = as_bits(self, both(self, there, opposite(self, stays)))
         self.line(f"store i8 {gone}, ptr {self.let('getelementptr i8, ptr %gone, i64 %group')}, align 1")
-        ended = self.let(f"or i64 {self.load('i64', '%x', k.X_ENDED)}, {self.let(f'zext i8 {gone} to i64')}")
-        self.store("i64", ended, "%x", k.X_ENDED)
+        ended = self.let(f"or i64 {self.load('i64', '%x', k.Loop.ended)}, {self.let(f'zext i8 {gone} to i64')}")
+        self.store("i64", ended, "%x", k.Loop.ended)
 
     def column(self, word: int) -> str:
         return self.let(f"load {I64}, ptr {self.let(f'getelementptr i64, ptr %column{word}, i64 %i')}, align 8")
@@ -171,7 +171,7 @@ class ColumnFunction(Emitter):
         self.place(body)
         lane = self.call("i64", "llvm.cttz.i64", f"i64 {bits}", "i1 true")
         row = self.let(f"add i64 %i, {lane}")
-        m, start = self.load("i64", f"%column{k.N_M}", row), self.load("i64", f"%column{k.N_START}", row)
+        m, start = self.load("i64", f"%column{k.NodeRow.until}", row), self.load("i64", f"%column{k.NodeRow.start}", row)
         for word in range(self.width):
             self.store("i64", self.load("i64", f"%column{HEAD + word}", row), "%row", word)
         self.pointers["r"] = "%row"
@@ -222,7 +222,12 @@ class ColumnFunction(Emitter):
         out, on = self.next(), self.name()
         self.branch(self.let(f"icmp uge ptr {out}, %last"), "full", on, "!prof !0")
         self.place(on)
-        for word, ssa in ((k.N_START, start), (k.N_M, until), (k.N_STATE, dst), (k.N_END, str(k.ALONE))):
+        for word, ssa in (
+            (k.NodeRow.start, start),
+            (k.NodeRow.until, until),
+            (k.NodeRow.state, dst),
+            (k.NodeRow.end, str(k.ALONE)),
+        ):
             self.store("i64", ssa, out, word)
         if part.slot.code.transfer is None:
             self.copy(self.pointers["r"], self.address(out, HEAD), self.width)

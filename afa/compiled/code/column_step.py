@@ -2,15 +2,15 @@
 
     i64 step(ptr ev, i64 re, i64 le, ptr x)
 
-    m        x.X_SRC +  61   62   62   70   ..        X_STRIDE words a column, X_N rows; behind them rows with m BEGINNING
+    m        x.X_SRC +  61   62   62   70   ..        Loop.stride words a column, Loop.n rows; behind them rows with m BEGINNING
     state                a    b    b    b             columns stand as the words of a row do
     register             0    7    9   12
     e.val >= r  (b)           T    T    F             one look at eight rows; event parts are asked once, before
     made                 (start, m, b, 10)            of rows with one register, as far as a transfer tells, only the best
-    ended                .    .    .    .             a bit of X_GONE a row that does not stay, eight a byte
+    ended                .    .    .    .             a bit of Loop.gone a row that does not stay, eight a byte
 
-It writes rows ``[start, m, state, ALONE, register..]`` to X_OUT, up to X_LAST, in no order, and in X_ENDED whether any row ends.
-Returns how many, -1 (ask), -2 (no room) or REFUSED: see `afa.compiled.code.column_ranges`. What else a row means:
+It writes rows ``[start, m, state, ALONE, register..]`` to Loop.out, up to Loop.last, in no order, and in Loop.ended whether any
+row ends. Returns how many, -1 (ask), -2 (no room) or REFUSED: see `afa.compiled.code.column_ranges`. What else a row means:
 `afa.compiled.code.step_function`.
 """
 
@@ -26,7 +26,7 @@ from afa.compiled.code.column_rows import LEAST, ColumnFunction
 from afa.compiled.code.eight_rows import I64
 from afa.compiled.code.lanes import Lane, splat
 from afa.compiled.code.step_function import HEAD, SlotClass, event_fields, text_of
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 
 COLUMNS = "i64 @f(ptr noalias readonly %ev, i64 %re, i64 %le, ptr noalias %x) nounwind"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from afa.compiled.code.arithmetic import canonical
 from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
-from afa.compiled.code.layout import FieldSlot, Layout
-from afa.compiled.kernel import names as k
+from afa.compiled.code.payload_layout import FieldSlot, Layout
+from afa.compiled.kernel import layout as k
 
 
 def base_of(slot: FieldSlot) -> str:
@@ -16,9 +16,9 @@ def base_of(slot: FieldSlot) -> str:
 
 def write_event(e: Emitter, payload: Layout, event: str = "%event", line: str = "%line", re: str = "%re") -> None:
     """Write one event, of row ``line`` of the columns ``%at0``, ``%at1``, ..; its fields are known from there on."""
-    e.store("i64", re, event, k.E_RE)
-    e.store("i64", "1", event, k.E_COPIES)
-    words = e.address(event, k.E_WORDS)
+    e.store("i64", re, event, k.EventRow.re)
+    e.store("i64", "1", event, k.EventRow.copies)
+    words = e.address(event, k.EventRow.payload)
     for slot in payload.slots:
         base = base_of(slot)
         type_, present = TYPES[base], None
@@ -39,17 +39,17 @@ def write_step(e: Emitter, record: str, le: str, nodes: str, matches: str, reach
     """Write the step of one row. Steps, places and events move on with the rows, so the row's number tells all of them."""
     step, slice_ = e.let(f"add i64 %steps, {record}"), e.let(f"add i64 %slices, {e.let(f'shl i64 {record}, 24')}")
     e.store("i64", step, "%orders", record)
-    for column, value in (("LE", le), ("EV", slice_), ("ND", nodes), ("MT", matches), ("REACH", reach)):
+    for column, value in (("le", le), ("events_of", slice_), ("nodes_of", nodes), ("matches_of", matches), ("reach", reach)):
         e.store("i64", value, f"%column_{column}", record)
 
 
 def base_step(e: Emitter) -> None:
     """Say where the words of the step of row 0 would stand, and what they would be; ``%record0`` is the first row."""
     back = e.let("sub i64 0, %record0")
-    e.line(f"%orders = getelementptr i64, ptr {e.load('ptr', '%x', k.X_ORDER)}, i64 {back}")
-    e.line(f"%column_LE = getelementptr i64, ptr {e.load('ptr', '%x', k.X_TIMES)}, i64 {back}")
-    for column in ("EV", "ND", "MT", "REACH"):
-        words = e.let(f"mul i64 %cap, {getattr(k, column) - k.LE}")
-        e.line(f"%column_{column} = getelementptr i64, ptr %column_LE, i64 {words}")
-    e.line(f"%steps = add i64 {e.load('i64', '%x', k.X_STEP)}, {back}")
-    e.line(f"%slices = add i64 {e.load('i64', '%x', k.X_SLICE)}, {e.let(f'shl i64 {back}, 24')}")
+    e.line(f"%orders = getelementptr i64, ptr {e.load('ptr', '%x', k.Loop.order)}, i64 {back}")
+    e.line(f"%column_le = getelementptr i64, ptr {e.load('ptr', '%x', k.Loop.times)}, i64 {back}")
+    for column in ("events_of", "nodes_of", "matches_of", "reach"):
+        words = e.let(f"mul i64 %cap, {getattr(k.Block, column) - k.Block.le}")
+        e.line(f"%column_{column} = getelementptr i64, ptr %column_le, i64 {words}")
+    e.line(f"%steps = add i64 {e.load('i64', '%x', k.Loop.step)}, {back}")
+    e.line(f"%slices = add i64 {e.load('i64', '%x', k.Loop.slice)}, {e.let(f'shl i64 {back}, 24')}")

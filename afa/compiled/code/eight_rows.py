@@ -15,8 +15,8 @@ from afa.compiled.code.arithmetic import NAN
 from afa.compiled.code.columns import base_of
 from afa.compiled.code.emit import TYPES, Emitter
 from afa.compiled.code.lanes import MANY, NEVER, Lane, splat, store_eight, vector
-from afa.compiled.code.layout import Layout
-from afa.compiled.kernel import names as k
+from afa.compiled.code.payload_layout import Layout
+from afa.compiled.kernel import layout as k
 
 I64 = vector("i64")
 FETCHED = 256
@@ -75,11 +75,11 @@ def fetch(e: Emitter, type_: str, column: str, line: str) -> None:
 
 def write_steps(e: Emitter) -> None:
     """Write eight steps, with REACH as of an empty list."""
-    for first, by, column in (("%steps", 1, "%orders"), ("%slices", 1 << 24, "%column_EV")):
+    for first, by, column in (("%steps", 1, "%orders"), ("%slices", 1 << 24, "%column_events_of")):
         one = e.let(f"add i64 {first}, {e.let(f'mul i64 %these, {by}')}")
         each = ", ".join(f"i64 {by * i}" for i in range(MANY))
         store_eight(e, e.let(f"add {I64} {splat(e, 'i64', one)}, <{each}>"), column, "%these")
-    for column, value in (("LE", "%le_eight"), ("ND", NEVER), ("MT", NEVER), ("REACH", "%le_eight")):
+    for column, value in (("le", "%le_eight"), ("nodes_of", NEVER), ("matches_of", NEVER), ("reach", "%le_eight")):
         store_eight(e, value, f"%column_{column}", "%these")
 
 

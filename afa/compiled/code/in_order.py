@@ -2,12 +2,11 @@
 
     i64 loop(ptr x)
 
-``x`` are the words X_* of `afa.compiled.kernel.names`: where the columns of the batch are read, where events, steps and lists
+``x`` are the words `Loop` of `afa.compiled.kernel.layout`: where the columns of the batch are read, where events, steps and lists
 are written, how far the loop may go. It ends with LOOP_STOP at a row that is late, at which other arcs are in force, or at the
 limit, which is before the next row that is no event; with LOOP_LOOK at one whose list has to be looked at, for two rows that are
-equal, more of them than X_BUDGET, or matches of which it does not know that they differ or that there is room: its event and list
-are written, its step is not;
-or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are two of them:
+equal, more of them than Loop.budget, or matches of which it does not know that they differ or that there is room: its event and
+list are written, its step is not; or with what `step_ir` of `afa.compiled.code.step_function` returns then. There are two of them:
 
     plain   each row is a step with a list of its own, written behind the list before it
     runs    a row that leaves the list as it is (`unchanged_ir`) is a step without nodes: those of the list before stand on, OPEN
@@ -23,10 +22,10 @@ from collections.abc import Mapping, Sequence
 from afa.compiled.code.ahead import begin_ahead, looks_ahead, put_ahead, set_ends
 from afa.compiled.code.columns import base_of, base_step, write_event, write_step
 from afa.compiled.code.emit import Emitter
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import HEAD, START, SlotClass, put_step, put_unchanged, text_of, told
 from afa.compiled.code.still import ask_ahead, line_of, put_still
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 
 LOOP = "i64 @f(ptr noalias %x) nounwind"
 MOVING = {"record": "i64", "event": "ptr", "latest": "i64"}
@@ -63,7 +62,7 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     else:
         e.goto("busy")
     _take(e, runs, ahead)
-    e.store("i64", "%le", "%begin", k.N_START)
+    e.store("i64", "%le", "%begin", k.NodeRow.start)
     put_step(e, classes if runs else [c._replace(ignorable=False) for c in classes], width, start, runs)
     size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
     count = e.let(f"sdiv exact i64 {size}, {stride}")
@@ -80,7 +79,7 @@ def loop_ir(classes: Sequence[SlotClass], width: int, payload: Layout, runs: boo
     _accept(e, stride)
     e.goto("on")
     ways["accepted"] = found | {"found": "%slice_of_matches"} | ({"wanted": "-1"} if runs else {})
-    _go_on(e, ways, k.E_WORDS + payload.width, runs)
+    _go_on(e, ways, k.EventRow.payload + payload.width, runs)
     _leave(e, moving, count)
     return e.function(LOOP)
 
@@ -120,10 +119,10 @@ def _read_words(e: Emitter, payload: Layout, moving: Mapping[str, str]) -> None:
     masks = ("re_mask", "le_mask", "index_mask", "plain_mask", "ahead")
     fixed |= dict.fromkeys(("high", "room", *masks, "bound", "cap", "most", "budget"), "i64")
     for name, type_ in (fixed | {f"{name}0": type_ for name, type_ in moving.items()}).items():
-        e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name}'.rstrip('0').upper()))}, align 8")
+        e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k.Loop, name.rstrip('0')))}, align 8")
     base_step(e)
     for word in range(payload.width):
-        e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.X_WORDS + word)}, align 8")
+        e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.Loop.payload + word)}, align 8")
 
 
 def _read_row(e: Emitter) -> None:
@@ -163,18 +162,18 @@ def _stay(e: Emitter, classes: Sequence[SlotClass], start: int, stride: int) -> 
 def _take(e: Emitter, runs: bool, ahead: bool) -> None:
     """Go on with a row, just read, or written ahead: ``%le``, ``%re``, ``%ev``.
 
-    With ``runs``, a list of X_MOST rows or more can only stay.
+    With ``runs``, a list of Loop.most rows or more can only stay.
     """
     read = e.block
     if ahead:
         e.place("written")
-        e.line(f"%le_written = add i64 {e.load('i64', '%column_LE', '%record')}, 0")
+        e.line(f"%le_written = add i64 {e.load('i64', '%column_le', '%record')}, 0")
         e.line(f"%re_written = add i64 {e.load('i64', '%re_at')}, {e.let('and i64 %le_written, %le_mask')}")
         e.goto("busy")
     e.place("busy")
     for name in ("le", "re"):
         e.line(f"%{name} = phi i64 [%{name}_read, %{read}]" + (f", [%{name}_written, %written]" if ahead else ""))
-    e.line(f"%ev = getelementptr i64, ptr %event, i64 {k.E_WORDS}")
+    e.line(f"%ev = getelementptr i64, ptr %event, i64 {k.EventRow.payload}")
     e.known, e.ask = {}, "ask"
     if not runs:
         return
@@ -186,7 +185,7 @@ def _take(e: Emitter, runs: bool, ahead: bool) -> None:
 def _keep(e: Emitter, count: str, stride: int) -> dict[str, str]:
     """To ``kept`` if all rows have stayed, as registers tell, and nothing has begun; else on, with nodes ended that are OPEN.
 
-    Where one is in a final state (X_WANTED -1) each step has its own: it stands for a match again.
+    Where one is in a final state (Loop.wanted -1) each step has its own: it stands for a match again.
     """
     stayed = e.load("i64", "%stays")
     both = e.let(f"and i1 {e.let(f'icmp eq i64 {count}, %n')}, {e.let(f'icmp eq i64 {stayed}, %n')}")
@@ -219,7 +218,7 @@ def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
     empty = {"finals": "0"} | ({"states": "0", "low": str(k.FOREVER), "high_m": str(k.BEGINNING)} if runs else {})
     for name, zero in empty.items():
         e.line(f"%{name}_seen = phi i64 [{zero}, %{before}], [%{name}_next, %next_row]")
-    start, state = e.load("i64", "%at", k.N_START), e.load("i64", "%at", k.N_STATE)
+    start, state = e.load("i64", "%at", k.NodeRow.start), e.load("i64", "%at", k.NodeRow.state)
     final = e.let(f"icmp ne i64 {e.load('i64', '%now', state)}, 0")
     final = e.let(f"zext i1 {final} to i64")
     e.line(f"%finals_next = add i64 %finals_seen, {final}")
@@ -229,9 +228,9 @@ def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
     e.line(f"%twin_next = getelementptr i8, ptr %twin, i64 -{stride}")
     e.branch(e.let("icmp ult ptr %twin_next, %out"), "next_row", "of_list")
     e.place("of_list")
-    e.branch(e.let(f"icmp eq i64 {e.load('i64', '%twin_next', k.N_START)}, {start}"), "same_start", "next_row")
+    e.branch(e.let(f"icmp eq i64 {e.load('i64', '%twin_next', k.NodeRow.start)}, {start}"), "same_start", "next_row")
     e.place("same_start")
-    for word in (k.N_STATE, k.N_M, *range(k.N_REG, stride // 8)):
+    for word in (k.NodeRow.state, k.NodeRow.until, *range(k.NodeRow.register, stride // 8)):
         on = e.name()
         there = e.load("i64", "%twin_next", word)
         e.branch(e.let(f"icmp eq i64 {there}, {e.load('i64', '%at', word)}"), on, "other")
@@ -244,7 +243,7 @@ def _look(e: Emitter, stride: int, runs: bool) -> dict[str, str]:
     if runs:
         bit, few = e.let(f"shl i64 1, {state}"), e.let(f"icmp ult i64 {state}, {START}")
         e.line(f"%states_next = or i64 %states_seen, {e.let(f'select i1 {few}, i64 {bit}, i64 -1')}")
-        until = e.load("i64", "%at", k.N_M)
+        until = e.load("i64", "%at", k.NodeRow.until)
         e.line(f"%low_next = select i1 {e.let(f'icmp slt i64 {until}, %low_seen')}, i64 {until}, i64 %low_seen")
         e.line(f"%high_m_next = select i1 {e.let(f'icmp sgt i64 {until}, %high_m_seen')}, i64 {until}, i64 %high_m_seen")
     e.branch(e.let("icmp eq ptr %at_next, %end"), "made", "each_row")
@@ -265,11 +264,11 @@ def _accept(e: Emitter, stride: int) -> None:
     they began: two matches may be the same.
     """
     width = stride // 8 - HEAD
-    sizes = {"match": k.M_REG + width, "log": k.L_REG + width}
+    sizes = {"match": k.MatchRow.register + width, "log": k.LogRow.register + width}
     e.place("accept")
     for name in ("match", "log", "match_last", "log_last", "mtop", "key", "final"):  # rarely read, so no registers hold them
         type_ = "i64" if name in ("mtop", "key", "final") else "ptr"
-        e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k, f'X_{name.upper()}'))}, align 8")
+        e.line(f"%{name} = load {type_}, ptr {e.address('%x', getattr(k.Loop, name))}, align 8")
     for name, size in sizes.items():
         words = e.let(f"mul i64 %finals, {size}")
         e.line(f"%{name}_next = getelementptr i64, ptr %{name}, i64 {words}")
@@ -281,19 +280,19 @@ def _accept(e: Emitter, stride: int) -> None:
     e.line("%past = phi i64 [%le, %accept], [%past_next, %next_final]")
     for name in sizes:
         e.line(f"%{name}_at = phi ptr [%{name}, %accept], [%{name}_at_next, %next_final]")
-    state = e.load("i64", "%row_m", k.N_STATE)
+    state = e.load("i64", "%row_m", k.NodeRow.state)
     e.branch(e.let(f"icmp eq i64 {e.load('i64', '%now', state)}, 0"), "next_final", "is_final")
     e.place("is_final")
-    until = e.load("i64", "%row_m", k.N_M)
+    until = e.load("i64", "%row_m", k.NodeRow.until)
     e.branch(e.let(f"icmp sgt i64 {until}, %past"), "differs", "look")
     e.place("differs")
     register = e.address("%row_m", HEAD)
-    for word, ssa in ((k.L_KEY, "%key"), (k.L_SIGN, "1"), (k.L_T, "%le"), (k.L_RE, until)):
+    for word, ssa in ((k.LogRow.key, "%key"), (k.LogRow.sign, "1"), (k.LogRow.t, "%le"), (k.LogRow.re, until)):
         e.store("i64", ssa, "%log_at", word)
-    for word, ssa in ((k.M_T, "%le"), (k.M_RE, until)):
+    for word, ssa in ((k.MatchRow.t, "%le"), (k.MatchRow.re, until)):
         e.store("i64", ssa, "%match_at", word)
-    e.copy(register, e.address("%log_at", k.L_REG), width)
-    e.copy(register, e.address("%match_at", k.M_REG), width)
+    e.copy(register, e.address("%log_at", k.LogRow.register), width)
+    e.copy(register, e.address("%match_at", k.MatchRow.register), width)
     for name, size in sizes.items():
         e.line(f"%{name}_at_more = getelementptr i64, ptr %{name}_at, i64 {size}")
     e.goto("next_final")
@@ -304,9 +303,9 @@ def _accept(e: Emitter, stride: int) -> None:
     e.line(f"%row_m_next = getelementptr i8, ptr %row_m, i64 {stride}")
     e.branch(e.let("icmp eq ptr %row_m_next, %end"), "accepted", "each_final")
     e.place("accepted")
-    e.store("i64", e.let("add i64 %mtop, %finals"), "%x", k.X_MTOP)
+    e.store("i64", e.let("add i64 %mtop, %finals"), "%x", k.Loop.mtop)
     for name in sizes:
-        e.store("ptr", f"%{name}_next", "%x", getattr(k, f"X_{name.upper()}"))
+        e.store("ptr", f"%{name}_next", "%x", getattr(k.Loop, name))
     e.line(f"%slice_of_matches = or i64 {e.let('shl i64 %mtop, 24')}, %finals")
 
 
@@ -330,11 +329,11 @@ def _leave(e: Emitter, moving: Mapping[str, str], count: str) -> None:
     for label in ways:
         e.place(label)
         if label == "look":
-            e.store("i64", count, "%x", k.X_MADE)
+            e.store("i64", count, "%x", k.Loop.made)
         e.goto("leave")
     e.place("leave")
     status = e.phi("i64", *((str(code), label) for label, code in ways.items()))
     for name, type_ in moving.items():
         if name not in MOVING or name == "record":
-            e.store(type_, f"%{name}", "%x", getattr(k, f"X_{name.upper()}"))
+            e.store(type_, f"%{name}", "%x", getattr(k.Loop, name))
     e.line(f"ret i64 {status}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from afa.compiled.code.arc_code import ArcCode, arc_code
 from afa.compiled.code.casts import NotCompilable
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.expression import Unreadable
 from afa.expression.arc_functions import WrittenFunction, expression_of, functions_of
 from afa.expression.from_text import KEPT, parse

@@ -17,14 +17,14 @@ from afa.compiled.code.arc_code import ArcCode, ends
 from afa.compiled.code.by_event import decide, keeps, may_be, may_keep
 from afa.compiled.code.emit import Emitter, Value
 from afa.compiled.code.term import Term
-from afa.compiled.kernel.names import ALONE, N_END, N_M, N_REG, N_STATE, STATES
+from afa.compiled.kernel.layout import ALONE, STATES, NodeRow
 
 STEP = (
     "i64 @f(ptr noalias readonly %ev, i64 %re, i64 %le, ptr noalias readonly %src, i64 %n, ptr noalias readonly %begin, "
     "ptr noalias %out, i64 %cap, ptr noalias readonly %slots) nounwind"
 )
 UNCHANGED = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %slots) nounwind"
-HEAD = N_REG
+HEAD = NodeRow.register
 """How many words of a row stand before its register: start, m, state, and as mark its end: ALONE for a row that is new."""
 START = STATES
 """The bit of `unchanged` for the start state that no event part lets begin; states above have no bit."""
@@ -83,7 +83,7 @@ def put_step(e: Emitter, classes: Sequence[SlotClass], width: int, start: int, c
     e.line(f"%to = phi ptr [%out, %{before}], [%to_next, %next]")
     e.line(f"%row = getelementptr i8, ptr %src, i64 {e.let(f'mul i64 %i, {stride}')}")
     _alive(e, "%row", "", "next")
-    e.line(f"%state = {_load('%row', e, N_STATE)}")
+    e.line(f"%state = {_load('%row', e, NodeRow.state)}")
     e.line(f"switch i64 %state, label %next [{' '.join(f'i64 {s}, label %state{s}' for s in states)}]")
     ways = [("%to", "loop"), ("%to", "alive")]
     for state in states:
@@ -117,7 +117,7 @@ class _Row(NamedTuple):
 
 def _alive(e: Emitter, row: str, suffix: str, no: str) -> None:
     """Go on if the lifetime of a row lasts."""
-    e.line(f"%m{suffix} = {_load(row, e, N_M)}")
+    e.line(f"%m{suffix} = {_load(row, e, NodeRow.until)}")
     e.branch(e.let(f"icmp sle i64 %m{suffix}, %le"), no, f"alive{suffix}")
     e.place(f"alive{suffix}")
     e.line(f"%short{suffix} = icmp slt i64 %m{suffix}, %re")
@@ -192,7 +192,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.branch(stayed, end, first)
         e.place(first)
         after = _room(e, to, width)
-        e.copy("%row", to, N_END)
+        e.copy("%row", to, NodeRow.end)
         _mark(e, to, row)
         e.copy("%reg", e.address(to, HEAD), width)
         ways.append((after, "true", e.block))
@@ -200,7 +200,11 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
         e.place(moves)
     after = _room(e, to, width)
     e.copy(row.pointer, to, 1)
-    for word, ssa in ((N_M, f"%{'m' if slot.skip else 'until'}{row.suffix}"), (N_STATE, dst), (N_END, str(ALONE))):
+    for word, ssa in (
+        (NodeRow.until, f"%{'m' if slot.skip else 'until'}{row.suffix}"),
+        (NodeRow.state, dst),
+        (NodeRow.end, str(ALONE)),
+    ):
         e.store("i64", ssa, to, word)
     if slot.code.transfer is None:
         e.copy(f"%reg{row.suffix}", e.address(to, HEAD), width)
@@ -220,7 +224,7 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
 
 def _mark(e: Emitter, to: str, row: _Row) -> None:
     """Say of the result at ``to`` that it is a row which stays."""
-    e.store("i64", str(ALONE) if row.counted else "%i", to, N_END)
+    e.store("i64", str(ALONE) if row.counted else "%i", to, NodeRow.end)
     if row.counted:
         e.store("i64", e.let(f"add i64 {e.load('i64', '%stays')}, 1"), "%stays")
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from afa.compiled.code.columns import write_event, write_step
 from afa.compiled.code.eight_rows import fetch
 from afa.compiled.code.emit import Emitter
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import START, SlotClass, put_unchanged, told
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 
 AHEAD = 12
 """So many rows before a row is taken its memory is asked for, where rows stand far apart."""
@@ -62,7 +62,7 @@ def put_still(e: Emitter, classes: Sequence[SlotClass], start: int, payload: Lay
         nearer = e.let(f"icmp slt i64 {le}, %reach")
         reach = e.let(f"select i1 {nearer}, i64 {le}, i64 %reach")
     write_step(e, "%record_still", le, "0", "0", reach)
-    e.line(f"%event_next = getelementptr i64, ptr %event_still, i64 {k.E_WORDS + payload.width}")
+    e.line(f"%event_next = getelementptr i64, ptr %event_still, i64 {k.EventRow.payload + payload.width}")
     e.line("%record_next = add i64 %record_still, 1")
     e.line(f"%latest_next = add i64 {le}, 0")
     e.goto("still_each")

@@ -11,7 +11,7 @@ from typing import Any
 
 from afa.compiled.code import casts
 from afa.compiled.code.casts import NotCompilable
-from afa.compiled.code.layout import Layout
+from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import TextEvent
 from afa.compiled.code.term import BOOL, FLOAT, INT, MAKE, NUM, STR, Param, Term, ValueKind, term
 from afa.expression import nodes

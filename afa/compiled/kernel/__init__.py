@@ -23,15 +23,15 @@
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why; living: where the first began that may go on
       ways               what leads to a match, for its lineage; way_ends: where it ends; live_ways: backward;
-                         way_sums: sums over all paths; way_rows: the list on the way; way_names: the table
+                         way_sums: sums over all paths; way_rows: the list on the way; way_layout: the table
       key_states         what a snapshot holds
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
   key_table          look for keys, give and forget numbers
   key_hash           where a key stands; key_records: keys that are no word; key_rebuild: the table made anew
-  key_names          where everything stands in these arrays
+  key_layout         where everything stands in these arrays
 
-names        where everything stands in the arrays: read it first; record: how its numbers are made
+layout       where everything stands in the arrays: read it first; record: what a record is; named_fields: its fields -> words
 blocks       the state of one key as a block of words; buffers: lists as rows, where runs are kept
 rest         the state of a key that holds little, as a record of a few words; desk: where one is opened; looked_at: for Python
 heap         undo log, blocks on a heap; slabs: records in pages
@@ -41,21 +41,21 @@ One late event on its way through these files, as the pictures at their heads sh
 
     entry.main(PUSH) > one_key.serve          the key's block, its words in the undo log
     events.merge     order   [0 1]   -> [0 2 1]            its place by LE, marked
-    walk.walk        nd of 2 : -     -> [p' b]             derived from the list of step 0; b begins here
-                     nd of 1 : [q]   -> [q']               derived from the list of step 2, for it changed
+    walk.walk        nodes   2: -     -> [p' b]             derived from the list of step 0; b begins here
+                             1: [q]   -> [q']               derived from the list of step 2, for it changed
     matches          log     : (-, q's match) (+, q' match)
     (the next step's list is what it was: the walk ends)
 
 What kernels take goes by the same names everywhere:
 
-    m, w, p   arrays of int64 words, shape (n,)           c          the batch, shape (rows, records)
+    m, w, p   `Memory`, `Scratch`, `Program`, shape (n,)  c          the batch, shape (rows, records)
     b         address of a block in m                     key        number of a key: its entry in the directory
     i         number of a step                            place      where a step stands in the order
-    a, rows   a list: the array and its first word        n, s       how many rows it has, of ``s = N_REG + m[C_R]`` words
-    le, t     times, in ticks                             x          a record, or a row of the columns
+    a, rows   a list: the array and its first word        n, s       how many rows it has, of ``s`` words
+    le, t     times, in ticks                             x          a record, or a row of the columns, or the `Loop`
 
 What they return says their docstring. A *status* is DONE or a number below 0: NEED_* for room that is missing, FAULT and ENDLESS
-for the user's functions, CROWDED and LATE for records (`names`). No kernel raises: the engine provides what is missing and asks
+for the user's functions, CROWDED and LATE for records (`layout`). No kernel raises: the engine provides what is missing and asks
 again, or takes the call back.
 
 docs/how-it-works.md follows one late event with values.

@@ -5,36 +5,34 @@ The same as `forward`, from the list of the block's last step on. What one event
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.best_list import count_finals
 from afa.compiled.kernel.best_matches import best_matches
 from afa.compiled.kernel.best_step import begin_list, change_columns, end_list
 from afa.compiled.kernel.buffers import load_list
 from afa.compiled.kernel.forward import LEAVE, between_loops, count_taken, set_columns
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, peek
 from afa.compiled.kernel.one_step import payload_word, put_step, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
 
 
 @kernel
-def may_go_best(m: Any, p: Any, b: int) -> bool:
+def may_go_best(m: Memory, p: Program, b: Block) -> bool:
     """Return whether `forward_best` serves this program and this block."""
-    return bool(p[P_COLUMNS] != 0 and m[C_RUNS] and p[P_TIMEOUT] == 0 and p[P_COUNTED] == 0 and m[b + H_PENDING_TOP] == 0)
+    return bool(p.columns != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
 
 
 @kernel
-def forward_best(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of the columns at ``c`` (F_*) one by one.
+def forward_best(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int, high: int) -> int:
+    """Take rows ``low`` to ``high`` of the columns at ``c`` one by one.
 
     Returns the first row that must go another way, or a status. *Requires* `may_go_best`.
     """
-    cap, i, place, event_top = m[b + H_CAP], m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP]
-    first, times = i, b + HEAD + LE * cap
-    x = set_columns(m, w, p, c, b)
-    latest = m[times + m[b + HEAD + place - 1]] if place > m[b + H_FIRST] else BEGINNING
-    n = load_list(m, w, b, place - 1, w[W_SOURCE]) if place > m[b + H_FIRST] else 0
+    cap, i, place, event_top = b.cap, b.steps, b.last, b.event_top
+    first, times = i, b.le
+    x = Loop(set_columns(m, w, p, c, b))
+    latest = times[b.order[place - 1]] if place > b.first else BEGINNING
+    n = load_list(m, w, b, place - 1, w.source) if place > b.first else 0
     if n < 0:
         return n
     status = begin_list(m, w, p, b, n)
@@ -44,9 +42,9 @@ def forward_best(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
     other = row_of_other(c, others)
     while record < high:
         if record == other:
-            arcs = m[C_ARCS]
+            arcs = m.arcs
             after = take_others(m, w, p, c, others, high, latest)
-            if m[C_ARCS] > arcs:
+            if m.arcs > arcs:
                 count_finals(m, w, p, x)
             record, other = record + after - others, row_of_other(c, after)
             others = after
@@ -54,15 +52,15 @@ def forward_best(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
                 break
             continue
         row = row_of(c, record)
-        le = peek(c[0, F_LE] + 8 * row)
-        if le <= latest or le < m[C_EVENTS] or le >= w[x + X_CHANGE]:
+        le = peek(c.le + 8 * row)
+        if le <= latest or le < m.events or le >= x.change:
             if between_loops(m, w, p, c, record, latest) == LEAVE:
                 break
             count_finals(m, w, p, x)
         if place >= cap or i >= cap:
             status = NEED_BLOCK
             break
-        if event_top >= m[b + H_EVENT_CAP]:
+        if event_top >= b.event_cap:
             status = NEED_EVENTS
             break
         status = best_step(m, w, p, c, b, i, place, event_top, row)
@@ -70,22 +68,22 @@ def forward_best(m: Any, w: Any, p: Any, c: Any, b: int, low: int, high: int) ->
             break
         i, place, event_top, record, latest = i + 1, place + 1, event_top + 1, record + 1, le
     end_list(m, w, p, b, x, latest)
-    m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP] = i, place, event_top
+    b.steps, b.last, b.event_top = i, place, event_top
     return count_taken(m, i - first, latest, record, DONE if status == ASK else status)
 
 
 @kernel
-def best_step(m: Any, w: Any, p: Any, c: Any, b: int, i: int, place: int, event: int, row: int) -> int:
+def best_step(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, i: int, place: int, event: int, row: int) -> int:
     """Make step ``i`` of the event in a row of the columns. Returns DONE, ASK: nothing is done, or NEED_*."""
-    x, le = w[W_LOOP], peek(c[0, F_LE] + 8 * row)
-    at = b + m[b + H_EVENTS] + event * (E_WORDS + m[C_V])
-    re = peek(w[x + X_RE_AT] + 8 * (row & w[x + X_RE_MASK])) + (le & w[x + X_LE_MASK])
-    m[at + E_RE], m[at + E_COPIES] = re, 1
-    for j in range(m[C_V]):
-        m[at + E_WORDS + j] = payload_word(c, j, row)
-    fresh, top = change_columns(m, w, p, b, x, m[C_M] + 8 * (at + E_WORDS), re, le), m[b + H_NODE_TOP]
+    x, le = Loop(w.loop), peek(c.le + 8 * row)
+    at = EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
+    re = peek(x.re_at + 8 * (row & x.re_mask)) + (le & x.le_mask)
+    at.re, at.copies = re, 1
+    for j in range(m.payload_words):
+        at.payload[j] = payload_word(c, j, row)
+    fresh, top = change_columns(m, w, p, b, x, m.m_at + 8 * at.payload, re, le), b.node_top
     if fresh < 0:
         return fresh
-    put_step(m, b, i, place, event, le, top << 24 | fresh if fresh else 0, w[x + X_REACH])
-    m[b + H_NODE_TOP] = top + fresh
-    return best_matches(m, w, p, b, x, i, le) if w[x + X_FINALS] else DONE
+    put_step(m, b, i, place, event, le, Slice(top, fresh) if fresh else 0, x.reach)
+    b.node_top = top + fresh
+    return best_matches(m, w, p, b, x, i, le) if x.finals else DONE

@@ -13,13 +13,13 @@ the unit of work are noted before they end.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 from afa.compiled.kernel.best_list import begin_columns, column, fill_set, find_best, take_out
 from afa.compiled.kernel.best_stairs import begin_stairs, count_in, count_out, drop_stairs, raise_row
 from afa.compiled.kernel.best_sums import begin_sums, forget_ends, put_sum, sum_groups, sum_rows, sum_up
 from afa.compiled.kernel.heap import put, room
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import call4, kernel, peek, peek_byte
 from afa.compiled.kernel.step import over
 
@@ -30,191 +30,191 @@ CREDIT, RETURNED = 8, 64
 
 
 @kernel
-def begin_list(m: Any, w: Any, p: Any, b: int, n: int) -> int:
-    """Bring the ``n`` rows at W_SOURCE, the list of a step, into columns. Returns DONE, NEED_UNDO or NEED_ROWS."""
-    x = w[W_LOOP]
+def begin_list(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
+    """Bring the ``n`` rows at w.source, the list of a step, into columns. Returns DONE, NEED_UNDO or NEED_ROWS."""
+    x = Loop(w.loop)
     if not room(w, 64 + 8 * n):
         return NEED_UNDO
-    if n + 16 >= w[W_ROWS]:
+    if n + 16 >= w.rows:
         return NEED_ROWS
-    w[x + X_BEGIN], w[x + X_SLOTS] = m[C_P] + 8 * p[P_BEGIN], m[C_P] + 8 * p[P_SLOTS]
-    w[x + X_REACH] = begin_columns(m, w, p, x, n)
-    w[x + X_TOP], w[x + X_MADE] = m[b + H_NODE_TOP], m[b + H_NODE_TOP]  # the unit's first node; the last step's
-    w[x + X_OPEN], w[x + X_CREDIT], w[x + X_NEXT_LOOK] = 0, CREDIT * RETURNED, APART
+    x.begin, x.slots = m.p_at + 8 * p.begin, m.p_at + 8 * p.slots
+    x.reach = begin_columns(m, w, p, x, n)
+    x.top, x.made = b.node_top, b.node_top  # the unit's first node; the last step's
+    x.open, x.credit, x.next_look = 0, CREDIT * RETURNED, APART
     begin_stairs(m, w, p, x)
-    if w[x + X_QUICK] == 0:
+    if x.quick == 0:
         begin_sums(m, w, p, x)
     return DONE
 
 
 @kernel
-def change_columns(m: Any, w: Any, p: Any, b: int, x: int, event: int, re: int, le: int) -> int:
+def change_columns(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: int, re: int, le: int) -> int:
     """Change the list by the event whose payload is at address ``event``; the rows that come are the next nodes of the block.
 
     Returns how many these are, ASK: nothing is done, or NEED_ROWS, NEED_NODES, NEED_MATCHES, OVER. *Requires* `begin_list`.
     INVARIANT: what asks for another block is looked at before anything is written that the steps before would miss.
     """
     refused = False
-    made = call4(p[P_COLUMNS], event, re, le, m[C_W] + 8 * x)
+    made = call4(p.columns, event, re, le, m.w_at + 8 * x)
     if made == REFUSED:
         refused = True
-        w[x + X_CREDIT] -= RETURNED
+        x.credit -= RETURNED
         begin_sums(m, w, p, x)
-        made = call4(p[P_COLUMNS], event, re, le, m[C_W] + 8 * x)
-    quick = w[x + X_QUICK]
+        made = call4(p.columns, event, re, le, m.w_at + 8 * x)
+    quick = x.quick
     if made < 0:
         if quick == 0:
             forget_ends(w, x)
         return ASK if made == -1 else NEED_ROWS
-    top = m[b + H_NODE_TOP]
-    if top + made > m[b + H_NODE_CAP]:
+    top = b.node_top
+    if top + made > b.node_cap:
         return NEED_NODES
-    if w[x + X_FINALS] + made > m[b + H_MATCH_CAP] - m[b + H_MATCH_TOP]:
+    if x.finals + made > b.match_cap - b.match_top:
         return NEED_MATCHES
-    if w[x + X_SET] != w[W_STAMP] or 2 * (w[x + X_USED] + made) > w[W_HASHES]:
+    if x.set != w.stamp or 2 * (x.used + made) > w.hashes:
         fill_set(m, w, x)
     if quick:
-        if w[x + X_LEAVE]:
+        if x.leave:
             leave(m, w, p, b, x, le)
-        w[x + X_CREDIT] += w[x + X_CREDIT] < CREDIT * RETURNED
-    elif w[x + X_ENDED]:
+        x.credit += x.credit < CREDIT * RETURNED
+    elif x.ended:
         end_rows(m, w, p, b, x, le)
-    w[x + X_NEXT_LOOK] -= 1
-    if w[x + X_NEXT_LOOK] <= 0 or w[x + X_N] + made + 16 >= w[W_ROWS]:
-        w[x + X_REACH] = take_over_out(m, w, p, b, x, le)
-        w[x + X_NEXT_LOOK] = max(APART, w[x + X_N] >> 2)
-        if w[x + X_N] + made + 16 >= w[W_ROWS]:
+    x.next_look -= 1
+    if x.next_look <= 0 or x.n + made + 16 >= w.rows:
+        x.reach = take_over_out(m, w, p, b, x, le)
+        x.next_look = max(APART, x.n >> 2)
+        if x.n + made + 16 >= w.rows:
             return NEED_ROWS
-    w[x + X_PASSING], w[x + X_FRESH] = 0, w[x + X_N]
-    if w[x + X_OPEN] == 0:
+    x.passing, x.fresh = 0, x.n
+    if x.open == 0:
         open_nodes(m, w, b, x)
-    fresh, s = 0, N_REG + m[C_R]
+    fresh, s = 0, NodeRow.register + m.register_words
     for k in range(made):
-        fresh = add_best(m, w, p, b, x, w[W_NEW] + k * s, le, fresh)
-    if w[x + X_N] > w[W_BUDGET] and standing(m, w, x, le) > w[W_BUDGET]:
+        fresh = add_best(m, w, p, b, x, w.new + k * s, le, fresh)
+    if x.n > w.budget and standing(m, w, x, le) > w.budget:
         return over(w, le, standing(m, w, x, le), NOWHERE, False)
     put_nodes(m, w, b, x, fresh)
-    w[x + X_MADE] = top
-    w[x + X_REACH] = le if w[x + X_N] == fresh else min(w[x + X_REACH], le)
-    if refused and w[x + X_CREDIT] > 0:
+    x.made = top
+    x.reach = le if x.n == fresh else min(x.reach, le)
+    if refused and x.credit > 0:
         begin_stairs(m, w, p, x)
-    elif quick and w[x + X_QUICK] == 0:  # no room for more stairs
+    elif quick and x.quick == 0:  # no room for more stairs
         begin_sums(m, w, p, x)
     return fresh
 
 
 @kernel
-def standing(m: Any, w: Any, x: int, le: int) -> int:
+def standing(m: Memory, w: Scratch, x: Loop, le: int) -> int:
     """Return how many rows of the list in columns stand at ``le``: others, over by then, are still among them. O(n)."""
-    ms, n = column(m, w, N_M), 0
-    for k in range(w[x + X_N]):
+    ms, n = column(m, w, NodeRow.until), 0
+    for k in range(x.n):
         n += w[ms + k] > le
     return n
 
 
 @kernel
-def leave(m: Any, w: Any, p: Any, b: int, x: int, le: int) -> None:
-    """Take the rows out whose states are among X_LEAVE: they came with the last step."""
-    states, bits = column(m, w, N_STATE), w[x + X_LEAVE]
-    for k in range(w[x + X_N] - 1, w[x + X_FRESH] - 1, -1):
+def leave(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> None:
+    """Take the rows out whose states are among Loop.leave: they came with the last step."""
+    states, bits = column(m, w, NodeRow.state), x.leave
+    for k in range(x.n - 1, x.fresh - 1, -1):
         if bits >> w[states + k] & 1:
-            end_node(m, w, b, x, w[column(m, w, N_END) + k], le)
+            end_node(m, w, b, x, w[column(m, w, NodeRow.end) + k], le)
             count_out(m, w, p, x, k)
             take_out(m, w, p, x, k)
 
 
 @kernel
-def take_over_out(m: Any, w: Any, p: Any, b: int, x: int, le: int) -> int:
+def take_over_out(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> int:
     """Take the rows out whose m is over at ``le``. Returns the LE at which the oldest node of the others was stored. O(n)."""
-    found, since, ms = FOREVER, column(m, w, N_REG + m[C_R] + 1), column(m, w, N_M)
-    for k in range(w[x + X_N] - 1, -1, -1):
+    found, since, ms = FOREVER, column(m, w, NodeRow.register + m.register_words + 1), column(m, w, NodeRow.until)
+    for k in range(x.n - 1, -1, -1):
         if w[ms + k] > le:
             found = min(found, w[since + k])
             continue
-        end_node(m, w, b, x, w[column(m, w, N_END) + k], w[ms + k])
-        if w[x + X_QUICK]:
+        end_node(m, w, b, x, w[column(m, w, NodeRow.end) + k], w[ms + k])
+        if x.quick:
             count_out(m, w, p, x, k)
             take_out(m, w, p, x, k)
         else:
             sum_up(m, w, p, x, take_out(m, w, p, x, k) >> 3)
             sum_up(m, w, p, x, k >> 3)
-    if w[x + X_QUICK]:
+    if x.quick:
         drop_stairs(w, p, x, le)
     return found
 
 
 @kernel
-def end_rows(m: Any, w: Any, p: Any, b: int, x: int, le: int) -> None:
-    """Take the rows out of the list that the bits at X_GONE name, and end their nodes."""
-    blocks = (w[x + X_N] + 63) >> 6
+def end_rows(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> None:
+    """Take the rows out of the list that the bits at Loop.gone name, and end their nodes."""
+    blocks = x.n + 63 >> 6
     for back in range(blocks):
         block = blocks - 1 - back
-        if peek(w[x + X_GONE] + 8 * block) != 0:
+        if peek(x.gone + 8 * block) != 0:
             end_groups(m, w, p, b, x, le, 8 * block)
     forget_ends(w, x)
 
 
 @kernel
-def end_groups(m: Any, w: Any, p: Any, b: int, x: int, le: int, first: int) -> None:
+def end_groups(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int, first: int) -> None:
     """Do so with those of eight groups, the last one first: rows behind those at work have been taken out."""
     for back in range(8):
         group, lane = first + 7 - back, 7
-        bits = peek_byte(w[x + X_GONE] + group)
+        bits = peek_byte(x.gone + group)
         if bits == 0:
             continue
         while bits:
             if bits & (1 << lane):
                 bits -= 1 << lane
                 k = 8 * group + lane
-                end_node(m, w, b, x, w[column(m, w, N_END) + k], min(le, w[column(m, w, N_M) + k]))
+                end_node(m, w, b, x, w[column(m, w, NodeRow.end) + k], min(le, w[column(m, w, NodeRow.until) + k]))
                 sum_up(m, w, p, x, take_out(m, w, p, x, k) >> 3)
             lane -= 1
         sum_up(m, w, p, x, group)
 
 
 @kernel
-def end_node(m: Any, w: Any, b: int, x: int, node: int, le: int) -> None:
+def end_node(m: Memory, w: Scratch, b: Block, x: Loop, node: int, le: int) -> None:
     """End a node at ``le``, by the step at work. *Requires* `room` for 3 for a node that is older than the unit."""
-    end = b + m[b + H_NODES] + node * (N_REG + m[C_R]) + N_END
-    if w[x + X_OPEN] == 0:  # the first step of the unit
+    end = b + b.nodes + node * (NodeRow.register + m.register_words) + NodeRow.end
+    if x.open == 0:  # the first step of the unit
         if m[end] > le:
             put(m, w, end, le)
-    elif node >= w[x + X_MADE]:
+    elif node >= x.made:
         m[end] = ALONE
-    elif node >= w[x + X_TOP]:
+    elif node >= x.top:
         m[end] = le
     else:
         put(m, w, end, le)
 
 
 @kernel
-def open_nodes(m: Any, w: Any, b: int, x: int) -> None:
+def open_nodes(m: Memory, w: Scratch, b: Block, x: Loop) -> None:
     """Let all nodes of the list stand on. *Requires* `room` for 3 each."""
-    nodes, end = column(m, w, N_END), b + m[b + H_NODES] + N_END
-    for k in range(w[x + X_N]):
-        at = end + w[nodes + k] * (N_REG + m[C_R])
+    nodes, end = column(m, w, NodeRow.end), b + b.nodes + NodeRow.end
+    for k in range(x.n):
+        at = end + w[nodes + k] * (NodeRow.register + m.register_words)
         if m[at] != OPEN:
             put(m, w, at, OPEN)
-    w[x + X_OPEN] = 1
-    w[x + X_MADE] = FOREVER  # those that stand on are not new
+    x.open = 1
+    x.made = FOREVER  # those that stand on are not new
 
 
 @kernel
-def add_best(m: Any, w: Any, p: Any, b: int, x: int, row: int, le: int, fresh: int) -> int:
+def add_best(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: Annotated[NodeRow, "w"], le: int, fresh: int) -> int:
     """Add the row at ``w[row]`` to the list, or let it take the place of one of its state and register, unless that lasts as long.
 
-    The numbers of the rows that have come stand at W_SOURCE. Returns how many these are.
+    The numbers of the rows that have come stand at w.source. Returns how many these are.
     """
-    s, place = N_REG + m[C_R], find_best(m, w, row)
-    n, node = w[x + X_N], m[b + H_NODE_TOP]
-    nodes, ms, starts = column(m, w, N_END), column(m, w, N_M), column(m, w, N_START)
-    if w[place] == w[W_STAMP]:
+    s, place = NodeRow.register + m.register_words, find_best(m, w, row)
+    n, node = x.n, b.node_top
+    nodes, ms, starts = column(m, w, NodeRow.end), column(m, w, NodeRow.until), column(m, w, NodeRow.start)
+    if w[place] == w.stamp:
         k = w[place + 1]
-        if w[ms + k] > w[row + N_M] or (w[ms + k] == w[row + N_M] and w[starts + k] >= w[row + N_START]):
+        if w[ms + k] > row.until or (w[ms + k] == row.until and w[starts + k] >= row.start):
             return fresh
         least = w[ms + k]
-        w[ms + k], w[starts + k] = w[row + N_M], w[row + N_START]
-        if w[x + X_QUICK]:
+        w[ms + k], w[starts + k] = row.until, row.start
+        if x.quick:
             raise_row(m, w, p, x, k)
         else:
             put_sum(m, w, p, x, k, least)
@@ -226,10 +226,10 @@ def add_best(m: Any, w: Any, p: Any, b: int, x: int, row: int, le: int, fresh: i
         for j in range(s):
             w[column(m, w, j) + k] = w[row + j]
         w[ms + k + 9] = BEGINNING
-        w[place], w[place + 1], w[column(m, w, s) + k] = w[W_STAMP], k, place
-        w[x + X_N], w[x + X_USED] = n + 1, w[x + X_USED] + 1
-        w[x + X_FINALS] += p[p[P_NOW] + w[row + N_STATE]] != 0
-        if w[x + X_QUICK]:
+        w[place], w[place + 1], w[column(m, w, s) + k] = w.stamp, k, place
+        x.n, x.used = n + 1, x.used + 1
+        x.finals += p[p.now + row.state] != 0
+        if x.quick:
             count_in(m, w, p, x, k)
             raise_row(m, w, p, x, k)
         else:
@@ -239,34 +239,34 @@ def add_best(m: Any, w: Any, p: Any, b: int, x: int, row: int, le: int, fresh: i
                 sum_groups(w, x, (k >> 6) + 9)
             put_sum(m, w, p, x, k, FOREVER)
     w[nodes + k], w[column(m, w, s + 1) + k] = node, le
-    w[w[W_SOURCE] + fresh] = k
+    w[w.source + fresh] = k
     return fresh + 1
 
 
 @kernel
-def put_nodes(m: Any, w: Any, b: int, x: int, fresh: int) -> None:
-    """Write the nodes of the ``fresh`` rows at W_SOURCE, by start, as the next ones of the block."""
-    s, rows, starts, top = N_REG + m[C_R], w[W_SOURCE], column(m, w, N_START), m[b + H_NODE_TOP]
+def put_nodes(m: Memory, w: Scratch, b: Block, x: int, fresh: int) -> None:
+    """Write the nodes of the ``fresh`` rows at w.source, by start, as the next ones of the block."""
+    s, rows, starts, top = NodeRow.register + m.register_words, w.source, column(m, w, NodeRow.start), b.node_top
     for q in range(1, fresh):
         k, j = w[rows + q], q
         while j > 0 and w[starts + w[rows + j - 1]] > w[starts + k]:
             w[rows + j] = w[rows + j - 1]
             j -= 1
         w[rows + j] = k
-    nodes = column(m, w, N_END)
+    nodes = column(m, w, NodeRow.end)
     for q in range(fresh):
-        k, at = w[rows + q], b + m[b + H_NODES] + (top + q) * s
+        k, at = w[rows + q], NodeRow(b + b.nodes + (top + q) * s)
         for j in range(s):
             m[at + j] = w[column(m, w, j) + k]
-        m[at + N_END] = OPEN
+        at.end = OPEN
         w[nodes + k] = top + q
 
 
 @kernel
-def end_list(m: Any, w: Any, p: Any, b: int, x: int, le: int) -> None:
+def end_list(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, le: int) -> None:
     """Let the nodes of the last step, at ``le``, stand alone: there is no step behind it yet; and end those that are over."""
     take_over_out(m, w, p, b, x, le)
-    if w[x + X_OPEN] == 0 or w[x + X_MADE] == FOREVER:
+    if x.open == 0 or x.made == FOREVER:
         return
-    for node in range(w[x + X_MADE], m[b + H_NODE_TOP]):
-        m[b + m[b + H_NODES] + node * (N_REG + m[C_R]) + N_END] = ALONE
+    for node in range(x.made, b.node_top):
+        NodeRow(b + b.nodes + node * (NodeRow.register + m.register_words)).end = ALONE

@@ -15,82 +15,81 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.heap import size_of, take_block
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
 
 @kernel
-def make(m: Any, steps: int, events: int, nodes: int, matches: int, pending: int) -> int:
+def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: int) -> int:
     """Make an empty block with room for so many rows of each kind; what its size class has left over goes to events and nodes.
 
     Returns its address, or NEED_HEAP.
     """
-    v, r = m[C_V], m[C_R]
-    fixed = HEAD + COLUMNS * steps + (M_REG + r) * matches + (Q_WORDS + v) * pending
-    words = fixed + (E_WORDS + v) * events + (N_REG + r) * nodes
-    b = take_block(m, words)
+    v, r = m.payload_words, m.register_words
+    fixed = HEAD + COLUMNS * steps + (MatchRow.register + r) * matches + (PendingRow.payload + v) * pending
+    words = fixed + (EventRow.payload + v) * events + (NodeRow.register + r) * nodes
+    b = Block(take_block(m, words))
     if b < 0:
         return int(b)
     size = m[b]
     spare = size_of(size) - words
-    events += spare // 4 // (E_WORDS + v)
-    nodes += spare // 2 // (N_REG + r)
+    events += spare // 4 // (EventRow.payload + v)
+    nodes += spare // 2 // (NodeRow.register + r)
     for i in range(HEAD):
         m[b + i] = 0
-    m[b + H_CLASS] = size
-    m[b + H_CAP] = steps
-    m[b + H_EVENTS] = HEAD + COLUMNS * steps
-    m[b + H_EVENT_CAP] = events
-    m[b + H_NODES] = m[b + H_EVENTS] + (E_WORDS + v) * events
-    m[b + H_NODE_CAP] = nodes
-    m[b + H_MATCHES] = m[b + H_NODES] + (N_REG + r) * nodes
-    m[b + H_MATCH_CAP] = matches
-    m[b + H_PENDING] = m[b + H_MATCHES] + (M_REG + r) * matches
-    m[b + H_PENDING_CAP] = pending
-    m[b + H_SINCE] = BEGINNING
-    m[b + H_CLEANED] = BEGINNING
-    m[b + H_PRUNED] = BEGINNING
-    m[b + H_TOLD], m[b + H_GAP] = m[C_EVENTS], FOREVER
-    m[b + H_BORN] = m[C_SERIAL]
+    b.size_class = size
+    b.cap = steps
+    b.events = HEAD + COLUMNS * steps
+    b.event_cap = events
+    b.nodes = b.events + (EventRow.payload + v) * events
+    b.node_cap = nodes
+    b.matches = b.nodes + (NodeRow.register + r) * nodes
+    b.match_cap = matches
+    b.pending = b.matches + (MatchRow.register + r) * matches
+    b.pending_cap = pending
+    b.since = BEGINNING
+    b.cleaned = BEGINNING
+    b.pruned = BEGINNING
+    b.told, b.gap = m.events, FOREVER
+    b.born = m.serial
     return int(b)
 
 
 @kernel
-def measure(m: Any, b: int, first: int) -> Any:
+def measure(m: Memory, b: Block, first: int) -> Any:
     """Return how many steps a block has from a place on, and how many rows of events, nodes and matches they point to."""
-    cap = m[b + H_CAP]
     events = nodes = matches = 0
-    for place in range(first, m[b + H_LAST]):
-        i = m[b + HEAD + place]
-        events += m[b + HEAD + EV * cap + i] & COUNT
-        nodes += m[b + HEAD + ND * cap + i] & COUNT
-        matches += m[b + HEAD + MT * cap + i] & COUNT
-    return m[b + H_LAST] - first, events, nodes, matches
+    for place in range(first, b.last):
+        i = b.order[place]
+        events += b.events_of[i].count
+        nodes += b.nodes_of[i].count
+        matches += b.matches_of[i].count
+    return b.last - first, events, nodes, matches
 
 
 @kernel
-def move(m: Any, b: int, to: int, first: int) -> None:
+def move(m: Memory, b: Block, to: Block, first: int) -> None:
     """Copy the steps from a place on from one block to an empty one, in order; the old one stays as it was."""
-    v, r = m[C_V], m[C_R]
-    order, n = b + HEAD + first, m[b + H_LAST] - first
+    v, r = m.payload_words, m.register_words
+    order, n = b.order + first, b.last - first
     at = m[order] if n and in_a_row(m, order, n) else NOWHERE
     for i in range(n):
-        m[to + HEAD + i] = i
-    for column in (LE, SEQ, REACH):
+        to.order[i] = i
+    for column in (Block.le, Block.seq, Block.reach):
         move_column(m, b, to, column, order, n, at)
-    move_slices(m, b, to, EV, order, n, H_EVENTS, H_EVENT_TOP, E_WORDS + v)
-    move_slices(m, b, to, ND, order, n, H_NODES, H_NODE_TOP, N_REG + r)
-    move_slices(m, b, to, MT, order, n, H_MATCHES, H_MATCH_TOP, M_REG + r)
-    copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + v)
-    m[to + H_LAST] = n
-    m[to + H_STEPS] = n
-    for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED, H_THINNED, H_TOLD, H_GAP, H_OVER):
+    move_slices(m, b, to, Block.events_of, order, n, Block.events, Block.event_top, EventRow.payload + v)
+    move_slices(m, b, to, Block.nodes_of, order, n, Block.nodes, Block.node_top, NodeRow.register + r)
+    move_slices(m, b, to, Block.matches_of, order, n, Block.matches, Block.match_top, MatchRow.register + r)
+    copy_rows(m, b, to, b.pending_top, Block.pending, Block.pending_top, PendingRow.payload + v)
+    to.last = n
+    to.steps = n
+    for name in (Block.runs, Block.since, Block.cleaned, Block.pruned, Block.thinned, Block.told, Block.gap, Block.over):
         m[to + name] = m[b + name]
 
 
 @kernel
-def in_a_row(m: Any, order: int, n: int) -> bool:
+def in_a_row(m: Memory, order: int, n: int) -> bool:
     """Return whether the ``n`` steps at ``order`` were made one after the other."""
     i, k = m[order], 1
     while k < n and m[order + k] == i + k:
@@ -99,9 +98,9 @@ def in_a_row(m: Any, order: int, n: int) -> bool:
 
 
 @kernel
-def move_column(m: Any, b: int, to: int, column: int, order: int, n: int, at: int) -> None:
+def move_column(m: Memory, b: Block, to: Block, column: int, order: int, n: int, at: int) -> None:
     """Copy the words of ``n`` steps; ``at``: the first of them if they are in a row, else NOWHERE."""
-    source, target = b + HEAD + column * m[b + H_CAP], to + HEAD + column * m[to + H_CAP]
+    source, target = b.order + column * b.cap, to.order + column * to.cap
     if at != NOWHERE:
         copy(m, source + at, m, target, n)
         return
@@ -110,21 +109,21 @@ def move_column(m: Any, b: int, to: int, column: int, order: int, n: int, at: in
 
 
 @kernel
-def move_slices(m: Any, b: int, to: int, column: int, order: int, n: int, base: int, top: int, width: int) -> None:
+def move_slices(m: Memory, b: Block, to: Block, column: int, order: int, n: int, base: int, top: int, width: int) -> None:
     """Copy the slices of ``n`` steps, with their rows to the end of a section: those that stand side by side at once."""
-    source, target = b + HEAD + column * m[b + H_CAP], to + HEAD + column * m[to + H_CAP]
+    source, target = b.order + column * b.cap, to.order + column * to.cap
     rows, out, at = b + m[b + base], to + m[to + base], m[to + top]
     begin = end = 0  # rows that are still to be copied to ``at``
     for k in range(n):
-        found = m[source + m[order + k]]
-        count = found & COUNT
+        found = Slice(m[source + m[order + k]])
+        count = found.count
         if count == 0:
             m[target + k] = 0
             continue
-        if found >> 24 != end:
+        if found.first != end:
             copy(m, rows + begin * width, m, out + at * width, (end - begin) * width)
             at += end - begin
-            begin = end = found >> 24
+            begin = end = found.first
         end += count
         m[target + k] = found + ((at - begin) << 24)
     copy(m, rows + begin * width, m, out + at * width, (end - begin) * width)
@@ -132,14 +131,14 @@ def move_slices(m: Any, b: int, to: int, column: int, order: int, n: int, base: 
 
 
 @kernel
-def copy_rows(m: Any, b: int, to: int, rows: int, base: int, top: int, width: int) -> int:
+def copy_rows(m: Memory, b: int, to: int, rows: Slice, base: int, top: int, width: int) -> int:
     """Copy a slice of rows from block ``b`` to the end of a section of block ``to``. Returns the slice there."""
-    count = rows & COUNT
+    count = rows.count
     if count == 0:
         return 0
-    source = b + m[b + base] + (rows >> 24) * width
+    source = b + m[b + base] + rows.first * width
     at = m[to + top]
     target = to + m[to + base] + at * width
     copy(m, source, m, target, count * width)
     m[to + top] = at + count
-    return int(at << 24 | count)
+    return int(Slice(at, count))

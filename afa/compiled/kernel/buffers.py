@@ -1,106 +1,106 @@
 """Row buffers: the list of a step where runs are kept, its own nodes and the earlier ones that reach it, by start.
 
-    block   LE      10          11        12           W_SOURCE = load_list(place of 12)
+    block   LE      10          11        12           w.source = load_list(place of 12)
             nodes   p  end 15   q  alone  r  alone     rows    [ p | number of its node ] [ r | number of its node ]
                     p2 end 12                          since   [ 10 ] [ 12 ]
                                                        end     [ 15 ] [ ALONE ]
 
 A row has the number of its node in place of ``end``. Behind the rows stand two columns: the LE of the step where each is stored,
-and the end that its node had. W_OLD is the same list as it was before the walk began.
+and the end that its node had. w.old is the same list as it was before the walk began.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, copy, count_until, equal, sort_by_start
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
 
 
 @kernel
-def since_of(w: Any, rows: int, k: int, s: int) -> int:
+def since_of(w: Scratch, rows: int, k: int, s: int) -> int:
     """Return where the LE stands at which row ``k`` of a buffer is stored; one column further stands the end of its node."""
-    return int(rows + w[W_ROWS] * s + k)
+    return int(rows + w.rows * s + k)
 
 
 @kernel
-def load_list(m: Any, w: Any, b: int, place: int, rows: int) -> int:
+def load_list(m: Memory, w: Scratch, b: Block, place: int, rows: int) -> int:
     """Read the list of a place into a row buffer, sorted by start. O(steps back to ``reach``).
 
     Returns how many rows it has, or NEED_ROWS.
     """
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    order, times = b + HEAD, b + HEAD + LE * cap
-    le = m[times + m[order + place]]
-    reach = m[b + HEAD + REACH * cap + m[order + place]]
-    at = place if reach >= le else max(find_place(m, b, reach, 0), m[b + H_FIRST])
+    s = NodeRow.register + m.register_words
+    order, times = b.order, b.le
+    le = times[order[place]]
+    reach = b.reach[order[place]]
+    at = place if reach >= le else max(find_place(m, b, reach, 0), b.first)
     n = 0
     while at <= place:
-        i = m[order + at]
-        n = add_nodes(m, w, b, i, m[b + HEAD + ND * cap + i], rows, n, le if at < place else BEGINNING)
+        i = order[at]
+        n = add_nodes(m, w, b, i, b.nodes_of[i], rows, n, le if at < place else BEGINNING)
         if n < 0:
             return n
         at += 1
-    m[C_LOOKS] += n
+    m.looks += n
     return sorted_rows(w, rows, n, s)
 
 
 @kernel
-def add_nodes(m: Any, w: Any, b: int, i: int, old: int, rows: int, n: int, until: int) -> int:
+def add_nodes(m: Memory, w: Scratch, b: Block, i: int, old: Slice, rows: int, n: int, until: int) -> int:
     """Add the nodes ``old``, a slice of step ``i``, that end after ``until`` (BEGINNING: all) to the ``n`` rows of a buffer.
 
     Returns how many rows there are then, or NEED_ROWS.
     """
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    if n + (old & COUNT) >= w[W_ROWS]:
+    s = NodeRow.register + m.register_words
+    if n + old.count >= w.rows:
         return NEED_ROWS
-    for k in range(old >> 24, (old >> 24) + (old & COUNT)):
-        node = b + m[b + H_NODES] + k * s
-        if until != BEGINNING and m[node + N_END] <= until:
+    for k in range(old.first, old.first + old.count):
+        node = NodeRow(b + b.nodes + k * s)
+        if until != BEGINNING and node.end <= until:
             continue
         copy(m, node, w, rows + n * s, s)
-        w[rows + n * s + N_END] = k
+        NodeRow(w, rows + n * s).end = k
         column = since_of(w, rows, n, s)
-        w[column] = m[b + HEAD + LE * cap + i]
-        w[column + w[W_ROWS]] = m[node + N_END]
+        w[column] = b.le[i]
+        w[column + w.rows] = node.end
         n += 1
     return n
 
 
 @kernel
-def advance_old(m: Any, w: Any, b: int, i: int, le: int, n: int) -> int:
-    """Move W_OLD, the list before step ``i`` as it was, on to the list of that step as it was.
+def advance_old(m: Memory, w: Scratch, b: Block, i: int, le: int, n: int) -> int:
+    """Move w.old, the list before step ``i`` as it was, on to the list of that step as it was.
 
     Rows that ended there leave, the step's own nodes come. Returns how many rows there are then, or NEED_ROWS.
     """
-    s, rows, kept = N_REG + m[C_R], w[W_OLD], 0
+    s, rows, kept = NodeRow.register + m.register_words, w.old, 0
     for k in range(n):
-        if w[since_of(w, rows, k, s) + w[W_ROWS]] > le:
+        if w[since_of(w, rows, k, s) + w.rows] > le:
             if k != kept:
                 copy_row(w, rows, k, rows, kept, s)
             kept += 1
-    kept = add_nodes(m, w, b, i, m[b + HEAD + ND * m[b + H_CAP] + i], rows, kept, BEGINNING)
+    kept = add_nodes(m, w, b, i, b.nodes_of[i], rows, kept, BEGINNING)
     return kept if kept < 0 else sorted_rows(w, rows, kept, s)
 
 
 @kernel
-def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
+def sorted_rows(w: Scratch, rows: int, n: int, s: int) -> int:
     """Sort a row buffer by start, its columns with it. Returns ``n``. O(n) where few rows are not where they belong.
 
-    Writes to W_READY where many are.
+    Writes to w.ready where many are.
     """
-    spare, moved = w[W_ROWS] - 1, 0
+    spare, moved = w.rows - 1, 0
     for k in range(1, n):
-        if w[rows + k * s + N_START] >= w[rows + (k - 1) * s + N_START]:
+        if NodeRow(w, rows + k * s).start >= NodeRow(w, rows + (k - 1) * s).start:
             continue
         moved += 1
         if moved > FEW:
             return sorted_all(w, rows, n, s)
         copy_row(w, rows, k, rows, spare, s)
         j = k
-        while j > 0 and w[rows + (j - 1) * s + N_START] > w[rows + spare * s + N_START]:
+        while j > 0 and NodeRow(w, rows + (j - 1) * s).start > NodeRow(w, rows + spare * s).start:
             copy_row(w, rows, j - 1, rows, j, s)
             j -= 1
         copy_row(w, rows, spare, rows, j, s)
@@ -108,9 +108,9 @@ def sorted_rows(w: Any, rows: int, n: int, s: int) -> int:
 
 
 @kernel
-def sorted_all(w: Any, rows: int, n: int, s: int) -> int:
+def sorted_all(w: Scratch, rows: int, n: int, s: int) -> int:
     """Do the same by the numbers of the rows: those of several steps, each in order. Returns ``n``."""
-    spare, at = w[W_ROWS] - 1, w[W_READY]
+    spare, at = w.rows - 1, w.ready
     for k in range(n):
         w[at + k] = k
     at = sort_by_start(w, rows, s, w, at, at + n, n)
@@ -130,23 +130,23 @@ def sorted_all(w: Any, rows: int, n: int, s: int) -> int:
 
 
 @kernel
-def copy_row(w: Any, rows: int, k: int, others: int, to: int, s: int) -> None:
+def copy_row(w: Scratch, rows: int, k: int, others: int, to: int, s: int) -> None:
     """Copy row ``k`` of a buffer and its columns to row ``to`` of another one, or of the same."""
     copy(w, rows + k * s, w, others + to * s, s)
     source, target = since_of(w, rows, k, s), since_of(w, others, to, s)
     w[target] = w[source]
-    w[target + w[W_ROWS]] = w[source + w[W_ROWS]]
+    w[target + w.rows] = w[source + w.rows]
 
 
 @kernel
-def find_row(w: Any, rows: int, n: int, row: int, s: int) -> int:
+def find_row(w: Scratch, rows: int, n: int, row: Annotated[NodeRow, "w"], s: int) -> int:
     """Return which of ``n`` rows of a buffer, sorted by start, is the partial match of ``row``; NOWHERE if none is.
 
     O(log n + those of one start).
     """
-    start = w[row + N_START]
+    start = row.start
     k = count_until(w, rows, n, s, start - 1)
-    while k < n and w[rows + k * s + N_START] == start:
+    while k < n and NodeRow(w, rows + k * s).start == start:
         if equal(w, rows + k * s, w, row, s):
             return int(k)
         k += 1

@@ -2,7 +2,7 @@
 
     records   x      0   1   2   3   4
     key              7   3   7   7   3
-    W_PAIRS          7:0 3:1 7:2 7:3 3:4   -->   3:1 3:4 | 7:0 7:2 7:3
+    w.pairs          7:0 3:1 7:2 7:3 3:4   -->   3:1 3:4 | 7:0 7:2 7:3
 
 So keys come in the order of their entries, and of the memory that was taken for them one after the other. What the keys after the
 next few need is fetched ahead (`fetch_ahead`).
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, prefetch
 
 RECORD = 22
@@ -32,17 +32,17 @@ def digits_of(most: int) -> Any:
 
 
 @kernel
-def pairs_at(w: Any, rounds: int) -> int:
-    """Return where pairs are to be written that `sort_pairs` is to leave at W_PAIRS."""
-    return int(w[W_SORT] if rounds & 1 else w[W_PAIRS])
+def pairs_at(w: Scratch, rounds: int) -> int:
+    """Return where pairs are to be written that `sort_pairs` is to leave at w.pairs."""
+    return int(w.sort if rounds & 1 else w.pairs)
 
 
 @kernel
-def sort_pairs(w: Any, source: int, n: int, rounds: int, bits: int) -> int:
-    """Sort ``n`` pairs by key, stably, with as many rounds; see `digits_of`. Returns where they are then: at W_PAIRS or W_SORT."""
-    counts, mask = w[W_COUNTS], (1 << bits) - 1
+def sort_pairs(w: Scratch, source: int, n: int, rounds: int, bits: int) -> int:
+    """Sort ``n`` pairs by key, stably, with as many rounds; see `digits_of`. Returns where they are then: at w.pairs or w.sort."""
+    counts, mask = w.counts, (1 << bits) - 1
     for turn in range(rounds):
-        shift, target = RECORD + turn * bits, w[W_SORT] + w[W_PAIRS] - source
+        shift, target = RECORD + turn * bits, w.sort + w.pairs - source
         for digit in range(mask + 1):
             w[counts + digit] = 0
         for k in range(n):
@@ -62,11 +62,11 @@ def sort_pairs(w: Any, source: int, n: int, rounds: int, bits: int) -> int:
 
 
 @kernel
-def fetch_ahead(m: Any, soon: int, later: int) -> None:
+def fetch_ahead(m: Memory, soon: int, later: int) -> None:
     """Fetch the state of a key that is served soon, and the entry of one that is served later."""
-    base = m[C_M]
-    prefetch(base + 8 * (m[C_DIR] + later * D_SIZE))
-    b = base + 8 * abs(m[m[C_DIR] + soon * D_SIZE + D_BLOCK])
+    base = m.m_at
+    prefetch(base + 8 * (m.dir + later * KeyEntry.SIZE))
+    b = base + 8 * abs(KeyEntry(m.dir + soon * KeyEntry.SIZE).block)
     prefetch(b)
     prefetch(b + 64)
     prefetch(b + 128)
@@ -74,8 +74,8 @@ def fetch_ahead(m: Any, soon: int, later: int) -> None:
 
 
 @kernel
-def fetch_row(m: Any, c: Any, row: int) -> None:
+def fetch_row(m: Memory, c: TableWords, row: int) -> None:
     """Fetch what `go_on` reads of a row that is served soon: its LE, and its payload as far as it is words."""
-    prefetch(c[0, F_LE] + 8 * row)
-    for j in range(m[C_V]):
-        prefetch(c[0, F_WORDS + 2 * j] + 8 * row)
+    prefetch(c.le + 8 * row)
+    for j in range(m.payload_words):
+        prefetch(c.payload[2 * j] + 8 * row)

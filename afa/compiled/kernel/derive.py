@@ -10,7 +10,7 @@
 The smallest RE is the new ``m``. A partial match found twice is kept once, and the list stays sorted by start.
 
 `arc_by_arc` serves every automaton. Where no arc waits or consumes nothing, and the step has one event, `derive` leaves
-the whole list to the automaton's step function. `derive` writes to the buffer W_NEW, `derive_nodes` behind the nodes of the block.
+the whole list to the automaton's step function. `derive` writes to the buffer w.new, `derive_nodes` behind the nodes of the block.
 """
 
 from __future__ import annotations
@@ -20,52 +20,66 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import run_arc, seek
 from afa.compiled.kernel.best_rows import distinct
 from afa.compiled.kernel.closure import close, fire, undated
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, equal
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call9, kernel
 
 
 @kernel
-def call_step(m: Any, p: Any, base: int, rows: int, n: int, begins: bool, le: int, re: int, event: int, out: int, room: int) -> int:
+def call_step(
+    m: Memory, p: Program, base: int, rows: int, n: int, begins: bool, le: int, re: int, event: int, out: int, room: int
+) -> int:
     """Call the automaton's step function with ``n`` rows and the computation that begins.
 
     ``base`` is the address of the array in which the rows stand, ``event`` and ``out`` are addresses. A row that stays as it is has
     the number of its source in place of ``end`` (App. D). Returns how many rows there are at ``out``, or -1: only arc by arc; -2:
     more than ``room``.
     """
-    begin = p[P_BEGIN]
-    p[begin + N_START] = le
-    p[begin + N_M] = FOREVER if begins else BEGINNING
-    slots = m[C_P] + 8 * p[P_SLOTS]
-    return int(call9(p[P_STEP], event, re, le, base + 8 * rows, n, m[C_P] + 8 * begin, out, room, slots))
+    begin = NodeRow(p, p.begin)
+    begin.start = le
+    begin.until = FOREVER if begins else BEGINNING
+    slots = m.p_at + 8 * p.slots
+    return int(call9(p.step, event, re, le, base + 8 * rows, n, m.p_at + 8 * begin, out, room, slots))
 
 
 @kernel
 def take_event(
-    m: Any, p: Any, b: int, base: int, rows: int, n: int, begins: bool, le: int, events: int, out: int, room: int
+    m: Memory, p: Program, b: Block, base: int, rows: int, n: int, begins: bool, le: int, events: Slice, out: int, room: int
 ) -> int:
     """Do the same with the one event of a step of the block; -1 also where there are several. Moves the cursor of arcs."""
     seek(p, le)
-    if p[P_STEP] == 0 or p[P_SPILL] != 0 or (events & COUNT) != 1:
+    if p.step == 0 or p.spill != 0 or events.count != 1:
         return -1
-    event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
-    return call_step(m, p, base, rows, n, begins, le, m[event + E_RE], m[C_M] + 8 * (event + E_WORDS), out, room)
+    event = EventRow(b + b.events + events.first * (EventRow.payload + m.payload_words))
+    return call_step(m, p, base, rows, n, begins, le, event.re, m.m_at + 8 * event.payload, out, room)
 
 
 @kernel
 def derive(
-    m: Any, w: Any, p: Any, b: int, a: Any, base: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
+    m: Memory,
+    w: Scratch,
+    p: Program,
+    b: int,
+    a: Any,
+    base: int,
+    rows: int,
+    n: int,
+    begins: bool,
+    le: int,
+    events: int,
+    rest: int,
+    since: int,
 ) -> int:
-    """Write to W_NEW what ``a[rows:][:n]``, the list before a step, becomes by its events; with what begins there, if ``begins``.
+    """Write to w.new what ``a[rows:][:n]``, the list before a step, becomes by its events; with what begins there, if ``begins``.
 
     Returns how many rows, or NEED_ROWS, FAULT, ENDLESS.
     """
     if n == 0 and not begins:
         return 0
-    m[C_LOOKS] += n
-    count = take_event(m, p, b, base, rows, n, begins, le, events, m[C_W] + 8 * w[W_NEW], w[W_ROWS])
+    m.looks += n
+    count = take_event(m, p, b, base, rows, n, begins, le, events, m.w_at + 8 * w.new, w.rows)
     if count >= 0:
-        return int(distinct(m, w, w, w[W_NEW], count, N_REG + m[C_R]))
+        return int(distinct(m, w, w, w.new, count, NodeRow.register + m.register_words))
     if count == -2:
         return NEED_ROWS
     return arc_by_arc(m, w, p, b, a, rows, n, begins, le, events, rest, since)
@@ -73,7 +87,7 @@ def derive(
 
 @kernel
 def derive_nodes(
-    m: Any, w: Any, p: Any, b: int, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
+    m: Memory, w: Scratch, p: Program, b: Block, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
     """Write behind the nodes of a block what ``m[rows:][:n]``, the list before a step, becomes by its events: for whole lists.
 
@@ -81,16 +95,16 @@ def derive_nodes(
     """
     if n == 0 and not begins:
         return 0
-    m[C_LOOKS] += n
-    s, top = N_REG + m[C_R], m[b + H_NODE_TOP]
-    out, room = b + m[b + H_NODES] + top * s, m[b + H_NODE_CAP] - top
-    count = take_event(m, p, b, m[C_M], rows, n, begins, le, events, m[C_M] + 8 * out, room)
-    if count >= w[W_ROWS]:  # more than the set of rows has places for
+    m.looks += n
+    s, top = NodeRow.register + m.register_words, b.node_top
+    out, room = b + b.nodes + top * s, b.node_cap - top
+    count = take_event(m, p, b, m.m_at, rows, n, begins, le, events, m.m_at + 8 * out, room)
+    if count >= w.rows:  # more than the set of rows has places for
         return NEED_ROWS
     if count >= 0:
-        if p[P_IGNORABLE]:  # rows that stay
+        if p.ignorable:  # rows that stay
             for k in range(count):
-                m[out + k * s + N_END] = ALONE
+                NodeRow(out + k * s).end = ALONE
         return int(distinct(m, m, w, out, count, s))
     if count == -2:
         return NEED_NODES
@@ -98,26 +112,26 @@ def derive_nodes(
     if count > room:
         return NEED_NODES
     if count > 0:
-        copy(w, w[W_NEW], m, out, count * s)
+        copy(w, w.new, m, out, count * s)
     return count
 
 
 @kernel
 def arc_by_arc(
-    m: Any, w: Any, p: Any, b: int, a: Any, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
+    m: Memory, w: Scratch, p: Program, b: int, a: Any, rows: int, n: int, begins: bool, le: int, events: int, rest: int, since: int
 ) -> int:
-    """Write to W_NEW what `derive` does, for any automaton: each row through each arc that is in force. Returns the same."""
-    m[C_GENERAL] += 1
-    s = N_REG + m[C_R]
-    ready = w[W_READY]
+    """Write to w.new what `derive` does, for any automaton: each row through each arc that is in force. Returns the same."""
+    m.general += 1
+    s = NodeRow.register + m.register_words
+    ready = NodeRow(w, w.ready)
     count = 0
     for k in range(n):
-        if a[rows + k * s + N_M] <= le:
+        if NodeRow(a, rows + k * s).until <= le:
             continue
         copy(a, rows + k * s, w, ready, s)
-        w[ready + N_END] = ALONE
+        ready.end = ALONE
         sources = 1
-        if p[P_TIMEOUT]:
+        if p.timeout:
             sources = fire(m, w, p, a, rows + k * s, rest, since, le)
             if sources < 0:
                 return int(sources)
@@ -127,88 +141,86 @@ def arc_by_arc(
         if count < 0:
             return int(count)
     if begins:
-        copy(p, p[P_BEGIN], w, ready, s)
-        w[ready + N_START] = le
-        w[ready + N_M] = FOREVER
+        copy(p, p.begin, w, ready, s)
+        ready.start = le
+        ready.until = FOREVER
         sources = close(m, w, p, ready, 0, 1, le, False)
         if sources < 0:
             return int(sources)
         count = consume(m, w, p, b, sources, count, le, events, NOWHERE)
         if count < 0:
             return int(count)
-    return int(distinct(m, w, w, w[W_NEW], count, s))
+    return int(distinct(m, w, w, w.new, count, s))
 
 
 @kernel
-def consume(m: Any, w: Any, p: Any, b: int, sources: int, count: int, le: int, events: int, k: int) -> int:
-    """Add to the ``count`` rows at W_NEW what the ones at W_READY become by any event of the step.
+def consume(m: Memory, w: Scratch, p: Program, b: Block, sources: int, count: int, le: int, events: Slice, k: int) -> int:
+    """Add to the ``count`` rows at w.new what the ones at w.ready become by any event of the step.
 
     The first of them is row ``k`` of the list; only that one can stay. Returns how many rows there are then, or a status.
     """
-    s, size = N_REG + m[C_R], E_WORDS + m[C_V]
-    first = b + m[b + H_EVENTS] + (events >> 24) * size
+    s, size = NodeRow.register + m.register_words, EventRow.payload + m.payload_words
+    first = b + b.events + events.first * size
     for q in range(sources):
-        source = w[W_READY] + q * s
-        link = p[p[P_FIRST] + w[source + N_STATE]]
+        source = NodeRow(w, w.ready + q * s)
+        link = p[p.first + source.state]
         while link >= 0:
-            arc = p[P_ROWS] + link * R_SIZE
-            link = p[arc + R_NEXT]
-            code = p[arc + R_CODE]
-            record = p[P_CODES] + code * ARC_SIZE
-            if p[record + ARC_KIND] == SKIP and k >= 0:
-                count = pass_step(m, w, p, code, q, count, le, first, events & COUNT, k)
+            arc = ArcRow(p.rows + link * ArcRow.SIZE)
+            link = arc.next
+            code = arc.code
+            record = ArcWords(p.codes + code * ArcWords.SIZE)
+            if record.kind == SKIP and k >= 0:
+                count = pass_step(m, w, p, code, q, count, le, first, events.count, k)
                 if count < 0:
                     return int(count)
-            if p[record + ARC_KIND] != CONSUME:
+            if record.kind != CONSUME:
                 continue
-            for j in range(events & COUNT):
-                event = first + j * size
-                if count + 2 >= w[W_ROWS]:
+            for j in range(events.count):
+                event = EventRow(first + j * size)
+                if count + 2 >= w.rows:
                     return NEED_ROWS
-                target = w[W_NEW] + count * s
-                m[C_PLACE] = le
-                taken = run_arc(
-                    m, p, code, m[C_M] + 8 * (event + E_WORDS), m[C_W] + 8 * (source + N_REG), m[C_W] + 8 * (target + N_REG)
-                )
+                target = NodeRow(w, w.new + count * s)
+                m.place = le
+                taken = run_arc(m, p, code, m.m_at + 8 * event.payload, m.w_at + 8 * source.register, m.w_at + 8 * target.register)
                 if taken < 0:
                     return FAULT
                 if taken == 0:
                     continue
-                copy(w, source, w, target, N_REG)
-                w[target + N_END] = ALONE
-                if k >= 0 and q == 0 and p[record + ARC_IGNORABLE] and m[C_RUNS] and w[source + N_M] <= m[event + E_RE]:
-                    w[target + N_END] = k
+                copy(w, source, w, target, NodeRow.register)
+                target.end = ALONE
+                if k >= 0 and q == 0 and record.ignorable and m.runs and source.until <= event.re:
+                    target.end = k
                 else:
-                    w[target + N_M] = min(w[source + N_M], m[event + E_RE])
-                    w[target + N_STATE] = p[record + ARC_DST]
-                count = close(m, w, p, w[W_NEW], count, count + 1, le, True)
+                    target.until = min(source.until, event.re)
+                    target.state = record.dst
+                count = close(m, w, p, w.new, count, count + 1, le, True)
                 if count < 0:
                     return int(count)
     return int(count)
 
 
 @kernel
-def pass_step(m: Any, w: Any, p: Any, code: int, q: int, count: int, le: int, first: int, events: int, k: int) -> int:
-    """Add row ``q`` of W_READY to the ``count`` rows at W_NEW if a skip's fence holds of all events from ``first`` on.
+def pass_step(m: Memory, w: Scratch, p: Program, code: int, q: int, count: int, le: int, first: int, events: int, k: int) -> int:
+    """Add row ``q`` of w.ready to the ``count`` rows at w.new if a skip's fence holds of all events from ``first`` on.
 
-    Its register goes from event to event. As `consume`: the first one of W_READY is row ``k`` of the list, and stays if its
+    Its register goes from event to event. As `consume`: the first one of w.ready is row ``k`` of the list, and stays if its
     register is what it was. Returns how many rows there are, or a status.
     """
-    if count + 2 >= w[W_ROWS]:
+    if count + 2 >= w.rows:
         return NEED_ROWS
-    s = N_REG + m[C_R]
-    source, target = w[W_READY] + q * s, w[W_NEW] + count * s
-    m[C_PLACE] = le
+    s = NodeRow.register + m.register_words
+    source, target = w.ready + q * s, NodeRow(w, w.new + count * s)
+    m.place = le
     copy(w, source, w, target, s)
     for j in range(events):
-        event = first + j * (E_WORDS + m[C_V])
-        copy(w, target + N_REG, w, target + s + N_REG, m[C_R])
-        register, out = m[C_W] + 8 * (target + s + N_REG), m[C_W] + 8 * (target + N_REG)
-        taken = run_arc(m, p, code, m[C_M] + 8 * (event + E_WORDS), register, out)
+        event = first + j * (EventRow.payload + m.payload_words)
+        copy(w, target.register, w, target + s + NodeRow.register, m.register_words)
+        register, out = m.w_at + 8 * (target + s + NodeRow.register), m.w_at + 8 * target.register
+        taken = run_arc(m, p, code, m.m_at + 8 * (event + EventRow.payload), register, out)
         if taken < 0:
             return FAULT
         if taken == 0:
             return count
     same = equal(w, source, w, target, s)
-    w[target + N_END] = k if q == 0 and m[C_RUNS] and same else ALONE
-    return int(close(m, w, p, w[W_NEW], count, count + 1, le, not same))
+    target.end = k if q == 0 and m.runs and same else ALONE
+    return int(close(m, w, p, w.new, count, count + 1, le, not same))

@@ -1,10 +1,10 @@
 """The desk: a block, nobody's own, on which keys at rest are opened, one at a time; and what a key holds is replaced.
 
-D_BLOCK    0      nothing held         opened --> the desk, empty
+KeyEntry.block    0      nothing held         opened --> the desk, empty
          < 0      at rest              opened --> the desk, with what its record says
          > 0      a block of its own   opened --> that block
 
-replace   D_BLOCK old --> new          the undo log has what was held when the call began; what came to be in the call goes
+replace   KeyEntry.block old --> new          the undo log has what was held when the call began; what came to be in the call goes
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make
 from afa.compiled.kernel.heap import free_block, room, save_entry, save_gone, save_head, save_new, save_record, take_block
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.rest import read_record, write_record
 from afa.compiled.kernel.slabs import cell_class, free_cell, take_cell
@@ -28,30 +28,30 @@ SPARE = 32
 
 
 @kernel
-def opened(m: Any, key: int) -> int:
+def opened(m: Memory, key: int) -> int:
     """Return the block where the state of a key stands, or can be put: 0 where it needs one of its own, or NEED_HEAP."""
-    held = m[m[C_DIR] + key * D_SIZE + D_BLOCK]
-    if held > 0 or (held == 0 and m[C_REST] == 0):
+    held = KeyEntry(m.dir + key * KeyEntry.SIZE).block
+    if held > 0 or (held == 0 and m.rest == 0):
         return int(held)
-    if m[C_DESK] == 0:
+    if m.desk == 0:
         status = make_desk(m)
         if status < 0:
             return int(status)
-    b = m[C_DESK]
+    b = Block(m.desk)
     if held < 0:
         read_record(m, -held, b)
         return int(b)
     for name in range(MOVING, HEAD):
         m[b + name] = 0
-    m[b + H_RUNS], m[b + H_SINCE], m[b + H_CLEANED], m[b + H_PRUNED] = 1, BEGINNING, BEGINNING, BEGINNING
-    m[b + H_TOLD], m[b + H_GAP] = m[C_EVENTS], FOREVER
+    b.runs, b.since, b.cleaned, b.pruned = 1, BEGINNING, BEGINNING, BEGINNING
+    b.told, b.gap = m.events, FOREVER
     return int(b)
 
 
 @kernel
-def held_block(m: Any, key: int) -> int:
+def held_block(m: Memory, key: int) -> int:
     """Return the block where the state of a key stands, to be read; 0: nothing is held."""
-    return 0 if m[m[C_DIR] + key * D_SIZE + D_BLOCK] == 0 else opened(m, key)
+    return 0 if KeyEntry(m.dir + key * KeyEntry.SIZE).block == 0 else opened(m, key)
 
 
 @kernel
@@ -61,77 +61,77 @@ def desk_rooms(v: int, r: int) -> Any:
     Words of a record: a step takes two at least, a node one, the others as many as they say something.
     """
     steps = MOST // 2 + SPARE
-    return steps, MOST // max(v, 1) + SPARE, MOST + SPARE, MOST // (1 + r) + SPARE, MOST // (Q_WORDS + v) + SPARE
+    return steps, MOST // max(v, 1) + SPARE, MOST + SPARE, MOST // (1 + r) + SPARE, MOST // (PendingRow.payload + v) + SPARE
 
 
 @kernel
-def make_desk(m: Any) -> int:
+def make_desk(m: Memory) -> int:
     """Make the desk, and a place to draft records on. Returns DONE or NEED_HEAP."""
-    words = 2 * MOST + 64 + m[C_V] + 2 * m[C_R] + m[C_V]
-    if m[C_DRAFT] == 0:
+    words = 2 * MOST + 64 + m.payload_words + 2 * m.register_words + m.payload_words
+    if m.draft == 0:
         draft = take_block(m, words)
         if draft < 0:
             return int(draft)
-        m[C_DRAFT] = draft + 1
-    steps, events, nodes, matches, waiting = desk_rooms(m[C_V], m[C_R])
-    b = make(m, steps, events, nodes, matches, waiting)
+        m.draft = draft + 1
+    steps, events, nodes, matches, waiting = desk_rooms(m.payload_words, m.register_words)
+    b = Block(make(m, steps, events, nodes, matches, waiting))
     if b < 0:
         return int(b)
-    m[b + H_BORN] = 0
-    m[C_DESK] = b
+    b.born = 0
+    m.desk = b
     return DONE
 
 
 @kernel
-def replace(m: Any, w: Any, key: int, new: int) -> None:
+def replace(m: Memory, w: Scratch, key: int, new: int) -> None:
     """Let a key hold another block, or another record, or nothing; the old one is kept for as long as the call can be taken back.
 
     Of what came to be in this call the undo log has what was held before, so that it goes at once. *Requires* `room` for SWAPPED.
     """
-    entry = m[C_DIR] + key * D_SIZE
-    old = m[entry + D_BLOCK]
+    entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
+    old = Block(entry.block)
     if old == 0:
         save_new(w, key)
     elif old < 0:
         note_record(m, w, key, False)
         free_cell(m, -old)
-    elif m[old + H_BORN] == m[C_SERIAL]:
+    elif old.born == m.serial:
         free_block(m, old)
     else:
         save_entry(m, w, key)
-    m[entry + D_BLOCK] = new
+    entry.block = new
     if new == 0 and old != 0:
         save_gone(w, key)
 
 
 @kernel
-def note_record(m: Any, w: Any, key: int, grows: bool) -> None:
+def note_record(m: Memory, w: Scratch, key: int, grows: bool) -> None:
     """Note the record of a key in the undo log, if it is not of this call; ``grows``: it is the begin of the next one."""
-    entry = m[C_DIR] + key * D_SIZE
-    if m[entry + D_CHANGED] == m[C_SERIAL]:
+    entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
+    if entry.changed == m.serial:
         return
-    if grows and w[W_OWED] != NOWHERE:
+    if grows and w.owed != NOWHERE:
         save_head(m, w, key)
     else:
-        save_record(m, w, key, m[-m[entry + D_BLOCK]] & HEAD_MASK)
+        save_record(m, w, key, m[-entry.block] & HEAD_MASK)
 
 
 @kernel
-def lay_to_rest(m: Any, w: Any, key: int, b: int, limit: int) -> int:
+def lay_to_rest(m: Memory, w: Scratch, key: int, b: int, limit: int) -> int:
     """Let a key be at rest with the state of a block, if its record has no more than ``limit`` words.
 
     Returns DONE, TOO_MUCH, or NEED_UNDO, NEED_HEAP; then nothing is done.
     """
-    if m[C_DESK] == 0:
+    if m.desk == 0:
         status = make_desk(m)
         if status < 0:
             return int(status)
-    words = write_record(m, w, b, m[C_DRAFT], limit)
+    words = write_record(m, w, b, m.draft, limit)
     return TOO_MUCH if words == 0 else put_draft(m, w, key, words, 0)
 
 
 @kernel
-def put_draft(m: Any, w: Any, key: int, words: int, kept: int) -> int:
+def put_draft(m: Memory, w: Scratch, key: int, words: int, kept: int) -> int:
     """Let a key be at rest with the record of so many words that is drafted.
 
     ``kept``: it begins with so many words of the one that the key has, but for its head; the draft does not have them. Returns
@@ -139,11 +139,11 @@ def put_draft(m: Any, w: Any, key: int, words: int, kept: int) -> int:
     """
     if not room(w, SWAPPED):
         return NEED_UNDO
-    entry = m[C_DIR] + key * D_SIZE
-    size, held = cell_class(words), m[entry + D_BLOCK]
-    cell = -held
+    entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
+    size, held = cell_class(words), entry.block
+    cell = PackedKey(-held)
     if held >= 0 or cell_class(m[cell] & HEAD_MASK) != size:
-        cell = take_cell(m, size)
+        cell = PackedKey(take_cell(m, size))
         if cell < 0:
             return int(cell)
     if held >= 0:
@@ -153,7 +153,7 @@ def put_draft(m: Any, w: Any, key: int, words: int, kept: int) -> int:
         if cell != -held:
             copy(m, -held, m, cell, kept)
             free_cell(m, -held)
-            m[entry + D_BLOCK] = -cell
-    copy(m, m[C_DRAFT] + kept, m, cell + kept, words - kept)
-    m[cell + Z_HEAD] = m[m[C_DRAFT] + Z_HEAD]
+            entry.block = -cell
+    copy(m, m.draft + kept, m, cell + kept, words - kept)
+    cell.head = PackedKey(m.draft).head
     return DONE

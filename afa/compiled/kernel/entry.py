@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.ends import ends
 from afa.compiled.kernel.heap import commit, rollback, spell_out
-from afa.compiled.kernel.key_names import FIRST
+from afa.compiled.kernel.key_layout import FIRST
 from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
 from afa.compiled.kernel.late_rows import arrange_rows
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.living import living
 from afa.compiled.kernel.looked_at import heads_of, mark_strings, set_heads, sound
 from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due, serve_each, serve_records
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import serve
 from afa.compiled.kernel.other_rows import find_others
@@ -25,43 +23,43 @@ from afa.compiled.kernel.ways import ways
 
 
 @kernel
-def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
+def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, high: int) -> int:
     """Do the one thing that ``what`` names. Returns what the kernel that does it returns."""
     if what >= FIRST:
         return keys(m, w, p, c, what, low, high)
     if what not in (FORWARD, GROUPS):
-        m[C_COMING] = 0
-    if w[W_OWED] > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records may change that have grown
+        m.coming = 0
+    if w.owed > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records may change that have grown
         spell_out(m, w)
     if what == RUN:
         return serve_records(m, w, p, c, low, high)
     if what == FORWARD:
         return serve(m, w, p, c, 0, high - low, FORWARD, low, high)
     if what == ARRANGE:
-        return arrange_rows(m, w, c, m[m[C_DIR] + D_BLOCK], low, high)
+        return arrange_rows(m, w, c, KeyEntry(m.dir).block, low, high)
     if what == GROUPS:
         return forward_keys(m, w, p, c, low, high)
     if what == OTHERS:
-        return find_others(c, c[0, F_COUNT], low, high)
+        return find_others(c, c.count, low, high)
     if what in (BEGIN_ARC, END_ARC):
         return change_at(m, p, high, 1 if what == BEGIN_ARC else -1, low)
     if what == DROP:
         drop_arcs(p, low)
         return DONE
     if what == PUSH:
-        w[w[W_INDEX]] = 0
+        w[w.index] = 0
         status = serve(m, w, p, c, low, 1, SERVE, 0, 0)
         if status < 0:
             return status
-        if m[C_TIED]:
+        if m.tied:
             return TIED
-        if w[W_LOG_TOP] == 0:
+        if w.log_top == 0:
             commit(m, w)
-            m[C_SERIAL] += 2
-        return int(w[W_LOG_TOP])
+            m.serial += 2
+        return int(w.log_top)
     if what == SERVE:
         for k in range(high):
-            w[w[W_INDEX] + k] = k
+            w[w.index + k] = k
         return serve(m, w, p, c, low, high, SERVE, 0, 0)
     if what in (TICK, CLEAN, SWAP):
         return serve_due(m, w, p, c, what, low, high)
@@ -107,9 +105,9 @@ def main(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
         return ways(m, w, p, c, low)
     if what == ROLLBACK:
         rollback(m, w, 0)
-        w[W_OWED] = w[W_LOOSE] = 0
-        m[C_WAITING] = m[C_WAITED]
+        w.owed = w.loose = 0
+        m.waiting = m.waited
     else:
         commit(m, w)
-    m[C_SERIAL] += 2  # INVARIANT: in one step with the end of the call, as nobody can interrupt a kernel
+    m.serial += 2  # INVARIANT: in one step with the end of the call, as nobody can interrupt a kernel
     return DONE

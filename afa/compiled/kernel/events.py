@@ -16,99 +16,99 @@ until as many insertions have come.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from afa.compiled.kernel.heap import put, room, save
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import set_matches
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import earlier, find_place, is_before
 from afa.compiled.kernel.step import mark
 
 
 @kernel
-def append(m: Any, w: Any, c: Any, b: int, n: int) -> int:
-    """Append the ``n`` records at W_INDEX as new steps behind all others.
+def append(m: Memory, w: Scratch, c: Arrivals, b: Block, n: int) -> int:
+    """Append the ``n`` records at w.index as new steps behind all others.
 
     Returns the first place of them, or NEED_BLOCK, NEED_EVENTS.
 
     *Requires* records at times that only rise, insertions of one copy each, all after the last step.
     """
-    v, cap = m[C_V], m[b + H_CAP]
-    size = E_WORDS + v
-    i, place, top = m[b + H_STEPS], m[b + H_LAST], m[b + H_EVENT_TOP]
+    v, cap = m.payload_words, b.cap
+    size = EventRow.payload + v
+    i, place, top = b.steps, b.last, b.event_top
     if place + n > cap or i + n > cap:
         return NEED_BLOCK
-    if top + n > m[b + H_EVENT_CAP]:
+    if top + n > b.event_cap:
         return NEED_EVENTS
-    order, times, seqs = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap
-    events, lists, matches = b + HEAD + EV * cap, b + HEAD + ND * cap, b + HEAD + MT * cap
-    event = b + m[b + H_EVENTS] + top * size
+    order, times, seqs = b.order, b.le, b.seq
+    events, lists, matches = b.events_of, b.nodes_of, b.matches_of
+    event = EventRow(b + b.events + top * size)
     for k in range(n):
-        x = w[w[W_INDEX] + k]
-        m[order + place + k] = i + k
-        m[times + i + k] = c[I_LE, x]
-        m[seqs + i + k] = c[I_SEQ, x]
-        m[events + i + k] = (top + k) << 24 | 1
-        m[lists + i + k] = 0
-        m[matches + i + k] = 0
-        m[event + E_RE] = c[I_RE, x]
-        m[event + E_COPIES] = 1
+        x = w[w.index + k]
+        order[place + k] = i + k
+        times[i + k] = c.le[x]
+        seqs[i + k] = c.seq[x]
+        events[i + k] = Slice(top + k, 1)
+        lists[i + k] = 0
+        matches[i + k] = 0
+        event.re = c.re[x]
+        event.copies = 1
         for j in range(v):
-            m[event + E_WORDS + j] = c[I_WORDS + j, x]
+            event.payload[j] = c.payload[j, x]
         event += size
-    m[b + H_STEPS] = i + n
-    m[b + H_LAST] = place + n
-    m[b + H_EVENT_TOP] = top + n
-    w[W_FROM] = place
+    b.steps = i + n
+    b.last = place + n
+    b.event_top = top + n
+    w.marked_from = place
     return int(place)
 
 
 @kernel
-def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
-    """Merge the ``n`` records at W_INDEX, which are in order, into the steps.
+def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> int:
+    """Merge the ``n`` records at w.index, which are in order, into the steps.
 
     Returns the first place that may be marked, or NEED_BLOCK, NEED_PLACES, NEED_UNDO, or a status of `apply_to_step`.
     """
-    cap = m[b + H_CAP]
-    if m[b + H_LAST] + n > cap or m[b + H_STEPS] + n > cap:
+    cap = b.cap
+    if b.last + n > cap or b.steps + n > cap:
         return NEED_BLOCK
-    if cap > w[W_PLACES]:
+    if cap > w.places:
         return NEED_PLACES
-    order, times, seqs = b + HEAD, b + HEAD + LE * cap, b + HEAD + SEQ * cap
-    x = w[w[W_INDEX]]
-    begin = place = find_place(m, b, c[I_LE, x], c[I_SEQ, x])
-    last, k, out, gone, moved = m[b + H_LAST], 0, begin, False, False
-    built = w[W_ORDER]
+    order, times, seqs = b.order, b.le, b.seq
+    x = w[w.index]
+    begin = place = find_place(m, b, c.le[x], c.seq[x])
+    last, k, out, gone, moved = b.last, 0, begin, False, False
+    built = w.order
     while k < n:
-        x = w[w[W_INDEX] + k]
+        x = w[w.index + k]
         group = k
-        while k < n and not earlier(m, c, 0, x, w[w[W_INDEX] + k]):
+        while k < n and not earlier(m, c, 0, x, w[w.index + k]):
             k += 1
-        le, seq = c[I_LE, x], c[I_SEQ, x]
-        while place < last and is_before(m, b, m[order + place], le, seq):
-            w[built + out] = m[order + place]
+        le, seq = c.le[x], c.seq[x]
+        while place < last and is_before(m, b, order[place], le, seq):
+            w[built + out] = order[place]
             if gone:
-                w[w[W_MARK] + out] = w[W_EPOCH]
+                w[w.mark + out] = w.epoch
                 gone = False
             out += 1
             place += 1
-        i = m[order + place] if place < last else NOWHERE
-        there = i != NOWHERE and m[times + i] == le and (m[C_ORDERED] == 0 or m[seqs + i] == seq)
+        i = order[place] if place < last else NOWHERE
+        there = i != NOWHERE and times[i] == le and (m.ordered == 0 or seqs[i] == seq)
         if not there:
-            i = m[b + H_STEPS]
-            m[b + HEAD + EV * cap + i] = 0
-            m[b + HEAD + ND * cap + i] = 0
-            m[b + HEAD + MT * cap + i] = 0
-            m[times + i] = le
-            m[seqs + i] = seq
+            i = b.steps
+            b.events_of[i] = 0
+            b.nodes_of[i] = 0
+            b.matches_of[i] = 0
+            times[i] = le
+            seqs[i] = seq
         else:
             place += 1
         changed = apply_to_step(m, w, c, b, i, group, k)
         if changed < 0:
             return int(changed)
-        if m[b + HEAD + EV * cap + i] & COUNT == 0:
+        if b.events_of[i].count == 0:
             if there:
                 status = empty_step(m, w, p, b, i)
                 if status < 0:
@@ -116,16 +116,16 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
                 gone = moved = True
             continue
         if not there:
-            m[b + H_STEPS] = i + 1
+            b.steps = i + 1
             moved = True
         w[built + out] = i
         if changed or gone:
-            w[w[W_MARK] + out] = w[W_EPOCH]
+            w[w.mark + out] = w.epoch
             gone = gone and not there  # what follows on a deleted step is marked, and all that is new before it
         out += 1
     rest = last - place
     if gone and rest:
-        w[w[W_MARK] + out] = w[W_EPOCH]
+        w[w.mark + out] = w.epoch
     if moved:
         if not room(w, last - begin):
             return NEED_UNDO
@@ -133,15 +133,15 @@ def merge(m: Any, w: Any, p: Any, c: Any, b: int, n: int) -> int:
         if out != place:
             move_words(m, order + place, order + out, rest)
         for at in range(begin, out):
-            m[order + at] = w[built + at]
-        m[b + H_LAST] = out + rest
-        if gone and not rest and p[P_TIMEOUT]:  # the wait of what is last now goes on
+            order[at] = w[built + at]
+        b.last = out + rest
+        if gone and not rest and p.timeout:  # the wait of what is last now goes on
             mark(m, w, b, out - 1)
     return int(begin)
 
 
 @kernel
-def move_words(m: Any, source: int, target: int, n: int) -> None:
+def move_words(m: Memory, source: int, target: int, n: int) -> None:
     """Copy ``n`` words that may overlap."""
     if target < source:
         for k in range(n):
@@ -152,143 +152,143 @@ def move_words(m: Any, source: int, target: int, n: int) -> None:
 
 
 @kernel
-def apply_to_step(m: Any, w: Any, c: Any, b: int, i: int, first: int, last: int) -> int:
-    """Apply records ``first`` to ``last`` of W_INDEX to one step's events.
+def apply_to_step(m: Memory, w: Scratch, c: Arrivals, b: Block, i: int, first: int, last: int) -> int:
+    """Apply records ``first`` to ``last`` of w.index to one step's events.
 
     Returns 1 if the set of distinct events changed, 0 if only copy counts did, or NEED_TEMP, NEED_UNDO, NEED_EVENTS, NEED_BLOCK,
     CROWDED.
     """
-    v = m[C_V]
-    size = E_WORDS + v
-    slices = b + HEAD + EV * m[b + H_CAP]
-    old = m[slices + i]
-    had, temp = old & COUNT, w[W_TEMP]
-    if (had + last - first) * (size + 1) > w[W_TEMP_CAP]:
+    v = m.payload_words
+    size = EventRow.payload + v
+    slices = b.events_of
+    old = Slice(slices[i])
+    had, temp = old.count, w.temp
+    if (had + last - first) * (size + 1) > w.temp_cap:
         return NEED_TEMP
-    copy(m, b + m[b + H_EVENTS] + (old >> 24) * size, w, temp, had * size)
+    copy(m, b + b.events + old.first * size, w, temp, had * size)
     n = had
     for k in range(first, last):
-        x = w[w[W_INDEX] + k]
+        x = w[w.index + k]
         row = 0
         while row < n and not is_event(w, temp + row * size, c, x, v):
             row += 1
         if row == n:
-            w[temp + n * size + E_RE] = c[I_RE, x]
-            w[temp + n * size + E_COPIES] = 0
+            EventRow(w, temp + n * size).re = c.re[x]
+            EventRow(w, temp + n * size).copies = 0
             for j in range(v):
-                w[temp + n * size + E_WORDS + j] = c[I_WORDS + j, x]
+                EventRow(w, temp + n * size).payload[j] = c.payload[j, x]
             n += 1
-        there = w[temp + row * size + E_COPIES]
-        if c[I_DIFF, x] > FOREVER - there:
-            m[C_PLACE] = x
+        there = EventRow(w, temp + row * size).copies
+        if c.diff[x] > FOREVER - there:
+            m.place = x
             return CROWDED
-        count = there + c[I_DIFF, x]
-        if m[b + H_PENDING_TOP] or count < 0:
+        count = there + c.diff[x]
+        if b.pending_top or count < 0:
             count = offset_waiting(m, w, c, b, x, count)
             if count < 0:
                 return int(count)
-        w[temp + row * size + E_COPIES] = count
+        EventRow(w, temp + row * size).copies = count
     kept = changed = 0
     for row in range(n):
-        at = temp + row * size
-        if w[at + E_COPIES] == 0:
+        at = EventRow(w, temp + row * size)
+        if at.copies == 0:
             changed = changed or row < had
             continue
         changed = changed or row >= had
         if kept != row:
             copy(w, at, w, temp + kept * size, size)
         kept += 1
-    top = m[b + H_EVENT_TOP]
+    top = b.event_top
     if not room(w, 8 + 3 * had):
         return NEED_UNDO
     if not changed:
         for row in range(had):
-            at = b + m[b + H_EVENTS] + ((old >> 24) + row) * size + E_COPIES
-            if m[at] != w[temp + row * size + E_COPIES]:
-                put(m, w, at, w[temp + row * size + E_COPIES])
+            at = EventRow(w, b + b.events + (old.first + row) * size + EventRow.copies)
+            if m[at] != EventRow(w, temp + row * size).copies:
+                put(m, w, at, EventRow(w, temp + row * size).copies)
         return 0
-    if top + kept > m[b + H_EVENT_CAP]:
+    if top + kept > b.event_cap:
         return NEED_EVENTS
-    if kept > 1 and m[C_TIES]:
-        m[C_TIED] = 1
-    copy(w, temp, m, b + m[b + H_EVENTS] + top * size, kept * size)
-    m[b + H_EVENT_TOP] = top + kept
-    rows = top << 24 | kept if kept else 0
-    if i >= w[W_MADE]:
-        m[slices + i] = rows
+    if kept > 1 and m.ties:
+        m.tied = 1
+    copy(w, temp, m, b + b.events + top * size, kept * size)
+    b.event_top = top + kept
+    rows = Slice(top, kept) if kept else 0
+    if i >= w.made:
+        slices[i] = rows
     else:
         put(m, w, slices + i, rows)
     return 1
 
 
 @kernel
-def is_event(a: Any, row: int, c: Any, x: int, v: int) -> bool:
+def is_event(a: Any, row: Annotated[EventRow, "a"], c: Arrivals, x: int, v: int) -> bool:
     """Return whether a row has the lifetime and the payload of a record."""
-    if a[row + E_RE] != c[I_RE, x]:
+    if row.re != c.re[x]:
         return False
     for j in range(v):
-        if a[row + E_WORDS + j] != c[I_WORDS + j, x]:
+        if row.payload[j] != c.payload[j, x]:
             return False
     return True
 
 
 @kernel
-def offset_waiting(m: Any, w: Any, c: Any, b: int, x: int, count: int) -> int:
+def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, x: int, count: int) -> int:
     """Offset ``count`` copies of a record's event against the retractions of it that wait; if ``count`` is negative, they wait.
 
     Returns how many copies are in force, or NEED_UNDO, NEED_BLOCK, CROWDED.
     """
-    v = m[C_V]
-    size = Q_WORDS + v
-    base, top = b + m[b + H_PENDING], m[b + H_PENDING_TOP]
+    v = m.payload_words
+    size = PendingRow.payload + v
+    base, top = b + b.pending, b.pending_top
     row = 0
     while row < top:
-        at = base + row * size
-        if m[at + Q_LE] == c[I_LE, x] and m[at + Q_RE] == c[I_RE, x]:
+        at = PendingRow(base + row * size)
+        if at.le == c.le[x] and at.re == c.re[x]:
             equal = True
             for j in range(v):
-                equal = equal and m[at + Q_WORDS + j] == c[I_WORDS + j, x]
+                equal = equal and at.payload[j] == c.payload[j, x]
             if equal:
                 break
         row += 1
-    at = base + row * size
+    at = PendingRow(base + row * size)
     if not room(w, 2 * size + 16):
         return NEED_UNDO
     if row < top:
-        if count < m[at + Q_COPIES] - FOREVER:
-            m[C_PLACE] = x
+        if count < at.copies - FOREVER:
+            m.place = x
             return CROWDED
-        count -= m[at + Q_COPIES]
+        count -= at.copies
         save(m, w, at, size)
         save(m, w, base + (top - 1) * size, size)  # it may take this one's place, and another one its own
         if count >= 0:
             copy(m, base + (top - 1) * size, m, at, size)
-            m[b + H_PENDING_TOP] = top - 1
-            m[C_WAITING] -= 1
+            b.pending_top = top - 1
+            m.waiting -= 1
             return int(count)
-        m[at + Q_COPIES] = -count
+        at.copies = -count
         return 0
     if count >= 0:
         return int(count)
-    if top == m[b + H_PENDING_CAP]:
+    if top == b.pending_cap:
         return NEED_BLOCK
-    m[at + Q_LE] = c[I_LE, x]
-    m[at + Q_RE] = c[I_RE, x]
-    m[at + Q_COPIES] = -count
+    at.le = c.le[x]
+    at.re = c.re[x]
+    at.copies = -count
     for j in range(v):
-        m[at + Q_WORDS + j] = c[I_WORDS + j, x]
-    m[b + H_PENDING_TOP] = top + 1
-    m[C_WAITING] += 1
+        at.payload[j] = c.payload[j, x]
+    b.pending_top = top + 1
+    m.waiting += 1
     return 0
 
 
 @kernel
-def empty_step(m: Any, w: Any, p: Any, b: int, i: int) -> int:
+def empty_step(m: Memory, w: Scratch, p: Program, b: Block, i: int) -> int:
     """Withdraw the matches of a step that has no events any more, and note how far its nodes reached. Returns a status."""
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
+    s = NodeRow.register + m.register_words
     if not room(w, 8):
         return NEED_UNDO
-    rows = m[b + HEAD + ND * cap + i]
-    for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
-        w[W_UNTIL] = max(w[W_UNTIL], m[b + m[b + H_NODES] + k * s + N_END])
+    rows = b.nodes_of[i]
+    for k in range(rows.first, rows.first + rows.count):
+        w.until = max(w.until, NodeRow(b + b.nodes + k * s).end)
     return int(set_matches(m, w, p, b, i, 0))

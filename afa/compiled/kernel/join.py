@@ -10,12 +10,10 @@ Only what the call's own promises drop stays as it was written, and lists of whi
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.buffers import load_list, since_of
 from afa.compiled.kernel.heap import room
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, copy, equal, fill_place, hash_of, new_set
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.parts_by_state import set_end
 from afa.compiled.kernel.walk_runs import end_runs
@@ -25,53 +23,53 @@ LOOKED, BACK = 64, 64
 
 
 @kernel
-def join_lists(m: Any, w: Any, b: int, first: int, last: int, top: int, ended: int) -> int:
+def join_lists(m: Memory, w: Scratch, b: Block, first: int, last: int, top: int, ended: int) -> int:
     """Join the lists of places ``first`` to ``last``, new steps, the last ones, whose nodes end at row ``top``.
 
-    Each of them is a slice of its own, or the list before it. ``ended``: how many rows W_SOURCE has, if it is the list before them
+    Each of them is a slice of its own, or the list before it. ``ended``: how many rows w.source has, if it is the list before them
     and they are whole lists: it ends with the first of them. Returns where the nodes end then, or NEED_ROWS, NEED_UNDO.
     """
     if ended and first < last:
         if not room(w, 64 + 3 * ended):
             return NEED_UNDO
-        end_runs(m, w, b, w[W_SOURCE], 0, ended, m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + first]])
+        end_runs(m, w, b, w.source, 0, ended, b.le[b.order[first]])
     first = first_kept(m, b, first, last)
     if not any_stays(m, b, first, last):
         return top
-    cap, order = m[b + H_CAP], b + HEAD
-    times, slices, reaches = order + LE * cap, order + ND * cap, order + REACH * cap
-    here, there = w[W_OLD], w[W_OTHER]  # the list before a step: the number of each node, and the LE of the step that has it
+    order = b.order
+    times, slices, reaches = b.le, b.nodes_of, b.reach
+    here, there = w.old, w.other  # the list before a step: the number of each node, and the LE of the step that has it
     n, reach, begun = nodes_before(m, w, b, first, here), FOREVER, False
     if n < 0:
         return n
     for place in range(first, last):
-        i = m[order + place]
-        rows, le = m[slices + i], m[times + i]
-        if rows & COUNT == 0 and m[reaches + i] < le:  # the list before it
-            if reach < m[reaches + i]:
-                m[reaches + i] = reach
+        i = order[place]
+        rows, le = Slice(slices[i]), times[i]
+        if rows.count == 0 and reaches[i] < le:  # the list before it
+            if reach < reaches[i]:
+                reaches[i] = reach
             continue
-        if (rows & COUNT) + 2 >= w[W_ROWS]:
+        if rows.count + 2 >= w.rows:
             return NEED_ROWS
         if not room(w, 64 + 6 * n):
             return NEED_UNDO
-        if rows & COUNT and not begun:
-            top, begun = rows >> 24, True
+        if rows.count and not begun:
+            top, begun = rows.first, True
         end_nodes(m, w, b, here, n, le)
         made, reach = join_rows(m, w, b, rows, here, n, there, top, le)
-        m[slices + i], m[reaches + i] = top << 24 | made if made else 0, reach
-        top, n = top + made, rows & COUNT
+        slices[i], reaches[i] = Slice(top, made) if made else 0, reach
+        top, n = top + made, rows.count
         here, there = there, here
     return top
 
 
 @kernel
-def first_kept(m: Any, b: int, low: int, high: int) -> int:
+def first_kept(m: Memory, b: Block, low: int, high: int) -> int:
     """Return the first of the places ``low`` to ``high`` that the promises of this call do not drop. O(log n)."""
-    times = b + HEAD + LE * m[b + H_CAP]
+    times = b.le
     while low < high:
         middle = (low + high) >> 1
-        if m[times + m[b + HEAD + middle]] < m[C_THEN]:
+        if times[b.order[middle]] < m.then:
             low = middle + 1
         else:
             high = middle
@@ -79,20 +77,20 @@ def first_kept(m: Any, b: int, low: int, high: int) -> int:
 
 
 @kernel
-def any_stays(m: Any, b: int, first: int, last: int) -> bool:
+def any_stays(m: Memory, b: Block, first: int, last: int) -> bool:
     """Return whether lists of places ``first`` to ``last`` have a row of the list before: of LOOKED of them, or few places, any."""
     if last - first <= LOOKED:
         return first < last
-    s, slices, nodes, order = N_REG + m[C_R], b + HEAD + ND * m[b + H_CAP], b + m[b + H_NODES], b + HEAD
+    s, slices, nodes, order = NodeRow.register + m.register_words, b.nodes_of, b + b.nodes, b.order
     place, apart = last - 1, (last - first) // LOOKED
     while place >= first:
-        here, before, back = m[slices + m[order + place]], 0, place - 1
-        while before & COUNT == 0 and back >= max(place - BACK, first):
-            before = m[slices + m[order + back]]
+        here, before, back = Slice(slices[order[place]]), Slice(0), place - 1
+        while before.count == 0 and back >= max(place - BACK, first):
+            before = Slice(slices[order[back]])
             back -= 1
-        for k in range(here & COUNT):
-            row, other = nodes + ((here >> 24) + k) * s, nodes + (before >> 24) * s
-            for _ in range(min(before & COUNT, k + FEW)):
+        for k in range(here.count):
+            row, other = nodes + (here.first + k) * s, nodes + before.first * s
+            for _ in range(min(before.count, k + FEW)):
                 if equal(m, row, m, other, s):
                     return True
                 other += s
@@ -101,38 +99,38 @@ def any_stays(m: Any, b: int, first: int, last: int) -> bool:
 
 
 @kernel
-def nodes_before(m: Any, w: Any, b: int, place: int, at: int) -> int:
+def nodes_before(m: Memory, w: Scratch, b: Block, place: int, at: int) -> int:
     """Write the number of each node of the list before a place, and LE of its step, at ``at``. Returns how many, or a status."""
-    if place == m[b + H_FIRST]:
+    if place == b.first:
         return 0
-    s, rows, n = N_REG + m[C_R], w[W_SOURCE], load_list(m, w, b, place - 1, w[W_SOURCE])
+    s, rows, n = NodeRow.register + m.register_words, w.source, load_list(m, w, b, place - 1, w.source)
     for k in range(n):
-        w[at + 2 * k], w[at + 2 * k + 1] = w[rows + k * s + N_END], w[since_of(w, rows, k, s)]
+        w[at + 2 * k], w[at + 2 * k + 1] = NodeRow(w, rows + k * s).end, w[since_of(w, rows, k, s)]
     return n
 
 
 @kernel
-def end_nodes(m: Any, w: Any, b: int, at: int, n: int, le: int) -> None:
+def end_nodes(m: Memory, w: Scratch, b: Block, at: int, n: int, le: int) -> None:
     """End those of ``n`` nodes at ``le`` that go on. *Requires* `room` for 3 a node."""
-    s = N_REG + m[C_R]
+    s = NodeRow.register + m.register_words
     for k in range(n):
-        node = b + m[b + H_NODES] + w[at + 2 * k] * s
-        if m[node + N_END] > le:
+        node = NodeRow(b + b.nodes + w[at + 2 * k] * s)
+        if node.end > le:
             set_end(m, w, node, w[at + 2 * k], le)
 
 
 @kernel
-def join_rows(m: Any, w: Any, b: int, rows: int, here: int, n: int, there: int, top: int, le: int) -> tuple[int, int]:
+def join_rows(m: Memory, w: Scratch, b: Block, rows: Slice, here: int, n: int, there: int, top: int, le: int) -> tuple[int, int]:
     """Keep, from ``top`` on, what of a list, the slice ``rows`` of the step at ``le``, the ``n`` nodes at ``here`` are not.
 
     These go on where they are of it; its nodes stand at ``there`` then. Returns how many are its own, and its REACH. *Requires*
     `room` for 3 a node. O(rows + nodes): those that stay are in the order that they had.
     """
-    s, nodes, made, reach = N_REG + m[C_R], b + m[b + H_NODES], 0, le
-    row, j, low, high = nodes + (rows >> 24) * s, 0, 0, 0
-    for k in range(rows & COUNT):
+    s, nodes, made, reach = NodeRow.register + m.register_words, b + b.nodes, 0, le
+    row, j, low, high = NodeRow(nodes + rows.first * s), 0, 0, 0
+    for k in range(rows.count):
         if j >= n or not equal(m, row, m, nodes + w[here + 2 * j] * s, s):  # not the node behind that of the row before
-            low, high = began_then(m, w, nodes, s, here, n, m[row + N_START], low, high)
+            low, high = began_then(m, w, nodes, s, here, n, row.start, low, high)
             j = find_node(m, w, nodes, s, here, row, low, high)
         node, since = top + made, le
         if j >= 0:
@@ -151,41 +149,41 @@ def join_rows(m: Any, w: Any, b: int, rows: int, here: int, n: int, there: int, 
 
 
 @kernel
-def began_then(m: Any, w: Any, nodes: int, s: int, here: int, n: int, start: int, low: int, high: int) -> tuple[int, int]:
+def began_then(m: Memory, w: Scratch, nodes: int, s: int, here: int, n: int, start: int, low: int, high: int) -> tuple[int, int]:
     """Return which of the ``n`` nodes at ``here`` began at ``start``; ``low``, ``high``: those of a row that began no later.
 
     Of more than FEW a set is made, when they are found.
     """
-    if low < high and m[nodes + w[here + 2 * low] * s + N_START] == start:
+    if low < high and NodeRow(nodes + w[here + 2 * low] * s).start == start:
         return low, high
     low = high
-    while low < n and m[nodes + w[here + 2 * low] * s + N_START] < start:
+    while low < n and NodeRow(nodes + w[here + 2 * low] * s).start < start:
         low += 1
     high = low
-    while high < n and m[nodes + w[here + 2 * high] * s + N_START] == start:
+    while high < n and NodeRow(nodes + w[here + 2 * high] * s).start == start:
         high += 1
     if high - low > FEW:
         new_set(w)
         for j in range(low, high):
             row = nodes + w[here + 2 * j] * s
-            at = hash_of(m, w, row, s, N_END, 0)
-            while w[w[W_HASH] + 3 * at] == w[W_STAMP]:
-                at = (at + 1) & (w[W_HASHES] - 1)
-            fill_place(w, w[W_HASH] + 3 * at, row, j)
+            at = hash_of(m, w, row, s, NodeRow.end, 0)
+            while w[w.hash + 3 * at] == w.stamp:
+                at = at + 1 & w.hashes - 1
+            fill_place(w, w.hash + 3 * at, row, j)
     return low, high
 
 
 @kernel
-def find_node(m: Any, w: Any, nodes: int, s: int, here: int, row: int, low: int, high: int) -> int:
+def find_node(m: Memory, w: Scratch, nodes: int, s: int, here: int, row: int, low: int, high: int) -> int:
     """Return which of the nodes ``low`` to ``high`` at ``here`` is the partial match of a row; NOWHERE if none is. O(1)."""
     if high - low <= FEW:
         for j in range(low, high):
             if equal(m, row, m, nodes + w[here + 2 * j] * s, s):
                 return j
         return NOWHERE
-    at = hash_of(m, w, row, s, N_END, 0)
-    while w[w[W_HASH] + 3 * at] == w[W_STAMP]:
-        if equal(m, row, m, w[w[W_HASH] + 3 * at + 1], s):
-            return int(w[w[W_HASH] + 3 * at + 2])
-        at = (at + 1) & (w[W_HASHES] - 1)
+    at = hash_of(m, w, row, s, NodeRow.end, 0)
+    while w[w.hash + 3 * at] == w.stamp:
+        if equal(m, row, m, w[w.hash + 3 * at + 1], s):
+            return int(w[w.hash + 3 * at + 2])
+        at = at + 1 & w.hashes - 1
     return NOWHERE

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_layout import *
 from afa.compiled.kernel.native_call import kernel, wrapped
 
 
@@ -27,26 +25,26 @@ def mixed(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 
 @kernel
-def ended(m: Any, a: int, b: int, c: int, d: int) -> int:
+def ended(m: KeyTable, a: int, b: int, c: int, d: int) -> int:
     """Return the tag of what was taken in."""
     a, b, c, d = mixed(a, b, c ^ 255, d)
     a, b, c, d = mixed(a, b, c, d)
     a, b, c, d = mixed(a, b, c, d)
-    return ((a ^ b ^ c ^ d) >> 33) & ((1 << TAG) - 1) & int(m[K_MASK])
+    return (a ^ b ^ c ^ d) >> 33 & (1 << TAG) - 1 & int(m.mask)
 
 
 @kernel
-def tag_of_word(m: Any, kind: int, word: int) -> int:
+def tag_of_word(m: KeyTable, kind: int, word: int) -> int:
     """Return the tag of a key that is a word of some class."""
-    a, b, c, d = int(m[K_SECRET]) ^ int(kind) & CLASS, int(m[K_SECRET + 1]), int(m[K_SECRET + 2]), int(m[K_SECRET + 3])
+    a, b, c, d = int(m.secret[0]) ^ int(kind) & CLASS, int(m.secret[1]), int(m.secret[2]), int(m.secret[3])
     a, b, c, d = mixed(a, b, c, d ^ int(word))
     return ended(m, a ^ int(word), b, c, d)
 
 
 @kernel
-def tag_of_record(m: Any, p: Any, at: int, kind: int, length: int) -> int:
+def tag_of_record(m: KeyTable, p: KeyArena, at: int, kind: int, length: int) -> int:
     """Return the tag of a key whose record stands at ``p[at]``; ``length`` as its value has it."""
-    a, b, c, d = int(m[K_SECRET]) ^ int(kind) & CLASS, int(m[K_SECRET + 1]), int(m[K_SECRET + 2]), int(m[K_SECRET + 3])
+    a, b, c, d = int(m.secret[0]) ^ int(kind) & CLASS, int(m.secret[1]), int(m.secret[2]), int(m.secret[3])
     a, b, c, d = mixed(a, b, c, d ^ int(length))
     a = a ^ int(length)
     heads = heads_of(kind, int(p[at]) & 255) if length else 0

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.key_hash import heads_of, words_of
-from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_layout import *
 from afa.compiled.kernel.key_rebuild import rebuild
 from afa.compiled.kernel.key_records import take_record
 from afa.compiled.kernel.key_table import ROUND, find, give, insert, kind_at, refill, remove, value_at
-from afa.compiled.kernel.names import C_P, C_W, DONE
+from afa.compiled.kernel.layout import DONE
 from afa.compiled.kernel.native_call import kernel, prefetch, wrapped
 
 
 @kernel
-def keys(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
+def keys(m: KeyTable, w: Any, p: KeyArena, c: Any, what: int, low: int, high: int) -> int:
     """Do the one thing that ``what`` names. Returns what the kernel that does it returns."""
     if what == FIND:
         return find(m, w, p, c, low, high)
@@ -36,7 +36,7 @@ def keys(m: Any, w: Any, p: Any, c: Any, what: int, low: int, high: int) -> int:
 
 
 @kernel
-def cells(m: Any, w: Any, p: Any, c: Any, part: int, high: int) -> int:
+def cells(m: KeyTable, w: Any, p: KeyArena, c: Any, part: int, high: int) -> int:
     """Write kind and value of the keys of the numbers at OUT to the rows behind; ``part`` >= 0: those of a part of each tuple.
 
     Returns how many of them are tuples with such a part.
@@ -44,7 +44,7 @@ def cells(m: Any, w: Any, p: Any, c: Any, part: int, high: int) -> int:
     count = 0
     for r in range(high):
         ahead = min(r + ROUND, high - 1)
-        prefetch(m[C_W] + 8 * value_at(c[OUT, ahead]))
+        prefetch(m.w_at + 8 * value_at(c[OUT, ahead]))
         kind, value = kind_at(w, c[OUT, r]), int(w[value_at(c[OUT, r])])
         if part >= 0 and kind & CLASS == TUPLE and part < p[value >> LENGTH] & 255:
             count += 1
@@ -54,7 +54,7 @@ def cells(m: Any, w: Any, p: Any, c: Any, part: int, high: int) -> int:
 
 
 @kernel
-def part_of(p: Any, record: int, part: int) -> tuple[int, int]:
+def part_of(p: KeyArena, record: int, part: int) -> tuple[int, int]:
     """Return kind and value of a part of the tuple whose record this is; that of a text as the value of a key."""
     at = record + heads_of(TUPLE, int(p[record]) & 255)
     for i in range(part):
@@ -70,7 +70,7 @@ def part_of(p: Any, record: int, part: int) -> tuple[int, int]:
 
 
 @kernel
-def pack(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+def pack(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
     """Write texts, whose kinds and values are in the rows that `cells` writes, side by side to ``w``. What is no text is left out.
 
     Returns how many bytes they take.
@@ -79,7 +79,7 @@ def pack(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
     for r in range(high):
         ahead = min(r + ROUND, high - 1)
         if c[2, ahead] & CLASS == TEXT:
-            prefetch(m[C_P] + 8 * (c[3, ahead] >> LENGTH))
+            prefetch(m.p_at + 8 * (c[3, ahead] >> LENGTH))
         if c[2, r] & CLASS != TEXT:
             continue
         at, size = int(c[3, r]) >> LENGTH, int(c[3, r]) & LONGEST
@@ -97,7 +97,7 @@ def pack(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
 
 
 @kernel
-def compact(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+def compact(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
     """Move all records to another arena, given as ``m``, and write their keys' values to ``c``, a copy of ``w``. Returns DONE."""
     for number in range(high):
         kind, value = kind_at(w, number), int(w[value_at(number)])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.key_hash import heads_of, words_of
-from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_layout import *
 from afa.compiled.kernel.key_table import ROUND, home_of, kind_at, search, tag_at, value_at
-from afa.compiled.kernel.names import C_M, DONE, NOWHERE
+from afa.compiled.kernel.layout import DONE, NOWHERE
 from afa.compiled.kernel.native_call import kernel, prefetch
 
 
 @kernel
-def rebuild(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+def rebuild(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
     """Fill an empty table with the keys of the numbers below ``high``; the others are free, and given again from the least on.
 
     Returns DONE; NOWHERE if something there is no key, or a key is there twice. *Requires* slots for all, ROUND words in ``c``.
@@ -26,21 +26,21 @@ def rebuild(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
                 if not is_sound(p, kind, int(w[value_at(number)])):
                     return NOWHERE
                 c[0, number - row] = tag_at(m, w, p, number)
-                prefetch(m[C_M] + 8 * (SLOTS + home_of(m, int(c[0, number - row]))))
+                prefetch(m.m_at + 8 * (SLOTS + home_of(m, int(c[0, number - row]))))
         for number in range(row, end):
             if kind_at(w, number) != 0 and not enter(m, w, p, number, int(c[0, number - row])):
                 return NOWHERE
         row = end
-    m[K_TOP], m[K_FREE] = high, 0
+    m.top, m.free = high, 0
     for number in range(high - 1, -1, -1):
         if kind_at(w, number) == 0:
-            w[value_at(number)] = m[K_FREE]
-            m[K_FREE] = number + 1
+            w[value_at(number)] = m.free
+            m.free = number + 1
     return DONE
 
 
 @kernel
-def enter(m: Any, w: Any, p: Any, number: int, tag: int) -> bool:
+def enter(m: KeyTable, w: Any, p: KeyArena, number: int, tag: int) -> bool:
     """Give a key that has a number a slot. Returns whether it had none."""
     kind, value = kind_at(w, number), int(w[value_at(number)])
     if kind & CLASS in (TEXT, TUPLE):
@@ -50,19 +50,19 @@ def enter(m: Any, w: Any, p: Any, number: int, tag: int) -> bool:
     if found >= 0:
         return False
     m[SLOTS + slot] = tag << 32 | number + 1
-    m[K_COUNT] += 1
+    m.count += 1
     return True
 
 
 @kernel
-def is_sound(p: Any, kind: int, value: int) -> bool:
+def is_sound(p: KeyArena, kind: int, value: int) -> bool:
     """Return whether a value is one of its kind: its record lies in the arena, and its parts in the record."""
     if kind & ~CLASS == ODD:
         return False
     if kind & CLASS in (INT, REAL):
         return True
     at, length = value >> LENGTH, value & LONGEST
-    if kind & CLASS not in (TEXT, TUPLE) or at < ARENA or at + words_of(kind, length) > p[A_TOP]:
+    if kind & CLASS not in (TEXT, TUPLE) or at < ARENA or at + words_of(kind, length) > p.top:
         return False
     if kind & CLASS == TEXT:
         return True

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.key_hash import heads_of, words_of
-from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_layout import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 
 
 @kernel
 def kind_of(c: Any, part: int, row: int) -> int:
     """Return the kind of a value of a column."""
-    at = D_COLUMNS + part * V_SIZE
-    return peek_byte(c[0, at + V_KINDS] + row) if c[0, at + V_KINDS] else int(c[0, at + V_KIND])
+    at = KeyColumnWords(KeyCall.columns + part * KeyColumnWords.SIZE)
+    return peek_byte(at.kinds + row) if at.kinds else int(at.kind)
 
 
 @kernel
-def text_at(p: Any, at: int, begin: int, size: int) -> int:
+def text_at(p: KeyArena, at: int, begin: int, size: int) -> int:
     """Write the bytes from an address on as words from ``p[at]`` on, the last one filled up with 0. Returns the word behind."""
     whole, rest = size >> 3, size & 7
     for i in range(whole):
@@ -35,16 +35,16 @@ def text_at(p: Any, at: int, begin: int, size: int) -> int:
 
 
 @kernel
-def record_of(p: Any, c: Any, row: int, at: int) -> tuple[int, int]:
+def record_of(p: KeyArena, c: KeyCall, row: int, at: int) -> tuple[int, int]:
     """Make the record of a row at ``p[at]``. Returns the kind of its key, and its length. *Requires* room."""
-    parts = int(c[0, D_PARTS])
+    parts = int(c.parts)
     if parts == 0:
-        return int(c[0, D_KIND]), int(c[0, D_LENGTH])
-    if c[0, D_TUPLE] == 0:
-        offsets = c[0, D_COLUMNS + V_AT] + 8 * row
+        return int(c.kind), int(c.length)
+    if c.tuple == 0:
+        offsets = KeyColumnWords(KeyCall.columns).at + 8 * row
         begin = peek(offsets)
         size = peek(offsets + 8) - begin
-        text_at(p, at, c[0, D_COLUMNS + V_DATA] + begin, size)
+        text_at(p, at, KeyColumnWords(KeyCall.columns).data + begin, size)
         return kind_of(c, 0, row), size
     heads = heads_of(TUPLE, parts)
     for i in range(1, heads):
@@ -52,23 +52,23 @@ def record_of(p: Any, c: Any, row: int, at: int) -> tuple[int, int]:
     p[at] = parts
     end = at + heads
     for i in range(parts):
-        kind, v = kind_of(c, i, row), D_COLUMNS + i * V_SIZE
+        kind, v = kind_of(c, i, row), KeyColumnWords(KeyCall.columns + i * KeyColumnWords.SIZE)
         p[at + (i + 1 >> 3)] = p[at + (i + 1 >> 3)] | kind << 8 * (i + 1 & 7)
         if kind & CLASS == NONE:
             continue
         if kind & CLASS != TEXT:
-            p[end] = peek(c[0, v + V_AT] + 8 * row)
+            p[end] = peek(v.at + 8 * row)
             end += 1
             continue
-        offsets = c[0, v + V_AT] + 8 * row
+        offsets = v.at + 8 * row
         begin = peek(offsets)
         p[end] = peek(offsets + 8) - begin
-        end = text_at(p, end + 1, c[0, v + V_DATA] + begin, int(p[end]))
+        end = text_at(p, end + 1, v.data + begin, int(p[end]))
     return TUPLE, end - at
 
 
 @kernel
-def same_record(p: Any, at: int, kind: int, length: int, other: int) -> bool:
+def same_record(p: KeyArena, at: int, kind: int, length: int, other: int) -> bool:
     """Return whether the records at two places of one class and length are of one key."""
     heads = heads_of(kind, int(p[at]) & 255) if length else 0
     for i in range(words_of(kind, length)):
@@ -89,26 +89,26 @@ def size_of_record(words: int) -> tuple[int, int]:
 
 
 @kernel
-def take_record(p: Any, words: int) -> int:
+def take_record(p: KeyArena, words: int) -> int:
     """Take a place for a record. Returns where it is, or NEED_ARENA."""
     if words == 0:
         return ARENA
     size, whole = size_of_record(words)
-    found = int(p[A_FREE + size])
+    found = int(p.free[size])
     if found != 0:
-        p[A_FREE + size] = p[found]
-        p[A_FREED] -= whole
+        p.free[size] = p[found]
+        p.freed -= whole
         return found
-    if p[A_TOP] + whole > p[A_ROOM]:
+    if p.top + whole > p.room:
         return NEED_ARENA
-    p[A_TOP] += whole
-    return int(p[A_TOP]) - whole
+    p.top += whole
+    return int(p.top) - whole
 
 
 @kernel
-def free_record(p: Any, at: int, words: int) -> None:
+def free_record(p: KeyArena, at: int, words: int) -> None:
     if words:
         size, whole = size_of_record(words)
-        p[at] = p[A_FREE + size]
-        p[A_FREE + size] = at
-        p[A_FREED] += whole
+        p[at] = p.free[size]
+        p.free[size] = at
+        p.freed += whole

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.key_hash import tag_of_record, tag_of_word, words_of
-from afa.compiled.kernel.key_names import *
+from afa.compiled.kernel.key_layout import *
 from afa.compiled.kernel.key_records import free_record, kind_of, record_of, same_record, take_record
-from afa.compiled.kernel.names import C_M, C_P, C_W, DONE
+from afa.compiled.kernel.layout import DONE
 from afa.compiled.kernel.native_call import kernel, peek, prefetch, wrapped
 
 ROUND = 32
@@ -28,9 +28,9 @@ NOTED = 4 * NOTES
 
 
 @kernel
-def home_of(m: Any, tag: int) -> int:
+def home_of(m: KeyTable, tag: int) -> int:
     """Return the first slot in which a key of this tag may stand."""
-    return tag >> (TAG - int(m[K_BITS]))
+    return tag >> TAG - int(m.bits)
 
 
 @kernel
@@ -51,13 +51,13 @@ def put_kind(w: Any, number: int, kind: int) -> None:
 
 
 @kernel
-def of_words(c: Any) -> bool:
+def of_words(c: KeyCall) -> bool:
     """Return whether the keys of a call are words, not records."""
-    return c[0, D_TUPLE] == 0 and c[0, D_PARTS] == 1 and c[0, D_COLUMNS + V_DATA] == 0
+    return c.tuple == 0 and c.parts == 1 and (KeyColumnWords(KeyCall.columns).data == 0)
 
 
 @kernel
-def is_key(w: Any, p: Any, number: int, kind: int, word: int, at: int) -> bool:
+def is_key(w: Any, p: KeyArena, number: int, kind: int, word: int, at: int) -> bool:
     """Return whether a number is that of a key: a word; or at ``at`` (not 0) a record, whose length is ``word``."""
     if (kind_at(w, number) ^ kind) & CLASS or kind & CLASS == OBJECT:
         return False
@@ -68,9 +68,9 @@ def is_key(w: Any, p: Any, number: int, kind: int, word: int, at: int) -> bool:
 
 
 @kernel
-def search(m: Any, w: Any, p: Any, tag: int, kind: int, word: int, at: int) -> tuple[int, int]:
+def search(m: KeyTable, w: Any, p: KeyArena, tag: int, kind: int, word: int, at: int) -> tuple[int, int]:
     """Return the number of a key, NOWHERE if it has none; and the slot where it stands, or would. O(1) expected."""
-    last, slot = (1 << int(m[K_BITS])) - 1, home_of(m, tag)
+    last, slot = ((1 << int(m.bits)) - 1, home_of(m, tag))
     while m[SLOTS + slot] != 0:
         found = int(m[SLOTS + slot])
         if found >> 32 == tag and is_key(w, p, (found & NUMBER) - 1, kind, word, at):
@@ -80,9 +80,9 @@ def search(m: Any, w: Any, p: Any, tag: int, kind: int, word: int, at: int) -> t
 
 
 @kernel
-def first_of_tag(m: Any, tag: int) -> int:
+def first_of_tag(m: KeyTable, tag: int) -> int:
     """Return the first slot's word of a tag; 0: there is none."""
-    last, slot = (1 << int(m[K_BITS])) - 1, home_of(m, tag)
+    last, slot = ((1 << int(m.bits)) - 1, home_of(m, tag))
     while m[SLOTS + slot] != 0 and m[SLOTS + slot] >> 32 != tag:
         slot = (slot + 1) & last
     return int(m[SLOTS + slot])
@@ -95,9 +95,9 @@ def note_of(word: int) -> int:
 
 
 @kernel
-def unnoted(c: Any, low: int, row: int, end: int, notes: bool) -> int:
+def unnoted(c: KeyCall, low: int, row: int, end: int, notes: bool) -> int:
     """Write the numbers of those rows whose words are noted, and list the others at ``c[LOG, low]``. Returns how many these are."""
-    count, words = 0, c[0, D_COLUMNS + V_AT]
+    count, words = 0, KeyColumnWords(KeyCall.columns).at
     for r in range(row, end):
         if notes:
             word = peek(words + 8 * r)
@@ -111,11 +111,11 @@ def unnoted(c: Any, low: int, row: int, end: int, notes: bool) -> int:
 
 
 @kernel
-def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
+def find(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, low: int, high: int) -> int:
     """Write the numbers of the keys of some rows to OUT; of those that have none, -1 less their tag. Returns how many have none."""
     missing, row, words, known = 0, low, of_words(c), 0
-    at = 0 if words else int(p[A_ROOM] + low // c[0, D_ROWS] * c[0, D_WIDTH])
-    notes = words and c[0, D_COLUMNS + V_KINDS] == 0 and high - low >= NOTED
+    at = 0 if words else int(p.room + low // c.rows * c.width)
+    notes = words and KeyColumnWords(KeyCall.columns).kinds == 0 and (high - low >= NOTED)
     if notes:
         for k in range(NOTES):
             c[LOG, low + ROUND + 2 * k + 1] = -1
@@ -125,23 +125,23 @@ def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
         for k in range(count):
             r = int(c[LOG, low + k])
             if words:
-                tag = tag_of_word(m, kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r))
+                tag = tag_of_word(m, kind_of(c, 0, r), peek(KeyColumnWords(KeyCall.columns).at + 8 * r))
             else:
                 kind, length = record_of(p, c, r, at)
                 tag = tag_of_record(m, p, at, kind, length)
             c[OUT, r] = tag
-            prefetch(m[C_M] + 8 * (SLOTS + home_of(m, tag)))
+            prefetch(m.m_at + 8 * (SLOTS + home_of(m, tag)))
         for k in range(count):
             r = int(c[LOG, low + k])
             tag = int(c[OUT, r])
             found = first_of_tag(m, tag)
             c[OUT, r] = found if found else -1 - tag
             if found:
-                prefetch(m[C_W] + 8 * value_at((found & NUMBER) - 1))
+                prefetch(m.w_at + 8 * value_at((found & NUMBER) - 1))
         if not words:
             for r in range(row, end):
                 if c[OUT, r] >= 0:
-                    prefetch(m[C_P] + 8 * (w[value_at((c[OUT, r] & NUMBER) - 1)] >> LENGTH))
+                    prefetch(m.p_at + 8 * (w[value_at((c[OUT, r] & NUMBER) - 1)] >> LENGTH))
         for k in range(count):
             r = int(c[LOG, low + k])
             if c[OUT, r] >= 0:
@@ -149,7 +149,7 @@ def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
             if c[OUT, r] < 0:
                 missing += 1
             elif notes:
-                word = peek(c[0, D_COLUMNS + V_AT] + 8 * r)
+                word = peek(KeyColumnWords(KeyCall.columns).at + 8 * r)
                 note = low + note_of(word)
                 c[LOG, note], c[LOG, note + 1] = word, c[OUT, r]
         known += end - row - count
@@ -159,13 +159,13 @@ def find(m: Any, w: Any, p: Any, c: Any, low: int, high: int) -> int:
 
 
 @kernel
-def settle(m: Any, w: Any, p: Any, c: Any, r: int, at: int) -> None:
+def settle(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, at: int) -> None:
     """Write the number of a row's key, of whose tag a slot was found; ``at``: where its record is made, 0: it is a word."""
     found = int(c[OUT, r])
     if at:
         kind, word = record_of(p, c, r, at)
     else:
-        kind, word = kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r)
+        kind, word = kind_of(c, 0, r), peek(KeyColumnWords(KeyCall.columns).at + 8 * r)
     number = (found & NUMBER) - 1
     if not is_key(w, p, number, kind, word, at):
         number, _ = search(m, w, p, found >> 32, kind, word, at)
@@ -173,49 +173,49 @@ def settle(m: Any, w: Any, p: Any, c: Any, r: int, at: int) -> None:
 
 
 @kernel
-def insert(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
-    """Give numbers to the keys of the rows from K_NEXT on to which `find` gave none. Returns a status."""
+def insert(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
+    """Give numbers to the keys of the rows from KeyTable.next on to which `find` gave none. Returns a status."""
     words = of_words(c)
-    while m[K_NEXT] < high:
-        r = int(m[K_NEXT])
+    while m.next < high:
+        r = int(m.next)
         ahead = min(r + ROUND, high - 1)
         if c[OUT, ahead] < 0:
-            prefetch(m[C_M] + 8 * (SLOTS + home_of(m, -1 - int(c[OUT, ahead]))))
+            prefetch(m.m_at + 8 * (SLOTS + home_of(m, -1 - int(c[OUT, ahead]))))
         if c[OUT, r] < 0:
             number = place(m, w, p, c, r, words)
             if number < 0:
                 return number
             c[OUT, r] = number
-        m[K_NEXT] = r + 1
+        m.next = r + 1
     return DONE
 
 
 @kernel
-def give(m: Any, w: Any, p: Any, c: Any) -> int:
+def give(m: KeyTable, w: Any, p: KeyArena, c: Any) -> int:
     """Write the number of the key of the only row to OUT. Returns 0; 1 for a new key, whose number it was given; or a status."""
-    count = int(m[K_COUNT])
-    m[K_NEXT], m[K_LOGGED] = 0, 0
+    count = int(m.count)
+    m.next, m.logged = 0, 0
     if find(m, w, p, c, 0, 1):
         status = insert(m, w, p, c, 1)
         if status < 0:
             return status
-    return int(m[K_COUNT]) - count
+    return int(m.count) - count
 
 
 @kernel
-def place(m: Any, w: Any, p: Any, c: Any, r: int, words: bool) -> int:
+def place(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, words: bool) -> int:
     """Return the number of a row's key, a new one if it has none; or a status."""
-    tag, at = -1 - int(c[OUT, r]), 0 if words else int(p[A_ROOM])
+    tag, at = -1 - int(c[OUT, r]), 0 if words else int(p.room)
     if words:
-        kind, word = kind_of(c, 0, r), peek(c[0, D_COLUMNS + V_AT] + 8 * r)
+        kind, word = kind_of(c, 0, r), peek(KeyColumnWords(KeyCall.columns).at + 8 * r)
     else:
         kind, word = record_of(p, c, r, at)
     number, slot = search(m, w, p, tag, kind, word, at)
     if number >= 0:
         return number
-    if 4 * (m[K_COUNT] + 1) > 3 << int(m[K_BITS]):
+    if 4 * (m.count + 1) > 3 << int(m.bits):
         return NEED_SLOTS
-    if m[K_FREE] == 0 and m[K_TOP] == m[K_ROOM]:
+    if m.free == 0 and m.top == m.room:
         return NEED_NUMBERS
     value = word
     if not words:
@@ -230,25 +230,25 @@ def place(m: Any, w: Any, p: Any, c: Any, r: int, words: bool) -> int:
     w[value_at(number)] = value
     put_kind(w, number, kind)
     m[SLOTS + slot] = tag << 32 | number + 1
-    m[K_COUNT] += 1
+    m.count += 1
     return number
 
 
 @kernel
-def take_number(m: Any, w: Any, c: Any) -> int:
+def take_number(m: KeyTable, w: Any, c: Any) -> int:
     """Return a free number, or the first that was never given."""
-    if m[K_FREE] == 0:
-        m[K_TOP] += 1
-        return int(m[K_TOP]) - 1
-    number = int(m[K_FREE]) - 1
-    m[K_FREE] = w[value_at(number)]
-    c[LOG, m[K_LOGGED]] = number
-    m[K_LOGGED] += 1
+    if m.free == 0:
+        m.top += 1
+        return int(m.top) - 1
+    number = int(m.free) - 1
+    m.free = w[value_at(number)]
+    c[LOG, m.logged] = number
+    m.logged += 1
     return number
 
 
 @kernel
-def tag_at(m: Any, w: Any, p: Any, number: int) -> int:
+def tag_at(m: KeyTable, w: Any, p: KeyArena, number: int) -> int:
     """Return the tag of the key that has a number."""
     kind, value = kind_at(w, number), int(w[value_at(number)])
     if kind & CLASS in (TEXT, TUPLE):
@@ -257,17 +257,17 @@ def tag_at(m: Any, w: Any, p: Any, number: int) -> int:
 
 
 @kernel
-def remove(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
+def remove(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
     """Forget the keys of the numbers at OUT, whose numbers are free then. Numbers that are free stay so. Returns DONE."""
     row = 0
     while row < high:
         end = min(row + ROUND, high)
         for r in range(row, end):
-            prefetch(m[C_W] + 8 * value_at(c[OUT, r]))
+            prefetch(m.w_at + 8 * value_at(c[OUT, r]))
         for r in range(row, end):
             if kind_at(w, c[OUT, r]):
                 c[LOG, r] = tag_at(m, w, p, c[OUT, r])
-                prefetch(m[C_M] + 8 * (SLOTS + home_of(m, int(c[LOG, r]))))
+                prefetch(m.m_at + 8 * (SLOTS + home_of(m, int(c[LOG, r]))))
         for r in range(row, end):
             number = int(c[OUT, r])
             kind, value = kind_at(w, number), int(w[value_at(number)])
@@ -277,17 +277,17 @@ def remove(m: Any, w: Any, p: Any, c: Any, high: int) -> int:
             if kind & CLASS in (TEXT, TUPLE):
                 free_record(p, value >> LENGTH, words_of(kind, value & LONGEST))
             put_kind(w, number, 0)
-            w[value_at(number)] = m[K_FREE]
-            m[K_FREE] = number + 1
-            m[K_COUNT] -= 1
+            w[value_at(number)] = m.free
+            m.free = number + 1
+            m.count -= 1
         row = end
     return DONE
 
 
 @kernel
-def clear_slot(m: Any, tag: int, number: int) -> None:
+def clear_slot(m: KeyTable, tag: int, number: int) -> None:
     """Let the slot of a number be free: those behind it that have it on their way move up."""
-    last, slot = (1 << int(m[K_BITS])) - 1, home_of(m, tag)
+    last, slot = ((1 << int(m.bits)) - 1, home_of(m, tag))
     while m[SLOTS + slot] & NUMBER != number + 1:
         slot = (slot + 1) & last
     after = (slot + 1) & last
@@ -301,10 +301,10 @@ def clear_slot(m: Any, tag: int, number: int) -> None:
 
 
 @kernel
-def refill(m: Any, w: Any) -> int:
+def refill(m: KeyTable, w: KeyTable) -> int:
     """Fill the free slots of a larger table with those of another, given as ``w``. Returns DONE."""
-    last = (1 << int(m[K_BITS])) - 1
-    for i in range(1 << int(w[K_BITS])):
+    last = (1 << int(m.bits)) - 1
+    for i in range(1 << int(w.bits)):
         found = int(w[SLOTS + i])
         if found != 0:
             slot = home_of(m, found >> 32)

@@ -10,20 +10,20 @@ set is used: places of 3 words ``[stamp, row, key]``, free if the stamp is not t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 
 FEW = 12
 
 
 @kernel
-def equal(a: Any, x: int, c: Any, y: int, s: int) -> bool:
+def equal(a: Any, x: Annotated[NodeRow, "a"], c: Any, y: Annotated[NodeRow, "c"], s: int) -> bool:
     """Return whether two rows are one partial match, wherever they stand."""
-    if a[x + N_START] != c[y + N_START] or a[x + N_M] != c[y + N_M] or a[x + N_STATE] != c[y + N_STATE]:
+    if x.start != y.start or x.until != y.until or x.state != y.state:
         return False
-    for i in range(N_REG, s):
+    for i in range(NodeRow.register, s):
         if a[x + i] != c[y + i]:
             return False
     return True
@@ -37,9 +37,9 @@ def copy(a: Any, x: int, c: Any, y: int, n: int) -> None:
 
 
 @kernel
-def new_set(w: Any) -> None:
+def new_set(w: Scratch) -> None:
     """Begin a new set of rows."""
-    w[W_STAMP] += 1
+    w.stamp += 1
 
 
 @kernel
@@ -52,25 +52,25 @@ def same_words(a: Any, x: int, c: Any, y: int, n: int) -> bool:
 
 
 @kernel
-def hash_of(a: Any, w: Any, x: int, n: int, but: int, key: int) -> int:
+def hash_of(a: Any, w: Scratch, x: int, n: int, but: int, key: int) -> int:
     """Return the place of the set where ``n`` words, but for word ``but``, stand for ``key``, if those before it are taken."""
     h = key & 0xFFFFFFF
     for i in range(n):
         if i != but:
             word = a[x + i]
             h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
-    return int((h ^ (h >> 17)) & (w[W_HASHES] - 1))
+    return int((h ^ h >> 17) & w.hashes - 1)
 
 
 @kernel
-def place_of(a: Any, w: Any, x: int, n: int, but: int, key: int) -> int:
+def place_of(a: Any, w: Scratch, x: int, n: int, but: int, key: int) -> int:
     """Return the place in the set of the ``n`` words at ``x``, but for word ``but`` (NOWHERE: of all), and of ``key``. O(n).
 
     It is that of equal words, or a free one, whose stamp is not that of the set, for the caller to fill.
     """
-    places, table = w[W_HASHES], w[W_HASH]
+    places, table = w.hashes, w.hash
     at = hash_of(a, w, x, n, but, key)
-    while w[table + 3 * at] == w[W_STAMP]:
+    while w[table + 3 * at] == w.stamp:
         if w[table + 3 * at + 2] == key:
             other, i = w[table + 3 * at + 1], 0
             while i < n and (i == but or a[x + i] == a[other + i]):
@@ -82,13 +82,13 @@ def place_of(a: Any, w: Any, x: int, n: int, but: int, key: int) -> int:
 
 
 @kernel
-def fill_place(w: Any, place: int, x: int, key: int) -> None:
+def fill_place(w: Scratch, place: int, x: int, key: int) -> None:
     """Put words into the set, at the place that `place_of` gave."""
-    w[place], w[place + 1], w[place + 2] = w[W_STAMP], x, key
+    w[place], w[place + 1], w[place + 2] = w.stamp, x, key
 
 
 @kernel
-def sort_by_start(a: Any, rows: int, s: int, w: Any, at: int, spare: int, n: int) -> int:
+def sort_by_start(a: Any, rows: int, s: int, w: Scratch, at: int, spare: int, n: int) -> int:
     """Sort the numbers of rows ``w[at:][:n]`` by start, with as much room at ``spare``; stable. O(n log parts that are in order).
 
     Returns where they stand then: ``at`` or ``spare``.
@@ -102,7 +102,7 @@ def sort_by_start(a: Any, rows: int, s: int, w: Any, at: int, spare: int, n: int
             high = rise_of(a, rows, s, w, at, middle, n)
             i, j = low, middle
             for k in range(low, high):
-                if i < middle and (j == high or a[rows + w[at + i] * s + N_START] <= a[rows + w[at + j] * s + N_START]):
+                if i < middle and (j == high or NodeRow(a, rows + w[at + i] * s).start <= NodeRow(a, rows + w[at + j] * s).start):
                     w[spare + k] = w[at + i]
                     i += 1
                 else:
@@ -113,80 +113,80 @@ def sort_by_start(a: Any, rows: int, s: int, w: Any, at: int, spare: int, n: int
 
 
 @kernel
-def rise_of(a: Any, rows: int, s: int, w: Any, at: int, low: int, n: int) -> int:
+def rise_of(a: Any, rows: int, s: int, w: Scratch, at: int, low: int, n: int) -> int:
     """Return until where the rows whose numbers stand from ``w[at + low]`` on are in order of start."""
     k = low + 1
-    while k < n and a[rows + w[at + k] * s + N_START] >= a[rows + w[at + k - 1] * s + N_START]:
+    while k < n and NodeRow(a, rows + w[at + k] * s).start >= NodeRow(a, rows + w[at + k - 1] * s).start:
         k += 1
     return min(k, n)
 
 
 @kernel
-def add_to_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
+def add_to_set(a: Any, w: Scratch, x: int, s: int, key: int) -> int:
     """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already, or -1. O(1)."""
-    place = place_of(a, w, x, s, N_END, key)
-    if w[place] == w[W_STAMP]:
+    place = place_of(a, w, x, s, NodeRow.end, key)
+    if w[place] == w.stamp:
         return int(w[place + 1])
     fill_place(w, place, x, key)
     return -1
 
 
 @kernel
-def find_in_set(a: Any, w: Any, x: int, s: int, key: int) -> int:
+def find_in_set(a: Any, w: Scratch, x: int, s: int, key: int) -> int:
     """Return where the row of the set stands, for ``key``, that is equal to the one at ``x``; -1: none is. O(1)."""
-    place = place_of(a, w, x, s, N_END, key)
-    return int(w[place + 1]) if w[place] == w[W_STAMP] else -1
+    place = place_of(a, w, x, s, NodeRow.end, key)
+    return int(w[place + 1]) if w[place] == w.stamp else -1
 
 
 @kernel
-def unique(a: Any, w: Any, rows: int, n: int, s: int) -> int:
+def unique(a: Any, w: Scratch, rows: int, n: int, s: int) -> int:
     """Keep each partial match once; one that stays before an equal one that was derived. Returns how many are left. O(n).
 
     Equal ones have one start, and stand side by side with all others of that start.
     """
     first = 1  # the first row that began when the one before it did
-    while first < n and a[rows + first * s + N_START] != a[rows + (first - 1) * s + N_START]:
+    while first < n and NodeRow(a, rows + first * s).start != NodeRow(a, rows + (first - 1) * s).start:
         first += 1
     if first >= n:
         return n
     kept = group = first - 1
     hashed = False
     for k in range(first - 1, n):
-        row = rows + k * s
-        if kept == 0 or a[row + N_START] != a[rows + (kept - 1) * s + N_START]:
+        row = NodeRow(a, rows + k * s)
+        if kept == 0 or row.start != NodeRow(a, rows + (kept - 1) * s).start:
             group = kept
             hashed = False
-        at = rows + kept * s
+        at = NodeRow(a, rows + kept * s)
         if at != row:
             copy(a, row, a, at, s)
-        twin = -1
+        twin = NodeRow(a, -1)
         if not hashed and kept - group > FEW:
             hashed = True
             new_set(w)
             for j in range(group, kept):
                 add_to_set(a, w, rows + j * s, s, 0)
         if hashed:
-            twin = add_to_set(a, w, at, s, 0)
+            twin = NodeRow(a, add_to_set(a, w, at, s, 0))
         else:
             for j in range(group, kept):
                 if equal(a, at, a, rows + j * s, s):
-                    twin = rows + j * s
+                    twin = NodeRow(a, rows + j * s)
                     break
         if twin < 0:
             kept += 1
-        elif a[at + N_END] != ALONE:
-            a[twin + N_END] = a[at + N_END]
+        elif at.end != ALONE:
+            twin.end = at.end
     return kept
 
 
 @kernel
-def merge_lists(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
+def merge_lists(a: Any, w: Scratch, rows: int, first: int, n: int, s: int) -> int:
     """Merge the ``n`` rows of two lists, of which the second begins at row ``first``, each once. Returns how many are left."""
-    spare = w[W_READY]
+    spare = NodeRow(w, w.ready)
     for k in range(first, n):
         copy(a, rows + k * s, w, spare, s)
         j = k
-        while j > 0 and a[rows + (j - 1) * s + N_START] > w[spare + N_START]:
+        while j > 0 and NodeRow(a, rows + (j - 1) * s).start > spare.start:
             copy(a, rows + (j - 1) * s, a, rows + j * s, s)
             j -= 1
         copy(w, spare, a, rows + j * s, s)
@@ -196,12 +196,12 @@ def merge_lists(a: Any, w: Any, rows: int, first: int, n: int, s: int) -> int:
 @kernel
 def count_until(a: Any, rows: int, n: int, s: int, bound: int) -> int:
     """Return how many rows of a list began at or before ``bound``. O(log n)."""
-    if n == 0 or a[rows + (n - 1) * s + N_START] <= bound:
+    if n == 0 or NodeRow(a, rows + (n - 1) * s).start <= bound:
         return n
     low, high = 0, n - 1
     while low < high:
         middle = (low + high) >> 1
-        if a[rows + middle * s + N_START] <= bound:
+        if NodeRow(a, rows + middle * s).start <= bound:
             low = middle + 1
         else:
             high = middle
@@ -216,15 +216,15 @@ def same_list(a: Any, x: int, n: int, c: Any, y: int, k: int, s: int) -> bool:
     for i in range(n):
         if equal(a, x + i * s, c, y + i * s, s):
             continue
-        start = a[x + i * s + N_START]
-        if c[y + i * s + N_START] != start:
+        start = NodeRow(a, x + i * s).start
+        if NodeRow(c, y + i * s).start != start:
             return False
         found = False
         j = i
-        while j >= 0 and c[y + j * s + N_START] == start:
+        while j >= 0 and NodeRow(c, y + j * s).start == start:
             j -= 1
         j += 1
-        while j < k and c[y + j * s + N_START] == start:
+        while j < k and NodeRow(c, y + j * s).start == start:
             if equal(a, x + i * s, c, y + j * s, s):
                 found = True
                 break

@@ -8,68 +8,68 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.desk import TOO_MUCH, held_block, lay_to_rest
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import grow
 
-STEPS = -1  # instead of a name H_*: how many steps
+STEPS = -1  # instead of a field of `Block`: how many steps
 
 
 @kernel
-def heads_of(m: Any, c: Any, n: int, name: int) -> int:
+def heads_of(m: Memory, c: Any, n: int, name: int) -> int:
     """Write a word of the header of each of ``n`` keys, or STEPS. Returns DONE."""
     for k in range(n):
-        b = held_block(m, c[0, k])
+        b = Block(held_block(m, c[0, k]))
         if b:
-            c[1, k] = m[b + H_LAST] - m[b + H_FIRST] if name == STEPS else m[b + name]
+            c[1, k] = b.last - b.first if name == STEPS else m[b + name]
     return DONE
 
 
 @kernel
-def set_heads(m: Any, w: Any, c: Any, n: int, name: int) -> int:
-    """Set a word of the header of each of ``n`` keys, from C_NEXT on. Returns a status.
+def set_heads(m: Memory, w: Scratch, c: Any, n: int, name: int) -> int:
+    """Set a word of the header of each of ``n`` keys, from m.next on. Returns a status.
 
     *Requires* keys that have changed in this call, or a word that no call need take back.
     """
-    while m[C_NEXT] < n:
-        key = c[0, m[C_NEXT]]
+    while m.next < n:
+        key = c[0, m.next]
         b = held_block(m, key)
-        if b and m[b + name] != c[1, m[C_NEXT]]:
-            m[b + name] = c[1, m[C_NEXT]]
-            if b == m[C_DESK]:
-                status = lay_to_rest(m, w, key, b, m[C_REST])
+        if b and m[b + name] != c[1, m.next]:
+            m[b + name] = c[1, m.next]
+            if b == m.desk:
+                status = lay_to_rest(m, w, key, b, m.rest)
                 if status == TOO_MUCH:
                     status = min(grow(m, w, key, b, 0, DONE), DONE)
                 if status < 0:
                     return int(status)
-        m[C_NEXT] += 1
+        m.next += 1
     return DONE
 
 
 @kernel
-def mark_strings(m: Any, c: Any, n: int) -> int:
+def mark_strings(m: Memory, c: Any, n: int) -> int:
     """Mark in row 2 of the batch the numbers of strings that keys hold, as far as they are below ``n``. Returns DONE.
 
-    Row 0 says which words of a payload are strings, row 1 the same of a register. Whether the sequence is one says C_ORDERED. What
+    Row 0 says which words of a payload are strings, row 1 the same of a register. Whether the sequence is one says m.ordered. What
     a block has left behind counts until it is moved.
     """
-    v, r = m[C_V], m[C_R]
-    for key in range(m[C_KEYS]):
-        b = held_block(m, key)
+    v, r = m.payload_words, m.register_words
+    for key in range(m.keys):
+        b = Block(held_block(m, key))
         if b == 0:
             continue
-        mark_rows(m, c, n, 0, v, b + m[b + H_EVENTS] + E_WORDS, E_WORDS + v, m[b + H_EVENT_TOP])
-        mark_rows(m, c, n, 1, r, b + m[b + H_NODES] + N_REG, N_REG + r, m[b + H_NODE_TOP])
-        mark_rows(m, c, n, 1, r, b + m[b + H_MATCHES] + M_REG, M_REG + r, m[b + H_MATCH_TOP])
-        mark_rows(m, c, n, 0, v, b + m[b + H_PENDING] + Q_WORDS, Q_WORDS + v, m[b + H_PENDING_TOP])
-        if m[C_ORDERED] == 2:
-            for i in range(m[b + H_STEPS]):
-                mark_string(c, m[b + HEAD + SEQ * m[b + H_CAP] + i], n)
+        mark_rows(m, c, n, 0, v, b + b.events + EventRow.payload, EventRow.payload + v, b.event_top)
+        mark_rows(m, c, n, 1, r, b + b.nodes + NodeRow.register, NodeRow.register + r, b.node_top)
+        mark_rows(m, c, n, 1, r, b + b.matches + MatchRow.register, MatchRow.register + r, b.match_top)
+        mark_rows(m, c, n, 0, v, b + b.pending + PendingRow.payload, PendingRow.payload + v, b.pending_top)
+        if m.ordered == 2:
+            for i in range(b.steps):
+                mark_string(c, b.seq[i], n)
     return DONE
 
 
 @kernel
-def mark_rows(m: Any, c: Any, n: int, of: int, words: int, at: int, width: int, rows: int) -> None:
+def mark_rows(m: Memory, c: Any, n: int, of: int, words: int, at: int, width: int, rows: int) -> None:
     """Mark the strings of ``rows`` rows, whose records begin at ``at``."""
     for j in range(words):
         if c[of, j]:
@@ -85,74 +85,74 @@ def mark_string(c: Any, number: int, n: int) -> None:
 
 
 @kernel
-def sound(m: Any, c: Any, n: int, states: int) -> int:
+def sound(m: Memory, c: Any, n: int, states: int) -> int:
     """Look whether the records of ``n`` keys can be read: their words, in the order in which they are read. Returns DONE.
 
     Of each key its row says 1 if not; at first how many strings may be sequences. Nothing of a record is trusted but that all words
     up to MOST behind its address can be read.
     """
     for k in range(n):
-        at = -m[m[C_DIR] + c[0, k] * D_SIZE + D_BLOCK]
+        at = -KeyEntry(m.dir + c[0, k] * KeyEntry.SIZE).block
         c[1, k] = 0 if at <= 0 or is_sound(m, at, states, c[1, k]) else 1
     return DONE
 
 
 @kernel
-def is_sound(m: Any, at: int, states: int, strings: int) -> bool:
+def is_sound(m: Memory, at: PackedKey, states: int, strings: int) -> bool:
     """Return whether a record is one."""
-    head = m[at + Z_HEAD]
+    head = at.head
     end, flags = at + (head & HEAD_MASK), head >> HEAD_FLAGS
     n, waiting = head >> HEAD_BITS & HEAD_MASK, head >> 3 * HEAD_BITS & HEAD_MASK
     if head < 0 or end > at + MOST or flags > 2 * ZF_OVER - 1:
         return False
-    x, flag = at + Z_WORDS + waiting * (Q_WORDS + m[C_V]), ZF_CLEANED
+    x, flag = PackedStep(at.rest + waiting * (PendingRow.payload + m.payload_words)), ZF_CLEANED
     while flag <= ZF_OVER:
         x += flags & flag != 0
         flag = flag << 1
     first, events = x, 0
     for _ in range(n):
-        if x + S_WORDS > end:
+        if x.rest > end:
             return False
-        if m[C_ORDERED] == 2 and (x + S_WORDS >= end or m[x + S_WORDS] < 0 or m[x + S_WORDS] >= strings):
+        if m.ordered == 2 and (x.rest >= end or x.rest[0] < 0 or x.rest[0] >= strings):
             return False
-        events += m[x + S_FORM] & STEP_COUNT
-        x = sound_step(m, at, x, end, first, states)
+        events += x.form & STEP_COUNT
+        x = PackedStep(sound_step(m, at, x, end, first, states))
         if x == 0 or events > MOST:
             return False
     return bool(x == end)
 
 
 @kernel
-def has_end(m: Any, step: int, end: int) -> bool:
+def has_end(m: Memory, step: PackedStep, end: int) -> bool:
     """Return whether `first_end` finds what it reads of a step before ``end``, the end of its record."""
-    form = m[step + S_FORM]
+    form = step.form
     forms = form >> STEP_FORMS
     if form < 0 or form & STEP_COUNT == 0:
         return False
-    return bool(forms & (SF_FOREVER | SF_SPAN) != 0 or step + S_WORDS + (m[C_ORDERED] != 0) + (forms & SF_REACH != 0) < end)
+    return bool(forms & (SF_FOREVER | SF_SPAN) != 0 or step.rest + (m.ordered != 0) + (forms & SF_REACH != 0) < end)
 
 
 @kernel
-def sound_step(m: Any, at: int, x: int, end: int, first: int, states: int) -> int:
+def sound_step(m: Memory, at: int, x: PackedStep, end: int, first: int, states: int) -> int:
     """Return where the step at ``x`` of the record at ``at`` ends, or 0 if it does not end in it. ``first``: where steps begin."""
-    step, form, v, r = x, m[x + S_FORM], m[C_V], m[C_R]
+    step, form, v, r = x, x.form, m.payload_words, m.register_words
     if form < 0:
         return 0
     forms, n = form >> STEP_FORMS, form & STEP_COUNT
-    x += S_WORDS + (m[C_ORDERED] != 0) + (forms & SF_REACH != 0)
+    x += PackedStep.rest + (m.ordered != 0) + (forms & SF_REACH != 0)
     x += n * (v + (forms & (SF_FOREVER | SF_SPAN) == 0) + (forms & SF_COPIES != 0))
     for _ in range(form >> STEP_BITS & STEP_COUNT):
         if x >= end:
             return 0
         node = m[x]
         begin, kinds = node >> NODE_STATES & MOST, node >> (NODE_STATES + NODE_BEGINS) & (2 * VF_SMALL - 1)
-        if node < 0 or node & ((1 << NODE_STATES) - 1) >= states or (kinds & VF_SMALL and m[C_SMALL] == 0):
+        if node < 0 or node & (1 << NODE_STATES) - 1 >= states or (kinds & VF_SMALL and m.small == 0):
             return 0
         if begin and (at + begin < first or at + begin > step):
             return 0
         if kinds & VF_M == 0 and (begin == 0 or not has_end(m, at + begin, end)):
             return 0
-        x += V_WORDS + (begin == 0) + (kinds & VF_M != 0) + (kinds & (VF_OPEN | VF_END) == VF_END)
+        x += PackedNode.rest + (begin == 0) + (kinds & VF_M != 0) + (kinds & (VF_OPEN | VF_END) == VF_END)
         x += 0 if kinds & VF_SMALL else r
-    x += (form >> 2 * STEP_BITS & STEP_COUNT) * (M_REG - M_RE + r + (forms & SF_HERE == 0))
+    x += (form >> 2 * STEP_BITS & STEP_COUNT) * (MatchRow.register - MatchRow.re + r + (forms & SF_HERE == 0))
     return x if x <= end else 0

@@ -12,12 +12,12 @@ holds it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from afa.compiled.kernel.best_rows import add_longest, log_longest
 from afa.compiled.kernel.heap import put
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, copy, fill_place, new_set, place_of, same_words
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
 
@@ -32,39 +32,39 @@ def among(a: Any, row: int, c: Any, rows: int, count: int, width: int) -> bool:
 
 
 @kernel
-def is_noted(w: Any, row: int, width: int) -> bool:
+def is_noted(w: Scratch, row: int, width: int) -> bool:
     """Return whether a match is in the set (`new_set`); else put it there. O(1)."""
     place = place_of(w, w, row, width, NOWHERE, 0)
-    if w[place] == w[W_STAMP]:
+    if w[place] == w.stamp:
         return True
     fill_place(w, place, row, 0)
     return False
 
 
 @kernel
-def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: int) -> int:
-    """Add to the ``count`` matches at W_TEMP those of partial matches in a final state at ``le``, each once.
+def accepted(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: int, count: int) -> int:
+    """Add to the ``count`` matches at w.temp those of partial matches in a final state at ``le``, each once.
 
     Returns how many there are then, or NEED_TEMP. O(n).
     """
-    r = m[C_R]
-    s, width, now, temp = N_REG + r, M_REG + r, p[P_NOW], w[W_TEMP]
-    if le < m[C_FINAL]:  # INVARIANT: what is final is never touched
+    r = m.register_words
+    s, width, now, temp = NodeRow.register + r, MatchRow.register + r, p.now, w.temp
+    if le < m.final:  # INVARIANT: what is final is never touched
         return count
-    if m[C_LONGEST]:
+    if m.longest:
         return accept_longest(m, w, p, a, rows, n, le)
     first, latest, hashed = count, le, False
     for k in range(n):
-        row = rows + k * s
-        if p[now + a[row + N_STATE]] == 0:
+        row = NodeRow(a, rows + k * s)
+        if p[now + row.state] == 0:
             continue
-        at = temp + count * width
-        if at + width > temp + w[W_TEMP_CAP]:
+        at = MatchRow(w, temp + count * width)
+        if at + width > temp + w.temp_cap:
             return NEED_TEMP
-        w[at + M_T] = le
-        w[at + M_RE] = a[row + N_M]
-        copy(a, row + N_REG, w, at + M_REG, r)
-        if a[row + N_M] <= latest and not hashed and count - first > FEW:
+        at.t = le
+        at.re = row.until
+        copy(a, row.register, w, at.register, r)
+        if row.until <= latest and not hashed and (count - first > FEW):
             hashed = True
             new_set(w)
             for j in range(first, count):
@@ -72,102 +72,101 @@ def accepted(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int, count: 
         if hashed:
             if is_noted(w, at, width):
                 continue
-        elif a[row + N_M] <= latest and among(w, at, w, temp + first * width, count - first, width):
+        elif row.until <= latest and among(w, at, w, temp + first * width, count - first, width):
             continue
-        latest = max(latest, a[row + N_M])
+        latest = max(latest, row.until)
         count += 1
     return count
 
 
 @kernel
-def accept_longest(m: Any, w: Any, p: Any, a: Any, rows: int, n: int, le: int) -> int:
-    """Write to W_TEMP the matches of partial matches in a final state at ``le``, of each payload the longest.
+def accept_longest(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: int) -> int:
+    """Write to w.temp the matches of partial matches in a final state at ``le``, of each payload the longest.
 
     Returns how many, or NEED_TEMP. The set of the matches begins here.
     """
-    s, width, now, temp, count = N_REG + m[C_R], M_REG + m[C_R], p[P_NOW], w[W_TEMP], 0
+    s, width, now, temp, count = NodeRow.register + m.register_words, MatchRow.register + m.register_words, p.now, w.temp, 0
     new_set(w)
     for k in range(n):
-        row = rows + k * s
-        if p[now + a[row + N_STATE]] == 0:
+        row = NodeRow(a, rows + k * s)
+        if p[now + row.state] == 0:
             continue
-        at = temp + count * width
-        if at + width > temp + w[W_TEMP_CAP]:
+        at = MatchRow(w, temp + count * width)
+        if at + width > temp + w.temp_cap:
             return NEED_TEMP
-        w[at + M_T], w[at + M_RE] = le, a[row + N_M]
-        copy(a, row + N_REG, w, at + M_REG, m[C_R])
+        at.t, at.re = le, row.until
+        copy(a, row.register, w, at.register, m.register_words)
         count = add_longest(m, w, at, count)
     return count
 
 
 @kernel
-def held_elsewhere(m: Any, b: int, i: int, a: Any, match: int) -> bool:
+def held_elsewhere(m: Memory, b: Block, i: int, a: Any, match: Annotated[MatchRow, "a"]) -> bool:
     """Return whether a step other than ``i`` holds a match: one at T, or the last before it."""
-    cap = m[b + H_CAP]
-    width = M_REG + m[C_R]
-    order, times, slices = b + HEAD, b + HEAD + LE * cap, b + HEAD + MT * cap
-    t = a[match + M_T]
-    place = find_place(m, b, t, 0) if t > BEGINNING else m[b + H_FIRST]
-    while place > m[b + H_FIRST] and m[times + m[order + place - 1]] == t:
+    width = MatchRow.register + m.register_words
+    order, times, slices = b.order, b.le, b.matches_of
+    t = match.t
+    place = find_place(m, b, t, 0) if t > BEGINNING else b.first
+    while place > b.first and times[order[place - 1]] == t:
         place -= 1
-    place = max(place - 1, m[b + H_FIRST])
-    while place < m[b + H_LAST]:
-        other = m[order + place]
-        if m[times + other] > t:
+    place = max(place - 1, b.first)
+    while place < b.last:
+        other = order[place]
+        if times[other] > t:
             return False
-        rows = m[slices + other]
-        if other != i and among(a, match, m, b + m[b + H_MATCHES] + (rows >> 24) * width, rows & COUNT, width):
+        rows = Slice(slices[other])
+        if other != i and among(a, match, m, b + b.matches + rows.first * width, rows.count, width):
             return True
         place += 1
     return False
 
 
 @kernel
-def log_match(m: Any, w: Any, a: Any, match: int, sign: int) -> None:
+def log_match(m: Memory, w: Scratch, a: Any, match: int, sign: int) -> None:
     """Write one entry of the output log. *Requires* room in it."""
-    r = m[C_R]
-    at = w[W_LOG] + w[W_LOG_TOP] * (L_REG + r)
-    w[at + L_KEY] = w[W_KEY]
-    w[at + L_SIGN] = sign
-    copy(a, match, w, at + L_T, M_REG + r)
-    w[W_LOG_TOP] += 1
+    r = m.register_words
+    at = LogRow(w.log + w.log_top * (LogRow.register + r))
+    at.key = w.key
+    at.sign = sign
+    copy(a, match, w, at + LogRow.t, MatchRow.register + r)
+    w.log_top += 1
     if sign < 0:
-        w[W_TAKEN] += 1
+        w.taken += 1
 
 
 @kernel
-def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
-    """Make the ``count`` matches at W_TEMP those of step ``i``; what changes goes to the output log.
+def set_matches(m: Memory, w: Scratch, p: Program, b: Block, i: int, count: int) -> int:
+    """Make the ``count`` matches at w.temp those of step ``i``; what changes goes to the output log.
 
     Returns DONE, NEED_LOG or NEED_MATCHES. *Requires* `room` for 3.
     """
-    slices = b + HEAD + MT * m[b + H_CAP]
-    old = m[slices + i]
-    before = old & COUNT
+    slices = b.matches_of
+    old = Slice(slices[i])
+    before = old.count
     if before == 0 and count == 0:
         return DONE
-    width = M_REG + m[C_R]
-    here, there = w[W_TEMP], b + m[b + H_MATCHES] + (old >> 24) * width
+    width = MatchRow.register + m.register_words
+    here, there = w.temp, b + b.matches + old.first * width
     head = 0
     while head < before and head < count and same_words(w, here + head * width, m, there + head * width, width):
         head += 1
     if head == before and head == count:
         return DONE
-    if w[W_LOG_TOP] + before + count > w[W_LOG_CAP]:
+    if w.log_top + before + count > w.log_cap:
         return NEED_LOG
-    if m[b + H_MATCH_TOP] + count > m[b + H_MATCH_CAP]:
+    if b.match_top + count > b.match_cap:
         return NEED_MATCHES
-    if m[C_LONGEST]:
-        if w[W_LOG_TOP] + 2 * (before + count) > w[W_LOG_CAP]:
+    if m.longest:
+        if w.log_top + 2 * (before + count) > w.log_cap:
             return NEED_LOG
-        if (before + count) * width > w[W_TEMP_CAP]:
+        if (before + count) * width > w.temp_cap:
             return NEED_TEMP
-        if before >= w[W_ROWS]:
+        if before >= w.rows:
             return NEED_ROWS
         log_longest(m, w, p, b, i, there, before, count)
         store_matches(m, w, b, i, count)
         return DONE
-    shared = p[P_COUNTED] != 0
+    shared = p.counted != 0
     for k in range(head, before):
         match = there + k * width
         found = among(m, match, w, here + head * width, count - head, width)
@@ -183,15 +182,15 @@ def set_matches(m: Any, w: Any, p: Any, b: int, i: int, count: int) -> int:
 
 
 @kernel
-def store_matches(m: Any, w: Any, b: int, i: int, count: int) -> None:
-    """Store the matches at W_TEMP as those of step ``i``. *Requires* room in the block and in the undo log."""
-    slices = b + HEAD + MT * m[b + H_CAP]
-    width = M_REG + m[C_R]
-    top = m[b + H_MATCH_TOP]
-    copy(w, w[W_TEMP], m, b + m[b + H_MATCHES] + top * width, count * width)
-    m[b + H_MATCH_TOP] = top + count
-    value = top << 24 | count if count else 0
-    if i >= w[W_MADE]:
-        m[slices + i] = value
+def store_matches(m: Memory, w: Scratch, b: Block, i: int, count: int) -> None:
+    """Store the matches at w.temp as those of step ``i``. *Requires* room in the block and in the undo log."""
+    slices = b.matches_of
+    width = MatchRow.register + m.register_words
+    top = b.match_top
+    copy(w, w.temp, m, b + b.matches + top * width, count * width)
+    b.match_top = top + count
+    value = Slice(top, count) if count else 0
+    if i >= w.made:
+        slices[i] = value
     else:
         put(m, w, slices + i, value)

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
+from afa.compiled.kernel.named_fields import as_words
 from afa.schema import NAN
+
+R = TypeVar("R")
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -69,7 +74,9 @@ def float_sum(one: int, other: int) -> int:
     return int(struct.unpack("q", struct.pack("d", found if found == found else NAN))[0])
 
 
-def kernel(function: Any) -> Any:
-    """Mark a function that `afa.compiled.machine.kernel_ir` makes native code of. Only kernels call it."""
+def kernel(function: Callable[..., R]) -> Callable[..., R]:
+    """Mark a function that `afa.compiled.machine.kernel_ir` makes native code of; with the JIT off it is Python over words."""
+    if PLAIN:
+        function = as_words(function)
     function.is_kernel = True
     return function

@@ -3,9 +3,9 @@
     find_place(9)      LE of places   5  7 | 9  9  12                          the first place not before it, by halves
 
     arrange            LE of records       1  4  9  3  12  8
-                       kept at W_INDEX     1  4  9  12                         those that only rise
-                       aside at W_SORT     3  8                                sorted, then merged back from the end
-                       W_INDEX             1  3  4  8  9  12
+                       kept at w.index     1  4  9  12                         those that only rise
+                       aside at w.sort     3  8                                sorted, then merged back from the end
+                       w.index             1  3  4  8  9  12
 
 A stream in order is only looked through.
 """
@@ -14,47 +14,46 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, peek
 
 FEW = 16
 
 
 @kernel
-def promise(m: Any, t: int) -> None:
+def promise(m: Memory, t: int) -> None:
     """Take a punctuation of the event input."""
-    if t <= m[C_EVENTS]:
-        m[C_STALE] += 1
+    if t <= m.events:
+        m.stale += 1
         return
-    m[C_EVENTS] = t
-    m[C_NOW] = max(m[C_NOW], t + 1 if t < FOREVER else FOREVER)
+    m.events = t
+    m.now = max(m.now, t + 1 if t < FOREVER else FOREVER)
 
 
 @kernel
-def rank(m: Any, word: int) -> int:
+def rank(m: Memory, word: int) -> int:
     """Return what orders a sequence word: itself, or the rank of its string."""
-    return int(peek(m[C_RANKS] + 8 * word)) if m[C_ORDERED] == 2 else word
+    return int(peek(m.ranks + 8 * word)) if m.ordered == 2 else word
 
 
 @kernel
-def is_before(m: Any, b: int, i: int, le: int, seq: int) -> bool:
+def is_before(m: Memory, b: Block, i: int, le: int, seq: int) -> bool:
     """Return whether a step comes before ``(le, seq)``."""
-    cap = m[b + H_CAP]
-    t = m[b + HEAD + LE * cap + i]
+    t = b.le[i]
     if t != le:
         return bool(t < le)
-    return bool(m[C_ORDERED] != 0 and rank(m, m[b + HEAD + SEQ * cap + i]) < rank(m, seq))
+    return bool(m.ordered != 0 and rank(m, b.seq[i]) < rank(m, seq))
 
 
 @kernel
-def find_place(m: Any, b: int, le: int, seq: int) -> int:
+def find_place(m: Memory, b: Block, le: int, seq: int) -> int:
     """Return the first place whose step is not before ``(le, seq)``. O(log n); O(1) at the end."""
-    low, high, order = m[b + H_FIRST], m[b + H_LAST], b + HEAD
-    if low < high and m[b + HEAD + LE * m[b + H_CAP] + m[order + high - 1]] < le:
+    low, high, order = b.first, b.last, b.order
+    if low < high and b.le[order[high - 1]] < le:
         return int(high)
     while low < high:
         middle = (low + high) >> 1
-        if is_before(m, b, m[order + middle], le, seq):
+        if is_before(m, b, order[middle], le, seq):
             low = middle + 1
         else:
             high = middle
@@ -62,29 +61,29 @@ def find_place(m: Any, b: int, le: int, seq: int) -> int:
 
 
 @kernel
-def earlier(m: Any, c: Any, le_at: int, x: int, y: int) -> bool:
+def earlier(m: Memory, c: Arrivals, le_at: int, x: int, y: int) -> bool:
     """Return whether record ``x`` comes before record ``y``; with ``le_at``, the column of LE, the same of rows."""
     if le_at != 0:
         return peek(le_at + 8 * x) < peek(le_at + 8 * y)
-    a, b = c[I_LE, x], c[I_LE, y]
+    a, b = c.le[x], c.le[y]
     if a != b:
         return bool(a < b)
-    return bool(m[C_ORDERED] != 0 and rank(m, c[I_SEQ, x]) < rank(m, c[I_SEQ, y]))
+    return bool(m.ordered != 0 and rank(m, c.seq[x]) < rank(m, c.seq[y]))
 
 
 @kernel
-def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
-    """Bring the records ``w[W_INDEX][:n]`` into order. Returns whether they are insertions at times that only rise.
+def arrange(m: Memory, w: Scratch, c: Arrivals, n: int) -> bool:
+    """Bring the records ``w[w.index][:n]`` into order. Returns whether they are insertions at times that only rise.
 
     What arrives behind the largest time so far is set aside, sorted, and merged back: in order O(n), else O(n + late log late).
-    *Requires* room for ``2 * n`` at W_SORT.
+    *Requires* room for ``2 * n`` at w.sort.
     """
-    index, aside = w[W_INDEX], w[W_SORT]
+    index, aside = w.index, w.sort
     kept = late = 0
     simple = True
     for k in range(n):
         x = w[index + k]
-        if c[I_DIFF, x] != 1:
+        if c.diff[x] != 1:
             simple = False
         if kept and not earlier(m, c, 0, w[index + kept - 1], x):
             simple = False
@@ -99,10 +98,10 @@ def arrange(m: Any, w: Any, c: Any, n: int) -> bool:
 
 
 @kernel
-def merge_back(m: Any, w: Any, c: Any, le_at: int, kept: int, late: int) -> None:
-    """Sort the ``late`` numbers set aside at W_SORT, and merge them with the ``kept`` ones at W_INDEX, which are in order."""
-    index, aside, a, b, k = w[W_INDEX], w[W_SORT], kept - 1, late - 1, kept + late - 1
-    sort(m, w, c, le_at, aside, aside + w[W_BATCH], late)
+def merge_back(m: Memory, w: Scratch, c: Any, le_at: int, kept: int, late: int) -> None:
+    """Sort the ``late`` numbers set aside at w.sort, and merge them with the ``kept`` ones at w.index, which are in order."""
+    index, aside, a, b, k = w.index, w.sort, kept - 1, late - 1, kept + late - 1
+    sort(m, w, c, le_at, aside, aside + w.batch, late)
     while b >= 0:
         if a >= 0 and earlier(m, c, le_at, w[aside + b], w[index + a]):
             w[index + k] = w[index + a]
@@ -114,7 +113,7 @@ def merge_back(m: Any, w: Any, c: Any, le_at: int, kept: int, late: int) -> None
 
 
 @kernel
-def sort(m: Any, w: Any, c: Any, le_at: int, at: int, spare: int, n: int) -> None:
+def sort(m: Memory, w: Scratch, c: Any, le_at: int, at: int, spare: int, n: int) -> None:
     """Sort numbers ``w[at : at + n]`` by `earlier` from the bottom up, with as much room at ``spare``; stable. O(n log n)."""
     low = 0
     while low < n:  # short ones by insertion

@@ -1,30 +1,28 @@
 """Rows of a table that are no events, promises and changes of arcs: found in one pass, so that the loops meet events only.
 
     kind      0 0 0 2 0 0 1 1 0 ..                              the table's columns
-    others    [3 PROMISED, 60]  [6 GOES, 4]  [7 COMES, 9]  ..   by row, O_*: what `forward` does between two loops
+    others    [3 PROMISED, 60]  [6 GOES, 4]  [7 COMES, 9]  ..   by row, `OtherRow`: what `forward` does between two loops
 
 A loop takes the rows up to the next one of these. Columns that are read at few rows only are slow to read: so it is done at once.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.arc_cursor import pass_bound
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte, poke, prefetch
 from afa.compiled.kernel.order import promise
 from afa.compiled.kernel.swap import change_arc
 
 
 @kernel
-def find_others(c: Any, n: int, step: int, arcs: int) -> int:
-    """Write those among the first ``n`` rows to F_OTHERS, and to F_LEAST the least LE of an event of each ``step`` rows.
+def find_others(c: TableWords, n: int, step: int, arcs: int) -> int:
+    """Write those among the first ``n`` rows to ``others``, and to ``least`` the least LE of an event of each ``step`` rows.
 
-    ``arcs``: how many the batch has. F_OTHERS has room for one more row. Returns a sum: UNKNOWN if a row is of no kind or no arc,
+    ``arcs``: how many the batch has. ``others`` has room for one more row. Returns a sum: UNKNOWN if a row is of no kind or no arc,
     OWN if an arc changes otherwise than in the default mode, SINGLE if each event is one more copy.
     """
-    times, kinds, diffs, at, begin, found = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_OTHERS], 0, 0
+    times, kinds, diffs, at, begin, found = c.le, c.kind, c.diff, c.others, 0, 0
     while begin < n:
         end, row, least = min(begin + step, n), begin, FOREVER
         while row < end:
@@ -33,29 +31,29 @@ def find_others(c: Any, n: int, step: int, arcs: int) -> int:
                 found |= other_copies(diffs + 8 * row) if diffs != 0 else 0
                 row += 8
                 continue
-            prefetch(c[0, F_ARC] + 8 * row)  # for `tell_others`
+            prefetch(c.arc + 8 * row)  # for `tell_others`
             for k in range(8 if row + 8 <= end else end - row):  # without a branch: nobody can foresee which of the rows it is
                 kind = peek_byte(kinds + row + k)
                 event = (kind - 1) >> 63  # all bits, or none
-                poke(at + 8 * O_ROW, row + k)
-                at += 8 * O_SIZE * (1 + event)
+                poke(at + 8 * OtherRow.row, row + k)
+                at += 8 * OtherRow.SIZE * (1 + event)
                 least = min(least, (peek(times + 8 * (row + k)) & event) | (FOREVER & (-1 - event)))
                 found |= (peek(diffs + 8 * (row + k)) - 1) & event if diffs != 0 else 0
             row += 8
-        poke(c[0, F_LEAST] + 8 * (begin // step), least)
+        poke(c.least + 8 * (begin // step), least)
         begin = end
     return int(tell_others(c, at, arcs) + (SINGLE if found == 0 else 0))
 
 
 @kernel
-def tell_others(c: Any, end: int, arcs: int) -> int:
-    """Say what each row at F_OTHERS is, up to address ``end``. Returns UNKNOWN and OWN of `find_others`.
+def tell_others(c: TableWords, end: int, arcs: int) -> int:
+    """Say what each row at TableWords.others is, up to address ``end``. Returns UNKNOWN and OWN of `find_others`.
 
     In a loop of its own: their columns are far from the cache, and several are fetched side by side.
     """
-    times, kinds, diffs, numbers, at, found = c[0, F_LE], c[0, F_KIND], c[0, F_DIFF], c[0, F_ARC], c[0, F_OTHERS], 0
+    times, kinds, diffs, numbers, at, found = c.le, c.kind, c.diff, c.arc, c.others, 0
     while at < end:
-        row = peek(at + 8 * O_ROW)
+        row = peek(at + 8 * OtherRow.row)
         kind, value, what = peek_byte(kinds + row), peek(times + 8 * row), PROMISED
         if kind == ARC and numbers != 0:
             diff = peek(diffs + 8 * row) if diffs != 0 else 1
@@ -68,9 +66,9 @@ def tell_others(c: Any, end: int, arcs: int) -> int:
                 found |= OWN
         elif kind != PUNCTUATION:
             found |= UNKNOWN
-        poke(at + 8 * O_ROW, 4 * row + what)
-        poke(at + 8 * O_VALUE, value)
-        at += 8 * O_SIZE
+        poke(at + 8 * OtherRow.row, 4 * row + what)
+        poke(at + 8 * OtherRow.value, value)
+        at += 8 * OtherRow.SIZE
     return found
 
 
@@ -91,14 +89,14 @@ def other_copies(at: int) -> int:
 
 
 @kernel
-def first_other(c: Any, row: int) -> int:
+def first_other(c: TableWords, row: int) -> int:
     """Return the number of the first one at or behind a row. O(log n)."""
-    if c[0, F_INDEX] != 0:
-        return int(c[0, F_COUNT])
-    low, high = 0, c[0, F_COUNT]
+    if c.index != 0:
+        return int(c.count)
+    low, high = 0, c.count
     while low < high:
         middle = (low + high) // 2
-        if peek(c[0, F_OTHERS] + 8 * O_SIZE * middle) >> 2 < row:
+        if peek(c.others + 8 * OtherRow.SIZE * middle) >> 2 < row:
             low = middle + 1
         else:
             high = middle
@@ -106,34 +104,34 @@ def first_other(c: Any, row: int) -> int:
 
 
 @kernel
-def row_of_other(c: Any, other: int) -> int:
+def row_of_other(c: TableWords, other: int) -> int:
     """Return the row of one of them; FOREVER behind the last."""
-    return int(peek(c[0, F_OTHERS] + 8 * O_SIZE * other) >> 2) if other < c[0, F_COUNT] else FOREVER
+    return int(peek(c.others + 8 * OtherRow.SIZE * other) >> 2) if other < c.count else FOREVER
 
 
 @kernel
-def take_others(m: Any, w: Any, p: Any, c: Any, other: int, high: int, latest: int) -> int:
+def take_others(m: Memory, w: Scratch, p: Program, c: TableWords, other: int, high: int, latest: int) -> int:
     """Carry out those that stand side by side, before row ``high``, behind an event at ``latest`` (BEGINNING: there is none).
 
     Returns the first that is not: the next one, or one that must go another way.
     """
-    at, count, change = c[0, F_OTHERS] + 8 * O_SIZE * other, c[0, F_COUNT], w[W_LOOP] + X_CHANGE
-    row, arcs, after = peek(at) >> 2, m[C_ARCS], latest + 1 if latest > BEGINNING else BEGINNING
+    at, count, change = c.others + 8 * OtherRow.SIZE * other, c.count, w.loop + Loop.change
+    row, arcs, after = peek(at) >> 2, m.arcs, latest + 1 if latest > BEGINNING else BEGINNING
     while other < count and row < high and peek(at) >> 2 == row:
         what, value = peek(at) & 3, peek(at + 8)
         if what == PROMISED:
             promise(m, value)
         else:
-            code = peek(c[0, F_CODES] + 8 * value) if what != UNFIT else NOWHERE
-            now = max(m[C_NOW], after)
+            code = peek(c.codes + 8 * value) if what != UNFIT else NOWHERE
+            now = max(m.now, after)
             if not change_arc(m, p, code, 1 if what == COMES else -1, now):
                 break
             if now == after:  # no event comes before it
                 pass_bound(p)
-        other, row, at = other + 1, row + 1, at + 8 * O_SIZE
-    if m[C_ARCS] > arcs:
-        there = p[P_LOW] <= after and after < p[P_HIGH]
-        w[change] = p[P_HIGH] if there else min(w[change], p[P_HIGH])
-        if p[P_SPILL]:  # no loop serves
+        other, row, at = other + 1, row + 1, at + 8 * OtherRow.SIZE
+    if m.arcs > arcs:
+        there = p.low <= after and after < p.high
+        w[change] = p.high if there else min(w[change], p.high)
+        if p.spill:  # no loop serves
             w[change] = BEGINNING
     return int(other)

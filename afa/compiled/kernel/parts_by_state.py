@@ -14,153 +14,151 @@ that, and a part for each event that begins a computation, 1,000 that wait took 
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.heap import put
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 
 
 @kernel
-def no_parts(w: Any) -> None:
+def no_parts(w: Scratch) -> None:
     """Let there be no part."""
-    w[W_PARTED] = w[W_HOLDS] = w[W_STANDING] = 0
-    w[W_SPARE] = NOWHERE
+    w.parted = w.holds = w.standing = 0
+    w.spare = NOWHERE
     for state in range(STATES):
-        w[w[W_CHAINS] + state * CHAIN_SIZE + CHAIN_FIRST] = NOWHERE
+        StateChain(w.chains + state * StateChain.SIZE).first = NOWHERE
 
 
 @kernel
-def add_to_part(m: Any, w: Any, node: int, k: int, since: int) -> None:
+def add_to_part(m: Memory, w: Scratch, node: NodeRow, k: int, since: int) -> None:
     """Add node ``k``, of the step at ``since``, to the part of its state, behind the nodes that this has."""
-    re, chain = m[node + N_M], w[W_CHAINS] + m[node + N_STATE] * CHAIN_SIZE
-    if w[chain + CHAIN_FIRST] == NOWHERE:
-        w[w[W_HELD] + w[W_HOLDS]] = m[node + N_STATE]
-        w[W_HOLDS] += 1
-        w[chain + CHAIN_LOW], w[chain + CHAIN_HIGH], w[chain + CHAIN_RISES] = FOREVER, BEGINNING, 1
-        begin_part(w, chain, m[node + N_STATE], k, since)
-    elif w[w[chain + CHAIN_LAST] + PART_SINCE] != since:
-        begin_part(w, chain, m[node + N_STATE], k, since)
-    part = w[chain + CHAIN_LAST]
-    if re < w[part + PART_HIGH]:
-        w[part + PART_RISES] = 0
-    if re < w[chain + CHAIN_BEFORE]:
-        w[chain + CHAIN_RISES] = 0
-    w[part + PART_END] = k + 1
-    w[part + PART_LOW], w[part + PART_HIGH] = min(re, w[part + PART_LOW]), max(re, w[part + PART_HIGH])
-    w[chain + CHAIN_LOW], w[chain + CHAIN_HIGH] = min(re, w[chain + CHAIN_LOW]), max(re, w[chain + CHAIN_HIGH])
-    w[W_STANDING] += 1
+    re, chain = node.until, StateChain(w.chains + node.state * StateChain.SIZE)
+    if chain.first == NOWHERE:
+        w[w.held + w.holds] = node.state
+        w.holds += 1
+        chain.low, chain.high, chain.rises = FOREVER, BEGINNING, 1
+        begin_part(w, chain, node.state, k, since)
+    elif PartRow(chain.last).since != since:
+        begin_part(w, chain, node.state, k, since)
+    part = PartRow(chain.last)
+    if re < part.high:
+        part.rises = 0
+    if re < chain.before:
+        chain.rises = 0
+    part.end = k + 1
+    part.low, part.high = min(re, part.low), max(re, part.high)
+    chain.low, chain.high = min(re, chain.low), max(re, chain.high)
+    w.standing += 1
 
 
 @kernel
-def begin_part(w: Any, chain: int, state: int, k: int, since: int) -> None:
+def begin_part(w: Scratch, chain: StateChain, state: int, k: int, since: int) -> None:
     """Begin a part of a state with node ``k`` of the step at ``since``, behind the parts of the state that there are."""
-    part = w[W_SPARE]
+    part = PartRow(w.spare)
     if part == NOWHERE:
-        part = w[W_PARTS] + w[W_PARTED] * PART_SIZE
-        w[W_PARTED] += 1
+        part = PartRow(w.parts + w.parted * PartRow.SIZE)
+        w.parted += 1
     else:
-        w[W_SPARE] = w[part + PART_NEXT]
-    w[part + PART_STATE], w[part + PART_FIRST], w[part + PART_SINCE], w[part + PART_RISES] = state, k, since, 1
-    w[part + PART_LOW], w[part + PART_HIGH], w[part + PART_MOVES], w[part + PART_NEXT] = FOREVER, BEGINNING, 0, NOWHERE
-    if w[chain + CHAIN_FIRST] == NOWHERE:
-        w[chain + CHAIN_FIRST], w[chain + CHAIN_BEFORE] = part, BEGINNING
+        w.spare = part.next
+    part.state, part.first, part.since, part.rises = state, k, since, 1
+    part.low, part.high, part.moves, part.next = FOREVER, BEGINNING, 0, NOWHERE
+    if chain.first == NOWHERE:
+        chain.first, chain.before = part, BEGINNING
     else:
-        last = w[chain + CHAIN_LAST]
-        w[last + PART_NEXT], w[chain + CHAIN_BEFORE] = part, w[last + PART_LOW]
-    w[chain + CHAIN_LAST] = part
+        last = PartRow(chain.last)
+        last.next, chain.before = part, last.low
+    chain.last = part
 
 
 @kernel
-def take_out(w: Any, chain: int, before: int, part: int) -> None:
+def take_out(w: Scratch, chain: StateChain, before: PartRow, part: PartRow) -> None:
     """Take a part out of those of a state; ``before``: the part before it, or NOWHERE."""
-    after = w[part + PART_NEXT]
+    after = part.next
     if before == NOWHERE:
-        w[chain + CHAIN_FIRST] = after
+        chain.first = after
     else:
-        w[before + PART_NEXT] = after
+        before.next = after
     if after == NOWHERE:
-        w[chain + CHAIN_LAST] = before
-    w[part + PART_NEXT] = w[W_SPARE]
-    w[W_SPARE] = part
+        chain.last = before
+    part.next = w.spare
+    w.spare = part
 
 
 @kernel
-def set_end(m: Any, w: Any, node: int, k: int, end: int) -> None:
+def set_end(m: Memory, w: Scratch, node: NodeRow, k: int, end: int) -> None:
     """Set the end of node ``k``. *Requires* `room` for 3."""
-    if k >= w[W_OWN]:
-        m[node + N_END] = end
-    elif m[node + N_END] != end:
-        put(m, w, node + N_END, end)
+    if k >= w.own:
+        node.end = end
+    elif node.end != end:
+        put(m, w, node + NodeRow.end, end)
 
 
 @kernel
-def stands(m: Any, w: Any, part: int, node: int, k: int) -> bool:
+def stands(m: Memory, w: Scratch, part: PartRow, node: NodeRow, k: int) -> bool:
     """Return whether node ``k``, among those of a part, is one of it."""
-    if m[node + N_STATE] != w[part + PART_STATE]:
+    if node.state != part.state:
         return False
-    return bool(m[node + N_END] == OPEN or (m[node + N_END] == ALONE and k >= w[W_FRESH]))
+    return bool(node.end == OPEN or (node.end == ALONE and k >= w.fresh))
 
 
 @kernel
-def expire_part(m: Any, w: Any, b: int, part: int, le: int) -> None:
+def expire_part(m: Memory, w: Scratch, b: Block, part: PartRow, le: int) -> None:
     """End the nodes of a part that are over at ``le``, and narrow it to those that stand."""
-    s, nodes, low, end = N_REG + m[C_R], b + m[b + H_NODES], FOREVER, w[part + PART_END]
-    k = until = w[part + PART_FIRST]
+    s, nodes, low, end = NodeRow.register + m.register_words, b + b.nodes, FOREVER, part.end
+    k = until = part.first
     while k < end:
-        node = nodes + k * s
+        node = NodeRow(nodes + k * s)
         if stands(m, w, part, node, k):
-            if m[node + N_M] <= le:
+            if node.until <= le:
                 set_end(m, w, node, k, le)
-                w[W_STANDING] -= 1
+                w.standing -= 1
             else:
                 if low == FOREVER:
-                    w[part + PART_FIRST] = k
-                low, until = min(low, m[node + N_M]), k + 1
-                if w[part + PART_RISES]:
+                    part.first = k
+                low, until = min(low, node.until), k + 1
+                if part.rises:
                     until = end
                     break
         k += 1
-    w[part + PART_LOW], w[part + PART_END] = low, until
+    part.low, part.end = low, until
 
 
 @kernel
-def narrow_chain(m: Any, w: Any, b: int, chain: int, le: int, moved: int) -> None:
+def narrow_chain(m: Memory, w: Scratch, b: int, chain: StateChain, le: int, moved: int) -> None:
     """End what is over at ``le`` in the parts of a state, and take out those that are empty.
 
     ``moved``: whether nodes have moved of those parts that say so. Else, where the least m rises from part to part, the first part
     that has nothing to end is the last one looked at.
     """
-    part, before, rising = w[chain + CHAIN_FIRST], NOWHERE, w[chain + CHAIN_RISES] and not moved
+    part, before, rising = PartRow(chain.first), NOWHERE, chain.rises and not moved
     low, latest, rises = FOREVER, BEGINNING, 1
     while part != NOWHERE:
-        after, least = w[part + PART_NEXT], w[part + PART_LOW]
+        after, least = part.next, part.low
         if rising and least > le:
             low, rises = min(low, least), rises & (least >= latest)
             break
-        if least <= le or (moved and w[part + PART_MOVES]):
+        if least <= le or (moved and part.moves):
             expire_part(m, w, b, part, le)
-            least = w[part + PART_LOW]
-        if w[part + PART_FIRST] >= w[part + PART_END]:
+            least = part.low
+        if part.first >= part.end:
             take_out(w, chain, before, part)
         else:
             low, latest, rises = min(low, least), max(latest, least), rises & (least >= latest)
             before = part
-        part = after
-    w[chain + CHAIN_LOW], w[chain + CHAIN_RISES] = low, rises
+        part = PartRow(after)
+    chain.low, chain.rises = low, rises
 
 
 @kernel
-def end_chain(m: Any, w: Any, b: int, chain: int, le: int) -> None:
+def end_chain(m: Memory, w: Scratch, b: Block, chain: StateChain, le: int) -> None:
     """End all nodes of a state at ``le``: no arc leaves it."""
-    s, nodes, part = N_REG + m[C_R], b + m[b + H_NODES], w[chain + CHAIN_FIRST]
+    s, nodes, part = NodeRow.register + m.register_words, b + b.nodes, PartRow(chain.first)
     while part != NOWHERE:
-        for k in range(w[part + PART_FIRST], w[part + PART_END]):
-            node = nodes + k * s
+        for k in range(part.first, part.end):
+            node = NodeRow(nodes + k * s)
             if stands(m, w, part, node, k):
-                if m[node + N_END] == OPEN:
+                if node.end == OPEN:
                     set_end(m, w, node, k, le)
-                w[W_STANDING] -= 1
-        after = w[part + PART_NEXT]
+                w.standing -= 1
+        after = part.next
         take_out(w, chain, NOWHERE, part)
-        part = after
+        part = PartRow(after)

@@ -10,7 +10,7 @@
                                                                                            starts before, passes, or begins there
 
 A block is copied without what promises with conditions have made superfluous; the old one is kept until the call has worked.
-H_PRUNED remembers up to which step lists do not follow from the ones before them any more.
+Block.pruned remembers up to which step lists do not follow from the ones before them any more.
 """
 
 from __future__ import annotations
@@ -23,171 +23,173 @@ from afa.compiled.kernel.clean import set_deadlines
 from afa.compiled.kernel.desk import SWAPPED, held_block, replace
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.one_key import settled
 from afa.compiled.kernel.order import find_place
 
 
 @kernel
-def prune(m: Any, w: Any, p: Any, c: Any, key: int) -> int:
-    """Drop of a key what G_* say that nothing needs. Returns DONE, NEED_PLACES, NEED_UNDO or NEED_HEAP. O(state)."""
-    entry = m[C_DIR] + key * D_SIZE
-    b = held_block(m, key)
+def prune(m: Memory, w: Scratch, p: Program, c: Any, key: int) -> int:
+    """Drop of a key what `c` says that nothing needs. Returns DONE, NEED_PLACES, NEED_UNDO or NEED_HEAP. O(state)."""
+    entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
+    b = Block(held_block(m, key))
     if b == 0:
         return DONE
-    first = m[b + H_FIRST]
+    first = b.first
     steps, events, nodes, matches = measure(m, b, first)
-    if steps and m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + first]] == BEGINNING:
-        return DONE  # which H_PRUNED could not tell from none
+    if steps and b.le[b.order[first]] == BEGINNING:
+        return DONE  # which Block.pruned could not tell from none
     spare = steps // 2 + 3
-    if steps + spare > w[W_PLACES]:
+    if steps + spare > w.places:
         return NEED_PLACES
     if not room(w, 3 * SWAPPED):
         return NEED_UNDO
-    to = make(m, steps + spare, events + spare, nodes + spare, matches + spare // 4 + 1, m[b + H_PENDING_CAP])
+    to = Block(make(m, steps + spare, events + spare, nodes + spare, matches + spare // 4 + 1, b.pending_cap))
     if to < 0:
         return int(to)
-    for name in (H_RUNS, H_SINCE, H_CLEANED, H_PRUNED):
+    for name in (Block.runs, Block.since, Block.cleaned, Block.pruned):
         m[to + name] = m[b + name]
-    m[to + H_STEPS] = steps
+    to.steps = steps
     copy_events(m, c, b, to)
     copy_nodes(m, w, p, c, b, to)
-    copy_rows(m, b, to, m[b + H_PENDING_TOP], H_PENDING, H_PENDING_TOP, Q_WORDS + m[C_V])
-    m[to + H_LAST] = m[to + H_THINNED] = drop_stones(m, w, c, to, steps)
+    copy_rows(m, b, to, b.pending_top, Block.pending, Block.pending_top, PendingRow.payload + m.payload_words)
+    to.last = to.thinned = drop_stones(m, w, c, to, steps)
     replace(m, w, key, to)
     set_deadlines(m, p, to, key)
-    if m[to + H_LAST] == 0 and m[to + H_PENDING_TOP] == 0:
+    if to.last == 0 and to.pending_top == 0:
         replace(m, w, key, 0)
         put_deadlines(m, key, FOREVER, FOREVER)
     else:
         settled(m, w, key, to)
-    m[entry + D_CHANGED] = m[C_SERIAL]
+    entry.changed = m.serial
     return DONE
 
 
 @kernel
-def copy_events(m: Any, c: Any, b: int, to: int) -> None:
+def copy_events(m: Memory, c: Any, b: Block, to: Block) -> None:
     """Copy the steps, with the events that are of use still."""
-    order, cap, new = b + HEAD + m[b + H_FIRST], m[b + H_CAP], m[to + H_CAP]
-    for j in range(m[to + H_STEPS]):
+    order, cap, new = b.order + b.first, b.cap, to.cap
+    for j in range(to.steps):
         i = m[order + j]
-        m[to + HEAD + j], m[to + HEAD + ND * new + j] = j, 0
-        for column in (LE, SEQ, REACH):
-            m[to + HEAD + column * new + j] = m[b + HEAD + column * cap + i]
-        m[to + HEAD + MT * new + j] = copy_rows(m, b, to, m[b + HEAD + MT * cap + i], H_MATCHES, H_MATCH_TOP, M_REG + m[C_R])
-        le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
-        if events & COUNT and useless(m, c, b, le, events):
-            m[to + H_PRUNED], events = max(m[to + H_PRUNED], le), 0
-        m[to + HEAD + EV * new + j] = copy_rows(m, b, to, events, H_EVENTS, H_EVENT_TOP, E_WORDS + m[C_V])
+        to.order[j], to.nodes_of[j] = j, 0
+        for column in (Block.le, Block.seq, Block.reach):
+            to.order[column * new + j] = b.order[column * cap + i]
+        to.matches_of[j] = copy_rows(
+            m, b, to, b.matches_of[i], Block.matches, Block.match_top, MatchRow.register + m.register_words
+        )
+        le, events = b.le[i], b.events_of[i]
+        if events.count and useless(m, c, b, le, events):
+            to.pruned, events = max(to.pruned, le), Slice(0)
+        to.events_of[j] = copy_rows(m, b, to, events, Block.events, Block.event_top, EventRow.payload + m.payload_words)
 
 
 @kernel
-def useless(m: Any, c: Any, b: int, le: int, events: int) -> bool:
+def useless(m: Memory, c: PruneTable, b: Block, le: int, events: Slice) -> bool:
     """Return whether nothing that can come before a step leads to an arc that one of its events could take."""
-    if le >= c[G_BEGINS, G_ARCS]:
+    if le >= c.begins.arcs:
         return False
-    for k in range(events >> 24, (events >> 24) + (events & COUNT)):
-        event = m[C_M] + 8 * (b + m[b + H_EVENTS] + k * (E_WORDS + m[C_V]) + E_WORDS)
-        for arc in range(c[G_BEGINS, G_COUNT]):
-            if c[G_USE, arc] <= le and (c[G_TEST, arc] == 0 or call2(c[G_TEST, arc], event, c[G_CONSTANTS, arc]) != 0):
+    for k in range(events.first, events.first + events.count):
+        event = m.m_at + 8 * (b + b.events + k * (EventRow.payload + m.payload_words) + EventRow.payload)
+        for arc in range(c.begins.count):
+            if c.use[arc] <= le and (c.test[arc] == 0 or call2(c.test[arc], event, c.constants[arc]) != 0):
                 return False
     return True
 
 
 @kernel
-def copy_nodes(m: Any, w: Any, p: Any, c: Any, b: int, to: int) -> None:
+def copy_nodes(m: Memory, w: Scratch, p: Program, c: Any, b: Block, to: Block) -> None:
     """Copy the nodes that something can still continue, each to the first step where something can."""
-    s, steps, first, cap, new = N_REG + m[C_R], m[to + H_STEPS], m[b + H_FIRST], m[b + H_CAP], m[to + H_CAP]
-    lists, tops, nodes = to + HEAD + ND * new, w[W_ORDER], to + m[to + H_NODES]
+    s, steps, first = NodeRow.register + m.register_words, to.steps, b.first
+    lists, tops, nodes = to.nodes_of, w.order, to + to.nodes
     for place in range(first, first + steps):
-        rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
-        for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
-            at = first_use(m, p, c, b, place, b + m[b + H_NODES] + k * s)
+        rows = b.nodes_of[b.order[place]]
+        for k in range(rows.first, rows.first + rows.count):
+            at = first_use(m, p, c, b, place, b + b.nodes + k * s)
             if at != place:
-                note_pruned(m, b, to, place, at, m[b + m[b + H_NODES] + k * s + N_END])
+                note_pruned(m, b, to, place, at, NodeRow(b + b.nodes + k * s).end)
             if at != NOWHERE:
-                m[lists + at - first] += 1
+                lists[at - first] += 1
     top = 0
     for j in range(steps):
-        count = m[lists + j]
-        m[lists + j], w[tops + j] = top << 24 | count if count else 0, nodes + top * s
+        count = lists[j]
+        lists[j], w[tops + j] = Slice(top, count) if count else 0, nodes + top * s
         top += count
-    m[to + H_NODE_TOP] = top
+    to.node_top = top
     for place in range(first, first + steps):
-        rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
-        for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
-            row = b + m[b + H_NODES] + k * s
+        rows = b.nodes_of[b.order[place]]
+        for k in range(rows.first, rows.first + rows.count):
+            row = b + b.nodes + k * s
             at = first_use(m, p, c, b, place, row)
             if at == NOWHERE:
                 continue
-            target, begin = w[tops + at - first], nodes + (m[lists + at - first] >> 24) * s
+            target, begin = w[tops + at - first], nodes + Slice(lists[at - first]).first * s
             w[tops + at - first] = target + s
-            copy(m, row, w, w[W_READY], s)
-            while target > begin and m[target - s + N_START] > w[w[W_READY] + N_START]:  # INVARIANT: Ordering
+            copy(m, row, w, w.ready, s)
+            while target > begin and NodeRow(target - s).start > NodeRow(w, w.ready).start:  # INVARIANT: Ordering
                 copy(m, target - s, m, target, s)
                 target -= s
-            copy(w, w[W_READY], m, target, s)
+            copy(w, w.ready, m, target, s)
 
 
 @kernel
-def first_use(m: Any, p: Any, c: Any, b: int, place: int, row: int) -> int:
+def first_use(m: Memory, p: Program, c: PruneTable, b: Block, place: int, row: NodeRow) -> int:
     """Return the first place, from that of a node on, where something can continue it, or where it stands for an open match.
 
     NOWHERE if the node does not stand there.
     """
-    order, times, state = b + HEAD, b + HEAD + LE * m[b + H_CAP], m[row + N_STATE]
-    le, final = m[times + m[order + place]], max(m[C_FINAL], m[b + H_CLEANED])
-    at = max(find_place(m, b, c[G_IDLE, state], 0) - 1, place)
+    order, times, state = b.order, b.le, row.state
+    le, final = times[order[place]], max(m.final, b.cleaned)
+    at = max(find_place(m, b, c.idle[state], 0) - 1, place)
     if at == place:
         return place
-    if p[p[P_FINALS] + state]:
+    if p[p.finals + state]:
         at = min(at, max(find_place(m, b, final, 0), place))
-    elif c[G_BEGINS, G_FINALS]:  # arcs make states final, now and then
-        if m[row + N_END] != ALONE:
+    elif c.begins.finals:  # arcs make states final, now and then
+        if row.end != ALONE:
             return place
         seek(p, le)
-        if le >= final and p[p[P_NOW] + state]:
+        if le >= final and p[p.now + state]:
             return place
-    if at == place or m[row + N_END] > m[times + m[order + at]]:
+    if at == place or row.end > times[order[at]]:
         return int(at)
     return NOWHERE
 
 
 @kernel
-def note_pruned(m: Any, b: int, to: int, place: int, at: int, end: int) -> None:
-    """Move H_PRUNED to where a node did stand last that stood at a place, until ``end``, and stands at ``at`` now, or NOWHERE."""
+def note_pruned(m: Memory, b: Block, to: Block, place: int, at: int, end: int) -> None:
+    """Move ``pruned`` to where a node did stand last that stood at a place, until ``end``, and stands at ``at`` now, or NOWHERE."""
     last = place
     if at != NOWHERE:
         last = at - 1
     elif end != ALONE:
         last = max(find_place(m, b, end, 0) - 1, place)
-    le = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + last]]
-    m[to + H_PRUNED] = max(m[to + H_PRUNED], le)
+    le = b.le[b.order[last]]
+    to.pruned = max(to.pruned, le)
 
 
 @kernel
-def drop_stones(m: Any, w: Any, c: Any, to: int, steps: int) -> int:
+def drop_stones(m: Memory, w: Scratch, c: PruneTable, to: Block, steps: int) -> int:
     """Remove stones that no computation can start before, pass, or begin at. Returns how many steps remain.
 
     A stone is a step without events and partial matches; see `afa.interpreted.pruning`.
     """
-    s, cap, earliest = N_REG + m[C_R], m[to + H_CAP], FOREVER
-    times, events, lists = to + HEAD + LE * cap, to + HEAD + EV * cap, to + HEAD + ND * cap
+    s, earliest = NodeRow.register + m.register_words, FOREVER
+    times, events, lists = to.le, to.events_of, to.nodes_of
     for j in range(steps - 1, -1, -1):
-        w[w[W_ORDER] + j] = earliest  # where the earliest partial match began of those that are stored behind a step
-        if m[lists + j] & COUNT:
-            earliest = min(earliest, m[to + m[to + H_NODES] + (m[lists + j] >> 24) * s + N_START])
+        w[w.order + j] = earliest  # where the earliest partial match began of those that are stored behind a step
+        if Slice(lists[j]).count:
+            earliest = min(earliest, NodeRow(to + to.nodes + Slice(lists[j]).first * s).start)
     kept, until, leads_on = 0, ALONE, False
     for j in range(steps):
-        le, rows = m[times + j], m[lists + j]
-        for k in range(rows >> 24, (rows >> 24) + (rows & COUNT)):
-            until = max(until, m[to + m[to + H_NODES] + k * s + N_END])
-        stone = m[events + j] & COUNT == 0 and rows & COUNT == 0 and until <= le
-        passed = le < m[to + H_CLEANED] or (le <= c[G_BEGINS, G_START] and w[w[W_ORDER] + j] > le)
+        le, rows = times[j], Slice(lists[j])
+        for k in range(rows.first, rows.first + rows.count):
+            until = max(until, NodeRow(to + to.nodes + k * s).end)
+        stone = Slice(events[j]).count == 0 and rows.count == 0 and until <= le
+        passed = le < to.cleaned or (le <= c.begins.start and w[w.order + j] > le)
         if stone and not leads_on and passed:
             continue
-        m[to + HEAD + kept] = j
+        to.order[kept] = j
         kept, leads_on = kept + 1, not stone
     return kept

@@ -4,8 +4,8 @@
                                 |                              ^
                                 '------------------------------'    cells that are free again, chained by their first word
 
-    C_CELLS  by class: the pages that have room, chained both ways; a page that is full is in no chain
-    C_PAGES  pages without any cell in use: they serve any class
+    m.cells  by class: the pages that have room, chained both ways; a page that is full is in no chain
+    m.pages  pages without any cell in use: they serve any class
 
 A page goes back as soon as its last cell does, so that a call that is taken back finds room for all that it has freed: once the new
 cells are gone, each class can have the pages again that it had.
@@ -13,9 +13,7 @@ cells are gone, each class can have the pages again that it had.
 
 from __future__ import annotations
 
-from typing import Any
-
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 
 SHORT = 4
@@ -50,39 +48,39 @@ def cell_words(size: int) -> int:
 
 
 @kernel
-def take_cell(m: Any, size: int) -> int:
+def take_cell(m: Memory, size: int) -> int:
     """Take a cell of a class. Returns its address, or NEED_HEAP."""
-    page = m[C_CELLS + size]
+    page = Page(m.cells[size])
     if page == 0:
-        page = take_page(m)
+        page = Page(take_page(m))
         if page < 0:
             return int(page)
-        m[page + A_CLASS], m[page + A_USED], m[page + A_FREE], m[page + A_TOP] = size, 0, 0, CELL
-        m[page + A_NEXT] = m[page + A_BACK] = 0
-        m[C_CELLS + size] = page
+        page.size_class, page.used, page.free, page.top = size, 0, 0, CELL
+        page.next = page.back = 0
+        m.cells[size] = page
     words = cell_words(size)
-    cell = m[page + A_FREE]
+    cell = page.free
     if cell:
-        m[page + A_FREE] = m[cell]
+        page.free = m[cell]
     else:
-        cell = page + m[page + A_TOP]
-        m[page + A_TOP] += words
-    m[page + A_USED] += 1
-    if m[page + A_FREE] == 0 and m[page + A_TOP] + words > PAGE:
+        cell = page + page.top
+        page.top += words
+    page.used += 1
+    if page.free == 0 and page.top + words > PAGE:
         unchain(m, page, size)
     return int(cell)
 
 
 @kernel
-def free_cell(m: Any, cell: int) -> None:
+def free_cell(m: Memory, cell: int) -> None:
     """Give a cell back, and its page with the last one."""
-    page = cell & -PAGE
-    size = m[page + A_CLASS]
-    full = m[page + A_FREE] == 0 and m[page + A_TOP] + cell_words(size) > PAGE
-    m[cell] = m[page + A_FREE]
-    m[page + A_FREE] = cell
-    m[page + A_USED] -= 1
-    if m[page + A_USED] == 0:
+    page = Page(cell & -PAGE)
+    size = page.size_class
+    full = page.free == 0 and page.top + cell_words(size) > PAGE
+    m[cell] = page.free
+    page.free = cell
+    page.used -= 1
+    if page.used == 0:
         if not full:
             unchain(m, page, size)
         free_page(m, page)
@@ -91,50 +89,50 @@ def free_cell(m: Any, cell: int) -> None:
 
 
 @kernel
-def chain(m: Any, page: int, size: int) -> None:
+def chain(m: Memory, page: Page, size: int) -> None:
     """Put a page before those of its class that have room."""
-    after = m[C_CELLS + size]
-    m[page + A_NEXT], m[page + A_BACK] = after, 0
+    after = Page(m.cells[size])
+    page.next, page.back = after, 0
     if after:
-        m[after + A_BACK] = page
-    m[C_CELLS + size] = page
+        after.back = page
+    m.cells[size] = page
 
 
 @kernel
-def unchain(m: Any, page: int, size: int) -> None:
+def unchain(m: Memory, page: Page, size: int) -> None:
     """Take a page out of those that have room."""
-    after, before = m[page + A_NEXT], m[page + A_BACK]
+    after, before = Page(page.next), Page(page.back)
     if before:
-        m[before + A_NEXT] = after
+        before.next = after
     else:
-        m[C_CELLS + size] = after
+        m.cells[size] = after
     if after:
-        m[after + A_BACK] = before
+        after.back = before
 
 
 @kernel
-def free_page(m: Any, page: int) -> None:
+def free_page(m: Memory, page: Page) -> None:
     """Let a page serve any class."""
-    m[page + A_CLASS] = NOWHERE
-    m[page + A_NEXT] = m[C_PAGES]
-    m[C_PAGES] = page
+    page.size_class = NOWHERE
+    page.next = m.pages
+    m.pages = page
 
 
 @kernel
-def take_page(m: Any) -> int:
+def take_page(m: Memory) -> int:
     """Take a free page, or one that was never used. Returns its address, or NEED_HEAP."""
-    page = m[C_PAGES]
+    page = Page(m.pages)
     if page:
-        m[C_PAGES] = m[page + A_NEXT]
+        m.pages = page.next
         return int(page)
-    top = m[C_TOP]
-    page = (top + PAGE - 1) & -PAGE
+    top = m.top
+    page = Page(top + PAGE - 1 & -PAGE)
     n = min(RUN, 1 + page // (RUN * PAGE)) if page > top else 1  # what is skipped is lost: large blocks stand before it
-    if page + n * PAGE > m[C_LIMIT]:
+    if page + n * PAGE > m.limit:
         n = 1
-        if page + PAGE > m[C_LIMIT]:
+        if page + PAGE > m.limit:
             return NEED_HEAP
-    m[C_TOP] = page + n * PAGE
+    m.top = page + n * PAGE
     for k in range(n - 1, 0, -1):
         free_page(m, page + k * PAGE)
     return int(page)

@@ -3,9 +3,9 @@
     step i  -->  nd[i] = slice of nodes      `store_nodes`: rows at the top of the section become its list
             -->  mt[i] = slice of matches    `derive_matches`: those that the list stands for; the difference goes to the output log
 
-    mark        W_MARK[place] = W_EPOCH      a new epoch forgets all marks at once; from W_FROM on all are marked
+    mark        w.mark[place] = w.epoch      a new epoch forgets all marks at once; from w.marked_from on all are marked
 
-A step made in this call (from W_MADE on) is written in place; of an older one the old word goes to the undo log.
+A step made in this call (from w.made on) is written in place; of an older one the old word goes to the undo log.
 """
 
 from __future__ import annotations
@@ -17,102 +17,99 @@ from afa.compiled.kernel.best_rows import add_longest, put_matches
 from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.gaps import horizon_of
 from afa.compiled.kernel.heap import put
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import accepted, among, set_matches
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 
 
 @kernel
-def mark(m: Any, w: Any, b: int, place: int) -> None:
+def mark(m: Memory, w: Scratch, b: Block, place: int) -> None:
     """Mark a place, if there is one."""
-    if m[b + H_FIRST] <= place < m[b + H_LAST]:
-        w[w[W_MARK] + place] = w[W_EPOCH]
+    if b.first <= place < b.last:
+        w[w.mark + place] = w.epoch
 
 
 @kernel
-def marked(w: Any, place: int) -> bool:
+def marked(w: Scratch, place: int) -> bool:
     """Return whether a place is marked."""
-    return bool(place >= w[W_FROM] or w[w[W_MARK] + place] == w[W_EPOCH])
+    return bool(place >= w.marked_from or w[w.mark + place] == w.epoch)
 
 
 @kernel
-def is_cover(m: Any, b: int, i: int) -> bool:
+def is_cover(m: Memory, b: Block, i: int) -> bool:
     """Return whether a step without events is ``cover``; else it is a stone: a promise with a condition took its events."""
-    return bool(m[b + HEAD + LE * m[b + H_CAP] + i] < max(m[b + H_CLEANED], m[C_FINAL]))
+    return bool(b.le[i] < max(b.cleaned, m.final))
 
 
 @kernel
-def complete(m: Any, w: Any, b: int, place: int) -> bool:
+def complete(m: Memory, w: Scratch, b: Block, place: int) -> bool:
     """Return whether the list at a place, which is not new, is what the list before it gives."""
-    pruned, order, times = m[b + H_PRUNED], b + HEAD, b + HEAD + LE * m[b + H_CAP]
-    if pruned == BEGINNING or m[times + m[order + place]] >= w[W_WHOLE]:
+    pruned, order, times = b.pruned, b.order, b.le
+    if pruned == BEGINNING or times[order[place]] >= w.whole:
         return True
     before = place - 1
-    while before >= m[b + H_FIRST] and m[order + before] >= w[W_MADE]:
+    while before >= b.first and order[before] >= w.made:
         before -= 1
-    return bool(before >= m[b + H_FIRST] and m[times + m[order + before]] > pruned)
+    return bool(before >= b.first and times[order[before]] > pruned)
 
 
 @kernel
-def waits_since(m: Any, b: int, place: int) -> int:
+def waits_since(m: Memory, b: Block, place: int) -> int:
     """Return since when the list at a place waits for time-outs: behind its LE, or from the punctuation that made it ``cover``."""
-    cap = m[b + H_CAP]
-    i = m[b + HEAD + place]
-    if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
-        return int(m[b + HEAD + LE * cap + i] + 1)
-    return int(max(m[b + HEAD + LE * cap + i] + 1, m[b + H_SINCE]))
+    i = b.order[place]
+    if b.events_of[i].count or not is_cover(m, b, i):
+        return int(b.le[i] + 1)
+    return int(max(b.le[i] + 1, b.since))
 
 
 @kernel
-def store_nodes(m: Any, w: Any, b: int, i: int, rows: int, reach: int) -> None:
+def store_nodes(m: Memory, w: Scratch, b: Block, i: int, rows: Slice, reach: int) -> None:
     """Make ``rows``, the last ones of their section, the nodes of step ``i``. *Requires* `room` for 6."""
-    cap = m[b + H_CAP]
-    lists, reaches = b + HEAD + ND * cap, b + HEAD + REACH * cap
-    count = rows & COUNT
-    m[b + H_NODE_TOP] += count
-    if i >= w[W_MADE]:
-        m[lists + i] = rows
-        m[reaches + i] = reach
+    lists, reaches = b.nodes_of, b.reach
+    count = rows.count
+    b.node_top += count
+    if i >= w.made:
+        lists[i] = rows
+        reaches[i] = reach
         return
     put(m, w, lists + i, rows)
-    if m[reaches + i] != reach:
+    if reaches[i] != reach:
         put(m, w, reaches + i, reach)
 
 
 @kernel
-def over(w: Any, le: int, count: int, rows: int, lasting: bool) -> int:
+def over(w: Scratch, le: int, count: int, rows: int, lasting: bool) -> int:
     """Return OVER, and note why: ``count`` rows would stand at the step; where (NOWHERE: in columns or parts), in m or in w."""
-    w[W_OVER], w[W_OVER + 1], w[W_OVER + 2], w[W_OVER + 3] = le, count, rows, lasting
+    w.over[0], w.over[1], w.over[2], w.over[3] = le, count, rows, lasting
     return OVER
 
 
 @kernel
-def may_match(m: Any, p: Any, b: int, i: int, a: Any, rows: int, n: int) -> bool:
+def may_match(m: Memory, p: Program, b: Block, i: int, a: Any, rows: int, n: int) -> bool:
     """Return whether a step has matches, or will have. *Requires* `seek` to its LE."""
-    if p[P_TIMEOUT] or m[b + HEAD + MT * m[b + H_CAP] + i]:
+    if p.timeout or b.matches_of[i]:
         return True
-    s, now = N_REG + m[C_R], p[P_NOW]
+    s, now = NodeRow.register + m.register_words, p.now
     for k in range(n):
-        if p[now + a[rows + k * s + N_STATE]]:
+        if p[now + NodeRow(a, rows + k * s).state]:
             return True
     return False
 
 
 @kernel
-def derive_matches(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int) -> int:
+def derive_matches(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: Any, rows: int, n: int) -> int:
     """Make the matches of a step those that its partial matches ``a[rows:][:n]`` stand for. *Requires* `room` for 3.
 
     Returns DONE, or NEED_TEMP, NEED_LOG, NEED_MATCHES, NEED_ROWS, FAULT, ENDLESS.
     """
-    cap = m[b + H_CAP]
-    i = m[b + HEAD + place]
-    le = m[b + HEAD + LE * cap + i]
+    i = b.order[place]
+    le = b.le[i]
     count = 0
-    if m[b + HEAD + EV * cap + i] & COUNT or not is_cover(m, b, i):
+    if b.events_of[i].count or not is_cover(m, b, i):
         seek(p, le)
         count = accepted(m, w, p, a, rows, n, le, 0)
-    if p[P_TIMEOUT] and count >= 0:
+    if p.timeout and count >= 0:
         count = add_timed(m, w, p, b, place, a, rows, n, count)
     if count < 0:
         return int(count)
@@ -120,36 +117,36 @@ def derive_matches(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int
 
 
 @kernel
-def add_timed(m: Any, w: Any, p: Any, b: int, place: int, a: Any, rows: int, n: int, count: int) -> int:
-    """Add to the ``count`` matches at W_TEMP those by time-outs, until `horizon_of`."""
-    cap, s, r = m[b + H_CAP], N_REG + m[C_R], m[C_R]
-    width = M_REG + r
-    order, times = b + HEAD, b + HEAD + LE * cap
-    le = m[times + m[order + place]]
+def add_timed(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: Any, rows: int, n: int, count: int) -> int:
+    """Add to the ``count`` matches at w.temp those by time-outs, until `horizon_of`."""
+    s, r = NodeRow.register + m.register_words, m.register_words
+    width = MatchRow.register + r
+    order, times = b.order, b.le
+    le = times[order[place]]
     horizon = horizon_of(m, b, place)
-    temp, ready = w[W_TEMP], w[W_READY]
+    temp, ready = w.temp, w.ready
     for k in range(n):
         found = fire(m, w, p, a, rows + k * s, le, waits_since(m, b, place), horizon)
         if found < 0:
             return int(found)
-        if m[C_LONGEST] and found > 1:  # the set has served the closure
+        if m.longest and found > 1:  # the set has served the closure
             put_matches(m, w, temp, count)
         for q in range(1, found):
-            row = ready + q * s
-            t = w[row + N_END]
-            if t < m[C_FINAL]:
+            row = NodeRow(w, ready + q * s)
+            t = row.end
+            if t < m.final:
                 continue
             seek(p, t)
-            if p[p[P_NOW] + w[row + N_STATE]] == 0:
+            if p[p.now + row.state] == 0:
                 continue
-            at = temp + count * width
-            if at + width > temp + w[W_TEMP_CAP]:
+            at = MatchRow(w, temp + count * width)
+            if at + width > temp + w.temp_cap:
                 return NEED_TEMP
-            w[at + M_T] = t
-            w[at + M_RE] = w[row + N_M]
-            copy(w, row + N_REG, w, at + 2, r)
-            if m[C_LONGEST]:
-                if count + 2 >= w[W_ROWS]:
+            at.t = t
+            at.re = row.until
+            copy(w, row.register, w, at + 2, r)
+            if m.longest:
+                if count + 2 >= w.rows:
                     return NEED_ROWS
                 count = add_longest(m, w, at, count)
             elif not among(w, at, w, temp, count, width):

@@ -20,46 +20,44 @@ Departs from the paper: a batch's changes are brought into order first, so that 
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.derive import derive_nodes
 from afa.compiled.kernel.gaps import linked
 from afa.compiled.kernel.heap import room
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, count_until, merge_lists, same_list
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.step import complete, derive_matches, is_cover, mark, marked, may_match, over, store_nodes, waits_since
 from afa.compiled.kernel.walk_runs import walk_runs
 
 
 @kernel
-def walk(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+def walk(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Bring all lists and matches up to date from the first marked place at or after ``place``.
 
     Returns DONE, or NEED_UNDO, NEED_NODES, NEED_MATCHES, NEED_LOG, NEED_ROWS, NEED_TEMP, OVER, FAULT, ENDLESS.
     """
-    if p[P_TIMEOUT]:
+    if p.timeout:
         mark_neighbours(m, w, b)
-        place = max(place - 1, m[b + H_FIRST])
-    last = m[b + H_LAST]
+        place = max(place - 1, b.first)
+    last = b.last
     while True:
         while place < last and not marked(w, place):
             place += 1
         if place >= last:
             return DONE
-        if m[C_RUNS]:
+        if m.runs:
             place = walk_runs(m, w, p, b, place)
         else:
-            place = walk_best(m, w, p, b, place) if m[C_LONGEST] else walk_lists(m, w, p, b, place)
+            place = walk_best(m, w, p, b, place) if m.longest else walk_lists(m, w, p, b, place)
         if place < 0:
             return int(place)
 
 
 @kernel
-def mark_neighbours(m: Any, w: Any, b: int) -> None:
+def mark_neighbours(m: Memory, w: Scratch, b: Block) -> None:
     """Mark the neighbours of marked steps too, with time-outs: the waits before and after them end, or begin, elsewhere."""
     before = False
-    for place in range(m[b + H_FIRST], m[b + H_LAST]):
+    for place in range(b.first, b.last):
         here = marked(w, place)
         if here and place > 0:
             mark(m, w, b, place - 1)
@@ -69,35 +67,35 @@ def mark_neighbours(m: Any, w: Any, b: int) -> None:
 
 
 @kernel
-def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+def walk_lists(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Derive whole lists from a marked place on, until they are what they were. Returns the place where they are, or a status."""
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
-    nodes, last = b + m[b + H_NODES], m[b + H_LAST]
+    s = NodeRow.register + m.register_words
+    order, times, lists = b.order, b.le, b.nodes_of
+    nodes, last = b + b.nodes, b.last
     source = before = rest = waits = 0
-    if place > m[b + H_FIRST]:
-        source = before = m[lists + m[order + place - 1]]
-        rest, waits = m[times + m[order + place - 1]], waits_since(m, b, place - 1)
+    if place > b.first:
+        source = before = lists[order[place - 1]]
+        rest, waits = times[order[place - 1]], waits_since(m, b, place - 1)
     bound = cut = BEGINNING
     while place < last:
-        i = m[order + place]
-        le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
-        if m[C_GAPLESS] and place > m[b + H_FIRST]:
+        i = order[place]
+        le, old, events = times[i], Slice(lists[i]), b.events_of[i]
+        if m.gapless and place > b.first:
             source, before = linked_lists(m, w, b, place, source, before)
-        rows, n = nodes + (source >> 24) * s, source & COUNT
+        rows, n = nodes + Slice(source).first * s, Slice(source).count
         head = tail = 0
         behind = False  # whether the list before does not say what this one is
-        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
-            count, tail = 0, old & COUNT
+        if events.count == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
+            count, tail = 0, old.count
         else:
-            behind = i < w[W_MADE] and not complete(m, w, b, place)
+            behind = i < w.made and not complete(m, w, b, place)
             begins = marked(w, place) or le <= bound  # with a sequence, a step of the same LE: what begins there is not told apart
             if not begins:
                 n = count_until(m, rows, n, s, bound)
-                was = nodes + (before >> 24) * s
-                if not behind and same_list(m, rows, n, m, was, count_until(m, was, before & COUNT, s, bound), s):
+                was = nodes + Slice(before).first * s
+                if not behind and same_list(m, rows, n, m, was, count_until(m, was, Slice(before).count, s, bound), s):
                     return int(place)
-                if behind and n == 0 and count_until(m, nodes + (old >> 24) * s, old & COUNT, s, cut) == 0:
+                if behind and n == 0 and (count_until(m, nodes + old.first * s, old.count, s, cut) == 0):
                     source = before = old
                     rest, waits = le, waits_since(m, b, place)
                     place += 1
@@ -106,26 +104,26 @@ def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
             if begins:
                 bound, cut = le, cut if behind else le
             if behind or not begins:
-                head = count_until(m, nodes + (old >> 24) * s, old & COUNT, s, cut if behind else bound)
-                tail = (old & COUNT) - head
+                head = count_until(m, nodes + old.first * s, old.count, s, cut if behind else bound)
+                tail = old.count - head
         if count < 0:
             return int(count)
         if not room(w, 24):
             return NEED_UNDO
-        top = m[b + H_NODE_TOP]
-        if top + count + tail > m[b + H_NODE_CAP]:
+        top = b.node_top
+        if top + count + tail > b.node_cap:
             return NEED_NODES
-        copy(m, nodes + ((old >> 24) + head) * s, m, nodes + (top + count) * s, tail * s)
+        copy(m, nodes + (old.first + head) * s, m, nodes + (top + count) * s, tail * s)
         if cut < bound and count and tail:
-            if count + tail >= w[W_ROWS]:  # of a block out of a snapshot: more than the set of rows has places for
+            if count + tail >= w.rows:  # of a block out of a snapshot: more than the set of rows has places for
                 return NEED_ROWS
             count, tail = merge_lists(m, w, nodes + top * s, count, count + tail, s), 0
-        if behind and same_list(m, nodes + top * s, count + tail, m, nodes + (old >> 24) * s, old & COUNT, s):
+        if behind and same_list(m, nodes + top * s, count + tail, m, nodes + old.first * s, old.count, s):
             bound = cut  # nothing was added that goes on
-        if count + tail > w[W_BUDGET]:
+        if count + tail > w.budget:
             return over(w, le, count + tail, nodes + top * s, True)
-        source = top << 24 | (count + tail)
-        before = before if i >= w[W_MADE] else old
+        source = Slice(top, count + tail)
+        before = before if i >= w.made else old
         store_nodes(m, w, b, i, source, le)
         if may_match(m, p, b, i, m, nodes + top * s, count + tail):
             status = derive_matches(m, w, p, b, place, m, nodes + top * s, count + tail)
@@ -137,55 +135,55 @@ def walk_lists(m: Any, w: Any, p: Any, b: int, place: int) -> int:
 
 
 @kernel
-def linked_lists(m: Any, w: Any, b: int, place: int, source: int, before: int) -> tuple[int, int]:
+def linked_lists(m: Memory, w: Scratch, b: Block, place: int, source: int, before: int) -> tuple[int, int]:
     """Return the nodes of the list before a step, now and as it was, where numbers are gapless: none before a gap.
 
     What a new step stands before did not continue the list before that.
     """
     if not linked(m, b, place):
         return 0, 0
-    return source, 0 if m[b + HEAD + place - 1] >= w[W_MADE] else before
+    return source, 0 if b.order[place - 1] >= w.made else before
 
 
 @kernel
-def walk_best(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+def walk_best(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Do what `walk_lists` does where only the longest count: of a list that has changed each part may be another one.
 
     A partial match that went may have been better than others of any beginning. Nothing is pruned then.
     """
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    order, times, lists = b + HEAD, b + HEAD + LE * cap, b + HEAD + ND * cap
-    nodes, last = b + m[b + H_NODES], m[b + H_LAST]
+    s = NodeRow.register + m.register_words
+    order, times, lists = b.order, b.le, b.nodes_of
+    nodes, last = b + b.nodes, b.last
     source = before = rest = waits = 0
-    if place > m[b + H_FIRST]:
-        source = before = m[lists + m[order + place - 1]]
-        rest, waits = m[times + m[order + place - 1]], waits_since(m, b, place - 1)
+    if place > b.first:
+        source = before = lists[order[place - 1]]
+        rest, waits = times[order[place - 1]], waits_since(m, b, place - 1)
     while place < last:
-        i = m[order + place]
-        le, old, events = m[times + i], m[lists + i], m[b + HEAD + EV * cap + i]
-        if m[C_GAPLESS] and place > m[b + H_FIRST]:
+        i = order[place]
+        le, old, events = times[i], Slice(lists[i]), b.events_of[i]
+        if m.gapless and place > b.first:
             source, before = linked_lists(m, w, b, place, source, before)
-        rows, n = nodes + (source >> 24) * s, source & COUNT
-        if not marked(w, place) and same_list(m, rows, n, m, nodes + (before >> 24) * s, before & COUNT, s):
+        rows, n = nodes + Slice(source).first * s, Slice(source).count
+        if not marked(w, place) and same_list(m, rows, n, m, nodes + Slice(before).first * s, Slice(before).count, s):
             return int(place)
         if not room(w, 24):
             return NEED_UNDO
-        top = m[b + H_NODE_TOP]
-        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
-            count = old & COUNT
-            if top + count > m[b + H_NODE_CAP]:
+        top = b.node_top
+        if events.count == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
+            count = old.count
+            if top + count > b.node_cap:
                 return NEED_NODES
-            copy(m, nodes + (old >> 24) * s, m, nodes + top * s, count * s)
+            copy(m, nodes + old.first * s, m, nodes + top * s, count * s)
         else:
             count = derive_nodes(m, w, p, b, rows, n, True, le, events, rest, waits)
         if count < 0:
             return int(count)
-        if top + count > m[b + H_NODE_CAP]:
+        if top + count > b.node_cap:
             return NEED_NODES
-        if count > w[W_BUDGET]:
+        if count > w.budget:
             return over(w, le, count, nodes + top * s, True)
-        source = top << 24 | count
-        before = before if i >= w[W_MADE] else old
+        source = Slice(top, count)
+        before = before if i >= w.made else old
         store_nodes(m, w, b, i, source, le)
         if may_match(m, p, b, i, m, nodes + top * s, count):
             status = derive_matches(m, w, p, b, place, m, nodes + top * s, count)

@@ -9,9 +9,9 @@ A partial match that takes an ignorable arc stays the node that it is; the node'
 The list of a step is thus its own nodes and the earlier ones that reach it; ``reach`` says how far back to look. While the walk
 goes on, three lists are at hand in row buffers, with the number of its node in place of ``end``, and two columns behind the rows:
 
-    W_SOURCE   the list before the step, as it is now
-    W_OLD      the list before the step, as it was; where both are the same the walk is over
-    W_OTHER    the list of the step, as it becomes W_SOURCE of the next one
+    w.source   the list before the step, as it is now
+    w.old      the list before the step, as it was; where both are the same the walk is over
+    w.other    the list of the step, as it becomes w.source of the next one
 
 An event that leaves all of them as they are, which the automaton's ``unchanged`` function sees, costs O(1): nothing is derived.
 
@@ -22,15 +22,13 @@ ignored at 0.87 to 0.98 of the rate. What is held is the same: `afa.compiled.ker
 
 from __future__ import annotations
 
-from typing import Any
-
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.best_replay import last_before, may_replay, replay
 from afa.compiled.kernel.buffers import advance_old, copy_row, find_row, load_list, since_of, sorted_rows
 from afa.compiled.kernel.derive import derive
 from afa.compiled.kernel.heap import put, room
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, count_until, equal, same_list
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, over, store_nodes, waits_since
 
@@ -39,58 +37,58 @@ FAR_BACK = 32
 
 
 @kernel
-def summarize(m: Any, w: Any, p: Any, b: int, n: int) -> int:
-    """Set W_LOW to W_SOONEST for the ``n`` rows at W_SOURCE.
+def summarize(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
+    """Set w.low to w.soonest for the ``n`` rows at w.source.
 
     Returns their states as bits; BUSY where `leaves_list` can't tell of this list.
     """
-    if p[P_UNCHANGED] == 0 or p[P_TIMEOUT]:
+    if p.unchanged == 0 or p.timeout:
         return BUSY
-    s, rows = N_REG + m[C_R], w[W_SOURCE]
+    s, rows = NodeRow.register + m.register_words, w.source
     states, low, high, reach, soonest = 0, FOREVER, BEGINNING, FOREVER, FOREVER
     for k in range(n):
-        row = rows + k * s
-        state = w[row + N_STATE]
-        if state >= STATES or p[p[P_NOW] + state]:
+        row = NodeRow(w, rows + k * s)
+        state = row.state
+        if state >= STATES or p[p.now + state]:
             return BUSY
         states |= 1 << state
-        low, high = min(low, w[row + N_M]), max(high, w[row + N_M])
+        low, high = min(low, row.until), max(high, row.until)
         reach = min(reach, w[since_of(w, rows, k, s)])
-        soonest = min(soonest, m[b + m[b + H_NODES] + w[row + N_END] * s + N_END])
-    w[W_LOW], w[W_HIGH], w[W_REACH], w[W_SOONEST] = low, high, reach, soonest
+        soonest = min(soonest, NodeRow(b + b.nodes + row.end * s).end)
+    w.low, w.high, w.reach, w.soonest = low, high, reach, soonest
     return states
 
 
 @kernel
-def leaves_list(m: Any, w: Any, p: Any, b: int, events: int, le: int, states: int) -> bool:
-    """Return whether an event leaves the list at W_SOURCE as it is and begins nothing. O(arcs), whatever the list."""
+def leaves_list(m: Memory, w: Scratch, p: Program, b: Block, events: Slice, le: int, states: int) -> bool:
+    """Return whether an event leaves the list at w.source as it is and begins nothing. O(arcs), whatever the list."""
     seek(p, le)
-    if p[P_SPILL] or (events & COUNT) != 1 or le >= w[W_LOW]:
+    if p.spill or events.count != 1 or le >= w.low:
         return False
-    event = b + m[b + H_EVENTS] + (events >> 24) * (E_WORDS + m[C_V])
-    if m[event + E_RE] < w[W_HIGH]:
+    event = EventRow(b + b.events + events.first * (EventRow.payload + m.payload_words))
+    if event.re < w.high:
         return False
-    bits = call2(p[P_UNCHANGED], m[C_M] + 8 * (event + E_WORDS), m[C_P] + 8 * p[P_SLOTS])
+    bits = call2(p.unchanged, m.m_at + 8 * event.payload, m.p_at + 8 * p.slots)
     return bool((bits >> STATES) & 1 and (bits & states) == states)
 
 
 @kernel
-def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
+def walk_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Derive lists from a marked place on, until they are what they were. Returns the place where they are, or a status."""
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    order, times = b + HEAD, b + HEAD + LE * cap
-    last = m[b + H_LAST]
+    s = NodeRow.register + m.register_words
+    order, times = b.order, b.le
+    last = b.last
     n = before = load_both(m, w, b, place)
     if n < 0:
         return n
     rest = waits = 0
     passed = BEGINNING  # the LE of the last step behind us that was there before: what ended by then is not in the list as it was
-    if place > m[b + H_FIRST]:
-        rest, waits = m[times + m[order + place - 1]], waits_since(m, b, place - 1)
+    if place > b.first:
+        rest, waits = times[order[place - 1]], waits_since(m, b, place - 1)
         passed = rest
     states = summarize(m, w, p, b, n)
     bound = cut = BEGINNING  # see `walk`
-    wait = m[C_SOON]
+    wait = m.soon
     ahead = place + wait if may_replay(m, p) else FOREVER
     while place < last:
         if place >= ahead:
@@ -100,28 +98,28 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
                 return int(place)
             if over:
                 return take_over_ends(m, w, b, place, n, before)
-            wait = m[C_SOON] if place > begun + m[C_SOON] else 2 * wait
+            wait = m.soon if place > begun + m.soon else 2 * wait
             ahead = place + wait
-            rest, waits, states = m[times + m[order + place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
+            rest, waits, states = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
             passed = last_before(m, w, b, place)
-        i = m[order + place]
-        le, events = m[times + i], m[b + HEAD + EV * cap + i]
-        new, here = i >= w[W_MADE], marked(w, place)
+        i = order[place]
+        le, events = times[i], b.events_of[i]
+        new, here = i >= w.made, marked(w, place)
         whole = new or complete(m, w, b, place)
         if not room(w, 64 + 8 * n):
             return NEED_UNDO
-        if whole and not here and passed >= w[W_UNTIL] and same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+        if whole and not here and passed >= w.until and same_list(w, w.source, n, w, w.old, before, s):
             return take_over_ends(m, w, b, place, n, before)
-        if not whole and not here and (n == 0 or w[w[W_SOURCE] + N_START] > bound):
+        if not whole and not here and (n == 0 or NodeRow(w, w.source).start > bound):
             further = next_touched(m, w, b, place, bound)
-            if further > place and same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+            if further > place and same_list(w, w.source, n, w, w.old, before, s):
                 if take_over_ends(m, w, b, place, n, before) < 0:
                     return NEED_UNDO
                 place = further
                 n = before = load_both(m, w, b, place)
                 if n < 0:
                     return n
-                rest, waits, states = m[times + m[order + place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
+                rest, waits, states = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
                 passed = rest
                 continue
         if not new:
@@ -131,27 +129,27 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
         if here:
             bound, cut = le, le if whole else cut
         derived = True
-        if events & COUNT == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
-            n = load_list(m, w, b, place, w[W_SOURCE])
+        if events.count == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
+            n = load_list(m, w, b, place, w.source)
         elif not whole:
             n = store_derived(m, w, b, i, n, derive_pruned(m, w, p, b, i, n, before, here, bound, cut, rest, waits), le)
             if n >= 0:
                 extend_as_before(m, w, b, n, before, cut, le)
-                if same_list(w, w[W_SOURCE], n, w, w[W_OLD], before, s):
+                if same_list(w, w.source, n, w, w.old, before, s):
                     bound = cut  # nothing was added that goes on
         elif states != BUSY and leaves_list(m, w, p, b, events, le, states):
             derived = False
-            if w[W_SOONEST] <= le:
-                w[W_SOONEST] = extend_all(m, w, b, n, le)
-            store_nodes(m, w, b, i, 0, min(le, w[W_REACH]) if n else le)
+            if w.soonest <= le:
+                w.soonest = extend_all(m, w, b, n, le)
+            store_nodes(m, w, b, i, 0, min(le, w.reach) if n else le)
         else:
-            n = store_derived(m, w, b, i, n, derive(m, w, p, b, w, m[C_W], w[W_SOURCE], n, True, le, events, rest, waits), le)
+            n = store_derived(m, w, b, i, n, derive(m, w, p, b, w, m.w_at, w.source, n, True, le, events, rest, waits), le)
         if n < 0:
             return n
         if derived:
             states = summarize(m, w, p, b, n)
-        if derived or m[b + HEAD + MT * cap + i]:
-            status = derive_matches(m, w, p, b, place, w, w[W_SOURCE], n)
+        if derived or b.matches_of[i]:
+            status = derive_matches(m, w, p, b, place, w, w.source, n)
             if status < 0:
                 return status
         rest, waits = le, waits_since(m, b, place)
@@ -161,23 +159,23 @@ def walk_runs(m: Any, w: Any, p: Any, b: int, place: int) -> int:
 
 
 @kernel
-def load_both(m: Any, w: Any, b: int, place: int) -> int:
-    """Read the list before a place into W_SOURCE and W_OLD. Returns how many rows, or NEED_ROWS."""
-    if place == m[b + H_FIRST]:
+def load_both(m: Memory, w: Scratch, b: Block, place: int) -> int:
+    """Read the list before a place into w.source and w.old. Returns how many rows, or NEED_ROWS."""
+    if place == b.first:
         return 0
-    n = load_list(m, w, b, place - 1, w[W_SOURCE])
+    n = load_list(m, w, b, place - 1, w.source)
     for k in range(n):
-        copy_row(w, w[W_SOURCE], k, w[W_OLD], k, N_REG + m[C_R])
+        copy_row(w, w.source, k, w.old, k, NodeRow.register + m.register_words)
     return n
 
 
 @kernel
-def next_touched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
+def next_touched(m: Memory, w: Scratch, b: Block, place: int, bound: int) -> int:
     """Return the first place, from one on, that is marked, or complete, or whose list begins at or before ``bound``."""
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    while place < m[b + H_LAST] and not marked(w, place) and not complete(m, w, b, place):
-        rows = m[b + HEAD + ND * cap + m[b + HEAD + place]]
-        if rows & COUNT and m[b + m[b + H_NODES] + (rows >> 24) * s + N_START] <= bound:
+    s = NodeRow.register + m.register_words
+    while place < b.last and not marked(w, place) and not complete(m, w, b, place):
+        rows = b.nodes_of[b.order[place]]
+        if rows.count and NodeRow(b + b.nodes + rows.first * s).start <= bound:
             break
         place += 1
     return place
@@ -185,126 +183,137 @@ def next_touched(m: Any, w: Any, b: int, place: int, bound: int) -> int:
 
 @kernel
 def derive_pruned(
-    m: Any, w: Any, p: Any, b: int, i: int, n: int, before: int, here: bool, bound: int, cut: int, rest: int, waits: int
+    m: Memory,
+    w: Scratch,
+    p: Program,
+    b: Block,
+    i: int,
+    n: int,
+    before: int,
+    here: bool,
+    bound: int,
+    cut: int,
+    rest: int,
+    waits: int,
 ) -> int:
-    """Write to W_NEW the list of a step that the list before it does not give.
+    """Write to w.new the list of a step that the list before it does not give.
 
-    That is what the first rows of W_SOURCE become, and what began after ``cut`` among the ``before`` rows of W_OLD, its list as it
+    That is what the first rows of w.source become, and what began after ``cut`` among the ``before`` rows of w.old, its list as it
     was. Returns how many rows, or NEED_ROWS, FAULT, ENDLESS.
     """
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    le, events = m[b + HEAD + LE * cap + i], m[b + HEAD + EV * cap + i]
-    first = n if here else count_until(w, w[W_SOURCE], n, s, bound)
-    made = derive(m, w, p, b, w, m[C_W], w[W_SOURCE], first, here, le, events, rest, waits) if events & COUNT else 0
+    s = NodeRow.register + m.register_words
+    le, events = b.le[i], b.events_of[i]
+    first = n if here else count_until(w, w.source, n, s, bound)
+    made = derive(m, w, p, b, w, m.w_at, w.source, first, here, le, events, rest, waits) if events.count else 0
     if made < 0:
         return int(made)
-    count, new, old = made, w[W_NEW], w[W_OLD]
+    count, new, old = made, w.new, w.old
     for k in range(before):
-        row = old + k * s
-        if w[row + N_START] <= cut or find_row(w, new, made, row, s) >= 0:
+        row = NodeRow(w, old + k * s)
+        if row.start <= cut or find_row(w, new, made, row, s) >= 0:
             continue
-        if count + 2 >= w[W_ROWS]:
+        if count + 2 >= w.rows:
             return NEED_ROWS
         copy(w, row, w, new + count * s, s)
-        stays = find_row(w, w[W_SOURCE], n, row, s) if w[since_of(w, old, k, s)] < le else NOWHERE
-        w[new + count * s + N_END] = stays if stays >= 0 else ALONE
+        stays = find_row(w, w.source, n, row, s) if w[since_of(w, old, k, s)] < le else NOWHERE
+        NodeRow(w, new + count * s).end = stays if stays >= 0 else ALONE
         count += 1
     return sorted_rows(w, new, count, s)
 
 
 @kernel
-def extend_as_before(m: Any, w: Any, b: int, n: int, before: int, cut: int, le: int) -> None:
-    """Extend the nodes that `store_derived` made for rows that are at W_OLD too: as far as those reached."""
-    s, rows, old = N_REG + m[C_R], w[W_SOURCE], w[W_OLD]
+def extend_as_before(m: Memory, w: Scratch, b: Block, n: int, before: int, cut: int, le: int) -> None:
+    """Extend the nodes that `store_derived` made for rows that are at w.old too: as far as those reached."""
+    s, rows, old = NodeRow.register + m.register_words, w.source, w.old
     for k in range(n):
-        row = rows + k * s
-        if w[since_of(w, rows, k, s)] != le or w[row + N_START] <= cut:
+        row = NodeRow(w, rows + k * s)
+        if w[since_of(w, rows, k, s)] != le or row.start <= cut:
             continue
         was = find_row(w, old, before, row, s)
-        if was >= 0 and w[since_of(w, old, was, s) + w[W_ROWS]] > le:
-            m[b + m[b + H_NODES] + w[row + N_END] * s + N_END] = w[since_of(w, old, was, s) + w[W_ROWS]]
+        if was >= 0 and w[since_of(w, old, was, s) + w.rows] > le:
+            NodeRow(b + b.nodes + row.end * s).end = w[since_of(w, old, was, s) + w.rows]
 
 
 @kernel
-def extend_all(m: Any, w: Any, b: int, n: int, le: int) -> int:
-    """Extend all nodes of W_SOURCE to ``le``. Returns the first end among them then. *Requires* `room` for 3 a row."""
-    s = N_REG + m[C_R]
+def extend_all(m: Memory, w: Scratch, b: int, n: int, le: int) -> int:
+    """Extend all nodes of w.source to ``le``. Returns the first end among them then. *Requires* `room` for 3 a row."""
+    s = NodeRow.register + m.register_words
     soonest = FOREVER
     for k in range(n):
-        soonest = min(soonest, extend(m, w, b, w[w[W_SOURCE] + k * s + N_END], le))
+        soonest = min(soonest, extend(m, w, b, NodeRow(w, w.source + k * s).end, le))
     return soonest
 
 
 @kernel
-def extend(m: Any, w: Any, b: int, node: int, le: int) -> int:
+def extend(m: Memory, w: Scratch, b: Block, node: int, le: int) -> int:
     """Extend a node to ``le``. Returns its end: OPEN until it does not go on (App. D, "Avoiding frequent itree updates")."""
-    end = b + m[b + H_NODES] + node * (N_REG + m[C_R]) + N_END
+    end = b + b.nodes + node * (NodeRow.register + m.register_words) + NodeRow.end
     if m[end] <= le:
         put(m, w, end, OPEN)
     return int(m[end])
 
 
 @kernel
-def store_derived(m: Any, w: Any, b: int, i: int, n: int, count: int, le: int) -> int:
-    """Store the ``count`` rows at W_NEW of a step: new ones become its nodes, nodes that stay are extended, others are ended.
+def store_derived(m: Memory, w: Scratch, b: Block, i: int, n: int, count: int, le: int) -> int:
+    """Store the ``count`` rows at w.new of a step: new ones become its nodes, nodes that stay are extended, others are ended.
 
-    W_SOURCE becomes the list of the step. Returns how many rows it has, NEED_NODES, NEED_ROWS, OVER; or ``count``, a status.
+    w.source becomes the list of the step. Returns how many rows it has, NEED_NODES, NEED_ROWS, OVER; or ``count``, a status.
     """
     if count < 0:
         return count
-    s = N_REG + m[C_R]
-    new, source, other, top = w[W_NEW], w[W_SOURCE], w[W_OTHER], m[b + H_NODE_TOP]
-    if top + count > m[b + H_NODE_CAP]:
+    s = NodeRow.register + m.register_words
+    new, source, other, top = w.new, w.source, w.other, b.node_top
+    if top + count > b.node_cap:
         return NEED_NODES
-    if count >= w[W_ROWS]:
+    if count >= w.rows:
         return NEED_ROWS
-    if count > w[W_BUDGET]:
+    if count > w.budget:
         return over(w, le, count, new, False)
     made, reach, passed = 0, le, 0
     for k in range(count):
-        row, target = new + k * s, other + k * s
-        q = w[row + N_END]
+        row, target = NodeRow(w, new + k * s), NodeRow(w, other + k * s)
+        q = row.end
         if q >= 0:  # all rows of the source before it that have not come up did not stay
             end_runs(m, w, b, source, passed, q, le)
             passed = max(passed, q + 1)
-            node, begin = w[source + q * s + N_END], w[since_of(w, source, q, s)]
+            node, begin = NodeRow(w, source + q * s).end, w[since_of(w, source, q, s)]
             extend(m, w, b, node, le)
         else:
             node, begin = top + made, le
-            copy(w, row, m, b + m[b + H_NODES] + node * s, s)
+            copy(w, row, m, b + b.nodes + node * s, s)
             made += 1
         copy(w, row, w, target, s)
-        w[target + N_END] = node
+        target.end = node
         column = since_of(w, other, k, s)
         w[column] = begin
-        w[column + w[W_ROWS]] = ALONE
+        w[column + w.rows] = ALONE
         reach = min(reach, begin)
     end_runs(m, w, b, source, passed, n, le)
-    w[W_SOURCE], w[W_OTHER] = other, source
-    store_nodes(m, w, b, i, top << 24 | made if made else 0, reach)
+    w.source, w.other = other, source
+    store_nodes(m, w, b, i, Slice(top, made) if made else 0, reach)
     return count
 
 
 @kernel
-def end_runs(m: Any, w: Any, b: int, source: int, low: int, high: int, le: int) -> None:
+def end_runs(m: Memory, w: Scratch, b: Block, source: int, low: int, high: int, le: int) -> None:
     """End the nodes of rows ``low`` to ``high`` of a buffer at ``le``. *Requires* `room` for 3 a row."""
-    s = N_REG + m[C_R]
+    s = NodeRow.register + m.register_words
     for k in range(low, high):
-        end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
+        end = b + b.nodes + NodeRow(w, source + k * s).end * s + NodeRow.end
         if m[end] > le:
             put(m, w, end, le)
 
 
 @kernel
-def take_over_ends(m: Any, w: Any, b: int, place: int, n: int, before: int) -> int:
+def take_over_ends(m: Memory, w: Scratch, b: Block, place: int, n: int, before: int) -> int:
     """Stop the walk here: from this place on lists are unchanged, so the new nodes take over the end times of the old ones.
 
     Returns the place, or NEED_UNDO.
     """
-    s, cap = N_REG + m[C_R], m[b + H_CAP]
-    order, times, reaches = b + HEAD, b + HEAD + LE * cap, b + HEAD + REACH * cap
-    source, old = w[W_SOURCE], w[W_OLD]
-    le, last = m[times + m[order + place]], m[b + H_LAST]
+    s = NodeRow.register + m.register_words
+    order, times, reaches = b.order, b.le, b.reach
+    source, old = w.source, w.old
+    le, last = times[order[place]], b.last
     for k in range(n):
         twin = k
         if not equal(w, source + k * s, w, old + k * s, s):
@@ -312,8 +321,8 @@ def take_over_ends(m: Any, w: Any, b: int, place: int, n: int, before: int) -> i
             while not equal(w, source + k * s, w, old + twin * s, s):
                 twin += 1
         begin, was = w[since_of(w, source, k, s)], w[since_of(w, old, twin, s)]
-        until = w[since_of(w, old, twin, s) + w[W_ROWS]]
-        end = b + m[b + H_NODES] + w[source + k * s + N_END] * s + N_END
+        until = w[since_of(w, old, twin, s) + w.rows]
+        end = b + b.nodes + NodeRow(w, source + k * s).end * s + NodeRow.end
         if until <= le:
             if m[end] > le:
                 put(m, w, end, le)
@@ -321,29 +330,29 @@ def take_over_ends(m: Any, w: Any, b: int, place: int, n: int, before: int) -> i
         if m[end] != until:
             put(m, w, end, until)
         at = place
-        while begin < was and at < last and m[times + m[order + at]] < until:
-            if m[reaches + m[order + at]] > begin:
+        while begin < was and at < last and times[order[at]] < until:
+            if reaches[order[at]] > begin:
                 if not room(w, 64):
                     return NEED_UNDO
-                put(m, w, reaches + m[order + at], begin)
+                put(m, w, reaches + order[at], begin)
             at += 1
     return place
 
 
 @kernel
-def runs_fit(m: Any, b: int, n: int) -> bool:
+def runs_fit(m: Memory, b: Block, n: int) -> bool:
     """Return whether rows in order, ``n`` of which are to come, are best taken by the loop for runs, or that for whole lists.
 
-    Looked at are C_SAMPLE steps all over the last ``n``, or an eighth of all: what holds of a few side by side may soon be over. It
+    Looked at are m.sample steps all over the last ``n``, or an eighth of all: what holds of a few side by side may soon be over. It
     is about time alone: what is held is the same (`afa.compiled.kernel.join`).
     """
-    cap, last = m[b + H_CAP], m[b + H_LAST]
-    order, slices = b + HEAD, b + HEAD + ND * cap
-    same, sample = 0, m[C_SAMPLE]
-    held = last - m[b + H_FIRST] - 1
+    last = b.last
+    order, slices = b.order, b.nodes_of
+    same, sample = 0, m.sample
+    held = last - b.first - 1
     apart = min(held, max(n, held >> 3)) // sample
     for k in range(sample):
         place = last - 1 - k * apart
-        i, far = m[order + place], m[order + max(place - FAR_BACK, m[b + H_FIRST])]
-        same += m[slices + i] & COUNT == 0 or m[b + HEAD + REACH * cap + i] <= m[b + HEAD + LE * cap + far]
-    return same * 4 >= sample * (2 if m[b + H_RUNS] else 3)
+        i, far = order[place], order[max(place - FAR_BACK, b.first)]
+        same += Slice(slices[i]).count == 0 or b.reach[i] <= b.le[far]
+    return same * 4 >= sample * (2 if b.runs else 3)

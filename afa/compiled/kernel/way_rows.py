@@ -1,42 +1,40 @@
-"""The list at which `ways` has arrived: rows at W_SOURCE, their numbers and the places where they are stored behind them.
+"""The list at which `ways` has arrived: rows at w.source, their numbers and the places where they are stored behind them.
 
-W_SOURCE    p (1, 61, a)   q (1, 61, b)   |  room          rows below ``na`` stand before the step at work, those from there on
+w.source    p (1, 61, a)   q (1, 61, b)   |  room          rows below ``na`` stand before the step at work, those from there on
 number      2              3              |                are stored at it; one that stood before, with another end, keeps
 place       0              1              |                its number
 
-With a bound (Q_BOUNDED) starts and ``m`` do not count: rows begin at 0, end at the bound, and each state and register has one row.
-One that stood before and is stored again stays where it is, with the later end and place.
+With a bound (WayQuestion.bounded) starts and ``m`` do not count: rows begin at 0, end at the bound, and each state and register
+has one row. One that stood before and is stored again stays where it is, with the later end and place.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, add_to_set, copy, equal, find_in_set, new_set
-from afa.compiled.kernel.names import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.way_ends import is_start
-from afa.compiled.kernel.way_names import *
+from afa.compiled.kernel.way_layout import *
 
 
 @kernel
-def number_of(m: Any, w: Any, k: int) -> int:
+def number_of(m: Memory, w: Scratch, k: int) -> int:
     """Return where the number of row ``k`` stands."""
-    return int(w[W_SOURCE] + w[W_ROWS] * (N_REG + m[C_R]) + k)
+    return int(w.source + w.rows * (NodeRow.register + m.register_words) + k)
 
 
 @kernel
-def place_of(m: Any, w: Any, k: int) -> int:
+def place_of(m: Memory, w: Scratch, k: int) -> int:
     """Return where it is told at which place row ``k`` is stored."""
-    return int(w[W_SOURCE] + w[W_ROWS] * (N_REG + m[C_R] + 1) + k)
+    return int(w.source + w.rows * (NodeRow.register + m.register_words + 1) + k)
 
 
 @kernel
-def stand_before(m: Any, w: Any, place: int, before: int, n: int) -> int:
+def stand_before(m: Memory, w: Scratch, place: int, before: int, n: int) -> int:
     """Keep of the ``n`` rows those that stand at the place before, whose LE is ``before``. Returns how many."""
-    s, rows, kept = N_REG + m[C_R], w[W_SOURCE], 0
+    s, rows, kept = NodeRow.register + m.register_words, w.source, 0
     for k in range(n):
-        if w[rows + k * s + N_END] <= before and w[place_of(m, w, k)] != place - 1:
+        if NodeRow(w, rows + k * s).end <= before and w[place_of(m, w, k)] != place - 1:
             continue
         if kept != k:
             copy(w, rows + k * s, w, rows + kept * s, s)
@@ -47,21 +45,21 @@ def stand_before(m: Any, w: Any, place: int, before: int, n: int) -> int:
 
 
 @kernel
-def add_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
+def add_stored(m: Memory, w: Scratch, c: WayRows, b: Block, place: int, n: int) -> int:
     """Add what a step stores of the starts to the ``n`` rows before it. Returns how many there are then, or a status.
 
     One that stood before, with another end, has its number.
     """
-    s, i, rows, na = N_REG + m[C_R], m[b + HEAD + place], w[W_SOURCE], n
-    stored = m[b + HEAD + ND * m[b + H_CAP] + i]
+    s, i, rows, na = NodeRow.register + m.register_words, b.order[place], w.source, n
+    stored = b.nodes_of[i]
     hashed = False
-    for k in range(stored & COUNT):
-        node = b + m[b + H_NODES] + ((stored >> 24) + k) * s
-        if not is_start(w, c, m[node + N_START]):
+    for k in range(stored.count):
+        node = NodeRow(b + b.nodes + (stored.first + k) * s)
+        if not is_start(w, c, node.start):
             continue
-        if n + 4 >= w[W_ROWS]:
+        if n + 4 >= w.rows:
             return NEED_ROWS
-        if c[Y_ASKED, Q_NUMBERS] >= c[Y_ASKED, Q_SIZE]:
+        if c.asked.numbers >= c.asked.size:
             return TOO_SMALL
         row = rows + n * s
         copy(m, node, w, row, s)
@@ -84,32 +82,32 @@ def add_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
         if twin >= 0:
             w[number_of(m, w, n)] = w[number_of(m, w, twin)]
         else:
-            number = c[Y_ASKED, Q_NUMBERS]
-            c[Y_ASKED, Q_NUMBERS] = number + 1
+            number = c.asked.numbers
+            c.asked.numbers = number + 1
             w[number_of(m, w, n)] = number
-            c[Y_REST, number] = c[Y_MOVED, number] = NOWHERE
-            c[Y_ALIVE, number] = 0
+            c.rest[number] = c.moved[number] = NOWHERE
+            c.alive[number] = 0
         n += 1
     return int(n)
 
 
 @kernel
-def merge_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
+def merge_stored(m: Memory, w: Scratch, c: WayRows, b: Block, place: int, n: int) -> int:
     """Add what a step stores to the ``n`` rows before it, each state and register once. As `add_stored`, with a bound."""
-    s, rows, least = N_REG + m[C_R], w[W_SOURCE], c[Y_ASKED, Q_LEAST]
-    stored = m[b + HEAD + ND * m[b + H_CAP] + m[b + HEAD + place]]
+    s, rows, least = NodeRow.register + m.register_words, w.source, c.asked.least
+    stored = b.nodes_of[b.order[place]]
     hashed = False
-    for k in range(stored & COUNT):
-        node = b + m[b + H_NODES] + ((stored >> 24) + k) * s
-        if m[node + N_M] < least or not is_start(w, c, m[node + N_START]):
+    for k in range(stored.count):
+        node = NodeRow(b + b.nodes + (stored.first + k) * s)
+        if node.until < least or not is_start(w, c, node.start):
             continue
-        if n + 4 >= w[W_ROWS]:
+        if n + 4 >= w.rows:
             return NEED_ROWS
-        if c[Y_ASKED, Q_NUMBERS] >= c[Y_ASKED, Q_SIZE]:
+        if c.asked.numbers >= c.asked.size:
             return TOO_SMALL
-        row, twin = rows + n * s, NOWHERE
+        row, twin = NodeRow(w, rows + n * s), NOWHERE
         copy(m, node, w, row, s)
-        w[row + N_START], w[row + N_M] = 0, least
+        row.start, row.until = 0, least
         if not hashed and n > FEW:
             hashed = True
             new_set(w)
@@ -124,32 +122,32 @@ def merge_stored(m: Any, w: Any, c: Any, b: int, place: int, n: int) -> int:
                     twin = j
                     break
         if twin >= 0:
-            w[rows + twin * s + N_END] = max(w[rows + twin * s + N_END], w[row + N_END])
+            NodeRow(w, rows + twin * s).end = max(NodeRow(w, rows + twin * s).end, row.end)
             w[place_of(m, w, twin)] = place
             continue
-        number = c[Y_ASKED, Q_NUMBERS]
-        c[Y_ASKED, Q_NUMBERS] = number + 1
+        number = c.asked.numbers
+        c.asked.numbers = number + 1
         w[number_of(m, w, n)], w[place_of(m, w, n)] = number, place
-        c[Y_REST, number] = c[Y_MOVED, number] = NOWHERE
-        c[Y_ALIVE, number] = 0
+        c.rest[number] = c.moved[number] = NOWHERE
+        c.alive[number] = 0
         n += 1
     return int(n)
 
 
 @kernel
-def stands(m: Any, w: Any, k: int, place: int, le: int) -> bool:
+def stands(m: Memory, w: Scratch, k: int, place: int, le: int) -> bool:
     """Return whether row ``k`` stands at a place, whose LE is ``le``."""
-    return bool(w[w[W_SOURCE] + k * (N_REG + m[C_R]) + N_END] > le or w[place_of(m, w, k)] == place)
+    return bool(NodeRow(w, w.source + k * (NodeRow.register + m.register_words)).end > le or w[place_of(m, w, k)] == place)
 
 
 @kernel
-def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na: int, n: int) -> int:
+def find_row(m: Memory, w: Scratch, c: WayRows, b: Block, place: int, k: int, target: int, na: int, n: int) -> int:
     """Return which row of a step's list is the one at ``target``; NOWHERE: none is.
 
     The list: the rows before ``na`` that stand here too, and those from there on, which are stored here.
     """
-    s, rows, memo = N_REG + m[C_R], w[W_SOURCE], c[Y_ASKED, Q_MEMO]
-    le = m[b + HEAD + LE * m[b + H_CAP] + m[b + HEAD + place]]
+    s, rows, memo = NodeRow.register + m.register_words, w.source, c.asked.memo
+    le = b.le[b.order[place]]
     if memo >= 0 and equal(w, target, w, rows + memo * s, s):
         return int(memo)
     if k >= 0 and stands(m, w, k, place, le) and equal(w, target, w, rows + k * s, s):
@@ -164,9 +162,9 @@ def find_row(m: Any, w: Any, c: Any, b: int, place: int, k: int, target: int, na
             if stands(m, w, j, place, le) and equal(w, target, w, rows + j * s, s):
                 return int(j)
         return NOWHERE
-    if c[Y_ASKED, Q_HASHED] != w[W_STAMP]:
+    if c.asked.hashed != w.stamp:
         new_set(w)
-        c[Y_ASKED, Q_HASHED] = w[W_STAMP]
+        c.asked.hashed = w.stamp
         for j in range(n):
             if stands(m, w, j, place, le):
                 add_to_set(w, w, rows + j * s, s, 0)

@@ -3,20 +3,20 @@
     path counts      a1: p 1      b2: q 1      b3: q 3 (q 1, from q 1, from p 1)      c4: f 3
     pairs with a b                   q 1          q 4 (q 1, from q 1 + 1, from p 0 + 1)   f 4
 
-Each computation that leads to a partial match is another path, if no two go different ways with the same picks (Q_APART): then the
-sums over computations are those over paths. Else Python makes sets of partial matches (`afa.lineage.graph`).
+Each computation that leads to a partial match is another path, if no two go different ways with the same picks (``apart``): then
+the sums over computations are those over paths. Else Python makes sets of partial matches (`afa.lineage.graph`).
 
-Numbers are of Q_LIMBS limbs of 30 bits, the lowest first; the last one is signed and takes what is over. Floats are ints here,
-times ``2 ** Q_SCALE``, so that sums are exact.
+Numbers are of ``limbs`` limbs of 30 bits, the lowest first; the last one is signed and takes what is over. Floats are ints here,
+times ``2 ** scale``, so that sums are exact.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.names import *
+from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.way_names import *
+from afa.compiled.kernel.way_layout import *
 
 BITS, LIMB = 30, (1 << 30) - 1
 MOST_LIMBS = 64
@@ -26,68 +26,68 @@ WIDE = 4  # limbs of a value
 
 
 @kernel
-def tell_apart(c: Any) -> None:
-    """Clear Q_APART if two ways from one partial match have the same pick; the same way once more is marked as TWICE.
+def tell_apart(c: WayRows) -> None:
+    """Clear WayQuestion.apart if two ways from one partial match have the same pick; the same way once more is marked as TWICE.
 
     O(edges * ways from one partial match at one step).
     """
-    edges, step = c[Y_ASKED, Q_EDGES], NOWHERE
-    for number in range(c[Y_ASKED, Q_NUMBERS]):
-        c[Y_GROUP, number] = NOWHERE  # the last edge from it at the step of Y_MOVED
-        c[Y_MOVED, number] = NOWHERE
+    edges, step = c.asked.edges, NOWHERE
+    for number in range(c.asked.numbers):
+        c.group[number] = NOWHERE  # the last edge from it at the step of WayRows.moved
+        c.moved[number] = NOWHERE
     for edge in range(edges):
-        group, source = c[Y_IN, edge], c[Y_FROM, edge]
-        step = c[Y_PLACE, group]
-        other = c[Y_GROUP, source] if c[Y_MOVED, source] == step else NOWHERE
-        c[Y_BEFORE, edge] = other
-        c[Y_GROUP, source], c[Y_MOVED, source] = edge, step
+        group, source = c.group_of[edge], c.source[edge]
+        step = c.place[group]
+        other = c.group[source] if c.moved[source] == step else NOWHERE
+        c.before[edge] = other
+        c.group[source], c.moved[source] = edge, step
         while other >= 0:
-            there = c[Y_IN, other]
+            there = c.group_of[other]
             if there == group:
-                c[Y_GROUP, source], c[Y_BEFORE, edge] = c[Y_BEFORE, edge], TWICE
+                c.group[source], c.before[edge] = c.before[edge], TWICE
                 break
-            if c[Y_EVENT, there] == c[Y_EVENT, group] and c[Y_OF, there] == c[Y_OF, group]:
-                c[Y_ASKED, Q_APART] = 0
+            if c.event[there] == c.event[group] and c.component_of_group[there] == c.component_of_group[group]:
+                c.asked.apart = 0
                 return
-            other = c[Y_BEFORE, other]
+            other = c.before[other]
 
 
 @kernel
-def sums(m: Any, c: Any) -> int:
-    """Write to Y_LIMBS the count of paths, that of pairs and the sum of a field over them, one after the other.
+def sums(m: Memory, c: WayRows) -> int:
+    """Write to WayRows.limbs the count of paths, that of pairs and the sum of a field over them, one after the other.
 
     Returns FOUND, BY_PYTHON or TOO_SMALL. O(edges * limbs). *Requires* the ways as `renumber` leaves them.
     """
-    if c[Y_ASKED, Q_APART]:
+    if c.asked.apart:
         tell_apart(c)
-    if c[Y_ASKED, Q_APART] == 0 or not find_scale(m, c):
+    if c.asked.apart == 0 or not find_scale(m, c):
         return BY_PYTHON
-    while c[Y_ASKED, Q_LIMBS] <= MOST_LIMBS:
-        status = sums_of(m, c, c[Y_ASKED, Q_LIMBS])
+    while c.asked.limbs <= MOST_LIMBS:
+        status = sums_of(m, c, c.asked.limbs)
         if status != BY_PYTHON:
             return int(status)
-        c[Y_ASKED, Q_LIMBS] *= 2
+        c.asked.limbs *= 2
     return BY_PYTHON
 
 
 @kernel
-def find_scale(m: Any, c: Any) -> bool:
-    """Set Q_SCALE for the floats that are summed. Returns whether all are finite, and near enough to each other."""
-    c[Y_ASKED, Q_SCALE] = 0
-    if c[Y_ASKED, Q_SUM] != FLOATS:
+def find_scale(m: Memory, c: WayRows) -> bool:
+    """Set WayQuestion.scale for the floats that are summed. Returns whether all are finite, and near enough to each other."""
+    c.asked.scale = 0
+    if c.asked.sum != FLOATS:
         return True
     least, most = FOREVER, BEGINNING
-    for group in range(c[Y_ASKED, Q_GROUPS]):
+    for group in range(c.asked.groups):
         if not counts(m, c, group):
             continue
-        word = m[c[Y_EVENT, group] + E_WORDS + c[Y_ASKED, Q_FIELD]]
+        word = EventRow(c.event[group]).payload[c.asked.field]
         if (word >> 52) & EXPONENTS == EXPONENTS:
             return False
         if word & MAGNITUDE:
             least, most = min(least, exponent_of(word)), max(most, max((word >> 52) & EXPONENTS, 1) - LEAST_EXPONENT + 53)
     if least > most:
         return True
-    c[Y_ASKED, Q_SCALE] = least
+    c.asked.scale = least
     return bool(most - least <= BITS * WIDE)
 
 
@@ -108,95 +108,95 @@ def mantissa_of(word: int) -> int:
 
 
 @kernel
-def counts(m: Any, c: Any, group: int) -> bool:
+def counts(m: Memory, c: WayRows, group: int) -> bool:
     """Return whether the pick of a group counts: its component is the one asked for, and the field has a value."""
-    event = c[Y_EVENT, group]
-    if event < 0 or (c[Y_ASKED, Q_ONLY] >= 0 and c[Y_OF, group] != c[Y_ASKED, Q_ONLY]):
+    event = EventRow(c.event[group])
+    if event < 0 or (c.asked.only >= 0 and c.component_of_group[group] != c.asked.only):
         return False
-    return bool(c[Y_ASKED, Q_KNOWN] < 0 or m[event + E_WORDS + c[Y_ASKED, Q_KNOWN]] != 0)
+    return bool(c.asked.known < 0 or event.payload[c.asked.known] != 0)
 
 
 @kernel
-def sums_of(m: Any, c: Any, n: int) -> int:
+def sums_of(m: Memory, c: WayRows, n: int) -> int:
     """As `sums`, with ``n`` limbs; BY_PYTHON: they are too few."""
-    size, numbers, groups = 3 * n, c[Y_ASKED, Q_NUMBERS], c[Y_ASKED, Q_GROUPS]
-    if numbers * size > c[Y_ASKED, Q_SIZE]:
+    size, numbers, groups = 3 * n, c.asked.numbers, c.asked.groups
+    if numbers * size > c.asked.size:
         return TOO_SMALL
     for k in range(numbers * size):
-        c[Y_LIMBS, k] = 0
+        c.limbs[k] = 0
     for number in range(numbers):
-        c[Y_LEAST, number], c[Y_MOST, number] = FOREVER, BEGINNING
-    c[Y_LIMBS, BEGUN_ANEW * size] = 1
-    group, edge, edges = 0, 0, c[Y_ASKED, Q_EDGES]
+        c.least[number], c.most[number] = FOREVER, BEGINNING
+    c.limbs[BEGUN_ANEW * size] = 1
+    group, edge, edges = 0, 0, c.asked.edges
     while group < groups:
         first = group
-        while group < groups and c[Y_PLACE, group] == c[Y_PLACE, first]:
-            c[Y_LEAST_OF, group], c[Y_MOST_OF, group] = FOREVER, BEGINNING
+        while group < groups and c.place[group] == c.place[first]:
+            c.least_of[group], c.most_of[group] = FOREVER, BEGINNING
             group += 1
-        if (group - first) * size > c[Y_ASKED, Q_SIZE]:
+        if (group - first) * size > c.asked.size:
             return TOO_SMALL
         for k in range((group - first) * size):
-            c[Y_LIMBS_OF, k] = 0
-        while edge < edges and c[Y_IN, edge] < group:
-            if c[Y_BEFORE, edge] != TWICE:
-                of, source = c[Y_IN, edge], c[Y_FROM, edge]
-                if not add_all(c, Y_LIMBS_OF, (of - first) * size, Y_LIMBS, source * size, n):
+            c.limbs_of[k] = 0
+        while edge < edges and c.group_of[edge] < group:
+            if c.before[edge] != TWICE:
+                of, source = c.group_of[edge], c.source[edge]
+                if not add_all(c, WayRows.limbs_of, (of - first) * size, WayRows.limbs, source * size, n):
                     return BY_PYTHON
-                c[Y_LEAST_OF, of] = min(c[Y_LEAST_OF, of], c[Y_LEAST, source])
-                c[Y_MOST_OF, of] = max(c[Y_MOST_OF, of], c[Y_MOST, source])
+                c.least_of[of] = min(c.least_of[of], c.least[source])
+                c.most_of[of] = max(c.most_of[of], c.most[source])
             edge += 1
         for of in range(first, group):
             if counts(m, c, of) and not add_pick(m, c, of, (of - first) * size, n):
                 return BY_PYTHON
-            to = c[Y_TO, of]
+            to = c.target[of]
             for k in range(to * size, (to + 1) * size):
-                c[Y_LIMBS, k] = 0
-            c[Y_LEAST, to], c[Y_MOST, to] = FOREVER, BEGINNING
+                c.limbs[k] = 0
+            c.least[to], c.most[to] = FOREVER, BEGINNING
         for of in range(first, group):
-            to = c[Y_TO, of]
-            if not add_all(c, Y_LIMBS, to * size, Y_LIMBS_OF, (of - first) * size, n):
+            to = c.target[of]
+            if not add_all(c, WayRows.limbs, to * size, WayRows.limbs_of, (of - first) * size, n):
                 return BY_PYTHON
-            c[Y_LEAST, to], c[Y_MOST, to] = min(c[Y_LEAST, to], c[Y_LEAST_OF, of]), max(c[Y_MOST, to], c[Y_MOST_OF, of])
+            c.least[to], c.most[to] = min(c.least[to], c.least_of[of]), max(c.most[to], c.most_of[of])
     return end_sums(c, n)
 
 
 @kernel
-def end_sums(c: Any, n: int) -> int:
+def end_sums(c: WayRows, n: int) -> int:
     """Write what is summed up for all ends to number BEGUN_ANEW. Returns FOUND, or BY_PYTHON: limbs are too few."""
     size = 3 * n
     for k in range(size):
-        c[Y_LIMBS, BEGUN_ANEW * size + k] = 0
-    for k in range(c[Y_ASKED, Q_ENDS]):
-        number = c[Y_END, k]
-        if not add_all(c, Y_LIMBS, BEGUN_ANEW * size, Y_LIMBS, number * size, n):
+        c.limbs[BEGUN_ANEW * size + k] = 0
+    for k in range(c.asked.ends):
+        number = c.end[k]
+        if not add_all(c, WayRows.limbs, BEGUN_ANEW * size, WayRows.limbs, number * size, n):
             return BY_PYTHON
-        c[Y_LEAST, BEGUN_ANEW] = min(c[Y_LEAST, BEGUN_ANEW], c[Y_LEAST, number])
-        c[Y_MOST, BEGUN_ANEW] = max(c[Y_MOST, BEGUN_ANEW], c[Y_MOST, number])
+        c.least[BEGUN_ANEW] = min(c.least[BEGUN_ANEW], c.least[number])
+        c.most[BEGUN_ANEW] = max(c.most[BEGUN_ANEW], c.most[number])
     return FOUND
 
 
 @kernel
-def add_pick(m: Any, c: Any, group: int, at: int, n: int) -> bool:
+def add_pick(m: Memory, c: WayRows, group: int, at: int, n: int) -> bool:
     """Count the pick of a group, whose limbs begin at ``at``, once for each of its paths. Returns whether there is room."""
-    if not add(c, Y_LIMBS_OF, at + n, Y_LIMBS_OF, at, n):
+    if not add(c, WayRows.limbs_of, at + n, WayRows.limbs_of, at, n):
         return False
-    kind = c[Y_ASKED, Q_SUM]
+    kind = c.asked.sum
     if kind == PATHS:
         return True
-    word = m[c[Y_EVENT, group] + E_WORDS + c[Y_ASKED, Q_FIELD]]
+    word = EventRow(c.event[group]).payload[c.asked.field]
     rank, sign, value, shift = word, -1 if word < 0 else 1, word, 0
     if kind == FLOATS:
         value = word & MAGNITUDE
         rank = -value if word < 0 else value
         if value:
-            value, shift = mantissa_of(word), max((word >> 52) & EXPONENTS, 1) - LEAST_EXPONENT - c[Y_ASKED, Q_SCALE]
+            value, shift = mantissa_of(word), max(word >> 52 & EXPONENTS, 1) - LEAST_EXPONENT - c.asked.scale
             if shift < 0:  # it has as many zeros at its end
                 value, shift = value >> -shift, 0
     elif word < 0:
         value = -word
         if value < 0:  # -2 ** 63
             value, shift = 1, 63
-    c[Y_LEAST_OF, group], c[Y_MOST_OF, group] = min(c[Y_LEAST_OF, group], rank), max(c[Y_MOST_OF, group], rank)
+    c.least_of[group], c.most_of[group] = min(c.least_of[group], rank), max(c.most_of[group], rank)
     for j in range(WIDE):
         limb = limb_of(value, BITS * j - shift)
         if limb and not add_times(c, at, sign * limb, j, n):
@@ -213,35 +213,35 @@ def limb_of(value: int, low: int) -> int:
 
 
 @kernel
-def add_times(c: Any, at: int, factor: int, j: int, n: int) -> bool:
+def add_times(c: WayRows, at: int, factor: int, j: int, n: int) -> bool:
     """Add the paths of a group, times a factor and ``j`` limbs further up, to its sum. Returns whether there is room."""
     if j >= n:
         return False
     carry, total = 0, at + 2 * n
     for i in range(n):
-        word = c[Y_LIMBS_OF, at + i] * factor
+        word = c.limbs_of[at + i] * factor
         if i + j >= n:
             if word:
                 return False
             continue
-        word += c[Y_LIMBS_OF, total + i + j] + carry
+        word += c.limbs_of[total + i + j] + carry
         if i + j < n - 1:
-            c[Y_LIMBS_OF, total + i + j], carry = word & LIMB, word >> BITS
+            c.limbs_of[total + i + j], carry = word & LIMB, word >> BITS
         else:
-            c[Y_LIMBS_OF, total + i + j] = word
+            c.limbs_of[total + i + j] = word
             if abs(word) > LIMB:
                 return False
     return True
 
 
 @kernel
-def add_all(c: Any, row: int, at: int, other: int, source: int, n: int) -> bool:
+def add_all(c: WayRows, row: int, at: int, other: int, source: int, n: int) -> bool:
     """Add the counts and the sum at ``source`` of a row to those at ``at`` of another. Returns whether there is room."""
     if not add(c, row, at, other, source, n):
         return False
     if not add(c, row, at + n, other, source + n, n):
         return False
-    return bool(c[Y_ASKED, Q_SUM] == PATHS or add(c, row, at + 2 * n, other, source + 2 * n, n))
+    return bool(c.asked.sum == PATHS or add(c, row, at + 2 * n, other, source + 2 * n, n))
 
 
 @kernel

@@ -13,17 +13,18 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from afa.compiled.kernel.names import C_LIMIT, C_M, C_P, C_W
+from afa.compiled.kernel.layout import Memory
+from afa.compiled.kernel.named_fields import lowered
 from afa.compiled.machine.kernel_words import ARRAY, WORD, Signature
 from afa.compiled.machine.statements import Body, statements
 
 PACKAGE = __name__.rpartition(".")[0]
 ENTRY = f"""
 define i64 @f(ptr %m, i64 %limit, ptr %w, ptr %p, ptr %c, i64 %n, i64 %what, i64 %low, i64 %high) {{
-  %at_m = getelementptr i64, ptr %m, i64 {C_M}
-  %at_w = getelementptr i64, ptr %m, i64 {C_W}
-  %at_p = getelementptr i64, ptr %m, i64 {C_P}
-  %at_limit = getelementptr i64, ptr %m, i64 {C_LIMIT}
+  %at_m = getelementptr i64, ptr %m, i64 {Memory.m_at}
+  %at_w = getelementptr i64, ptr %m, i64 {Memory.w_at}
+  %at_p = getelementptr i64, ptr %m, i64 {Memory.p_at}
+  %at_limit = getelementptr i64, ptr %m, i64 {Memory.limit}
   store ptr %m, ptr %at_m
   store ptr %w, ptr %at_w
   store ptr %p, ptr %at_p
@@ -36,7 +37,7 @@ declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.abs.i64(i64, i1)
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 """
-"""Arrays as a caller has them: ``n`` is the length of a row of the batch ``c``. Where they are is told in C_*: what is kept of that
+"""Arrays as a caller has them: ``n`` is the length of a row of the batch ``c``. Where they are is in `Memory`: what is kept of that
 could be out of date."""
 
 
@@ -49,14 +50,17 @@ def kernels() -> str:
 
 def functions(first: Callable[..., Any]) -> str:
     """Return the IR of a kernel and of all that it calls. Raises SyntaxError where one has in it what no kernel may have."""
-    trees: dict[str, dict[str, ast.FunctionDef]] = {}
+    modules: dict[str, dict[str, ast.FunctionDef]] = {}
+    trees: dict[Any, ast.FunctionDef] = {}
     found: dict[Any, Signature] = {}
 
     def tree(function: Any) -> ast.FunctionDef:
         module = function.__module__
-        if module not in trees:
-            trees[module] = _definitions(module)
-        return trees[module][function.__name__]
+        if module not in modules:
+            modules[module] = _definitions(module)
+        if function not in trees:
+            trees[function] = lowered(modules[module][function.__name__], function.__globals__.get)
+        return trees[function]
 
     def signature(function: Any) -> Signature:
         if function not in found:

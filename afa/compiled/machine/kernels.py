@@ -28,13 +28,13 @@ SOURCES = ("afa.compiled.kernel", "afa.compiled.machine")
 _WORDS = [ctypes.c_int64] * 9
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *_WORDS)  # holds the interpreter's lock: state is no thread's own
 ALONE = ctypes.CFUNCTYPE(ctypes.c_int64, *_WORDS)
-"""Lets other threads run meanwhile: for operators that no other thread knows, whose arcs never ask Python; see `Memory.alone`."""
+"""Lets other threads run meanwhile: for operators that no other thread knows, whose arcs never ask Python; see `m.alone`."""
 
 Call = Callable[..., int]
 
 
 def load(wait: bool = False) -> Call:
-    """Return the function ``main(memory, program, batch, what, low, high)`` over `Memory`, `Program`, `Batch` of `afa.compiled`.
+    """Return the function ``main(memory, program, batch, what, low, high)`` over `EngineMemory`, `ArcProgram` of `afa.compiled`.
 
     ``wait``: until the kernels are compiled in full, where no code of them is kept: about 3 s, and the log says so.
     """

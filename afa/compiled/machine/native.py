@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from afa.compiled.machine.folder import Folder
 
 LOGGER = logging.getLogger("afa")
-SOURCES = ("afa.compiled.code", "afa.compiled.machine", "afa.compiled.kernel.names")
+SOURCES = ("afa.compiled.code", "afa.compiled.machine", "afa.compiled.kernel.layout")
 """The packages on which machine code depends, and the module of the words that it reads and writes."""
 LOCK = threading.RLock()
 """A lock, held while code is compiled and around every fork, so that a child never inherits a compilation that nobody ends."""

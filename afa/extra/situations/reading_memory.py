@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled import reserve
-from afa.compiled.kernel.names import C_LIMIT, C_TOP, CONTROL
+from afa.compiled.kernel.layout import CONTROL, Memory
 from afa.compiled.machine.kernel_ir import functions
 from afa.compiled.machine.native import FULL, digest_of, native
 from afa.errors import Int64Error
@@ -91,19 +91,19 @@ class ReadingMemory:
         self.entry, self.line = entry, int(d[k.LINE])
         d[[k.UNDO_SIZE, k.OUTPUT_SIZE]] = 1 << 10, 1 << 10
         m = self._heap(CONTROL + (1 << 12))
-        m[C_TOP] = CONTROL
+        m[Memory.top] = CONTROL
         self._use(d=d, m=m, u=np.empty(1 << 10, np.int64), o=np.empty(1 << 10, np.int64))
         self._use(one=np.zeros(1 + entry, np.int64))
         self._room = np.empty(0, np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if not name.endswith("_at")}
-        return state | {"m": self.m[: int(self.m[C_TOP])], "_room": self._room[:0]}
+        return state | {"m": self.m[: int(self.m[Memory.top])], "_room": self._room[:0]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         m, self.m = self.m, self._heap(2 * len(self.m))
-        self.m[:C_LIMIT], self.m[C_LIMIT + 1 : len(m)] = m[:C_LIMIT], m[C_LIMIT + 1 :]
+        self.m[: Memory.limit], self.m[Memory.limit + 1 : len(m)] = m[: Memory.limit], m[Memory.limit + 1 :]
         self._use(**{name: getattr(self, name) for name in ("d", "m", "u", "o", "one")})
 
     def _use(self, **arrays: Any) -> None:
@@ -117,7 +117,7 @@ class ReadingMemory:
         Its pages are small: where blocks of many keys grow at once, large ones took five times as long to get.
         """
         m = reserve.words(least, RESERVED)
-        m[C_LIMIT] = len(m)
+        m[Memory.limit] = len(m)
         return m
 
     def _larger(self, name: str, words: int) -> Any:
@@ -161,7 +161,7 @@ class ReadingMemory:
         while status := loaded()(self, c, what, n):
             if status == k.NEED_HEAP:
                 more = self._heap(2 * len(self.m))
-                more[:C_LIMIT], more[C_LIMIT + 1 : len(self.m)] = self.m[:C_LIMIT], self.m[C_LIMIT + 1 :]
+                more[: Memory.limit], more[Memory.limit + 1 : len(self.m)] = self.m[: Memory.limit], self.m[Memory.limit + 1 :]
                 self._use(m=more)
             else:
                 name, size = ("u", k.UNDO_SIZE) if status == k.NEED_UNDO else ("o", k.OUTPUT_SIZE)

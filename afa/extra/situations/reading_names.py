@@ -23,9 +23,9 @@ The undo log holds, by their last word:
 
 from __future__ import annotations
 
-from afa.compiled.kernel import names
+from afa.compiled.kernel import layout
 
-BEGINNING, FOREVER, DONE, NEED_HEAP = names.BEGINNING, names.FOREVER, names.DONE, names.NEED_HEAP
+BEGINNING, FOREVER, DONE, NEED_HEAP = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP
 NEED_UNDO, NEED_OUTPUT = -3, -4
 TAKE, SET, REMOVE, PROMISE, SETTLE, FIND, DUE, SUMS, COMMIT, ROLLBACK = range(10)
 """What may be asked of the kernel. TAKE leaves a reading that is there, SET replaces it."""

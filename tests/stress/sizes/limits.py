@@ -84,22 +84,22 @@ def _tight(words: int) -> list[tuple[Any, str, Any]]:
 
     They get ``words`` more; twice as many each time that this was not enough for what they had asked for.
     """
-    use, grow = memory.Memory._use, memory.Memory.grow_heap
+    use, grow = memory.EngineMemory._use, memory.EngineMemory.grow_heap
     last: dict[str, int] = {"top": -1, "more": words}
 
-    def used(self: memory.Memory, file: Any = None, **arrays: Any) -> None:
+    def used(self: memory.EngineMemory, file: Any = None, **arrays: Any) -> None:
         use(self, file, **arrays)
         if "m" in arrays:
             self.m_size = min(len(self.m), self.used // reserve.WORD + words)
 
-    def grown(self: memory.Memory) -> None:
+    def grown(self: memory.EngineMemory) -> None:
         if self.m_size < len(self.m):
             last.update(more=2 * last["more"] if self.used == last["top"] else words, top=self.used)
             self.m_size = min(len(self.m), self.m_size + last["more"])
         else:
             grow(self)
 
-    return [(memory.Memory, "_use", used), (memory.Memory, "grow_heap", grown)]
+    return [(memory.EngineMemory, "_use", used), (memory.EngineMemory, "grow_heap", grown)]
 
 
 @contextmanager
@@ -124,14 +124,14 @@ def refused(number: int) -> Iterator[None]:
 @contextmanager
 def counted(seen: Seen) -> Iterator[None]:
     """Count how often kernels ask for something."""
-    provide = memory.Memory.provide
+    provide = memory.EngineMemory.provide
 
-    def provided(self: memory.Memory, status: int) -> bool:
+    def provided(self: memory.EngineMemory, status: int) -> bool:
         seen[NEEDS.get(status, "")] += 1
         return provide(self, status)
 
-    memory.Memory.provide = provided  # type: ignore[method-assign]
+    memory.EngineMemory.provide = provided  # type: ignore[method-assign]
     try:
         yield
     finally:
-        memory.Memory.provide = provide  # type: ignore[method-assign]
+        memory.EngineMemory.provide = provide  # type: ignore[method-assign]

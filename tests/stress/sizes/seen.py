@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled.kernel import key_names as t
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import key_layout as t
+from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.slabs import RECORDS, cell_class
 from tests.worlds.kind import Seen
 
@@ -53,8 +53,8 @@ def moved(seen: Seen, before: Any, after: Any) -> None:
 
 def classes_of(m: Any) -> Any:
     """Return by the number of a key its class of cells: of records, of blocks RECORDS and their size class; -1: nothing is held."""
-    begin, n = int(m[k.C_DIR]), int(m[k.C_KEYS])
-    held = m[begin : begin + n * k.D_SIZE].reshape(n, k.D_SIZE)[:, k.D_BLOCK]
+    begin, n = int(m[k.Memory.dir]), int(m[k.Memory.keys])
+    held = m[begin : begin + n * k.KeyEntry.SIZE].reshape(n, k.KeyEntry.SIZE)[:, k.KeyEntry.block]
     found = np.full(n, -1)
     rest, own = held < 0, held > 0
     found[rest] = CLASS_OF[m[-held[rest]] & k.HEAD_MASK]
