@@ -2,7 +2,7 @@
 
 The same automaton twice: with ignorable arcs, and with self-loops whose transfer returns the register; in order and 5 % shifted.
 "Runs everywhere": the same automaton, whose rows never go through the loop for whole lists where that is faster (`runs_fit` of
-`afa.compiled.kernel.walk_runs`).
+`afa.compiled.kernel.propagate_runs`).
 Memory is the most words of partial matches held, looked at every 50 events. Records are counted as if events came one by one.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, query, retract
-from afa.compiled import batches, crew, key_numbers, shards
+from afa.compiled import batches, key_numbers, shards, workers
 from afa.compiled.kernel import layout as k
 from afa.compiled.sharded_engine import ShardedEngine
 from afa.operator.call import Core
@@ -322,8 +322,8 @@ def test_a_fork_has_the_state_between_two_calls_and_goes_on(busy: bool) -> None:
 
 
 def test_jobs_that_no_thread_takes_are_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "_need", lambda threads: None)
-    monkeypatch.setattr(crew, "_queue", crew.SimpleQueue())
+    monkeypatch.setattr(workers, "_need", lambda threads: None)
+    monkeypatch.setattr(workers, "_queue", workers.SimpleQueue())
     ops = [Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in THREADS]
     same([plain(op.push_many(columns(60, keys=20))) for op in ops])
     alike(ops)

@@ -23,10 +23,10 @@ encode               batches as columns of words; mixed_rows: those with promise
 callback             arcs that Python runs for the kernels
 number_lookup        gapless numbers: which are in force
 sharded_engine       the same over several memories, for threads; shards: their stores, own_directory: the keys of each,
-                     sharded_states: their states as one, crew: the threads
+                     sharded_states: their states as one, workers: the threads
 superfluous          what promises with conditions let go
-compiled_states      the states of keys as columns; block: one key read from Python; match_ways: all that leads
-                     to a match, out of a way_table; match_totals: sums over its paths;
+compiled_states      the states of keys as columns; block: one key read from Python; match_paths: all that leads
+                     to a match, out of a path_table; match_totals: sums over its paths;
                      compiled_invariants: what always holds
 image                the memory as a file, for another process; image_heap: held and free, apart
 kernel/              what runs: Algorithm 1 over arrays

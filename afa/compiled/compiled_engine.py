@@ -17,8 +17,8 @@ from afa.compiled.batches import Batches
 from afa.compiled.block import held_matches, held_steps
 from afa.compiled.encode import Encoded, encode
 from afa.compiled.kernel import layout as k
+from afa.compiled.match_paths import match_paths, match_picks
 from afa.compiled.match_totals import match_totals
-from afa.compiled.match_ways import match_picks, match_ways
 from afa.compiled.memory import WordArray
 from afa.compiled.number_lookup import NumberLookup
 from afa.compiled.store import Store
@@ -283,7 +283,7 @@ class CompiledEngine:
 
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
         code = self._held(key)
-        return None if code is None else match_ways(self.store, code, sought)
+        return None if code is None else match_paths(self.store, code, sought)
 
     def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
         code = self._held(key)

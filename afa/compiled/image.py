@@ -17,7 +17,7 @@ import numpy as np
 
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
-from afa.compiled.kernel.desk import desk_rooms
+from afa.compiled.kernel.unpacked import unpack_rooms
 from afa.compiled.key_image import image_of
 from afa.compiled.mapped_heap import FileHeap
 from afa.compiled.memory import WordArray, directory_at
@@ -117,8 +117,8 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], 
     )
     wanted("calls up to the last one", (entries[:, k.KeyEntry.changed] <= control[k.Memory.serial]).all())
     blocks = held[held > 0]
-    if control[k.Memory.desk]:
-        blocks = np.append(blocks, control[k.Memory.desk])
+    if control[k.Memory.unpacked]:
+        blocks = np.append(blocks, control[k.Memory.unpacked])
     wanted("blocks in the memory", ((blocks >= k.CONTROL) & (blocks <= top - k.HEAD)).all())
     if control[k.Memory.keyed]:
         _check_cells(m, held, top)
@@ -133,22 +133,28 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], 
 def _check_cells(m: Any, held: Any, top: int) -> None:
     """Check that keys at rest have a desk, on which they are opened, and records that lie within ``top`` words.
 
-    ``held``: KeyEntry.block of all keys. See `afa.compiled.kernel.rest` and `desk`.
+    ``held``: KeyEntry.block of all keys. See `afa.compiled.kernel.packed_keys` and `desk`.
     """
-    desk, draft = int(m[k.Memory.desk]), int(m[k.Memory.draft])
+    unpacked, draft = int(m[k.Memory.unpacked]), int(m[k.Memory.draft])
     wanted("words of a record", 0 <= m[k.Memory.rest] <= k.MOST, m[k.Memory.rest])
     records = -held[held < 0]
     wanted("records in the memory", ((records >= k.CONTROL) & (records < top - k.PackedStep.rest)).all())
-    wanted("a desk for records", not len(records) or (desk and draft), [desk, draft])
-    if desk:
-        wanted("a desk in the memory", k.CONTROL < desk <= top - k.HEAD and k.CONTROL < draft <= top - 3 * k.MOST, [desk, draft])
+    wanted("a desk for records", not len(records) or (unpacked and draft), [unpacked, draft])
+    if unpacked:
+        wanted(
+            "a desk in the memory",
+            k.CONTROL < unpacked <= top - k.HEAD and k.CONTROL < draft <= top - 3 * k.MOST,
+            [unpacked, draft],
+        )
         caps = [
-            int(m[desk + name])
+            int(m[unpacked + name])
             for name in (k.Block.cap, k.Block.event_cap, k.Block.node_cap, k.Block.match_cap, k.Block.pending_cap)
         ]
         wanted(
             "a desk with room",
-            all(n >= least for n, least in zip(caps, desk_rooms(int(m[k.Memory.payload_words]), int(m[k.Memory.register_words])))),
+            all(
+                n >= least for n, least in zip(caps, unpack_rooms(int(m[k.Memory.payload_words]), int(m[k.Memory.register_words])))
+            ),
             caps,
         )
     words = m[records] & k.HEAD_MASK

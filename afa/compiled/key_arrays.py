@@ -120,7 +120,7 @@ class KeyArrays:
         if room + words > len(self.p):
             self.grow_arena(room - t.ARENA, 2 * words)
 
-    def beside(self, w: Any) -> KeyArrays:
+    def background(self, w: Any) -> KeyArrays:
         """Return the same with another ``w``, for what a kernel writes."""
         return _other(self.m, w, self.p)
 

@@ -302,7 +302,7 @@ class KeyNumbers:
         offsets = np.zeros(n + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         packed = np.empty(int(offsets[-1]) // 8 + 2, np.int64)
-        other = self.arrays.beside(packed)
+        other = self.arrays.background(packed)
         self.run(t.PACK, 0, n, call, other)
         return texts_between(offsets, packed.view(np.uint8)[: offsets[-1]])
 

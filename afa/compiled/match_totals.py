@@ -8,9 +8,9 @@ from typing import Any
 
 from afa.compiled.code.payload_layout import FieldSlot
 from afa.compiled.kernel import layout as k
-from afa.compiled.kernel import way_layout as y
-from afa.compiled.kernel.way_sums import BITS, MAGNITUDE
-from afa.compiled.match_ways import find_ways, known_arcs
+from afa.compiled.kernel import path_layout as y
+from afa.compiled.kernel.path_sums import BITS, MAGNITUDE
+from afa.compiled.match_paths import find_paths, known_arcs
 from afa.compiled.store import Store
 from afa.engine import PathTotals, SoughtMatch
 
@@ -20,37 +20,37 @@ _TO_BITS, _FROM_BITS = struct.Struct("<q"), struct.Struct("<d")
 def match_totals(store: Store, code: int, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
     """Return aggregates over all paths of a match of a key that holds something; see `afa.engine.Engine.totals`."""
     slot = None if field is None else store.payloads.layout.slot(field)
-    components, table = known_arcs(store).components, store.way_table
+    components, table = known_arcs(store).components, store.path_table
     assert table is not None
     if component is not None and component not in components:
         return None
     kind = y.PATHS if slot is None else y.FLOATS if slot.field.type is float else y.WORDS
-    found = find_ways(
+    found = find_paths(
         store,
         code,
         sought,
         {
-            y.WayQuestion.sum: kind,
-            y.WayQuestion.field: 0 if slot is None else slot.value,
-            y.WayQuestion.known: slot.offset if slot is not None and slot.width == 2 else k.NOWHERE,
-            y.WayQuestion.only: k.NOWHERE if component is None else components.index(component),
-            y.WayQuestion.limbs: table.limbs,
+            y.PathQuestion.sum: kind,
+            y.PathQuestion.field: 0 if slot is None else slot.value,
+            y.PathQuestion.known: slot.offset if slot is not None and slot.width == 2 else k.NOWHERE,
+            y.PathQuestion.only: k.NOWHERE if component is None else components.index(component),
+            y.PathQuestion.limbs: table.limbs,
         },
     )
     if found is None:
         return None
     words, told, _ = found
-    if told[y.WayQuestion.told] != y.FOUND:
-        return PathTotals(0, 0, 0, None, None, None) if told[y.WayQuestion.told] == y.NO_MATCH else None
-    n = table.limbs = told[y.WayQuestion.limbs]
-    limbs: list[int] = words[y.WayRows.limbs, : 3 * n].tolist()
+    if told[y.PathQuestion.told] != y.FOUND:
+        return PathTotals(0, 0, 0, None, None, None) if told[y.PathQuestion.told] == y.NO_MATCH else None
+    n = table.limbs = told[y.PathQuestion.limbs]
+    limbs: list[int] = words[y.PathRows.limbs, : 3 * n].tolist()
     paths, count, total = (sum(limb << BITS * i for i, limb in enumerate(limbs[at : at + n])) for at in (0, n, 2 * n))
     if slot is None or not count:
-        return PathTotals(told[y.WayQuestion.re], paths, count, None, None, None)
-    ranks = words[y.WayRows.least, y.BEGUN_ANEW], words[y.WayRows.most, y.BEGUN_ANEW]
+        return PathTotals(told[y.PathQuestion.re], paths, count, None, None, None)
+    ranks = words[y.PathRows.least, y.BEGUN_ANEW], words[y.PathRows.most, y.BEGUN_ANEW]
     least, most = (_value(int(rank), slot) for rank in ranks)
     return PathTotals(
-        told[y.WayQuestion.re], paths, count, total if kind == y.WORDS else _scaled(total, told[y.WayQuestion.scale]), least, most
+        told[y.PathQuestion.re], paths, count, total if kind == y.WORDS else _scaled(total, told[y.PathQuestion.scale]), least, most
     )
 
 

@@ -20,11 +20,11 @@ import numpy as np
 
 from afa.compiled.code.strings import Strings
 from afa.compiled.compiled_states import check_ties
-from afa.compiled.crew import Crew, CrewTask
 from afa.compiled.kernel import layout as k
 from afa.compiled.memory import EMPTY, WordArray
 from afa.compiled.own_directory import OwnDirectory
 from afa.compiled.store import Store
+from afa.compiled.workers import Workers, WorkerTask
 from afa.engine import Setup
 from afa.engine.cuts import Cuts
 
@@ -66,11 +66,11 @@ class ShardFront(Store):
 
     def __init__(self, setup: Setup, strict: bool, shards: int) -> None:
         super().__init__(setup, strict)
-        self.crew = Crew()
+        self.workers = Workers()
         self._batches: list[WordArray] = []
         self.shards = [Shard(setup, strict, self, i, shards) for i in range(shards)]
         self.directory.memories = [shard.memory for shard in self.shards]
-        self.directory.keys.threads, self.directory.keys.together = shards, functools.partial(_together, self.crew)
+        self.directory.keys.threads, self.directory.keys.together = shards, functools.partial(_together, self.workers)
 
     def sharing(self) -> Sequence[Store]:
         return self.shards
@@ -82,12 +82,12 @@ class ShardFront(Store):
 
     # -- side by side --------------------------------------------------------------------------------------------------------
 
-    def each(self, work: Callable[[Shard], Any], size: int) -> list[CrewTask]:
+    def each(self, work: Callable[[Shard], Any], size: int) -> list[WorkerTask]:
         """Do something with each shard; ``size``: of how many rows, or keys. With many, and native arcs, in threads."""
         together = size >= FEW and self.arcs.native
         for shard in self.shards:
             shard.memory.alone = together or self.memory.alone
-        jobs = self.crew.carry_out([functools.partial(work, shard) for shard in self.shards], together)
+        jobs = self.workers.carry_out([functools.partial(work, shard) for shard in self.shards], together)
         for shard in self.shards:
             shard.memory.alone = self.memory.alone
         return jobs
@@ -103,7 +103,7 @@ class ShardFront(Store):
 
     def recover(self) -> None:
         """Let no shard be at work any more: a call has failed, perhaps by an interrupt."""
-        self.crew.settle()
+        self.workers.settle()
         for shard in self.shards:
             shard.memory.alone = self.memory.alone
             shard.memory.m[k.Memory.shards] = len(self.shards)
@@ -240,9 +240,9 @@ def _by_time(rows: Any) -> Any:
     return found
 
 
-def _together(crew: Crew, works: Sequence[Callable[[], int]]) -> list[int]:
+def _together(workers: Workers, works: Sequence[Callable[[], int]]) -> list[int]:
     """Carry out works that all must succeed."""
-    jobs = crew.carry_out(works, True)
+    jobs = workers.carry_out(works, True)
     for job in jobs:
         if job.error is not None:
             raise job.error

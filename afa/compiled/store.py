@@ -26,8 +26,8 @@ from afa.compiled.inforce import RunningProgram
 from afa.compiled.kernel import layout as k
 from afa.compiled.machine.kernels import load
 from afa.compiled.memory import EMPTY, EngineMemory, WordArray
+from afa.compiled.path_table import PathTable
 from afa.compiled.record_words import RecordForms, sortable
-from afa.compiled.way_table import WayTable
 from afa.engine import Setup
 from afa.engine.cuts import Cuts
 from afa.errors import AfaError, BudgetError, ChangeError, blame
@@ -79,7 +79,7 @@ class Store:
         )
         self.directory: Directory = self._directory()
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
-        self.way_table: WayTable | None = None  # made when a lineage is asked for
+        self.path_table: PathTable | None = None  # made when a lineage is asked for
         self._function, address = as_function(self.callback)
         self._main = kernel(strict)
         self.arcs = RunningProgram(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)

@@ -11,13 +11,13 @@ import pytest
 
 import afa.compiled
 import speculation
-from afa.compiled.kernel import key_layout, layout, way_layout
+from afa.compiled.kernel import key_layout, layout, path_layout
 from afa.compiled.kernel.named_fields import lowered
 from afa.compiled.kernel.record import COLUMN, Record
 from afa.compiled.machine import kernel_ir
 from speculation.rows import row_entry, row_layout
 
-LAYOUTS = (layout, key_layout, way_layout, row_layout)
+LAYOUTS = (layout, key_layout, path_layout, row_layout)
 RECORDS = {
     name: record
     for module in LAYOUTS

@@ -16,7 +16,7 @@ from afa.compiled import reserve, store
 from afa.compiled.kernel.native_call import prefetch
 from afa.compiled.machine import kernel_ir, kernels
 from afa.compiled.machine.kernel_ir import _signature
-from afa.compiled.machine.native import FULL, HASTE, Effort, native
+from afa.compiled.machine.native import BASELINE, FULL, Effort, native
 from afa.compiled.machine.statements import Body
 from tests import nojit
 from tests.compiled import by_numba
@@ -166,13 +166,13 @@ def test_a_kernel_does_what_python_does(seed: int) -> None:
         body = textwrap.indent("\n".join(Writer(seed * 1000 + number).body()), "    ")
         source = HELPERS + KERNEL.format(body=body)
         for x, y in ((0, 1), (-9, 4), (23, -2)):
-            plain, found = both(source, x, y, FULL if number % 5 == 0 else HASTE)
+            plain, found = both(source, x, y, FULL if number % 5 == 0 else BASELINE)
             assert found == plain, f"x={x}, y={y}, seed={seed * 1000 + number}:\n{source}"
 
 
 def test_words_wrap_and_nothing_is_divided_by() -> None:
     source = KERNEL.format(body="    a[0], a[1] = x // y, x % y\n    return x + TOP + LOW + x * TOP")
-    address = native.function("test wrap", lambda: ir_of(source), HASTE)
+    address = native.function("test wrap", lambda: ir_of(source), BASELINE)
     a = np.ones(8, np.int64)
     assert ctypes.CFUNCTYPE(*[ctypes.c_int64] * 6)(address)(a.ctypes.data, a.ctypes.data, 4, 3, 0) == 2**63 - 1
     assert a.tolist() == [0, 0, 1, 1, 1, 1, 1, 1]
@@ -249,7 +249,7 @@ def compare(key: str, make_ir: Callable[[], str], effort: Effort, worlds: int, m
 
 @pytest.mark.skipif(nojit.DISABLED, reason="nothing is compiled")
 def test_code_made_in_haste_leaves_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare(f"{kernels.key()} in haste", kernel_ir.kernels, HASTE, 12, monkeypatch)
+    compare(f"{kernels.key()} in haste", kernel_ir.kernels, BASELINE, 12, monkeypatch)
 
 
 @pytest.mark.stress

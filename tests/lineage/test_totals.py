@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import Arc, Automaton, Change, Keyed, Operator, Punctuation, insert, query
-from afa.compiled import way_table
-from afa.compiled.kernel import way_sums
+from afa.compiled import path_table
+from afa.compiled.kernel import path_sums
 from afa.engine import SoughtMatch
 from afa.lineage.aggregates import Aggregates, aggregates_of
 from afa.lineage.graph import Graph
@@ -128,15 +128,15 @@ def test_what_is_left_to_the_graph() -> None:
 
 
 def test_limbs_and_columns_that_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(way_table, "COLUMNS", 8)
-    monkeypatch.setattr(way_table, "LIMBS", 1)
+    monkeypatch.setattr(path_table, "COLUMNS", 8)
+    monkeypatch.setattr(path_table, "LIMBS", 1)
     op = any_b("a.word = a.word")
     rows = [insert(Ev("A" if le == 0 else "B", -(2**63), 0.1), le) for le in range(130)]
     found = records(op, [*rows, insert(Ev("C"), 130)])
     assert all(told is not None and same(told, wanted) for _, told, wanted in found)
     assert found[0][2].paths == 2**129 - 1
-    assert op._core.engine.store.way_table.limbs == 8
-    assert way_sums.MOST_LIMBS * way_sums.BITS > 1024, "what a float holds"
+    assert op._core.engine.store.path_table.limbs == 8
+    assert path_sums.MOST_LIMBS * path_sums.BITS > 1024, "what a float holds"
 
 
 def test_no_match_is_told_from_one_that_the_kernels_leave() -> None:

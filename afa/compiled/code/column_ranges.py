@@ -4,7 +4,7 @@
                        of them the best so far       x   x       x         x.X_STAIRS: the last one up to 7 is the best of the range
 
 What the event makes of all rows of a range is one row, with the start and m of the best of them, which bisection finds. So an
-event that lets all other rows stay costs O(log n), whatever the list. `afa.compiled.kernel.best_stairs` keeps the order. *Refused*,
+event that lets all other rows stay costs O(log n), whatever the list. `afa.compiled.kernel.skyline` keeps the order. *Refused*,
 and then asked in vectors (`afa.compiled.code.column_groups`), is an event that ends rows which did not come with the last step,
 shortens lifetimes, or takes an arc of another kind.
 """

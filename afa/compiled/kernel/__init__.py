@@ -3,18 +3,18 @@
     entry      what may be asked of the kernels
       many               the records of a batch, and what concerns many keys
       by_key             the records of a batch side by side by key; due_keys: which keys a punctuation concerns
-      go_on              rows in order of a key at rest, without opening its record
+      append_packed      rows in order of a packed key, without opening its record
       one_key            one key: its records, its lists brought up to date, or all of it taken back
       events, order      events in and out of steps, in the order of LE (and sequence)
-      walk               Algorithm 1 over the marked steps; walk_runs: with ignorable runs, in buffers; step: one of them
+      propagate          Algorithm 1 over the marked steps; propagate_runs: with ignorable runs, in buffers; step: one of them
         derive             what a list of partial matches becomes by a step
         closure            by epsilon arcs and time-outs
         gaps               numbers without gaps: which step continues which list
-        lists              the same partial match once; best_rows: of those of one state and register the one that lasts longest
+        lists              the same partial match once; longest_rows: of those of one state and register the one that lasts longest
         matches            what they stand for -> output log
-      best_forward       the common case where only the longest count: rows in order; best_replay: the steps behind late ones
-        best_step          what one event changes of their list; best_list: the list, in columns; best_matches: of its rows
-        best_stairs        its rows in the order of a field; best_sums: what is known of eight rows at a time
+      longest_forward    the common case where only the longest count: rows in order; longest_replay: the steps behind late ones
+        longest_step       what one event changes of their list; longest_list: in columns; longest_matches: of its rows
+        skyline            its rows in the order of a field; group_sums: what is known of eight rows at a time
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key that are brought into order for it; one_step: a step that its loops leave;
                          parts: long lists, of which an event looks at those alone that it may move; parts_by_state: by state
@@ -22,8 +22,8 @@
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why; living: where the first began that may go on
-      ways               what leads to a match, for its lineage; way_ends: where it ends; live_ways: backward;
-                         way_sums: sums over all paths; way_rows: the list on the way; way_layout: the table
+      paths              what leads to a match, for its lineage; path_ends: where it ends; live_paths: backward;
+                         path_sums: sums over all paths; path_rows: the list on the way; path_layout: the table
       key_states         what a snapshot holds
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
@@ -33,7 +33,7 @@ key_out      keys -> their numbers, and back: a table of its own, in arrays of i
 
 layout       where everything stands in the arrays: read it first; record: what a record is; named_fields: its fields -> words
 blocks       the state of one key as a block of words; buffers: lists as rows, where runs are kept
-rest         the state of a key that holds little, as a record of a few words; desk: where one is opened; looked_at: for Python
+packed_keys  the state of a key that holds little, as a record of a few words; unpacked: where one is opened; looked_at: for Python
 heap         undo log, blocks on a heap; slabs: records in pages
 native_call  native code called by address; what marks a kernel
 
@@ -41,10 +41,10 @@ One late event on its way through these files, as the pictures at their heads sh
 
     entry.main(PUSH) > one_key.serve          the key's block, its words in the undo log
     events.merge     order   [0 1]   -> [0 2 1]            its place by LE, marked
-    walk.walk        nodes   2: -     -> [p' b]             derived from the list of step 0; b begins here
+    propagate        nodes   2: -     -> [p' b]             derived from the list of step 0; b begins here
                              1: [q]   -> [q']               derived from the list of step 2, for it changed
     matches          log     : (-, q's match) (+, q' match)
-    (the next step's list is what it was: the walk ends)
+    (the next step's list is what it was: propagation ends)
 
 What kernels take goes by the same names everywhere:
 

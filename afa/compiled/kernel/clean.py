@@ -13,7 +13,6 @@ can still go on. No word is written before `save` has kept it, and what lies bef
 
 from __future__ import annotations
 
-from afa.compiled.kernel.best_rows import distinct
 from afa.compiled.kernel.buffers import load_list, since_of, sorted_rows
 from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.due_keys import put_deadlines
@@ -21,11 +20,12 @@ from afa.compiled.kernel.gaps import horizon_of, mark_waits
 from afa.compiled.kernel.heap import put, room, save
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.longest_rows import distinct
 from afa.compiled.kernel.matches import store_matches
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.propagate import propagate
 from afa.compiled.kernel.step import is_cover, store_nodes, waits_since
-from afa.compiled.kernel.walk import walk
 
 
 @kernel
@@ -36,7 +36,7 @@ def tick(m: Memory, w: Scratch, p: Program, b: Block) -> int:
     w.epoch += 1
     w.marked_from = b.last - 1
     w.until = BEGINNING
-    return int(walk(m, w, p, b, mark_waits(m, w, b, w.marked_from) if m.gapless else w.marked_from))
+    return int(propagate(m, w, p, b, mark_waits(m, w, b, w.marked_from) if m.gapless else w.marked_from))
 
 
 @kernel

@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import run_arc, seek
-from afa.compiled.kernel.best_rows import distinct
 from afa.compiled.kernel.closure import close, fire, undated
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, equal
+from afa.compiled.kernel.longest_rows import distinct
 from afa.compiled.kernel.native_call import call9, kernel
 
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import call4, kernel
 from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.unpacked import block_of_key
 
 WINDOW, NO_ARC, PAST, FULL, SPARE = 0, 1, 2, 3, 4  # what stands at w.temp
 
@@ -33,7 +33,7 @@ def ends(m: Memory, w: Scratch, p: Program, c: Any, places: int) -> int:
     for i in range(SPARE):
         w[at + i] = 0
     for key in range(m.keys):
-        b = held_block(m, key)
+        b = block_of_key(m, key)
         if b == 0:
             continue
         status = end_block(m, w, p, c, b, key + 1, places)

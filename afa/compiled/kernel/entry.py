@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.ends import ends
-from afa.compiled.kernel.heap import commit, rollback, spell_out
+from afa.compiled.kernel.heap import commit, rollback, save_in_full
 from afa.compiled.kernel.key_layout import FIRST
 from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
@@ -16,10 +15,11 @@ from afa.compiled.kernel.many import forward_keys, next_waiting, scan, serve_due
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import serve
 from afa.compiled.kernel.other_rows import find_others
+from afa.compiled.kernel.paths import paths
 from afa.compiled.kernel.prune import prune
 from afa.compiled.kernel.report import by_state, net, sizes
 from afa.compiled.kernel.swap import change_at, drop_arcs
-from afa.compiled.kernel.ways import ways
+from afa.compiled.kernel.unpacked import block_of_key
 
 
 @kernel
@@ -30,7 +30,7 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
     if what not in (FORWARD, GROUPS):
         m.coming = 0
     if w.owed > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records may change that have grown
-        spell_out(m, w)
+        save_in_full(m, w)
     if what == RUN:
         return serve_records(m, w, p, c, low, high)
     if what == FORWARD:
@@ -92,7 +92,7 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
     if what == ENDS:
         return ends(m, w, p, c, low)
     if what == OPENED:
-        return held_block(m, low)
+        return block_of_key(m, low)
     if what == HEADS_OF:
         return heads_of(m, c, high, low)
     if what == SET_HEADS:
@@ -101,8 +101,8 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
         return mark_strings(m, c, high)
     if what == SOUND:
         return sound(m, c, high, low)
-    if what == WAYS:
-        return ways(m, w, p, c, low)
+    if what == PATHS_TO:
+        return paths(m, w, p, c, low)
     if what == ROLLBACK:
         rollback(m, w, 0)
         w.owed = w.loose = 0

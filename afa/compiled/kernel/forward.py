@@ -31,7 +31,7 @@ from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
 from afa.compiled.kernel.one_step import ASK, STAYS, finish_step, first_step, put_event, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
 from afa.compiled.kernel.parts import UNFIT, give_up, is_worth_it, may_part, read_parts, take_in_parts
-from afa.compiled.kernel.walk_runs import summarize
+from afa.compiled.kernel.propagate_runs import summarize
 
 LEAVE, READY = 0, 1
 SHORT = 1 << 10

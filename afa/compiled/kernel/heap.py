@@ -105,7 +105,7 @@ def save_head(m: Memory, w: Scratch, key: int) -> None:
 
 
 @kernel
-def spell_out(m: Memory, w: Scratch) -> None:
+def save_in_full(m: Memory, w: Scratch) -> None:
     """Copy the records that were noted by their heads to the undo log, and let no more be noted so in this call.
 
     *Requires* that what has grown in the call has not changed otherwise, and no unit of work that may be taken back on its own.

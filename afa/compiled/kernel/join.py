@@ -16,7 +16,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, copy, equal, fill_place, hash_of, new_set
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.parts_by_state import set_end
-from afa.compiled.kernel.walk_runs import end_runs
+from afa.compiled.kernel.propagate_runs import end_runs
 
 LOOKED, BACK = 64, 64
 """How many steps tell whether any partial match stays; how far before a step the list before it is looked for."""

@@ -15,7 +15,6 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make
 from afa.compiled.kernel.buffers import load_list
-from afa.compiled.kernel.desk import SWAPPED, held_block, replace
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
@@ -23,6 +22,7 @@ from afa.compiled.kernel.native_call import kernel, prefetch
 from afa.compiled.kernel.one_key import grow, serve, settled
 from afa.compiled.kernel.order import find_place
 from afa.compiled.kernel.step import derive_matches
+from afa.compiled.kernel.unpacked import SWAPPED, block_of_key, replace
 
 AHEAD = 8
 """How many keys ahead memory is asked for: as long as it takes to come. First their entries, then, as far, what they point to."""
@@ -36,7 +36,7 @@ def save_keys(m: Memory, c: Any, n: int, what: int) -> int:
     at = 0
     for k in range(n):
         ask_ahead(m, c, k, n)
-        b = held_block(m, c[0, k]) if c[0, k] != NOWHERE else 0
+        b = block_of_key(m, c[0, k]) if c[0, k] != NOWHERE else 0
         if what == HEADS:
             save_head(m, c, b, k)
         elif b == 0:

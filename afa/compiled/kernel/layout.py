@@ -105,7 +105,7 @@ class Memory(Record):
     )
     rate = Record.words("rows of events, nodes and matches that a step takes, in 64ths", 3)
     rest = Record.word("how many words a record may have; 0: no key is at rest")
-    desk = Record.word("the block on which records are opened; 0: not made yet")
+    unpacked = Record.word("the block on which records are opened; 0: not made yet")
     draft = Record.word("where a record is written before it has a cell")
     small = Record.word("how many bits a word of a register has in the form of a node of a record; 0: none")
     then = Record.word("all before is dropped by the end of the call, as far as that is known while rows in order are taken")
@@ -687,7 +687,7 @@ class Beginnings(Record, by="row"):
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
 RUN, SERVE, TICK, CLEAN, SWAP, NET, ROLLBACK, COMMIT, EXPIRE, SCAN, RESTORE, SIZES, FORWARD, PUSH, DROP, ARRANGE = range(16)
 GROUPS, SAVE, PRUNE, RESTORE_STEPS, EACH, ENDS, WAITS, OPENED, HEADS_OF, SET_HEADS, STRINGS, SOUND, OTHERS = range(16, 29)
-BEGIN_ARC, END_ARC, WAYS = 29, 30, 31
+BEGIN_ARC, END_ARC, PATHS_TO = 29, 30, 31
 LIVING = 39
 RESTORE_CHANGES = 40
 BY_STATE = 41

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from afa.compiled.kernel.buffers import load_list
 from afa.compiled.kernel.clean import cover_of
-from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.unpacked import block_of_key
 
 
 @kernel
@@ -24,7 +24,7 @@ def living(m: Memory, w: Scratch, t: int, floor: int) -> int:
     at, keys = w.temp, 0
     w[at], w[at + 1] = FOREVER, 0
     for key in range(m.keys):
-        b = Block(held_block(m, key))
+        b = Block(block_of_key(m, key))
         if b == 0:
             continue
         keys += 1

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.desk import TOO_MUCH, held_block, lay_to_rest
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.one_key import grow
+from afa.compiled.kernel.unpacked import TOO_MUCH, block_of_key, pack
 
 STEPS = -1  # instead of a field of `Block`: how many steps
 
@@ -19,7 +19,7 @@ STEPS = -1  # instead of a field of `Block`: how many steps
 def heads_of(m: Memory, c: Any, n: int, name: int) -> int:
     """Write a word of the header of each of ``n`` keys, or STEPS. Returns DONE."""
     for k in range(n):
-        b = Block(held_block(m, c[0, k]))
+        b = Block(block_of_key(m, c[0, k]))
         if b:
             c[1, k] = b.last - b.first if name == STEPS else m[b + name]
     return DONE
@@ -33,11 +33,11 @@ def set_heads(m: Memory, w: Scratch, c: Any, n: int, name: int) -> int:
     """
     while m.next < n:
         key = c[0, m.next]
-        b = held_block(m, key)
+        b = block_of_key(m, key)
         if b and m[b + name] != c[1, m.next]:
             m[b + name] = c[1, m.next]
-            if b == m.desk:
-                status = lay_to_rest(m, w, key, b, m.rest)
+            if b == m.unpacked:
+                status = pack(m, w, key, b, m.rest)
                 if status == TOO_MUCH:
                     status = min(grow(m, w, key, b, 0, DONE), DONE)
                 if status < 0:
@@ -55,7 +55,7 @@ def mark_strings(m: Memory, c: Any, n: int) -> int:
     """
     v, r = m.payload_words, m.register_words
     for key in range(m.keys):
-        b = Block(held_block(m, key))
+        b = Block(block_of_key(m, key))
         if b == 0:
             continue
         mark_rows(m, c, n, 0, v, b + b.events + EventRow.payload, EventRow.payload + v, b.event_top)

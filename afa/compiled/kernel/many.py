@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from afa.compiled.kernel.append_packed import append_packed, may_append_packed
 from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, fetch_row, pairs_at, sort_pairs
-from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.due_keys import next_due
-from afa.compiled.kernel.go_on import go_on, goes_on
-from afa.compiled.kernel.heap import spell_out
+from afa.compiled.kernel.heap import save_in_full
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 from afa.compiled.kernel.one_key import serve
 from afa.compiled.kernel.order import promise, sort
+from afa.compiled.kernel.unpacked import block_of_key
 
 LONG = 64
 """The words of a record that is opened only if much of it goes."""
@@ -72,7 +72,7 @@ def little_goes(m: Memory, entry: KeyEntry) -> bool:
 def next_waiting(m: Memory, t: int) -> int:
     """Return the first key from m.next on that has retractions waiting for insertions before ``t``; m.keys: there is none."""
     key = next_due(m, m.next, t, BEGINNING)
-    while key < m.keys and Block(held_block(m, key)).pending_top == 0:
+    while key < m.keys and Block(block_of_key(m, key)).pending_top == 0:
         key = next_due(m, key + 1, t, BEGINNING)
     m.next = key + 1
     return key
@@ -327,21 +327,21 @@ def forward_keys(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, hig
     count = group_rows(m, w, c, low, high)
     stopped = m.place
     c.index = m.w_at + 8 * w.index
-    fast, touched, ends = goes_on(m, w, p), w.touched, w.sort + w.batch
+    fast, touched, ends = may_append_packed(m, w, p), w.touched, w.sort + w.batch
     while m.next < count:
         end, key = w[ends + m.next], w[touched + m.next]
         m.coming = rows_to_come(m, c, key)
         soon, later = min(m.next + SOON, count - 1), min(m.next + LATER, count - 1)
         fetch_ahead(m, w[touched + soon], w[touched + later])
         fetch_row(m, c, w[w.index + w[ends + max(soon, 1) - 1]])
-        status = go_on(m, w, p, c, key, m.next_row, end) if fast else 0
+        status = append_packed(m, w, p, c, key, m.next_row, end) if fast else 0
         if status > 0:
             m.next_row = end
             m.next += 1
             continue
         if status == 0:
             if w.owed > 0 and KeyEntry(m.dir + key * KeyEntry.SIZE).changed == m.serial:
-                spell_out(m, w)
+                save_in_full(m, w)
             status = serve(m, w, p, c, key, end - m.next_row, FORWARD, m.next_row, end)
         if status < 0:
             return status

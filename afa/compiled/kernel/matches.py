@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from afa.compiled.kernel.best_rows import add_longest, log_longest
 from afa.compiled.kernel.heap import put
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, copy, fill_place, new_set, place_of, same_words
+from afa.compiled.kernel.longest_rows import add_longest, log_longest
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
 

@@ -16,22 +16,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.best_forward import forward_best, may_go_best
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
-from afa.compiled.kernel.desk import SWAPPED, TOO_MUCH, lay_to_rest, opened, replace
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward, may_go_forward
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
 from afa.compiled.kernel.heap import rollback, room, save, save_deadlines, size_of
 from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.longest_forward import forward_longest, may_go_longest
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import arrange, find_place
+from afa.compiled.kernel.propagate import propagate
+from afa.compiled.kernel.propagate_runs import runs_fit
 from afa.compiled.kernel.step import mark
 from afa.compiled.kernel.swap import forget_arcs
-from afa.compiled.kernel.walk import walk
-from afa.compiled.kernel.walk_runs import runs_fit
+from afa.compiled.kernel.unpacked import SWAPPED, TOO_MUCH, opened, pack, replace
 
 LARGE = 1 << 13
 """How many words a block must have to be worth leaving."""
@@ -137,30 +137,30 @@ def serve(m: Memory, w: Scratch, p: Program, c: Any, key: int, n: int, what: int
         if not room(w, HEAD + 16 + SWAPPED):
             b = Block(NEED_UNDO)
             break
-        if b != m.desk:
+        if b != m.unpacked:
             save(m, w, b + MOVING, HEAD - MOVING)
             if b.born != m.serial:
                 save_deadlines(m, w, key)
         status = attempt(m, w, p, c, b, n, simple, what, low, high)
         if status >= 0:
-            if b == m.desk or b.born == m.serial:
+            if b == m.unpacked or b.born == m.serial:
                 w.undo_top = start
             break
         rollback(m, w, start)
         restore_counters(m, w, p, begun)
-        if b == m.desk:
+        if b == m.unpacked:
             opened(m, key)
         if status == NEED_BLOCK or NEED_MATCHES <= status <= NEED_EVENTS:
             b = Block(grow(m, w, key, b, n, status if again else DONE))
             again = True
         else:
             b = Block(status)
-    if b > 0 and b != m.desk and what == CLEAN and b.first < b.last and is_spacious(m, b):
+    if b > 0 and b != m.unpacked and what == CLEAN and b.first < b.last and is_spacious(m, b):
         b = Block(grow(m, w, key, b, 0, DONE))
     elif b > 0 and what == FORWARD and n >= FEW:
         learn_rates(m, b)
     empty = b > 0 and b.first == b.last and b.pending_top == 0
-    if empty and b != m.desk and b.born != m.serial:  # its block, as it was, is all that it takes to bring it back
+    if empty and b != m.unpacked and b.born != m.serial:  # its block, as it was, is all that it takes to bring it back
         rollback(m, w, start)
     if empty and not room(w, SWAPPED):
         b = Block(NEED_UNDO)
@@ -189,13 +189,13 @@ def settled(m: Memory, w: Scratch, key: int, b: Block) -> int:
     Returns a block where the state stands still; or, where it stands on the desk, NEED_UNDO, NEED_HEAP.
     """
     status = TOO_MUCH
-    if b == m.desk:
-        status = lay_to_rest(m, w, key, b, m.rest)
+    if b == m.unpacked:
+        status = pack(m, w, key, b, m.rest)
     elif m.rest and b.last - b.first <= LITTLE:
-        status = lay_to_rest(m, w, key, b, m.rest // 2)
+        status = pack(m, w, key, b, m.rest // 2)
         if status < 0:  # it stays: of a block of this call nothing is kept that would take the unit back
             return int(b)
-    if status == TOO_MUCH and b == m.desk:
+    if status == TOO_MUCH and b == m.unpacked:
         return int(grow(m, w, key, b, 0, DONE))
     return int(status if status < 0 else b)
 
@@ -245,12 +245,12 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
     if what == TICK:
         return tick(m, w, p, b)
     if what == SWAP:
-        return walk(m, w, p, b, mark_lifetime(m, w, b, low, high))
+        return propagate(m, w, p, b, mark_lifetime(m, w, b, low, high))
     if what == FORWARD:
         m.stopped, m.short = low, DONE
         if m.longest:
-            if may_go_best(m, p, b):
-                low = forward_best(m, w, p, c, b, low, high)
+            if may_go_longest(m, p, b):
+                low = forward_longest(m, w, p, c, b, low, high)
                 m.stopped = low
         elif may_go_forward(m, p, b):
             low = forward(m, w, p, c, b, low, high)
@@ -263,7 +263,7 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
         place = append(m, w, c, b, n)
     else:
         place = merge(m, w, p, c, b, n)
-    status = place if place < 0 else walk(m, w, p, b, place)
+    status = place if place < 0 else propagate(m, w, p, b, place)
     if m.gapless and status >= 0:
         forget_cover(m, b)
     return status
@@ -276,7 +276,7 @@ def derive_behind(m: Memory, w: Scratch, p: Program, b: Block) -> int:
     if place >= b.last:
         return DONE
     mark(m, w, b, place)
-    status = walk(m, w, p, b, place)
+    status = propagate(m, w, p, b, place)
     w.epoch += 1
     return int(status)
 
@@ -288,7 +288,7 @@ def join_gaps(m: Memory, w: Scratch, p: Program, b: Block) -> int:
     place = pass_gaps(m, w, b, max(m.events, final))
     if 0 <= place < b.last:
         m.final = min(final, m.events)  # what a join brings is not final, though the call promises that it will be
-        place = walk(m, w, p, b, place)
+        place = propagate(m, w, p, b, place)
         m.final = final
         w.epoch += 1
     return min(place, DONE)

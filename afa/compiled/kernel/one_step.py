@@ -14,8 +14,8 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import unique
 from afa.compiled.kernel.matches import accepted, set_matches
 from afa.compiled.kernel.native_call import call2, kernel, peek, peek_byte
+from afa.compiled.kernel.propagate_runs import end_runs, extend_all
 from afa.compiled.kernel.step import over
-from afa.compiled.kernel.walk_runs import end_runs, extend_all
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
 NAN_WORD = 0x7FF8000000000000

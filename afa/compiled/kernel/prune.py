@@ -20,7 +20,6 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.blocks import copy_rows, make, measure
 from afa.compiled.kernel.clean import set_deadlines
-from afa.compiled.kernel.desk import SWAPPED, held_block, replace
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
@@ -28,13 +27,14 @@ from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.one_key import settled
 from afa.compiled.kernel.order import find_place
+from afa.compiled.kernel.unpacked import SWAPPED, block_of_key, replace
 
 
 @kernel
 def prune(m: Memory, w: Scratch, p: Program, c: Any, key: int) -> int:
     """Drop of a key what `c` says that nothing needs. Returns DONE, NEED_PLACES, NEED_UNDO or NEED_HEAP. O(state)."""
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
-    b = Block(held_block(m, key))
+    b = Block(block_of_key(m, key))
     if b == 0:
         return DONE
     first = b.first

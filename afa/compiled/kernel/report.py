@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.best_rows import longest_elsewhere
-from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.longest_rows import longest_elsewhere
 from afa.compiled.kernel.matches import held_elsewhere
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.unpacked import block_of_key
 
 LOW = (1 << 32) - 1
 
@@ -58,7 +58,7 @@ def sizes(m: Memory, w: Scratch, p: Program, final: int) -> int:
     for i in range(13):
         w[at + i] = 0
     for key in range(m.keys):
-        b = Block(held_block(m, key))
+        b = Block(block_of_key(m, key))
         if b == 0:
             continue
         size_up(m, w, p, b, final)
@@ -103,7 +103,7 @@ def by_state(m: Memory, c: Any) -> int:
     """Add the partial matches stored to row 0 of ``c``, by the numbers of their states. Returns DONE. O(what is held)."""
     s = NodeRow.register + m.register_words
     for key in range(m.keys):
-        b = Block(held_block(m, key))
+        b = Block(block_of_key(m, key))
         if b == 0:
             continue
         for place in range(b.first, b.last):

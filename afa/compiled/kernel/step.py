@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.best_rows import add_longest, put_matches
 from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.gaps import horizon_of
 from afa.compiled.kernel.heap import put
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.longest_rows import add_longest, put_matches
 from afa.compiled.kernel.matches import accepted, among, set_matches
 from afa.compiled.kernel.native_call import kernel
 

@@ -2,7 +2,7 @@
 
 They are translated to LLVM IR (`afa.compiled.machine.kernel_ir`), compiled and kept on disk like the code of arcs
 (`afa.compiled.machine.native`). A process that finds none there compiles them in haste, in 0.4 s, and is served by these until
-a process of their own has compiled them in full (`afa.compiled.machine.beside`). Both do the same to the same arrays: the one
+a process of their own has compiled them in full (`afa.compiled.machine.background`). Both do the same to the same arrays: the one
 takes the place of the other between two calls. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
 """
 
@@ -17,9 +17,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from afa.compiled.machine.beside import Beside
+from afa.compiled.machine.background import Background
 from afa.compiled.machine.kernel_ir import kernels
-from afa.compiled.machine.native import FULL, HASTE, digest_of, native
+from afa.compiled.machine.native import BASELINE, FULL, digest_of, native
 
 LIMIT = 300
 """After so many seconds a process that compiles the kernels ends, finished or not."""
@@ -46,21 +46,21 @@ def load(wait: bool = False) -> Call:
             return int(plain(memory.m, memory.w, program.words, batch.words, *what))
 
         return call
-    address, beside = native.function(key(), None), None
+    address, background = native.function(key(), None), None
     if not address and not wait:
-        beside = Beside.begin(key(), __name__)
-    if beside is not None:
-        address = native.function(f"{key()} in haste", kernels, HASTE)
+        background = Background.begin(key(), __name__)
+    if background is not None:
+        address = native.function(f"{key()} in haste", kernels, BASELINE)
     address = address or _compiled()
     function, alone = PROTOTYPE(address), ALONE(address)
 
     def main(memory: Any, program: Any, batch: Any, what: int, low: int, high: int) -> int:
-        nonlocal beside, function, alone
-        if (helper := beside) is not None:
+        nonlocal background, function, alone
+        if (helper := background) is not None:
             over = helper.over()
             if helper.address:
                 function, alone = PROTOTYPE(helper.address), ALONE(helper.address)
-            beside = None if over else beside
+            background = None if over else background
         status: int = (alone if memory.alone else function)(
             memory.m_at, memory.m_size, memory.w_at, program.at, batch.at, batch.n, what, low, high
         )

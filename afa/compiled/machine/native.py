@@ -37,7 +37,7 @@ class Effort(NamedTuple):
 ARC = Effort("none", 2)
 """The IR of arcs comes as it should be: for Q1's step 7 ms instead of 20 at the same speed of the code; level 0 takes 1 ms and runs
 at half of it."""
-HASTE = Effort("places", 0, kept=False)
+BASELINE = Effort("places", 0, kept=False)
 FULL = Effort("all", 2, lasting=True)
 """The effort for the kernels."""
 
@@ -155,7 +155,7 @@ class _Engine:
         self._binding: Any = binding
         self._machines = {
             level: target.create_target_machine(cpu=cpu, features=features, opt=level, jit=True, codemodel="jitdefault")
-            for level in {ARC.level, FULL.level, HASTE.level}
+            for level in {ARC.level, FULL.level, BASELINE.level}
         }
         self._machine = self._machines[ARC.level]
         self._jit = binding.create_mcjit_compiler(binding.parse_assembly(""), self._machine)

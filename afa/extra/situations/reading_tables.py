@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.crew import Crew
+from afa.compiled.workers import Workers
 from afa.conditions.condition import NO_REGISTER, Condition
 from afa.extra.situations import reading_names as k
 from afa.extra.situations.held_readings import TableReadings
@@ -218,7 +218,7 @@ def _at(column: Column, rows: slice) -> Column:
 
 def _side_by_side(works: Sequence[Callable[[], Any]]) -> list[Any]:
     """Return what works return; the first that fails is raised."""
-    crew = Crew()
+    crew = Workers()
     try:
         jobs = crew.carry_out(works, together=True)
     finally:

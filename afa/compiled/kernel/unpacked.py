@@ -16,7 +16,7 @@ from afa.compiled.kernel.heap import free_block, room, save_entry, save_gone, sa
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.rest import read_record, write_record
+from afa.compiled.kernel.packed_keys import read_record, write_record
 from afa.compiled.kernel.slabs import cell_class, free_cell, take_cell
 
 TOO_MUCH = 1
@@ -33,11 +33,11 @@ def opened(m: Memory, key: int) -> int:
     held = KeyEntry(m.dir + key * KeyEntry.SIZE).block
     if held > 0 or (held == 0 and m.rest == 0):
         return int(held)
-    if m.desk == 0:
-        status = make_desk(m)
+    if m.unpacked == 0:
+        status = make_unpack_buffer(m)
         if status < 0:
             return int(status)
-    b = Block(m.desk)
+    b = Block(m.unpacked)
     if held < 0:
         read_record(m, -held, b)
         return int(b)
@@ -49,13 +49,13 @@ def opened(m: Memory, key: int) -> int:
 
 
 @kernel
-def held_block(m: Memory, key: int) -> int:
+def block_of_key(m: Memory, key: int) -> int:
     """Return the block where the state of a key stands, to be read; 0: nothing is held."""
     return 0 if KeyEntry(m.dir + key * KeyEntry.SIZE).block == 0 else opened(m, key)
 
 
 @kernel
-def desk_rooms(v: int, r: int) -> Any:
+def unpack_rooms(v: int, r: int) -> Any:
     """Return how many steps, events, nodes, matches and retractions that wait the desk has room for.
 
     Words of a record: a step takes two at least, a node one, the others as many as they say something.
@@ -65,7 +65,7 @@ def desk_rooms(v: int, r: int) -> Any:
 
 
 @kernel
-def make_desk(m: Memory) -> int:
+def make_unpack_buffer(m: Memory) -> int:
     """Make the desk, and a place to draft records on. Returns DONE or NEED_HEAP."""
     words = 2 * MOST + 64 + m.payload_words + 2 * m.register_words + m.payload_words
     if m.draft == 0:
@@ -73,12 +73,12 @@ def make_desk(m: Memory) -> int:
         if draft < 0:
             return int(draft)
         m.draft = draft + 1
-    steps, events, nodes, matches, waiting = desk_rooms(m.payload_words, m.register_words)
+    steps, events, nodes, matches, waiting = unpack_rooms(m.payload_words, m.register_words)
     b = Block(make(m, steps, events, nodes, matches, waiting))
     if b < 0:
         return int(b)
     b.born = 0
-    m.desk = b
+    m.unpacked = b
     return DONE
 
 
@@ -117,13 +117,13 @@ def note_record(m: Memory, w: Scratch, key: int, grows: bool) -> None:
 
 
 @kernel
-def lay_to_rest(m: Memory, w: Scratch, key: int, b: int, limit: int) -> int:
+def pack(m: Memory, w: Scratch, key: int, b: int, limit: int) -> int:
     """Let a key be at rest with the state of a block, if its record has no more than ``limit`` words.
 
     Returns DONE, TOO_MUCH, or NEED_UNDO, NEED_HEAP; then nothing is done.
     """
-    if m.desk == 0:
-        status = make_desk(m)
+    if m.unpacked == 0:
+        status = make_unpack_buffer(m)
         if status < 0:
             return int(status)
     words = write_record(m, w, b, m.draft, limit)

@@ -16,7 +16,7 @@ from typing import Any
 
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.way_layout import *
+from afa.compiled.kernel.path_layout import *
 
 BITS, LIMB = 30, (1 << 30) - 1
 MOST_LIMBS = 64
@@ -26,7 +26,7 @@ WIDE = 4  # limbs of a value
 
 
 @kernel
-def tell_apart(c: WayRows) -> None:
+def tell_apart(c: PathRows) -> None:
     """Clear WayQuestion.apart if two ways from one partial match have the same pick; the same way once more is marked as TWICE.
 
     O(edges * ways from one partial match at one step).
@@ -53,7 +53,7 @@ def tell_apart(c: WayRows) -> None:
 
 
 @kernel
-def sums(m: Memory, c: WayRows) -> int:
+def sums(m: Memory, c: PathRows) -> int:
     """Write to WayRows.limbs the count of paths, that of pairs and the sum of a field over them, one after the other.
 
     Returns FOUND, BY_PYTHON or TOO_SMALL. O(edges * limbs). *Requires* the ways as `renumber` leaves them.
@@ -71,7 +71,7 @@ def sums(m: Memory, c: WayRows) -> int:
 
 
 @kernel
-def find_scale(m: Memory, c: WayRows) -> bool:
+def find_scale(m: Memory, c: PathRows) -> bool:
     """Set WayQuestion.scale for the floats that are summed. Returns whether all are finite, and near enough to each other."""
     c.asked.scale = 0
     if c.asked.sum != FLOATS:
@@ -108,7 +108,7 @@ def mantissa_of(word: int) -> int:
 
 
 @kernel
-def counts(m: Memory, c: WayRows, group: int) -> bool:
+def counts(m: Memory, c: PathRows, group: int) -> bool:
     """Return whether the pick of a group counts: its component is the one asked for, and the field has a value."""
     event = EventRow(c.event[group])
     if event < 0 or (c.asked.only >= 0 and c.component_of_group[group] != c.asked.only):
@@ -117,7 +117,7 @@ def counts(m: Memory, c: WayRows, group: int) -> bool:
 
 
 @kernel
-def sums_of(m: Memory, c: WayRows, n: int) -> int:
+def sums_of(m: Memory, c: PathRows, n: int) -> int:
     """As `sums`, with ``n`` limbs; BY_PYTHON: they are too few."""
     size, numbers, groups = 3 * n, c.asked.numbers, c.asked.groups
     if numbers * size > c.asked.size:
@@ -140,7 +140,7 @@ def sums_of(m: Memory, c: WayRows, n: int) -> int:
         while edge < edges and c.group_of[edge] < group:
             if c.before[edge] != TWICE:
                 of, source = c.group_of[edge], c.source[edge]
-                if not add_all(c, WayRows.limbs_of, (of - first) * size, WayRows.limbs, source * size, n):
+                if not add_all(c, PathRows.limbs_of, (of - first) * size, PathRows.limbs, source * size, n):
                     return BY_PYTHON
                 c.least_of[of] = min(c.least_of[of], c.least[source])
                 c.most_of[of] = max(c.most_of[of], c.most[source])
@@ -154,21 +154,21 @@ def sums_of(m: Memory, c: WayRows, n: int) -> int:
             c.least[to], c.most[to] = FOREVER, BEGINNING
         for of in range(first, group):
             to = c.target[of]
-            if not add_all(c, WayRows.limbs, to * size, WayRows.limbs_of, (of - first) * size, n):
+            if not add_all(c, PathRows.limbs, to * size, PathRows.limbs_of, (of - first) * size, n):
                 return BY_PYTHON
             c.least[to], c.most[to] = min(c.least[to], c.least_of[of]), max(c.most[to], c.most_of[of])
     return end_sums(c, n)
 
 
 @kernel
-def end_sums(c: WayRows, n: int) -> int:
+def end_sums(c: PathRows, n: int) -> int:
     """Write what is summed up for all ends to number BEGUN_ANEW. Returns FOUND, or BY_PYTHON: limbs are too few."""
     size = 3 * n
     for k in range(size):
         c.limbs[BEGUN_ANEW * size + k] = 0
     for k in range(c.asked.ends):
         number = c.end[k]
-        if not add_all(c, WayRows.limbs, BEGUN_ANEW * size, WayRows.limbs, number * size, n):
+        if not add_all(c, PathRows.limbs, BEGUN_ANEW * size, PathRows.limbs, number * size, n):
             return BY_PYTHON
         c.least[BEGUN_ANEW] = min(c.least[BEGUN_ANEW], c.least[number])
         c.most[BEGUN_ANEW] = max(c.most[BEGUN_ANEW], c.most[number])
@@ -176,9 +176,9 @@ def end_sums(c: WayRows, n: int) -> int:
 
 
 @kernel
-def add_pick(m: Memory, c: WayRows, group: int, at: int, n: int) -> bool:
+def add_pick(m: Memory, c: PathRows, group: int, at: int, n: int) -> bool:
     """Count the pick of a group, whose limbs begin at ``at``, once for each of its paths. Returns whether there is room."""
-    if not add(c, WayRows.limbs_of, at + n, WayRows.limbs_of, at, n):
+    if not add(c, PathRows.limbs_of, at + n, PathRows.limbs_of, at, n):
         return False
     kind = c.asked.sum
     if kind == PATHS:
@@ -213,7 +213,7 @@ def limb_of(value: int, low: int) -> int:
 
 
 @kernel
-def add_times(c: WayRows, at: int, factor: int, j: int, n: int) -> bool:
+def add_times(c: PathRows, at: int, factor: int, j: int, n: int) -> bool:
     """Add the paths of a group, times a factor and ``j`` limbs further up, to its sum. Returns whether there is room."""
     if j >= n:
         return False
@@ -235,7 +235,7 @@ def add_times(c: WayRows, at: int, factor: int, j: int, n: int) -> bool:
 
 
 @kernel
-def add_all(c: WayRows, row: int, at: int, other: int, source: int, n: int) -> bool:
+def add_all(c: PathRows, row: int, at: int, other: int, source: int, n: int) -> bool:
     """Add the counts and the sum at ``source`` of a row to those at ``at`` of another. Returns whether there is room."""
     if not add(c, row, at, other, source, n):
         return False

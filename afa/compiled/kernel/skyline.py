@@ -12,16 +12,16 @@ event for which that does not suffice is REFUSED: then `best_sums` serves it, an
 
 from __future__ import annotations
 
-from afa.compiled.kernel.best_list import column
-from afa.compiled.kernel.best_sums import bit_of
+from afa.compiled.kernel.group_sums import bit_of
 from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.longest_list import column
 from afa.compiled.kernel.native_call import kernel
 
 MAGNITUDE, INFINITY = 2**63 - 1, 0x7FF0000000000000
 
 
 @kernel
-def begin_stairs(m: Memory, w: Scratch, p: Program, x: Loop) -> None:
+def begin_skyline(m: Memory, w: Scratch, p: Program, x: Loop) -> None:
     """Put all rows into stairs, if the program asks for ranges: Loop.quick. O(n log n)."""
     x.quick = 0
     if p.stairs == 0:
@@ -91,11 +91,11 @@ def raise_row(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
             return
         if word < 0:
             word = 0 if word == BEGINNING else word ^ MAGNITUDE  # -0.0 is 0.0
-    put_stair(w, x, w.ready + p[p.stairs + state] * x.stair_room, state, ~word if order & 1 else word, until, start)
+    put_skyline(w, x, w.ready + p[p.stairs + state] * x.stair_room, state, ~word if order & 1 else word, until, start)
 
 
 @kernel
-def put_stair(w: Scratch, x: Loop, words: int, state: int, word: int, until: int, start: int) -> None:
+def put_skyline(w: Scratch, x: Loop, words: int, state: int, word: int, until: int, start: int) -> None:
     """Put a row into the stairs at ``w[words]``, unless one before it is as good; those behind it that it outlives go."""
     ms, n = words + w.rows, x.stair_count[state]
     starts = ms + w.rows
@@ -129,7 +129,7 @@ def put_stair(w: Scratch, x: Loop, words: int, state: int, word: int, until: int
 
 
 @kernel
-def drop_stairs(w: Scratch, p: Program, x: Loop, le: int) -> None:
+def drop_skyline(w: Scratch, p: Program, x: Loop, le: int) -> None:
     """Take the stairs out that are over at ``le``: the first ones."""
     for state in range(p.states):
         n, gone = x.stair_count[state], 0

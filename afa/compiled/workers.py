@@ -26,7 +26,7 @@ PAUSE, PATIENCE = 0.0002, 0.05
 """Seconds between two looks of one who waits for forks, or for jobs before a fork; of one who waits for a job, if no bell rings."""
 
 
-class CrewTask:
+class WorkerTask:
     """A piece of work: it runs in the one thread that takes it, and keeps what it returns or raises."""
 
     __slots__ = ("_bell", "_by", "_home", "_work", "error", "found", "over")
@@ -74,16 +74,16 @@ class CrewTask:
         return self._by.setdefault("by", who) == who
 
 
-class Crew:
+class Workers:
     """The jobs of one caller at a time."""
 
     def __init__(self) -> None:
-        self._jobs: Sequence[CrewTask] = ()
+        self._jobs: Sequence[WorkerTask] = ()
         self._caller = 0
 
-    def carry_out(self, works: Sequence[Callable[[], Any]], together: bool) -> list[CrewTask]:
+    def carry_out(self, works: Sequence[Callable[[], Any]], together: bool) -> list[WorkerTask]:
         """Carry out works, side by side or one after the other, and return them as jobs that are over."""
-        jobs = [CrewTask(work) for work in works]
+        jobs = [WorkerTask(work) for work in works]
         if not together:
             for job in jobs:
                 job.carry_out(CALLER)
@@ -111,10 +111,10 @@ class Crew:
             self._jobs = ()
 
 
-def _serve(queue: SimpleQueue[CrewTask]) -> None:
+def _serve(queue: SimpleQueue[WorkerTask]) -> None:
     me = threading.get_ident()
     while True:
-        job: CrewTask | None = queue.get()
+        job: WorkerTask | None = queue.get()
         _enter(me)
         assert job is not None
         job.carry_out(THREAD)
@@ -134,7 +134,7 @@ def _need(threads: int) -> None:
             return
 
 
-_queue: SimpleQueue[CrewTask] = SimpleQueue()
+_queue: SimpleQueue[WorkerTask] = SimpleQueue()
 _threads: list[threading.Thread] = []
 
 # -- forks -----------------------------------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from afa.compiled.machine import beside, kernels
-from afa.compiled.machine.beside import Beside
+from afa.compiled.machine import background, kernels
+from afa.compiled.machine.background import Background
 from afa.compiled.machine.folder import Folder
 from afa.compiled.machine.native import FULL, Native
 from tests import nojit
@@ -33,21 +33,21 @@ sys.stdout.buffer.write(native.compile("seven", lambda: "define i64 @f() {{ ret 
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Native:
     """The code of this process, with a cache that is empty."""
     found = Native(Folder(tmp_path / "cache" / "afa"))
-    for module in (beside, kernels):
+    for module in (background, kernels):
         monkeypatch.setattr(module, "native", found)
     return found
 
 
 @pytest.fixture
-def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Beside]]:
+def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Background]]:
     """Begin to compile in a process that takes its time, or fails."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(beside, "PAUSE", 0.0)
-    begun: list[Beside] = []
+    monkeypatch.setattr(background, "PAUSE", 0.0)
+    begun: list[Background] = []
 
-    def module(sleep: float = 0.0, status: int = 0) -> Beside:
+    def module(sleep: float = 0.0, status: int = 0) -> Background:
         (tmp_path / "compiler.py").write_text(MODULE.format(sleep=sleep, status=status))
-        found = Beside.begin("seven", "compiler")
+        found = Background.begin("seven", "compiler")
         assert found is not None
         begun.append(found)
         return found
@@ -61,7 +61,7 @@ def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             one._blob.close()
 
 
-def ended(one: Beside) -> int:
+def ended(one: Background) -> int:
     """The address, once there is nothing more to wait for."""
     end = time.monotonic() + 60
     while not one.over():
@@ -70,7 +70,7 @@ def ended(one: Beside) -> int:
     return one.address
 
 
-def test_one_process_compiles_for_all_that_want_the_code(here: Native, begin: Callable[..., Beside]) -> None:
+def test_one_process_compiles_for_all_that_want_the_code(here: Native, begin: Callable[..., Background]) -> None:
     first, second = begin(sleep=0.5), begin(sleep=0.5)
     assert first._process is not None
     assert second._process is None
@@ -82,7 +82,7 @@ def test_one_process_compiles_for_all_that_want_the_code(here: Native, begin: Ca
 
 
 def test_where_no_folder_is_the_code_comes_from_the_process_itself(
-    here: Native, begin: Callable[..., Beside], tmp_path: Path
+    here: Native, begin: Callable[..., Background], tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
     here.folder = Folder(tmp_path / "file" / "afa")
@@ -90,7 +90,9 @@ def test_where_no_folder_is_the_code_comes_from_the_process_itself(
     assert not list(tmp_path.glob("file*/*"))
 
 
-def test_a_process_that_fails_is_told_once(here: Native, begin: Callable[..., Beside], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_process_that_fails_is_told_once(
+    here: Native, begin: Callable[..., Background], caplog: pytest.LogCaptureFixture
+) -> None:
     assert ended(begin(status=3)) == 0
     (record,) = caplog.records
     assert record.getMessage() == (
@@ -99,7 +101,7 @@ def test_a_process_that_fails_is_told_once(here: Native, begin: Callable[..., Be
 
 
 def test_a_process_that_is_killed_lets_the_lock_go(
-    here: Native, begin: Callable[..., Beside], caplog: pytest.LogCaptureFixture
+    here: Native, begin: Callable[..., Background], caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = begin(sleep=60), begin()
     assert first._process is not None
@@ -110,7 +112,7 @@ def test_a_process_that_is_killed_lets_the_lock_go(
     assert ended(begin())
 
 
-def test_a_forked_child_waits_by_itself(here: Native, begin: Callable[..., Beside], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_child_waits_by_itself(here: Native, begin: Callable[..., Background], monkeypatch: pytest.MonkeyPatch) -> None:
     first = begin(sleep=0.3)
     monkeypatch.setattr(os, "getpid", lambda: -1)  # as in a child, which can't wait for its parent's process
     assert not first.over()
@@ -136,10 +138,10 @@ def test_where_no_process_can_be_started_the_code_is_made_here(
 ) -> None:
     caplog.set_level(logging.INFO, logger="afa")
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert Beside.begin("seven", "compiler") is None
+    assert Background.begin("seven", "compiler") is None
     assert "the kernels are compiled here: [Errno 2]" in caplog.text
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert Beside.begin("seven", "compiler") is None
+    assert Background.begin("seven", "compiler") is None
     assert "the kernels are compiled here: expected Python but got sys.executable='/nowhere/python'" in caplog.text
 
 

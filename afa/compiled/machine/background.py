@@ -20,7 +20,7 @@ PAUSE = 0.05
 LOGGER = logging.getLogger("afa")
 
 
-class Beside:
+class Background:
     """A compilation in another process; None: in the one that holds the folder's lock. What ``process`` makes is in ``blob``, too.
 
     The process keeps the code on disk, where each that waits finds it. It may outlive this one, by a few seconds and for the next
@@ -36,7 +36,7 @@ class Beside:
             atexit.register(_let_go, process, blob)
 
     @classmethod
-    def begin(cls, key: str, module: str) -> Beside | None:
+    def begin(cls, key: str, module: str) -> Background | None:
         """Let a process run ``python -m module``, unless another does that already; None: no process can be started."""
         with LOCK:  # no fork while the folder's lock is in hand
             try:

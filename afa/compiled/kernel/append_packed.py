@@ -17,15 +17,15 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.derive import call_step
-from afa.compiled.kernel.desk import SWAPPED, put_draft
 from afa.compiled.kernel.due_keys import put_deadlines
-from afa.compiled.kernel.heap import room, spell_out
+from afa.compiled.kernel.heap import room, save_in_full
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, unique
 from afa.compiled.kernel.matches import accepted, log_match
 from afa.compiled.kernel.native_call import kernel, peek
 from afa.compiled.kernel.one_step import payload_word
-from afa.compiled.kernel.rest import read_nodes, span_of, write_node
+from afa.compiled.kernel.packed_keys import read_nodes, span_of, write_node
+from afa.compiled.kernel.unpacked import SWAPPED, put_draft
 
 LISTS = 120
 """The rows of a list: two of them stand on the desk."""
@@ -34,17 +34,17 @@ ROWS = 40
 
 
 @kernel
-def goes_on(m: Memory, w: Scratch, p: Program) -> bool:
+def may_append_packed(m: Memory, w: Scratch, p: Program) -> bool:
     """Return whether this program and these arrays let records go on."""
     if m.longest:
         return False
-    if m.rest == 0 or m.draft == 0 or m.desk == 0 or m.ordered or m.gapless or p.ignorable or m.ties:
+    if m.rest == 0 or m.draft == 0 or m.unpacked == 0 or m.ordered or m.gapless or p.ignorable or m.ties:
         return False
     return bool(p.step != 0 and p.loop != 0 and p.timeout == 0 and p.counted == 0 and w.places >= 64)
 
 
 @kernel
-def go_on(m: Memory, w: Scratch, p: Program, c: Any, key: int, low: int, high: int) -> int:
+def append_packed(m: Memory, w: Scratch, p: Program, c: Any, key: int, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of w.index, of one key, in order. Returns how many were taken, all or none, or a status.
 
     *Requires* `goes_on`. A status is NEED_UNDO, NEED_HEAP, NEED_LOG, NEED_TEMP; then nothing is done.
@@ -65,7 +65,7 @@ def go_on(m: Memory, w: Scratch, p: Program, c: Any, key: int, low: int, high: i
     status = write_rows(m, w, p, c, low, high, words, -held if kept else m.draft)
     if status > 0:
         if clean != NOWHERE and w.owed > 0 and entry.changed == m.serial:
-            spell_out(m, w)
+            save_in_full(m, w)
         status = put_draft(m, w, key, status, kept)
         if status == DONE:
             put_deadlines(m, key, FOREVER, min(first, le + 1))
@@ -92,7 +92,7 @@ def begin_draft(m: Memory, w: Scratch, at: PackedKey, clean: int) -> Any:
     NOWHERE for that of the entry: all of the record stays.
     """
     draft = m.draft
-    rows = m.desk + Block(m.desk).nodes
+    rows = m.unpacked + Block(m.unpacked).nodes
     s, n, pairs, known = NodeRow.register + m.register_words, 0, 0, w.ready
     w.made = w.marked_from = 0
     m[draft] = ZF_RUNS << HEAD_FLAGS
@@ -188,7 +188,7 @@ def write_rows(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high:
     Returns how many words there are then, 0: left; or a status.
     """
     draft, s, n = PackedKey(m.draft), NodeRow.register + m.register_words, w.marked_from
-    rows = m.desk + Block(m.desk).nodes
+    rows = m.unpacked + Block(m.unpacked).nodes
     out = rows + (LISTS + 8) * s
     steps, flags = m[base] >> HEAD_BITS & HEAD_MASK, m[base] >> HEAD_FLAGS
     begin = m[base] >> 2 * HEAD_BITS & HEAD_MASK

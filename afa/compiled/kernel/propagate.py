@@ -26,12 +26,12 @@ from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, count_until, merge_lists, same_list
 from afa.compiled.kernel.native_call import kernel
+from afa.compiled.kernel.propagate_runs import propagate_runs
 from afa.compiled.kernel.step import complete, derive_matches, is_cover, mark, marked, may_match, over, store_nodes, waits_since
-from afa.compiled.kernel.walk_runs import walk_runs
 
 
 @kernel
-def walk(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
+def propagate(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Bring all lists and matches up to date from the first marked place at or after ``place``.
 
     Returns DONE, or NEED_UNDO, NEED_NODES, NEED_MATCHES, NEED_LOG, NEED_ROWS, NEED_TEMP, OVER, FAULT, ENDLESS.
@@ -46,9 +46,9 @@ def walk(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
         if place >= last:
             return DONE
         if m.runs:
-            place = walk_runs(m, w, p, b, place)
+            place = propagate_runs(m, w, p, b, place)
         else:
-            place = walk_best(m, w, p, b, place) if m.longest else walk_lists(m, w, p, b, place)
+            place = propagate_longest(m, w, p, b, place) if m.longest else propagate_lists(m, w, p, b, place)
         if place < 0:
             return int(place)
 
@@ -67,7 +67,7 @@ def mark_neighbours(m: Memory, w: Scratch, b: Block) -> None:
 
 
 @kernel
-def walk_lists(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
+def propagate_lists(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Derive whole lists from a marked place on, until they are what they were. Returns the place where they are, or a status."""
     s = NodeRow.register + m.register_words
     order, times, lists = b.order, b.le, b.nodes_of
@@ -146,7 +146,7 @@ def linked_lists(m: Memory, w: Scratch, b: Block, place: int, source: int, befor
 
 
 @kernel
-def walk_best(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
+def propagate_longest(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Do what `walk_lists` does where only the longest count: of a list that has changed each part may be another one.
 
     A partial match that went may have been better than others of any beginning. Nothing is pruned then.

@@ -1,4 +1,4 @@
-"""Where everything stands in the table that `afa.compiled.kernel.ways` fills: rows of words, a column each.
+"""Where everything stands in the table that `afa.compiled.kernel.paths` fills: rows of words, a column each.
 
     row asked      what is asked, and counts: a column each, `WayQuestion`
     row wanted     the first words of registers that the match may have, one after the other
@@ -6,7 +6,7 @@
     by number        rest  moved  group  alive       a partial match has a number from STANDS on, the same while it stands
     by group         place  target  event  component_of_group  next    what leads to one partial match at one step by one pick
     by edge          group_of  source  before                  one partial match at the step before, or BEGUN_ANEW
-    for sums         limbs  least  most  and  *_OF     by number and by group, see `afa.compiled.kernel.way_sums`
+    for sums         limbs  least  most  and  *_OF     by number and by group, see `afa.compiled.kernel.path_sums`
 
 What is asked of it ends with the groups and edges from which the match is reached, steps and partial matches numbered anew:
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 from afa.compiled.kernel.record import Record
 
 
-class WayQuestion(Record):
+class PathQuestion(Record):
     """The words of the row `asked`."""
 
     told = Record.word("what came of it: FOUND, or why not")
@@ -52,10 +52,10 @@ class WayQuestion(Record):
     scale = Record.word("floats are summed as ints times a power of 2: this one")
 
 
-class WayRows(Record, by="row"):
+class PathRows(Record, by="row"):
     """c: the table."""
 
-    asked = Record.nested(WayQuestion, "what is asked, and counts: a column each")
+    asked = Record.nested(PathQuestion, "what is asked, and counts: a column each")
     wanted = Record.line("words of registers")
     component = Record.line("by arc: number of the component that it takes its event for; NOWHERE: it passes it over")
     form = Record.line("by arc: BY_EVENT, if its fence reads the event alone; KEEPS, if it has no transfer")

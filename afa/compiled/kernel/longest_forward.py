@@ -5,25 +5,25 @@ The same as `forward`, from the list of the block's last step on. What one event
 
 from __future__ import annotations
 
-from afa.compiled.kernel.best_list import count_finals
-from afa.compiled.kernel.best_matches import best_matches
-from afa.compiled.kernel.best_step import begin_list, change_columns, end_list
 from afa.compiled.kernel.buffers import load_list
 from afa.compiled.kernel.forward import LEAVE, between_loops, count_taken, set_columns
 from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.longest_list import count_finals
+from afa.compiled.kernel.longest_matches import longest_matches
+from afa.compiled.kernel.longest_step import begin_list, change_columns, end_list
 from afa.compiled.kernel.native_call import kernel, peek
 from afa.compiled.kernel.one_step import payload_word, put_step, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
 
 
 @kernel
-def may_go_best(m: Memory, p: Program, b: Block) -> bool:
+def may_go_longest(m: Memory, p: Program, b: Block) -> bool:
     """Return whether `forward_best` serves this program and this block."""
     return bool(p.columns != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
 
 
 @kernel
-def forward_best(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int, high: int) -> int:
+def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` one by one.
 
     Returns the first row that must go another way, or a status. *Requires* `may_go_best`.
@@ -63,7 +63,7 @@ def forward_best(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low
         if event_top >= b.event_cap:
             status = NEED_EVENTS
             break
-        status = best_step(m, w, p, c, b, i, place, event_top, row)
+        status = longest_step(m, w, p, c, b, i, place, event_top, row)
         if status < 0:
             break
         i, place, event_top, record, latest = i + 1, place + 1, event_top + 1, record + 1, le
@@ -73,7 +73,7 @@ def forward_best(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low
 
 
 @kernel
-def best_step(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, i: int, place: int, event: int, row: int) -> int:
+def longest_step(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, i: int, place: int, event: int, row: int) -> int:
     """Make step ``i`` of the event in a row of the columns. Returns DONE, ASK: nothing is done, or NEED_*."""
     x, le = Loop(w.loop), peek(c.le + 8 * row)
     at = EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
@@ -86,4 +86,4 @@ def best_step(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, i: int
         return fresh
     put_step(m, b, i, place, event, le, Slice(top, fresh) if fresh else 0, x.reach)
     b.node_top = top + fresh
-    return best_matches(m, w, p, b, x, i, le) if x.finals else DONE
+    return longest_matches(m, w, p, b, x, i, le) if x.finals else DONE

@@ -13,13 +13,13 @@ gives the walk back at a step of several events, or of none, and at one that onl
 from __future__ import annotations
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.best_list import column, count_finals, fill_set, find_best
-from afa.compiled.kernel.best_matches import best_matches
-from afa.compiled.kernel.best_step import begin_list, change_columns, end_list
 from afa.compiled.kernel.buffers import add_nodes, copy_row, since_of, sorted_rows
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
+from afa.compiled.kernel.longest_list import column, count_finals, fill_set, find_longest
+from afa.compiled.kernel.longest_matches import longest_matches
+from afa.compiled.kernel.longest_step import begin_list, change_columns, end_list
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.step import marked, store_nodes
 
@@ -78,7 +78,7 @@ def replay(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, befo
         w[w.order + place] = lists[i]
         store_nodes(m, w, b, i, Slice(b.node_top, fresh) if fresh else 0, x.reach)
         if x.finals or b.matches_of[i]:
-            status = best_matches(m, w, p, b, x, i, le)
+            status = longest_matches(m, w, p, b, x, i, le)
             if status < 0:
                 return status, n, before, 0
         place += 1
@@ -144,7 +144,7 @@ def agrees(m: Memory, w: Scratch, x: Loop, n: int, le: int) -> bool:
         fill_set(m, w, x)
     for j in range(n):
         row = NodeRow(w, rows + j * s)
-        place = find_best(m, w, row)
+        place = find_longest(m, w, row)
         if w[place] != w.stamp:
             return False
         k = w[place + 1]
@@ -159,7 +159,7 @@ def pair_rows(m: Memory, w: Scratch, x: int, n: int) -> int:
     s, rows, old = NodeRow.register + m.register_words, w.source, w.old
     nodes, since = column(m, w, NodeRow.end), column(m, w, s + 1)
     for j in range(n):
-        k = w[find_best(m, w, old + j * s) + 1]
+        k = w[find_longest(m, w, old + j * s) + 1]
         copy(w, old + j * s, w, rows + j * s, s)
         NodeRow(w, rows + j * s).end = w[nodes + k]
         w[since_of(w, rows, j, s)] = w[since + k]

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, insert, query
-from afa.compiled import compiled_engine, inforce, match_ways, way_table
-from afa.compiled.kernel import way_layout
+from afa.compiled import compiled_engine, inforce, match_paths, path_table
+from afa.compiled.kernel import path_layout
 from afa.lineage import Lineage
 from afa.lineage.match_ends import events_of
 from punctuation.promise import Punctuation
@@ -97,14 +97,14 @@ def agree(op: Any, matches: Any) -> int:
 def asked(op: Any, matches: Any) -> list[Any]:
     """What the kernels tell of each match."""
     found: list[Any] = []
-    right = compiled_engine.match_ways
+    right = compiled_engine.match_paths
 
     def noted(*given: Any) -> Any:
         found.append(right(*given))
         return found[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled_engine, "match_ways", noted)
+        patch.setattr(compiled_engine, "match_paths", noted)
         for match in matches:
             op.lineage(match)
     return found
@@ -176,7 +176,7 @@ def test_a_promise_that_cuts_the_longest_match_off() -> None:
 @pytest.mark.parametrize(
     ("name", "where", "wrong"),
     [
-        ("not falling", "_form", lambda right: lambda code: right(code) | way_layout.BY_EVENT),
+        ("not falling", "_form", lambda right: lambda code: right(code) | path_layout.BY_EVENT),
         ("taking", "_known_arcs", lambda right: lambda *given: right(*given)._replace(takes=0)),
     ],
 )
@@ -186,7 +186,7 @@ def test_a_planted_fault_is_found(name: str, where: str, wrong: Any, monkeypatch
     agree(op, matches)
     op = OPERATORS[name]()
     in_force(op, [[insert(event, le) for le, event in enumerate(stream(Seeded("fault"), 60))]])
-    monkeypatch.setattr(match_ways, where, wrong(getattr(match_ways, where)))
+    monkeypatch.setattr(match_paths, where, wrong(getattr(match_paths, where)))
     with pytest.raises(AssertionError):
         agree(op, matches)
 
@@ -221,12 +221,12 @@ def test_a_sequence_and_numbers_without_gaps() -> None:
 
 
 def test_a_table_that_is_too_small_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(way_table, "COLUMNS", 8)
-    monkeypatch.setattr(match_ways, "KEPT", 64)
+    monkeypatch.setattr(path_table, "COLUMNS", 8)
+    monkeypatch.setattr(match_paths, "KEPT", 64)
     op = OPERATORS["not falling"]()
     matches = in_force(op, [[insert(event, le) for le, event in enumerate(stream(Seeded("small"), 60))]])
     assert agree(op, matches) > 100
-    monkeypatch.setattr(match_ways, "MOST", 16)  # then it is derived plainly
+    monkeypatch.setattr(match_paths, "MOST", 16)  # then it is derived plainly
     assert agree(op, matches[-5:]) > 5
 
 

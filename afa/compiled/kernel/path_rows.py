@@ -13,8 +13,8 @@ from __future__ import annotations
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, add_to_set, copy, equal, find_in_set, new_set
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.way_ends import is_start
-from afa.compiled.kernel.way_layout import *
+from afa.compiled.kernel.path_ends import is_start
+from afa.compiled.kernel.path_layout import *
 
 
 @kernel
@@ -45,7 +45,7 @@ def stand_before(m: Memory, w: Scratch, place: int, before: int, n: int) -> int:
 
 
 @kernel
-def add_stored(m: Memory, w: Scratch, c: WayRows, b: Block, place: int, n: int) -> int:
+def add_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int) -> int:
     """Add what a step stores of the starts to the ``n`` rows before it. Returns how many there are then, or a status.
 
     One that stood before, with another end, has its number.
@@ -92,7 +92,7 @@ def add_stored(m: Memory, w: Scratch, c: WayRows, b: Block, place: int, n: int) 
 
 
 @kernel
-def merge_stored(m: Memory, w: Scratch, c: WayRows, b: Block, place: int, n: int) -> int:
+def merge_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int) -> int:
     """Add what a step stores to the ``n`` rows before it, each state and register once. As `add_stored`, with a bound."""
     s, rows, least = NodeRow.register + m.register_words, w.source, c.asked.least
     stored = b.nodes_of[b.order[place]]
@@ -141,7 +141,7 @@ def stands(m: Memory, w: Scratch, k: int, place: int, le: int) -> bool:
 
 
 @kernel
-def find_row(m: Memory, w: Scratch, c: WayRows, b: Block, place: int, k: int, target: int, na: int, n: int) -> int:
+def find_row(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, k: int, target: int, na: int, n: int) -> int:
     """Return which row of a step's list is the one at ``target``; NOWHERE: none is.
 
     The list: the rows before ``na`` that stand here too, and those from there on, which are stored here.

@@ -18,32 +18,32 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.closure import close, fire, undated
-from afa.compiled.kernel.desk import held_block
 from afa.compiled.kernel.gaps import linked
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, equal
-from afa.compiled.kernel.live_ways import keep_alive, renumber
+from afa.compiled.kernel.live_paths import keep_alive, renumber
 from afa.compiled.kernel.native_call import call2, call4, kernel
-from afa.compiled.kernel.way_ends import first_of, is_end, is_start, last_place, starts_of
-from afa.compiled.kernel.way_layout import *
-from afa.compiled.kernel.way_rows import add_stored, find_row, merge_stored, number_of, place_of, stand_before, stands
-from afa.compiled.kernel.way_sums import sums
+from afa.compiled.kernel.path_ends import first_of, is_end, is_start, last_place, starts_of
+from afa.compiled.kernel.path_layout import *
+from afa.compiled.kernel.path_rows import add_stored, find_row, merge_stored, number_of, place_of, stand_before, stands
+from afa.compiled.kernel.path_sums import sums
+from afa.compiled.kernel.unpacked import block_of_key
 
 
 @kernel
-def ways(m: Memory, w: Scratch, p: Program, c: WayRows, key: int) -> int:
+def paths(m: Memory, w: Scratch, p: Program, c: PathRows, key: int) -> int:
     """Find the ways that lead to the match asked for in ``c``. Returns DONE, with WayQuestion.told, or another status.
 
     O(steps from its start on * rows there that began with it). Reads the state only.
     """
-    b = held_block(m, key)
+    b = block_of_key(m, key)
     if b < 0:
         return int(b)
     status = NO_MATCH
     if b:
         status = starts_of(m, w, p, c, b)
     if status == FOUND:
-        status = ways_ahead(m, w, p, c, b)
+        status = paths_ahead(m, w, p, c, b)
     if status == FOUND:
         if c.last[0] != c.last[c.asked.ends - 1]:
             c.asked.apart = 0
@@ -58,7 +58,7 @@ def ways(m: Memory, w: Scratch, p: Program, c: WayRows, key: int) -> int:
 
 
 @kernel
-def ways_ahead(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block) -> int:
+def paths_ahead(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block) -> int:
     """Make the groups and edges of all steps from the first start to the match. Returns FOUND, why not, or a status."""
     last_le = c.asked.le
     order, times = b.order, b.le
@@ -99,7 +99,7 @@ def first_re(m: Memory, b: Block, i: int) -> int:
 
 
 @kernel
-def passes(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int, n: int) -> bool:
+def passes(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, n: int) -> bool:
     """Return whether a step that stores nothing leaves all rows as they are, those that stand before it."""
     i, s, rows = b.order[place], NodeRow.register + m.register_words, w.source
     times = b.le
@@ -127,7 +127,7 @@ def passes(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int, 
 
 
 @kernel
-def one_step(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int, n: int) -> int:
+def one_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, n: int) -> int:
     """Make the groups of a step from the ``n`` rows at w.source, which become its list. Returns how many it has, or a status."""
     s, rows = NodeRow.register + m.register_words, w.source
     order, times = b.order, b.le
@@ -180,7 +180,7 @@ def one_step(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int
 
 
 @kernel
-def through_arcs(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int, k: int, q: int, na: int, n: int) -> int:
+def through_arcs(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, k: int, q: int, na: int, n: int) -> int:
     """Note what row ``k`` of the list before (NOWHERE: what begins) becomes by the events of a step: row ``q`` of w.ready.
 
     The first of those is row ``k`` itself, the others are what time-outs make of it. Returns FOUND, BY_PYTHON, TOO_SMALL, or a
@@ -218,7 +218,7 @@ def through_arcs(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place:
                 c.seen[code] = 2 * place + taken
             if taken:
                 waits = not equal(w, source, w, target, s)
-                status = note_ways(m, w, p, c, b, place, k, NOWHERE, NOWHERE, na, n, waits)
+                status = note_paths(m, w, p, c, b, place, k, NOWHERE, NOWHERE, na, n, waits)
                 if status < 0:
                     return int(status)
         if record.kind != CONSUME:
@@ -238,7 +238,7 @@ def through_arcs(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place:
             target.start, target.until = source.start, min(source.until, event.re)
             target.state = record.dst
             picked = NOWHERE if component < 0 else event
-            status = note_ways(m, w, p, c, b, place, k, picked, component, na, n, True)
+            status = note_paths(m, w, p, c, b, place, k, picked, component, na, n, True)
             if status < 0:
                 return int(status)
     return FOUND
@@ -252,7 +252,7 @@ def call_arc(m: Memory, p: Program, record: ArcWords, event: int, source: int, t
 
 
 @kernel
-def note_ways(
+def note_paths(
     m: Memory,
     w: Scratch,
     p: Program,
@@ -270,15 +270,15 @@ def note_ways(
     s = NodeRow.register + m.register_words
     count = close(m, w, p, w.new, 0, 1, b.le[b.order[place]], waits)
     for j in range(count):
-        status = note_way(m, w, c, b, place, k, w.new + j * s, event, component, na, n)
+        status = note_path(m, w, c, b, place, k, w.new + j * s, event, component, na, n)
         if status < 0:
             return int(status)
     return int(min(count, DONE))
 
 
 @kernel
-def note_way(
-    m: Memory, w: Scratch, c: WayRows, b: int, place: int, k: int, target: int, event: int, component: int, na: int, n: int
+def note_path(
+    m: Memory, w: Scratch, c: PathRows, b: int, place: int, k: int, target: int, event: int, component: int, na: int, n: int
 ) -> int:
     """Note that row ``k`` becomes the row at ``target``, if that is in the step's list. Returns DONE or TOO_SMALL."""
     found = find_row(m, w, c, b, place, k, target, na, n)
@@ -295,7 +295,7 @@ def note_way(
 
 
 @kernel
-def add_edge(c: WayRows, place: int, number: int, event: int, component: int, source: int) -> int:
+def add_edge(c: PathRows, place: int, number: int, event: int, component: int, source: int) -> int:
     """Add an edge to the group of a number and a pick. Returns DONE or TOO_SMALL."""
     groups, edges = c.asked.groups, c.asked.edges
     if groups >= c.asked.size or edges >= c.asked.size:
@@ -316,7 +316,7 @@ def add_edge(c: WayRows, place: int, number: int, event: int, component: int, so
 
 
 @kernel
-def end_step(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int, na: int, n: int) -> int:
+def end_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, na: int, n: int) -> int:
     """End a step: what rests and is led to otherwise, too, gets an edge for that; where the match ends is noted.
 
     Returns how many rows its list has, or BY_PYTHON: nothing leads to a row; TOO_SMALL, or a status.
@@ -353,7 +353,7 @@ def end_step(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int
 
 
 @kernel
-def note_rests(c: WayRows, place: int) -> None:
+def note_rests(c: PathRows, place: int) -> None:
     """Clear WayQuestion.apart if something goes on without a pick at a step where it rests as well, or before a run begins."""
     edge = c.asked.edges - 1
     while edge >= 0 and c.place[c.group_of[edge]] == place:

@@ -9,8 +9,8 @@ hints        a -> 2, b -> 1                 them the row that came last into eac
 
 from __future__ import annotations
 
-from afa.compiled.kernel.best_list import column
 from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.longest_list import column
 from afa.compiled.kernel.native_call import kernel
 
 HINTS = 64

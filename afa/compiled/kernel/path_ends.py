@@ -15,7 +15,7 @@ from afa.compiled.kernel.gaps import horizon_of
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import find_place
-from afa.compiled.kernel.way_layout import *
+from afa.compiled.kernel.path_layout import *
 
 
 @kernel
@@ -36,7 +36,7 @@ def last_place(m: Memory, p: Program, b: Block, le: int) -> int:
 
 
 @kernel
-def first_of(m: Memory, w: Scratch, c: WayRows, b: Block) -> int:
+def first_of(m: Memory, w: Scratch, c: PathRows, b: Block) -> int:
     """Return the first place at which a run of the match may begin; NOWHERE: it may have begun before WayQuestion.since."""
     if c.asked.every == 0:
         return int(first_place(m, b, w[w.temp]))
@@ -67,7 +67,7 @@ def lasts(m: Memory, b: Block, i: int, least: int) -> bool:
 
 
 @kernel
-def is_end(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int, a: Any, row: int) -> int:
+def is_end(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, a: Any, row: int) -> int:
     """Return whether a partial match ends as the match: 1 or 0; or a status. Moves the cursor of arcs to its LE."""
     i, last_le = b.order[place], c.asked.le
     le = b.le[i]
@@ -86,7 +86,7 @@ def is_end(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block, place: int, 
 
 
 @kernel
-def is_match(p: Program, c: WayRows, a: Any, row: Annotated[NodeRow, "a"]) -> bool:
+def is_match(p: Program, c: PathRows, a: Any, row: Annotated[NodeRow, "a"]) -> bool:
     """Return whether a partial match that is reached at the match's LE is the match. *Requires* `seek` to it."""
     if p[p.now + row.state] == 0:
         return False
@@ -106,7 +106,7 @@ def is_match(p: Program, c: WayRows, a: Any, row: Annotated[NodeRow, "a"]) -> bo
 
 
 @kernel
-def starts_of(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block) -> int:
+def starts_of(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block) -> int:
     """Write to w.temp, in order, where the runs began that end as the match. Returns FOUND, NO_MATCH, BEFORE, or a status.
 
     Where a run may begin at any step nothing is written.
@@ -145,7 +145,7 @@ def starts_of(m: Memory, w: Scratch, p: Program, c: WayRows, b: Block) -> int:
 
 
 @kernel
-def begins_by(w: Scratch, c: WayRows, start: int) -> int:
+def begins_by(w: Scratch, c: PathRows, start: int) -> int:
     """Return how many of the starts come before one. O(log n)."""
     low, high = 0, c.asked.starts
     while low < high:
@@ -158,7 +158,7 @@ def begins_by(w: Scratch, c: WayRows, start: int) -> int:
 
 
 @kernel
-def is_start(w: Scratch, c: WayRows, start: int) -> bool:
+def is_start(w: Scratch, c: PathRows, start: int) -> bool:
     """Return whether a run of the match began at an LE, or may have."""
     if c.asked.every:
         return True
@@ -167,7 +167,7 @@ def is_start(w: Scratch, c: WayRows, start: int) -> bool:
 
 
 @kernel
-def add_start(w: Scratch, c: WayRows, start: int) -> bool:
+def add_start(w: Scratch, c: PathRows, start: int) -> bool:
     """Put a start among the others. Returns whether there is room."""
     n, at = c.asked.starts, begins_by(w, c, start)
     if at < n and w[w.temp + at] == start:

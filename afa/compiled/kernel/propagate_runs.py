@@ -23,12 +23,12 @@ ignored at 0.87 to 0.98 of the rate. What is held is the same: `afa.compiled.ker
 from __future__ import annotations
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.best_replay import last_before, may_replay, replay
 from afa.compiled.kernel.buffers import advance_old, copy_row, find_row, load_list, since_of, sorted_rows
 from afa.compiled.kernel.derive import derive
 from afa.compiled.kernel.heap import put, room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, count_until, equal, same_list
+from afa.compiled.kernel.longest_replay import last_before, may_replay, replay
 from afa.compiled.kernel.native_call import call2, kernel
 from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, over, store_nodes, waits_since
 
@@ -73,7 +73,7 @@ def leaves_list(m: Memory, w: Scratch, p: Program, b: Block, events: Slice, le: 
 
 
 @kernel
-def walk_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
+def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Derive lists from a marked place on, until they are what they were. Returns the place where they are, or a status."""
     s = NodeRow.register + m.register_words
     order, times = b.order, b.le

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from afa.compiled.kernel.best_list import begin_columns, column, fill_set, find_best, take_out
-from afa.compiled.kernel.best_stairs import begin_stairs, count_in, count_out, drop_stairs, raise_row
-from afa.compiled.kernel.best_sums import begin_sums, forget_ends, put_sum, sum_groups, sum_rows, sum_up
+from afa.compiled.kernel.group_sums import begin_sums, forget_ends, put_sum, sum_groups, sum_rows, sum_up
 from afa.compiled.kernel.heap import put, room
 from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.longest_list import begin_columns, column, fill_set, find_longest, take_out
 from afa.compiled.kernel.native_call import call4, kernel, peek, peek_byte
+from afa.compiled.kernel.skyline import begin_skyline, count_in, count_out, drop_skyline, raise_row
 from afa.compiled.kernel.step import over
 
 APART = 64
@@ -41,7 +41,7 @@ def begin_list(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
     x.reach = begin_columns(m, w, p, x, n)
     x.top, x.made = b.node_top, b.node_top  # the unit's first node; the last step's
     x.open, x.credit, x.next_look = 0, CREDIT * RETURNED, APART
-    begin_stairs(m, w, p, x)
+    begin_skyline(m, w, p, x)
     if x.quick == 0:
         begin_sums(m, w, p, x)
     return DONE
@@ -90,14 +90,14 @@ def change_columns(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: 
         open_nodes(m, w, b, x)
     fresh, s = 0, NodeRow.register + m.register_words
     for k in range(made):
-        fresh = add_best(m, w, p, b, x, w.new + k * s, le, fresh)
+        fresh = add_longest_row(m, w, p, b, x, w.new + k * s, le, fresh)
     if x.n > w.budget and standing(m, w, x, le) > w.budget:
         return over(w, le, standing(m, w, x, le), NOWHERE, False)
     put_nodes(m, w, b, x, fresh)
     x.made = top
     x.reach = le if x.n == fresh else min(x.reach, le)
     if refused and x.credit > 0:
-        begin_stairs(m, w, p, x)
+        begin_skyline(m, w, p, x)
     elif quick and x.quick == 0:  # no room for more stairs
         begin_sums(m, w, p, x)
     return fresh
@@ -139,7 +139,7 @@ def take_over_out(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -
             sum_up(m, w, p, x, take_out(m, w, p, x, k) >> 3)
             sum_up(m, w, p, x, k >> 3)
     if x.quick:
-        drop_stairs(w, p, x, le)
+        drop_skyline(w, p, x, le)
     return found
 
 
@@ -200,12 +200,12 @@ def open_nodes(m: Memory, w: Scratch, b: Block, x: Loop) -> None:
 
 
 @kernel
-def add_best(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: Annotated[NodeRow, "w"], le: int, fresh: int) -> int:
+def add_longest_row(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: Annotated[NodeRow, "w"], le: int, fresh: int) -> int:
     """Add the row at ``w[row]`` to the list, or let it take the place of one of its state and register, unless that lasts as long.
 
     The numbers of the rows that have come stand at w.source. Returns how many these are.
     """
-    s, place = NodeRow.register + m.register_words, find_best(m, w, row)
+    s, place = NodeRow.register + m.register_words, find_longest(m, w, row)
     n, node = x.n, b.node_top
     nodes, ms, starts = column(m, w, NodeRow.end), column(m, w, NodeRow.until), column(m, w, NodeRow.start)
     if w[place] == w.stamp:

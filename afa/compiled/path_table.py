@@ -1,4 +1,4 @@
-"""The table that the kernel of lineages fills, kept from one question to the next; see `afa.compiled.kernel.way_layout`."""
+"""The table that the kernel of lineages fills, kept from one question to the next; see `afa.compiled.kernel.path_layout`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from afa.compiled.kernel import way_layout as y
+from afa.compiled.kernel import path_layout as y
 from afa.compiled.memory import WordArray
 from afa.compiled.program import ArcProgram
 
@@ -25,11 +25,11 @@ class KnownArcs(NamedTuple):
     takes: int  # bits of the states that take an event by an ignorable arc
 
 
-class WayTable:
+class PathTable:
     """A table that the kernel fills, and what it must know of the arcs; one an engine."""
 
     def __init__(self) -> None:
-        self.batch = WordArray(np.zeros((y.WayRows.SIZE, COLUMNS), np.int64))
+        self.batch = WordArray(np.zeros((y.PathRows.SIZE, COLUMNS), np.int64))
         self.arcs: KnownArcs | None = None
         self.told: KnownArcs | None = None  # those that the table tells of
         self.limbs = LIMBS  # of sums, as many as were enough the last time
@@ -39,4 +39,4 @@ class WayTable:
         n = 2 * self.batch.n
         while n < least:
             n *= 2
-        self.batch, self.told = WordArray(np.empty((y.WayRows.SIZE, n), np.int64)), None
+        self.batch, self.told = WordArray(np.empty((y.PathRows.SIZE, n), np.int64)), None

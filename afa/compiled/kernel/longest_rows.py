@@ -26,11 +26,11 @@ def distinct(m: Memory, a: Any, w: Scratch, rows: int, n: int, s: int) -> int:
 
     *Requires* rows sorted by start, fewer than w.rows.
     """
-    return int(best_rows(a, w, rows, n, s) if m.longest else unique(a, w, rows, n, s))
+    return int(longest_rows(a, w, rows, n, s) if m.longest else unique(a, w, rows, n, s))
 
 
 @kernel
-def best_rows(a: Any, w: Scratch, rows: int, n: int, s: int) -> int:
+def longest_rows(a: Any, w: Scratch, rows: int, n: int, s: int) -> int:
     """Keep of each state and register the row with the largest ``m``, of these the one that began last. O(n).
 
     Of equal rows the first is kept, with the mark of one that stays if any has it. The others stay in their order.

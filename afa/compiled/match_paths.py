@@ -9,11 +9,11 @@ import numpy as np
 
 from afa.compiled.code.arc_code import ArcCode
 from afa.compiled.kernel import layout as k
-from afa.compiled.kernel import way_layout as y
+from afa.compiled.kernel import path_layout as y
 from afa.compiled.memory import WordArray
+from afa.compiled.path_table import KnownArcs, PathTable
 from afa.compiled.record_words import bits
 from afa.compiled.store import Store
-from afa.compiled.way_table import KnownArcs, WayTable
 from afa.engine import Picks, SoughtMatch, Ways
 from afa.lineage.components import Pick, component_of, in_order
 
@@ -21,7 +21,7 @@ KEPT, MOST = 1 << 15, 1 << 22
 """The columns that a table keeps from one question to the next; and those that it has at most."""
 
 
-class WrittenWays(NamedTuple):
+class WrittenPaths(NamedTuple):
     """What the kernel has written: the table, the words of WayTable.asked, the names of components."""
 
     words: Any
@@ -29,10 +29,10 @@ class WrittenWays(NamedTuple):
     components: list[str]
 
 
-def match_ways(store: Store, code: int, sought: SoughtMatch) -> Ways | None:
+def match_paths(store: Store, code: int, sought: SoughtMatch) -> Ways | None:
     """Return all that leads to a match of a key that holds something; see `afa.engine.Engine.ways`."""
-    found = find_ways(store, code, sought)
-    return None if found is None or found.told[y.WayQuestion.told] != y.FOUND else _read(store, *found)
+    found = find_paths(store, code, sought)
+    return None if found is None or found.told[y.PathQuestion.told] != y.FOUND else _read(store, *found)
 
 
 def match_picks(store: Store, code: int, soughts: Sequence[SoughtMatch]) -> Picks:
@@ -42,8 +42,8 @@ def match_picks(store: Store, code: int, soughts: Sequence[SoughtMatch]) -> Pick
     of: list[list[tuple[str, int]] | None] = []
     tied: list[tuple[list[tuple[str, int]], list[int]]] = []  # of them those in which events share a step; and the steps
     for sought in soughts:
-        found = find_ways(store, code, sought)
-        if found is None or found.told[y.WayQuestion.told] != y.FOUND:
+        found = find_paths(store, code, sought)
+        if found is None or found.told[y.PathQuestion.told] != y.FOUND:
             of.append(None)
             continue
         picks, steps = _picked(found, places, times)
@@ -60,14 +60,14 @@ def match_picks(store: Store, code: int, soughts: Sequence[SoughtMatch]) -> Pick
     return Picks(of, events)
 
 
-def _picked(found: WrittenWays, places: dict[int, int], times: list[int]) -> tuple[list[tuple[str, int]], list[int]]:
+def _picked(found: WrittenPaths, places: dict[int, int], times: list[int]) -> tuple[list[tuple[str, int]], list[int]]:
     """Return the components and numbers of a match's events, in order of steps, and the steps.
 
     Events that are new get a number.
     """
     words, told, components = found
-    steps, _, events, of = words[y.WayRows.place : y.WayRows.component_of_group + 1, : told[y.WayQuestion.groups]].tolist()
-    le = words[y.WayRows.le, : told[y.WayQuestion.steps]].tolist()
+    steps, _, events, of = words[y.PathRows.place : y.PathRows.component_of_group + 1, : told[y.PathQuestion.groups]].tolist()
+    le = words[y.PathRows.le, : told[y.PathQuestion.steps]].tolist()
     picked = {(event, component): step for step, event, component in zip(steps, events, of) if event >= 0}
     for (event, _), step in picked.items():
         if event not in places:
@@ -76,7 +76,7 @@ def _picked(found: WrittenWays, places: dict[int, int], times: list[int]) -> tup
     return [(components[component], places[event]) for event, component in picked], list(picked.values())
 
 
-def find_ways(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int, int] | None = None) -> WrittenWays | None:
+def find_paths(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int, int] | None = None) -> WrittenPaths | None:
     """Let the kernel find what leads to a match; ``told`` says what came of it. None: no such match, or a function raised.
 
     ``summed``: what is summed up over all paths, words by fields of `WayQuestion`; then ``limbs`` and those behind it tell of the
@@ -88,35 +88,39 @@ def find_ways(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int,
     table = _table_of(store)
     arcs = known_arcs(store)
     wanted = [word for found in choices for word in found]
-    if table.batch.n < max(len(wanted), arcs.many, y.WayQuestion.SIZE):
-        table.grow(max(len(wanted), arcs.many, y.WayQuestion.SIZE))
-    asked = [0] * y.WayQuestion.SIZE
-    asked[y.WayQuestion.le], asked[y.WayQuestion.re], asked[y.WayQuestion.since] = sought.le, sought.re or 0, sought.since
+    if table.batch.n < max(len(wanted), arcs.many, y.PathQuestion.SIZE):
+        table.grow(max(len(wanted), arcs.many, y.PathQuestion.SIZE))
+    asked = [0] * y.PathQuestion.SIZE
+    asked[y.PathQuestion.le], asked[y.PathQuestion.re], asked[y.PathQuestion.since] = sought.le, sought.re or 0, sought.since
     if sought.least is not None:
-        asked[y.WayQuestion.bounded], asked[y.WayQuestion.least] = y.ANY if sought.re is None else y.EXACT, sought.least
-        asked[y.WayQuestion.every] = int(store.memory.m[k.Memory.longest])
-    asked[y.WayQuestion.width], asked[y.WayQuestion.choices], asked[y.WayQuestion.takes] = len(choices[0]), len(choices), arcs.takes
+        asked[y.PathQuestion.bounded], asked[y.PathQuestion.least] = y.ANY if sought.re is None else y.EXACT, sought.least
+        asked[y.PathQuestion.every] = int(store.memory.m[k.Memory.longest])
+    asked[y.PathQuestion.width], asked[y.PathQuestion.choices], asked[y.PathQuestion.takes] = (
+        len(choices[0]),
+        len(choices),
+        arcs.takes,
+    )
     for name, word in (summed or {}).items():
         asked[name] = word
     while True:
         words = table.batch.words
-        asked[y.WayQuestion.size] = table.batch.n
-        words[y.WayRows.asked, : y.WayQuestion.SIZE] = asked
-        words[y.WayRows.wanted, : len(wanted)] = wanted
+        asked[y.PathQuestion.size] = table.batch.n
+        words[y.PathRows.asked, : y.PathQuestion.SIZE] = asked
+        words[y.PathRows.wanted, : len(wanted)] = wanted
         if table.told is not arcs:
-            words[y.WayRows.component, : arcs.many] = arcs.numbers
-            words[y.WayRows.form, : arcs.many] = arcs.forms
+            words[y.PathRows.component, : arcs.many] = arcs.numbers
+            words[y.PathRows.form, : arcs.many] = arcs.forms
             table.told = arcs
-        words[y.WayRows.seen, : arcs.many] = k.NOWHERE
+        words[y.PathRows.seen, : arcs.many] = k.NOWHERE
         if not _carried_out(store, code, table.batch):
             return None
-        told = words[y.WayRows.asked, : y.WayQuestion.SIZE].tolist()
-        if told[y.WayQuestion.told] != y.TOO_SMALL or table.batch.n >= MOST:
+        told = words[y.PathRows.asked, : y.PathQuestion.SIZE].tolist()
+        if told[y.PathQuestion.told] != y.TOO_SMALL or table.batch.n >= MOST:
             break
         table.grow()
     if table.batch.n > KEPT:
-        store.way_table = None
-    return WrittenWays(words, told, arcs.components)
+        store.path_table = None
+    return WrittenPaths(words, told, arcs.components)
 
 
 def _carried_out(store: Store, code: int, batch: WordArray) -> bool:
@@ -124,7 +128,7 @@ def _carried_out(store: Store, code: int, batch: WordArray) -> bool:
     faults, asked = store.callback.faults, int(store.memory.m[k.Memory.asked])
     store.callback.faults = None
     try:
-        store.call(k.WAYS, code, 0, batch)
+        store.call(k.PATHS_TO, code, 0, batch)
     except Exception:  # whatever it was: it comes again
         return False
     finally:
@@ -149,11 +153,11 @@ def _first_words(store: Store, payload: tuple[Any, ...]) -> list[int] | None:
     return found
 
 
-def _table_of(store: Store) -> WayTable:
+def _table_of(store: Store) -> PathTable:
     """Return the table of an engine."""
-    if store.way_table is None:
-        store.way_table = WayTable()
-    return store.way_table
+    if store.path_table is None:
+        store.path_table = PathTable()
+    return store.path_table
 
 
 def known_arcs(store: Store) -> KnownArcs:
@@ -189,9 +193,9 @@ def _form(code: ArcCode | None) -> int:
 
 def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) -> Ways:
     """Return the ways that the kernel has written."""
-    groups: list[list[int]] = words[y.WayRows.place : y.WayRows.component_of_group + 1, : told[y.WayQuestion.groups]].tolist()
-    edges = words[y.WayRows.group_of : y.WayRows.source + 1, : told[y.WayQuestion.edges]].copy()
-    ends: list[list[int]] = words[y.WayRows.end : y.WayRows.last + 1, : told[y.WayQuestion.ends]].tolist()
+    groups: list[list[int]] = words[y.PathRows.place : y.PathRows.component_of_group + 1, : told[y.PathQuestion.groups]].tolist()
+    edges = words[y.PathRows.group_of : y.PathRows.source + 1, : told[y.PathQuestion.edges]].copy()
+    ends: list[list[int]] = words[y.PathRows.end : y.PathRows.last + 1, : told[y.PathQuestion.ends]].tolist()
     places = dict.fromkeys(groups[2])
     places.pop(k.NOWHERE, None)
     rows = _event_rows(store, places)
@@ -199,9 +203,9 @@ def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) 
     numbers = {place: number for number, place in enumerate(places)}
     numbers[k.NOWHERE] = k.NOWHERE
     groups[2] = [numbers[place] for place in groups[2]]
-    times: list[int] = words[y.WayRows.le, : told[y.WayQuestion.steps]].tolist()
+    times: list[int] = words[y.PathRows.le, : told[y.PathQuestion.steps]].tolist()
     form = store.payloads.layout.schema.cls
-    return Ways(times, groups, edges, ends[::-1], events, form, components, told[y.WayQuestion.numbers], told[y.WayQuestion.re])
+    return Ways(times, groups, edges, ends[::-1], events, form, components, told[y.PathQuestion.numbers], told[y.PathQuestion.re])
 
 
 def _event_rows(store: Store, places: Collection[int]) -> Any:

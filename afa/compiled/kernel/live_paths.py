@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.way_layout import *
+from afa.compiled.kernel.path_layout import *
 
 
 @kernel
-def keep_alive(c: WayRows) -> None:
+def keep_alive(c: PathRows) -> None:
     """Let WayRows.next of each group tell whether it leads to the match: 1, else NOWHERE. O(groups + edges)."""
     group, edge, end = c.asked.groups, c.asked.edges, c.asked.ends
     while group > 0:
@@ -34,7 +34,7 @@ def keep_alive(c: WayRows) -> None:
 
 
 @kernel
-def renumber(m: Memory, c: WayRows, b: Block) -> None:
+def renumber(m: Memory, c: PathRows, b: Block) -> None:
     """Drop all groups and edges that do not lead to the match, and number steps and partial matches anew, as they come."""
     for number in range(c.asked.numbers):
         c.moved[number] = NOWHERE

@@ -6,10 +6,10 @@ rows in final states    (9, 69, F, 4)         one payload: its match is compared
 
 from __future__ import annotations
 
-from afa.compiled.kernel.best_list import column
-from afa.compiled.kernel.best_rows import log_end
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, same_words
+from afa.compiled.kernel.longest_list import column
+from afa.compiled.kernel.longest_rows import log_end
 from afa.compiled.kernel.matches import accepted, set_matches, store_matches
 from afa.compiled.kernel.native_call import kernel
 
@@ -31,7 +31,7 @@ def final_rows(m: Memory, w: Scratch, p: Program, x: Loop, le: int) -> int:
 
 
 @kernel
-def best_matches(m: Memory, w: Scratch, p: Program, b: Block, x: int, i: int, le: int) -> int:
+def longest_matches(m: Memory, w: Scratch, p: Program, b: Block, x: int, i: int, le: int) -> int:
     """Make the matches of a step those of the list in columns. Returns DONE or NEED_LOG, NEED_TEMP, NEED_ROWS, NEED_MATCHES.
 
     *Requires* `room` for 3, and that no other step stands for these matches.

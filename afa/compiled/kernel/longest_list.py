@@ -59,14 +59,14 @@ def fill_set(m: Memory, w: Scratch, x: Loop) -> None:
         for j in range(m.register_words):
             row.register[j] = w[column(m, w, NodeRow.register + j) + k]
         row.state = w[state + k]
-        place = find_best(m, w, row)
+        place = find_longest(m, w, row)
         w[place], w[place + 1] = w.stamp, k
         w[placed + k] = place
         x.used += 1
 
 
 @kernel
-def find_best(m: Memory, w: Scratch, row: Annotated[NodeRow, "w"]) -> int:
+def find_longest(m: Memory, w: Scratch, row: Annotated[NodeRow, "w"]) -> int:
     """Return the place in the set of the state and register of ``w[row]``, or a free one. O(1).
 
     A place is 3 words ``[stamp, number of the row in the list, -]``; NOWHERE: of one that has gone.
