@@ -45,12 +45,12 @@ def check_lineage(
 @contextmanager
 def plainly() -> Iterator[None]:
     """Let lineages be derived from steps, not from what kernels find."""
-    found = compiled_engine.match_ways
-    compiled_engine.match_ways = lambda store, code, sought: None
+    found = compiled_engine.match_paths
+    compiled_engine.match_paths = lambda store, code, sought: None
     try:
         yield
     finally:
-        compiled_engine.match_ways = found
+        compiled_engine.match_paths = found
 
 
 def either_way(number: int) -> Any:

@@ -137,11 +137,11 @@ PLANTED: dict[str, tuple[int | dict[str, Any], Any, str, Callable[[Any], Any]]] 
     "no time-out fires on the way": (5, steps_taken, "Rest", lambda right: SimpleNamespace(behind=lambda le: right(le, FOREVER))),
     "alternatives as they came": (2, derivation, "in_order", lambda right: lambda pick: 0),
     "a partial match is not read": (0, compiled_engine, "held_steps", of_steps(lambda y: y._replace(partial=y.partial[1:]))),
-    "an edge is lost": (82, compiled_engine, "match_ways", of_ways(earlier)),
+    "an edge is lost": (82, compiled_engine, "match_paths", of_ways(earlier)),
     "a match ends in one partial match only": (
         32,
         compiled_engine,
-        "match_ways",
+        "match_paths",
         of_ways(lambda ways: ways._replace(ends=[each[:1] for each in ways.ends])),
     ),
     "an event is not read": (

@@ -218,11 +218,11 @@ def _at(column: Column, rows: slice) -> Column:
 
 def _side_by_side(works: Sequence[Callable[[], Any]]) -> list[Any]:
     """Return what works return; the first that fails is raised."""
-    crew = Workers()
+    workers = Workers()
     try:
-        jobs = crew.carry_out(works, together=True)
+        jobs = workers.carry_out(works, together=True)
     finally:
-        crew.settle()
+        workers.settle()
     for job in jobs:
         if job.error is not None:
             raise job.error
