@@ -101,7 +101,7 @@ WRONG: list[tuple[Change, str]] = [
     (entry(k.KeyEntry.block, 2**50), r"expected blocks in the memory"),
     (entry(k.KeyEntry.block, -1), r"expected records in the memory"),
     (entry(k.KeyEntry.block, -(2**50)), r"expected records in the memory"),
-    (at(k.Memory.desk, 2**50), r"expected blocks in the memory"),
+    (at(k.Memory.unpacked, 2**50), r"expected blocks in the memory"),
     (at(k.Memory.draft, 2**50), r"expected a desk in the memory"),
     (at(k.Memory.rest, 2**50), r"expected words of a record"),
     (at(k.Memory.pages, 17), r"expected free pages in the memory"),
