@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError, SnapshotError
+from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
-from afa.model.keys import take_key
+from afa.model.keys import UNSAID
 from afa.model.renamed import time_of
 from afa.operator import snapshot as saving
 from afa.operator.call import Core, Output
@@ -32,7 +32,6 @@ from punctuation.timestamps import Timed
 from speculation.around import Around
 
 MAGIC, VERSION = b"AFAL", 1
-_MISSING: Any = object()
 
 
 class _Within:
@@ -116,7 +115,7 @@ class Chain(Twins):
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
-    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+    def push(self, change: Change | Punctuation, *, key: Hashable = UNSAID) -> Output:
         """Take one event change of the first operator, or a promise. As its ``push``."""
         found: Output = self._calls.call(self._push, change, key)
         return found
@@ -124,12 +123,7 @@ class Chain(Twins):
     def _push(self, change: Any, key: Hashable) -> Output:
         core = self.links[0]._core
         change = core.in_form(change)
-        of = None
-        if isinstance(change, Change) and core.keys is not None and core.named is None:
-            of = take_key(core.keys.of_change(change) if key is _MISSING else key)
-        elif key is not _MISSING:
-            raise ChangeError(f"expected a key for a Keyed only but got key={key!r}")
-        return self._through(CallInput(core.resolved([("event", change, of)])))
+        return self._through(CallInput(core.resolved([("event", change, core.key_of(change, key))])))
 
     def push_many(self, batch: Any, *, net: bool = True, arcs: Sequence[Arc] = (), time: str = "le", **old: str) -> Any:
         """Take a batch of the first operator, as one call. As its ``push_many``; ``arcs`` are those of the first operator."""
@@ -299,10 +293,10 @@ def _check_fit(one: Core, other: Core) -> None:
     shown = {field.name: field.type for field in one.shown.fields} | dict.fromkeys(one.keys.names if one.keys else (), None)
     needed = [field for field in other.taken.fields if field.name != other.taken.instant]
     for field in needed:
-        kind = shown.get(field.name, _MISSING)
+        kind = shown.get(field.name, UNSAID)
         fits = kind is None or field.type in (kind, None) or (kind is int and field.type is float)
         if not fits:
-            what = "the field" if kind is _MISSING else "another type of the field"
+            what = "the field" if kind is UNSAID else "another type of the field"
             raise AfaError(
                 f"expected matches that are events {other.taken.describe()} but got {one.shown.describe()}; {what} {field.name!r} "
                 f"is missing"
@@ -318,8 +312,7 @@ def _event(core: Core, item: Any, keys: Any = None) -> tuple[str, Any, Hashable]
         named = dict(zip(item.payload._fields, item.payload)) if hasattr(item.payload, "_fields") else {}
         named = dict(zip(keys.names, keys.parts(item.key))) | named if keys is not None else named
         item = item._replace(payload=schema.record({name: named[name] for name in _names(schema, named)}))
-    key = None if core.keys is None else take_key(core.keys.of_change(item))
-    return "event", item, key
+    return "event", item, core.key_of(item)
 
 
 def _names(schema: Any, named: Any) -> Iterator[str]:

@@ -14,8 +14,8 @@ from itertools import starmap
 from typing import Any, ClassVar
 
 from afa.change import Change
-from afa.errors import AfaError, ChangeError, SnapshotError
-from afa.model.keys import Keys, take_key
+from afa.errors import AfaError, SnapshotError
+from afa.model.keys import UNSAID
 from afa.model.renamed import warn_renamed
 from afa.operator.call import Core
 from afa.operator.keyed import Keyed
@@ -31,7 +31,6 @@ from speculation import stage_state as saved
 from speculation.event_columns import EventColumns
 from speculation.stage import STAGES, Output
 
-_MISSING: Any = object()
 AROUND: dict[tuple[str, str], type[Around]] = {}
 """What stands around an operator, by the name of the stage and its place; each registers itself."""
 MOST = 16
@@ -71,7 +70,6 @@ class Around(Twins, Matching):
         self.operator = operator
         self._inner = operator if isinstance(operator, Around) else None
         self._core: Core = operator._core
-        self._key: Keys | None = self._core.keys
 
     def _stages_around(self) -> list[Any]:
         """Return the stages around the operator, from the outermost one on."""
@@ -118,13 +116,13 @@ class Around(Twins, Matching):
         """Return a change that comes in, whose payload has its form, with its lifetime and its key."""
         return self._core.timed(change, payload, key) if self._inner is None else self._inner.timed(change, payload, key)
 
-    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+    def push(self, change: Change | Punctuation, *, key: Hashable = UNSAID) -> Output:
         """Take one event change or a watermark of the event input. As `Operator.push`; with ``key`` as `Keyed.push`."""
         return self._core.calls.either(self._push_alone, self._push, change, key)
 
     def _push(self, change: Any, key: Hashable) -> Output:
         change = self._core.in_form(change)
-        return self._run(CallInput(self._core.resolved([("event", change, self._key_of(change, key))])), net=True)
+        return self._run(CallInput(self._core.resolved([("event", change, self._core.key_of(change, key))])), net=True)
 
     def _push_alone(self, change: Any, key: Hashable) -> Output | None:
         """Return a call of one event that the engine takes alone; None where it must go another way."""
@@ -152,17 +150,6 @@ class Around(Twins, Matching):
     def keys(self) -> list[Hashable]:
         """Return the keys for which the operator holds any state."""
         return self._core.calls.call(self._core.engine.keys)
-
-    def _key_of(self, change: Any, key: Hashable) -> Hashable:
-        """Return the key of a change, in its form."""
-        if not isinstance(change, Change) or (self._core.named is not None and key is _MISSING):
-            return None
-        if self._key is None:
-            if key is not _MISSING:
-                raise ChangeError(f"expected a key for a Keyed only but got key={key!r} for an Operator")
-            return None
-        found: Hashable = take_key(self._key.of_change(change) if key is _MISSING else key)
-        return found
 
     # -- snapshots -----------------------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class Before(Front):
         core, stage = self._core, self.stage
         if self._inner is not None or not stage.takes_singles or not takes_alone(core, change):
             return None
-        checked = core.typed(change, self._key_of(change, key))
+        checked = core.typed(change, core.key_of(change, key))
         begin_alone(core, stage)
         out: Output = []
         if stage.passes(checked):
@@ -180,7 +180,7 @@ class After(Around):
         core = self._core
         if self._inner is not None or not takes_alone(core, change):
             return None
-        checked = core.typed(change, self._key_of(change, key))
+        checked = core.typed(change, core.key_of(change, key))
         begin_alone(core, self.stage)
         out = push_alone(core, checked)
         left = self.stage.push_fitting(out) if out else []

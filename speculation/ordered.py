@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from afa.change import Change
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
-from afa.model.keys import Keys, take_key
+from afa.model.keys import UNSAID, Keys
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
 from afa.operator.gapless import Gapless, OnGap, Repeated
@@ -20,7 +20,6 @@ from punctuation.promise import Punctuation
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
-_MISSING: Any = object()
 TAKES = ("key", "window", "engine", "late", "arc_punctuation", "tick")
 
 
@@ -82,7 +81,7 @@ class Ordered(Matching):
         self._core = Core(automaton, said, keyed=said.key is not None)
         self._core.keys = None if said.key is None else Keys(automaton, said.key, self._core.tick)
 
-    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+    def push(self, change: Change | Punctuation, *, key: Hashable = UNSAID) -> Output:
         """Take one event change or a promise of the event input. As `Keyed.push`, if there is a key, else as `Operator.push`.
 
         Raises
@@ -90,12 +89,11 @@ class Ordered(Matching):
         ChangeError
             The number is in force, and ``repeated="raise"``; or numbers stand against their times.
         """
-        keys = self._core.keys
-        if keys is None and key is not _MISSING:
+        core = self._core
+        if core.keys is None and key is not UNSAID:
             raise AfaError(f"expected no key, as the operator was made without one, but got key={key!r}")
-        if keys is None or not isinstance(change, Change):
-            return self._core.push(change, None)
-        return self._core.push(change, take_key(keys.of_change(change) if key is _MISSING else key))
+        change = change if type(change) is Change else core.in_form(change)
+        return core.push(change, core.key_of(change, key))
 
     def snapshot(self) -> bytes:
         """Return the whole state as bytes; as `Operator.snapshot`, which it is one of."""

@@ -9,6 +9,9 @@ from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.schema import any_payload, is_record
 
+UNSAID: Any = object()
+"""For ``key=`` of a call: the event makes the key."""
+
 
 class Keys:
     """The way in which the key of an event is made: by a field, several, or a callable."""

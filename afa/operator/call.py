@@ -29,7 +29,7 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
 from afa.model.conflicts import check
-from afa.model.keys import Keys
+from afa.model.keys import UNSAID, Keys, take_key
 from afa.model.raised import Faults
 from afa.model.waits import warn_of_waits
 from afa.operator import event_input, single
@@ -164,6 +164,17 @@ class Core(Twins, Member):
     def resolved(self, parts: Iterable[Any], rows: Any = None) -> Any:
         """Return the parts of a call, retractions by an id as those of whole events (``id=``); ``rows``: of a table."""
         return parts if self.named is None else self.named.resolved(self, parts, rows)
+
+    def key_of(self, item: Any, key: Hashable = UNSAID) -> Hashable:
+        """Return the key of an item of the event input: the one that is said, else its own. None: none, or its id tells it."""
+        if not isinstance(item, Change) or (key is UNSAID and self.named is not None):
+            return None
+        if self.keys is not None:
+            found: Hashable = take_key(self.keys.of_change(item) if key is UNSAID else key)
+            return found
+        if key is not UNSAID:
+            raise ChangeError(f"expected a key for a Keyed only but got key={key!r} for an Operator")
+        return None
 
     def call_begins(self) -> Any:
         """Return all that a call changes and that neither journal nor engine undoes. See `punctuation.calls.Member`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.model.arc import Arc
-from afa.model.keys import Keys, take_key
+from afa.model.keys import UNSAID, Keys
 from afa.model.option_values import threads_of
 from afa.operator import snapshot
 from afa.operator.call import Core, Output
@@ -30,7 +30,6 @@ from punctuation.promise import Punctuation
 if TYPE_CHECKING:
     from afa.operator.options import Unpack
 
-_MISSING: Any = object()
 WITHOUT = "expected key=, the column or columns that make the key, but got Keyed without one"
 
 
@@ -82,7 +81,7 @@ class Keyed(Matching, metaclass=OperatorMeta):
         self._core = Core(automaton, said, keyed=True, bounded=True)
         self._core.keys = Keys(automaton, said.key, self._core.tick)
 
-    def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
+    def push(self, change: Change | Punctuation, *, key: Hashable = UNSAID) -> Output:
         """Take one event change of one key, or a watermark for all keys. Returns and raises as `Operator.push`.
 
         Parameters
@@ -90,16 +89,10 @@ class Keyed(Matching, metaclass=OperatorMeta):
         key : hashable, optional
             Left out: the key is made from the event. An output change of another `Keyed` keeps its key if the event makes none.
         """
+        core = self._core
         if type(change) is not Change or type(change.le) is not int or type(change.payload) is dict:
-            change = self._core.in_form(change)
-            if not isinstance(change, Change):
-                return self._core.push(change, None)
-        if key is _MISSING:
-            if self._core.named is not None:  # of a retraction only the id may be known
-                return self._core.push(change, None)
-            assert self._core.keys is not None
-            key = self._core.keys.of_change(change)
-        return self._core.push(change, take_key(key))
+            change = core.in_form(change)
+        return core.push(change, core.key_of(change, key))
 
     @property
     def keys(self) -> list[Hashable]:

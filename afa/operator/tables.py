@@ -22,7 +22,6 @@ from afa.io.event_batch import TIMES
 from afa.io.listed_columns import listed, picked
 from afa.io.table_times import TimeType, with_le, with_ticks
 from afa.model.arc import Arc
-from afa.model.keys import take_key
 from afa.operator.announced import Announcing
 from afa.operator.arc_input import ArcSource
 from afa.operator.call import Core
@@ -229,7 +228,7 @@ def _item(core: Core, item: Any, le: str = "le") -> Item:
             return "event", item, None
     if isinstance(item.payload, Arc):
         return "arc", item, None
-    return "event", item, take_key(core.keys.of_change(item)) if core.keys and core.named is None else None
+    return "event", item, core.key_of(item) if core.keys else None
 
 
 def items_of(core: Core, come: CallInput) -> Iterator[Item]:

@@ -98,9 +98,7 @@ class Situated(Front):
         core.take_as(stage.event_schema)
         self._events = core.taken
         if core.keys is not None:
-            core.keys = self._key = Keys(
-                _Of(stage.event_schema), core.keys.names[0] if core.keys.single else core.keys.names, core.tick
-            )
+            core.keys = Keys(_Of(stage.event_schema), core.keys.names[0] if core.keys.single else core.keys.names, core.tick)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self.stage.judged.names)}, at {self.operator!r})"
