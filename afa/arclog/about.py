@@ -9,14 +9,14 @@ arcs that can't be written as text. Reading it runs nothing; it is only asked wh
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError, AutomatonError
+from afa.io.whole_file import write_text
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.schema import SCALARS, Instant, Schema
@@ -54,12 +54,8 @@ def put_about(folder: Path, automaton: Automaton, tick: str | None) -> None:
     data = {"start": automaton.start, "final": sorted(automaton.final), "event": event, "register": register, "arcs": arcs}
     if (folder / FILE).exists() and not _is_ours(folder / FILE):
         return
-    hidden = folder / f".{uuid.uuid4().hex}"
-    try:
-        hidden.write_text(json.dumps({**data, "code": code, "tick": tick}), encoding="utf-8")
-        os.replace(hidden, folder / FILE)
-    except OSError:
-        hidden.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        write_text(folder / FILE, json.dumps({**data, "code": code, "tick": tick}))
 
 
 def about(folder: Path) -> About | None:

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from afa.arclog.lines import object_in
 from afa.arclog.log_folder import Raw
 from afa.errors import AfaError
 from punctuation.durations import NANOSECONDS
@@ -172,11 +173,8 @@ def _read(path: Path) -> JobAnswers:
 
 
 def _object(line: bytes, *names: str) -> list[Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+    found = object_in(line)
+    if found is None:
         raise ValueError(f"expected a JSON object but got {line[:80]!r}")
     return [found.get(name) for name in names]
 

@@ -61,6 +61,15 @@ def read_lines(raw: str | bytes | None, tick: str | None = "us", now: int | None
     return _lines(data, text, tick, now)
 
 
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """Return the JSON object that a text is; None: it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def _lines(data: Mapping[str, Any], text: str, tick: str | None, now: int | None) -> tuple[LogLine, ...]:
     op, given, gone = data["op"], data["arc"], data.get("name")
     if op == "swap" and not isinstance(gone, str):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from afa.arclog.answers import JobAnswers
-from afa.arclog.lines import NOW, digest, read_lines
+from afa.arclog.lines import NOW, digest, object_in, read_lines
 from afa.arclog.log_folder import LogFolder, Raw
 from afa.arclog.versions import INSERT, LineVersion, LogLine, Versions
 from afa.errors import AfaError, ChangeError, did_you_mean
@@ -154,10 +154,7 @@ def _own(automaton: Automaton) -> Iterable[LogLine]:
 
 
 def _sequence(raw: Raw) -> int:
-    try:
-        found = json.loads(raw.text).get("sequence", 0)
-    except (ValueError, RecursionError, AttributeError):
-        return 0
+    found = (object_in(raw.text) or {}).get("sequence", 0)
     return found if type(found) is int else 0
 
 

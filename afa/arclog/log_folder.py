@@ -7,13 +7,12 @@ of one is. Files that begin with a dot or an underscore are not looked at: a wri
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from afa.arclog.lines import shown
+from afa.arclog.lines import object_in, shown
 
 
 class Mark(NamedTuple):
@@ -98,20 +97,13 @@ class LogFolder:
         for n, text in enumerate(rest.split(b"\n"), number):
             ended = size + len(text) < len(data)
             raw = Raw(text.removeprefix(b"\xef\xbb\xbf") if size == 0 else text, name, n)
-            if text.strip() and (ended or _is_object(raw.text)):
+            if text.strip() and (ended or object_in(raw.text) is not None):
                 found.lines.append(raw)
             elif text.strip():
                 found.open.append(raw)
                 break
             size += len(text) + ended
         return size
-
-
-def _is_object(text: bytes) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _digest(data: bytes) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
@@ -16,6 +14,7 @@ from afa.arclog.lines import NOW, read_lines
 from afa.arclog.listing import Listing
 from afa.change import Change
 from afa.errors import AfaError
+from afa.io.whole_file import write_text
 from afa.model.arc import Arc
 from afa.model.automaton import Automaton
 from afa.model.instant_texts import instant
@@ -177,13 +176,9 @@ class LogWriter:
 
     def _put(self, text: str, sequence: int) -> None:
         name = f"{sequence}-{uuid.uuid4().hex}.json"
-        hidden = self.path / f".{name}"  # which no reader takes
         try:
-            hidden.write_text(f"{text}\n", encoding="utf-8")
-            os.replace(hidden, self.path / name)
+            write_text(self.path / name, f"{text}\n")  # at first in a hidden file, which no reader takes
         except OSError as error:  # it is full, say, or nobody may write there
-            with contextlib.suppress(OSError):
-                hidden.unlink(missing_ok=True)
             raise AfaError(f"expected the folder of an arc log, to write a line, but got {self.path}: {error.strerror}") from error
         self._last, self._file = sequence, self.path / name
 

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.change import Change
+from afa.io.event_batch import EventBatch, batch_of
 from afa.model.keys import take_key
-from afa.schema import Field
-from afa.state.plain import Unfit, distinct, ints, number_array
+from afa.state.plain import Unfit, keys_in
+from afa.state.states import Column
 from punctuation.door import Table
-
-_LE, _RE, _DIFF = Field("le", int, False), Field("re", int, True), Field("diff", int, False)
 
 
 class RowPlace(NamedTuple):
@@ -24,12 +23,13 @@ class RowPlace(NamedTuple):
 
 
 class InsertedRows:
-    """The rows of a table of insertions: the event's fields, those of the key, ``le``, perhaps ``re``; and the id of each."""
+    """The rows of a table of insertions, and the id of each; ``keys``: the place of each row's key, and the keys."""
 
-    def __init__(self, columns: dict[str, Any], ids: list[Hashable], le: Any) -> None:
-        self.columns, self.ids, self._le = columns, ids, le
-        self._order = np.argsort(le, kind="stable")
-        self._sorted = le[self._order]
+    def __init__(self, batch: EventBatch, ids: list[Hashable], keys: tuple[Any, list[Any]] | None) -> None:
+        self.ids, self._fields, self._keys = ids, batch.fields, keys
+        self._le, self._re = batch.times["le"], batch.times.get("re")
+        self._order = np.argsort(self._le, kind="stable")
+        self._sorted = self._le[self._order]
         self.done = 0  # how many, in the order of their LEs, are forgotten
 
     @property
@@ -51,49 +51,33 @@ class InsertedRows:
 
     def change(self, core: Any, i: int) -> Change:
         """Return a row as a change in its form."""
-        schema, keys, le = core.taken, core.keys, int(self._le[i])
-        given = {name: _item(column, i) for name, column in self.columns.items()}
-        payload = schema.take(schema.dated(schema.cls(*(given.get(field.name) for field in schema.fields)), le))
-        key = None
-        if keys is not None:
-            parts = tuple(given[name] if name in keys.columns else getattr(payload, name) for name in keys.names)
-            key = take_key(parts[0] if keys.single else parts)
-        found: Change = core.timed(Change(payload, le, given.get("re")), payload, key)
+        schema = core.taken
+        payload = schema.take(schema.cls(*(_value(self._fields[field.name], field.type, i) for field in schema.fields)))
+        key = None if self._keys is None else take_key(self._keys[1][self._keys[0][i]])
+        re = None if self._re is None else int(self._re[i])
+        found: Change = core.timed(Change(payload, int(self._le[i]), re), payload, key)
         return found
 
 
 def rows_in(core: Any, table: Table, place: int) -> InsertedRows | None:
     """Return a table as rows, if it holds insertions only, of a plain form; ``place``: that of the id among the event's fields."""
-    schema, keys, names = core.taken, core.keys, table.names
-    needed = [field for field in schema.fields if field.name in names or field.name != schema.instant]
-    if schema.fields[place] not in needed or schema.fields[place].type not in (int, str):
+    keys, field = core.keys, core.taken.fields[place]
+    if "kind" in table.names or field.type not in (int, str) or field.name == core.taken.instant:
         return None
-    needed += [Field(name, None, True) for name in (keys.columns if keys else ())]
-    needed += [_LE, *(field for field in (_RE, _DIFF) if field.name in names)]
-    plain = (
-        len(set(names)) == len(names)
-        and {field.name for field in needed} <= set(names)
-        and len({f.name for f in needed}) == len(needed)
-    )
-    if not plain or "kind" in names or (keys is not None and keys.function is not None):
-        return None
-    columns = dict(zip((field.name for field in needed), table.take(needed)))
-    if any(isinstance(column, np.ndarray) and column.dtype.kind in "Mm" for column in columns.values()):
-        return None  # `_item` would make ints of its nanoseconds, which are no keys of these rows
     try:
-        le, diff = ints([columns["le"], columns.pop("diff", None)])
-        column = columns[schema.fields[place].name]
-        if schema.fields[place].type is int:
-            ids = number_array(column, int).tolist()
-        else:
-            indices, texts = distinct(column)
-            ids = [texts[i] for i in indices.tolist()]
+        batch = batch_of(table, core.taken, keys)
+        of_rows = None if keys is None else keys_in(batch.keys, keys.single, batch.n)
     except Unfit:
         return None
-    lengths = {len(each) for each in columns.values()}
-    return InsertedRows(columns, ids, le) if lengths == {len(ids)} and (diff is None or (diff == 1).all()) else None
+    (values, present, texts), diff = batch.fields[field.name], batch.times.get("diff")
+    if present is not None or (diff is not None and (diff != 1).any()):
+        return None
+    return InsertedRows(batch, values.tolist() if texts is None else [texts[i] for i in values.tolist()], of_rows)
 
 
-def _item(column: Any, i: int) -> Any:
-    found = column[i] if not hasattr(column, "iloc") else column.iloc[i]
-    return found.as_py() if hasattr(found, "as_py") else found.item() if isinstance(found, np.generic) else found
+def _value(column: Column, kind: Any, i: int) -> Any:
+    values, present, texts = column
+    if present is not None and not present[i]:
+        return None
+    value = values[i].item()
+    return texts[value] if texts is not None else bool(value) if kind is bool else value
