@@ -19,7 +19,7 @@ from sortedcontainers import SortedDict
 from afa.change import Change
 from afa.errors import ChangeError
 from afa.operator.tables import CallInput
-from afa.operator.touched import TouchedEvents
+from afa.operator.told_anew import TouchedEvents
 from punctuation.deadlines import Deadlines
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER

@@ -10,17 +10,16 @@ event_input    events: in form, RE given, or LE + window, late or not; promises:
 arc_input      arcs as the second input; named_swap: one in the place of another
 batch_host     what an engine asks of an operator during a batch of columns
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
-told_anew      output that follows from paths, read around each call; lineages_told: which of these an operator tells
-               announced: matches with members, told again when their events change; members, member_columns: what is told of
-               them, in changes and in tables; collapsed_output: records of all paths; postponed_output: matches of which a
-               path satisfies a condition
+told_anew      output that follows from paths, read around each call; which events a call has touched, for a stage that reads them
+               announced: matches with members, told again when their events change, and which output an operator tells;
+               members, member_columns: what is told of them, in changes and in tables; collapsed_output: records of all paths;
+               postponed_output: matches of which a path satisfies a condition
 match_lineage  which events stand behind a match (`afa.lineage`); kept_lineage: what is held for that
-touched        which events a call has touched, for a stage that reads them
 tables         a call that brings tables; table_rows: their rows one by one
 named_events   retractions that name an id; named_rows: of events that came in tables
 rows           changes as people have them: with datetimes, as dicts, as rows
-snapshot       state as bytes, without pickle; saved_core: all but the states of keys; saved_options: its options by name;
-               saved_arcs: how it refers to arcs; plain_data: msgpack; old_waits: time-outs of earlier versions
+snapshot       state as bytes, without pickle; saved_core: all but the states of keys, and how it refers to arcs;
+               saved_options: its options by name; plain_data: msgpack; old_waits: time-outs of earlier versions
 statistics     what is held and was done, and what time-outs may still bring
 shipping       operators pickled; twins: copied
 """

@@ -14,9 +14,13 @@ from afa.change import Announced, Change
 from afa.engine import Logged
 from afa.errors import AfaError
 from afa.lineage.match_ends import LineageSource, events_of
+from afa.model.automaton import Automaton
+from afa.operator.collapsed_output import Collapsing
 from afa.operator.members import Events, Members
+from afa.operator.options import Options
+from afa.operator.postponed_output import by_automaton, by_words
 from afa.operator.told_anew import PathOutput
-from afa.schema import any_payload
+from afa.schema import Schema, any_payload
 
 LINEAGE = "lineage"
 
@@ -78,3 +82,26 @@ def _name(match: Change) -> Any:
 def _set_of(events: Events) -> set[Any]:
     """Return what tells apart which events there are, for which components."""
     return {(name, any_payload(change.payload), change.le, change.re) for name, each in events.items() for change in each}
+
+
+# -- of all that an operator may tell of paths ---------------------------------------------------------------------------------
+
+
+def asks(automaton: Automaton, options: Options) -> bool:
+    """Return whether an automaton or options ask for what is derived from paths."""
+    asked = (automaton.having, options.members, options.collapse, options.having)
+    return told_of(options.tell) or any(each is not None for each in asked)
+
+
+def told_by(automaton: Automaton, event: Schema | None, sequence: str | None, options: Options) -> PathOutput | None:
+    """Return what is told of paths, None where matches leave as they are. Raises `AfaError` where an option says what is none."""
+    if automaton.having is not None:
+        return by_automaton(automaton)
+    if options.having is not None:
+        return by_words(automaton, event, options.having)
+    if options.collapse is not None:
+        return Collapsing(automaton, event, options.collapse)
+    if options.members is None and options.tell is None:
+        return None
+    members = None if options.members is None else Members(automaton, event, sequence, options.members)
+    return Announcing(members, told_of(options.tell))

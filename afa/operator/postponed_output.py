@@ -10,6 +10,7 @@ automaton, `Automaton.having`. A lineage then has those paths only that satisfy 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from afa.change import Change
@@ -25,11 +26,12 @@ from afa.operator.told_anew import ToldAnew
 from afa.schema import Schema, any_payload
 
 
-class MatchesByPath(ToldAnew):
-    """Some of the matches: those of which a path satisfies a condition."""
+class Postponing(ToldAnew):
+    """Some of the matches: those of which a path satisfies a condition, as ``satisfied`` says of a lineage."""
 
-    def __init__(self, automaton: Automaton) -> None:
+    def __init__(self, automaton: Automaton, satisfied: Callable[[Lineage], bool], options: Sequence[list[Any]] = ()) -> None:
         super().__init__(automaton.match_schema, automaton.match_schema)
+        self._satisfied, self.options, self.tells = satisfied, options, bool(options)
 
     def name(self, match: Change) -> Any:
         """Return the match."""
@@ -40,41 +42,24 @@ class MatchesByPath(ToldAnew):
         payload, le, re, key = name
         match = Change(payload, le, re, 1, key)
         found = lineage_in_force(held, match)
-        return match if found is not None and self.satisfied(found) else None
-
-    def satisfied(self, found: Lineage) -> bool:
-        """Return whether a path satisfies the condition."""
-        raise NotImplementedError
+        return match if found is not None and self._satisfied(found) else None
 
 
-class AutomatonHaving(MatchesByPath):
-    """Matches of which a path satisfies the automaton's own condition, which is none of the options."""
-
-    tells = False
-
-    def __init__(self, automaton: Automaton) -> None:
-        super().__init__(automaton)
-        self._condition = condition_of(automaton.having)
-
-    def satisfied(self, found: Lineage) -> bool:
-        return found.satisfying(self._condition).there
+def by_automaton(automaton: Automaton) -> Postponing:
+    """Return the matches of which a path satisfies the automaton's own condition, which is none of the options."""
+    condition = condition_of(automaton.having)
+    return Postponing(automaton, lambda found: found.satisfying(condition).there)
 
 
-class Postponing(MatchesByPath):
-    """Matches of which a path satisfies a condition in words, maybe with a budget of steps for each match.
+def by_words(automaton: Automaton, event: Schema | None, asked: Any) -> Postponing:
+    """Return the matches of which a path satisfies a condition in words, maybe with a budget of steps for each match.
 
     Raises `AfaError` where it is none, or names what the automaton does not have.
     """
-
-    def __init__(self, automaton: Automaton, event: Schema | None, asked: Any) -> None:
-        self._text, self._budget = as_postponed(asked)
-        components = components_in(ArcTable.of(automaton.arcs)) or None
-        having_of(None, self._text, event, components, self._budget)  # type: ignore[arg-type]  # which refuses what is none
-        super().__init__(automaton)
-        self.options = [["having", [self._text, self._budget]]]
-
-    def satisfied(self, found: Lineage) -> bool:
-        return found.satisfies(self._text, self._budget)
+    text, budget = as_postponed(asked)
+    components = components_in(ArcTable.of(automaton.arcs)) or None
+    having_of(None, text, event, components, budget)  # type: ignore[arg-type]  # which refuses what is none
+    return Postponing(automaton, lambda found: found.satisfies(text, budget), [["having", [text, budget]]])
 
 
 def as_postponed(asked: Any) -> tuple[str, int]:
