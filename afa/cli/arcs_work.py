@@ -16,6 +16,7 @@ from afa.arclog.lines import NOW
 from afa.arclog.listing import Listing
 from afa.cli.console import Terminal, plain_table
 from afa.cli.fault import CommandError, tell
+from afa.cli.follow import opened_log
 from afa.cli.load_query import is_query
 from afa.cli.pattern_run import given_pattern
 from afa.explain.draw.words import fence_of, function_text, kind_of
@@ -124,16 +125,11 @@ def _known(folder: Path, pattern: str | None, tick: str | None) -> About | None:
 
 
 def _log(folder: Path, pattern: str | None, tick: str | None) -> _Log:
-    there, known = folder.is_dir(), _known(folder, pattern, tick)
+    known = _known(folder, pattern, tick)
     if known is None:
         raise CommandError(f"expected --pattern file.py:name, as no `afa run --arcs {folder}` has said yet what its arcs are")
-    try:
-        log = _Log(folder, known.automaton, tick=known.tick)
-        log.code = known.code
-    except OSError as error:
-        raise CommandError(f"{folder}: {error.strerror}") from error
-    if not there:
-        tell(f"{folder}: an empty arc log was made there")
+    log = opened_log(folder, lambda: _Log(folder, known.automaton, tick=known.tick))
+    log.code = known.code
     return log
 
 

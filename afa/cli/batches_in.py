@@ -19,8 +19,9 @@ from afa.cli.fault import CommandError
 from afa.cli.request import FIRST, CommandRequest
 from afa.errors import did_you_mean
 from afa.io.file_columns import ANY, KEY, TIME, FileColumn, Place, convert, kind_of_times
-from afa.io.files import FileSource, batches
+from afa.io.files import batches
 from afa.io.table_times import TimeType
+from afa.io.text_files import FileSource
 from afa.schema import Schema
 from punctuation.door import one_array
 

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from afa.arclog.about import put_about
 from afa.arclog.arc_log import ArcLog, Poll
 from afa.arclog.log_folder import place_of
-from afa.cli.fault import CommandError, tell
+from afa.cli.fault import tell
 from afa.errors import QueryError
+from afa.io.text_files import in_one_line
 from afa.model.automaton import Automaton
 from afa.operator.contract import Pattern
+
+L = TypeVar("L")
+
+
+def opened_log(folder: str | Path, make: Callable[[], L]) -> L:
+    """Return what ``make`` makes of a folder; say so where it was not there before."""
+    there = Path(folder).is_dir()
+    with in_one_line(str(folder)):
+        found = make()
+    if not there:
+        tell(f"{folder}: an empty arc log was made there")
+    return found
 
 
 def make_log(folder: str, pattern: Pattern | None, tick: str | None) -> None:
@@ -19,13 +34,8 @@ def make_log(folder: str, pattern: Pattern | None, tick: str | None) -> None:
 
     It says what the arcs are, too, if ``pattern`` has them; the file of a query has none before its columns are known.
     """
+    opened_log(folder, lambda: Path(folder).mkdir(parents=True, exist_ok=True))
     automaton = automaton_of(pattern)
-    if not Path(folder).is_dir():
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CommandError(f"{folder}: {error.strerror}") from error
-        tell(f"{folder}: an empty arc log was made there")
     if automaton is not None:
         put_about(Path(folder), automaton, tick)
 
@@ -41,14 +51,8 @@ class Follow:
     """The folder of ``--arcs``, which is made if it is not there."""
 
     def __init__(self, folder: str, automaton: Automaton, tick: str | None, job: str) -> None:
-        there = Path(folder).is_dir()
-        try:
-            self._log = ArcLog(folder, automaton, job=job)
-            put_about(self._log.path, automaton, tick)
-        except OSError as error:
-            raise CommandError(f"{folder}: {error.strerror}") from error
-        if not there:
-            tell(f"{folder}: an empty arc log was made there")
+        self._log = opened_log(folder, lambda: ArcLog(folder, automaton, job=job))
+        put_about(self._log.path, automaton, tick)
         self._folder = folder
         self._last = Poll(self._log)
 

@@ -6,7 +6,6 @@ field, too.
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from afa.cli.request import CommandRequest
 from afa.errors import AfaError
 from afa.io.event_class import BESIDE, TIMES, event_class, is_field, times_among
 from afa.io.file_columns import TICKS
-from afa.io.files import FileSource
+from afa.io.text_files import FileSource, in_one_line
 from afa.language.bare_numbers import check_units
 from afa.language.query import TYPE, Query, query, sql
 from afa.operator.contract import Pattern
@@ -86,12 +85,8 @@ def _of_some(
 
 
 def _text(file: str) -> str:
-    try:
+    with in_one_line(file):
         return Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"{file}: {os.strerror(error.errno) if error.errno else error}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{file}: {error}") from error
 
 
 def _read(job: CommandRequest, written: str | Pattern, kinds: dict[str, Any], needed: set[str | None]) -> Query:

@@ -26,8 +26,8 @@ from afa.errors import AfaError, did_you_mean
 from afa.io.event_class import BESIDE, is_field, times_among
 from afa.io.file_columns import ANY, FileColumn
 from afa.io.file_writing import writable
-from afa.io.files import FileSource, open_source
-from afa.io.text_files import JsonLines
+from afa.io.files import open_source
+from afa.io.text_files import FileSource, JsonLines
 from punctuation.door import scalar_of
 from punctuation.timestamps import is_time_type
 

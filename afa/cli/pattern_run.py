@@ -10,7 +10,7 @@ from afa.cli.load import load
 from afa.cli.load_query import is_query, load_query
 from afa.cli.request import CommandRequest
 from afa.io.file_columns import TICKS
-from afa.io.files import FileSource
+from afa.io.text_files import FileSource
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.model.option_values import names_of

@@ -20,8 +20,10 @@ from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, AutomatonError
 from afa.explain.reasons import Reasons
 from afa.explain.tracing.recorder import Trace
-from afa.io.files import FileSource, comes_once, open_source
+from afa.io.file_writing import writable
+from afa.io.files import comes_once, open_source
 from afa.io.table_times import TimeType
+from afa.io.text_files import FileSource
 from afa.io.whole_file import write_text
 from afa.model.arc import TIMEOUT
 from afa.model.conflicts import QUERY, TEMPORAL
@@ -165,10 +167,8 @@ def write_report(operator: Any, job: CommandRequest, why: str = "") -> None:
     """Write the page of a run; ``why``: why nothing has matched."""
     if job.report is None:
         return
-    try:
+    with writable(job.report):
         write_text(job.report, operator.html(title=f"{job.pattern} {job.file}", why=why))
-    except OSError as error:
-        raise CommandError(f"can't write {job.report}: {os.strerror(error.errno) if error.errno else error}") from error
     if not job.quiet:
         tell(f"{job.report} shows the run: open it in a browser")
 

@@ -12,6 +12,7 @@ from afa.cli.pattern_run import PatternRun, given_pattern
 from afa.cli.request import CommandRequest
 from afa.cli.write import check_output
 from afa.io.files import open_source
+from afa.io.text_files import in_one_line
 from afa.io.whole_file import write_text
 from afa.language.query_text import text_of
 from afa.model.conflicts import QUERY, TEMPORAL
@@ -59,10 +60,8 @@ def write_pictures(name: str, pattern: Pattern, files: dict[str, Path], labels: 
     """Draw the automaton of a pattern into each of the files, by form ("svg", "html", "dot"); yield each that is written."""
     for form, path in files.items():
         text = _page(name, pattern, labels) if form == "html" else pattern.automaton.draw(form, labels=labels)
-        try:
+        with in_one_line(str(path)):
             write_text(path, text + "\n")
-        except OSError as error:
-            raise CommandError(f"{path}: {error.strerror}") from error
         yield path
 
 

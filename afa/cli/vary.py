@@ -21,9 +21,10 @@ from afa.cli.write import check_output, reads, writing
 from afa.errors import AfaError, did_you_mean
 from afa.frames.frame_reading import FrameReading
 from afa.io.file_bytes import STREAM
-from afa.io.files import FileSource, open_source
+from afa.io.files import open_source
 from afa.io.frame import Frame
 from afa.io.table_times import as_times
+from afa.io.text_files import FileSource
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.operator.contract import Pattern
 from afa.operator.options import Options

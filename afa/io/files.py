@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -12,68 +12,32 @@ import pyarrow.parquet
 from afa.errors import AfaError
 from afa.io.file_bytes import CODECS, STREAM, File, GrowingFile, Stdin
 from afa.io.file_columns import KEY, FileColumn
-from afa.io.text_files import Csv, JsonLines, in_one_line
+from afa.io.text_files import Csv, FileSource, JsonLines, in_one_line
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
 
 
-class FileSource(Protocol):
-    """A file that is read: its columns, how much of it there is and how much is done (bytes or rows), and its rows."""
-
-    names: list[str] | None
-    sparse: bool
-    first_row: int
-    total: int
-
-    stream: Stdin | None
-    """Where the rows come from, as they come."""
-
-    again: bool
-    """Whether they can be read once more, from the beginning."""
-
-    full: frozenset[str]
-    """The columns that have a value in every row, as far as the file says it."""
-
-    blank: bool
-    """Whether there is no value to tell types by: a header alone."""
-
-    unitless: bool
-    """Whether its timestamps have no unit of their own."""
-
-    def kinds(self) -> dict[str, Any]:
-        """Return the Arrow types of the columns, as far as the first rows show them."""
-
-    def done(self) -> int:
-        """Return how much has been read, in the unit of ``total``."""
-
-    def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
-        """Yield the rows in order, as tables of some of them; columns as in the file. None: there are no more just now."""
-
-
-class Parquet:
+class Parquet(FileSource):
     """Parquet, read row group by row group."""
 
-    first_row = 1
-    sparse = blank = unitless = False
-    stream: Stdin | None = None
-
     def __init__(self, file: File | Stdin) -> None:
-        self._bytes, self.again = file.whole(), file.again
-        self._file = pyarrow.parquet.ParquetFile(self._bytes)
-        self.full = _full(self._file.metadata)
-        self.names: list[str] | None = list(self._file.schema_arrow.names)
-        self.total = self._file.metadata.num_rows
+        super().__init__(file)
+        self._bytes, self.stream = file.whole(), None
+        self._parquet = pyarrow.parquet.ParquetFile(self._bytes)
+        self.full = _full(self._parquet.metadata)
+        self.names = list(self._parquet.schema_arrow.names)
+        self.total = self._parquet.metadata.num_rows
         self._done = 0
 
     def kinds(self) -> dict[str, Any]:
-        return dict(zip(self._file.schema_arrow.names, self._file.schema_arrow.types))
+        return dict(zip(self._parquet.schema_arrow.names, self._parquet.schema_arrow.types))
 
     def done(self) -> int:
         return self._done
 
     def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table]:
         wanted = list(dict.fromkeys(column.source for column in columns))
-        schema = self._file.schema_arrow
+        schema = self._parquet.schema_arrow
         keys = [c.source for c in columns if c.kind == KEY and pa.types.is_string(schema.field(c.source).type)]
         coded = pyarrow.parquet.ParquetFile(self._bytes, read_dictionary=[key for key in keys if "." not in key])
         yield coded.schema_arrow.empty_table().select(wanted)  # without rows, the types still count

@@ -26,26 +26,43 @@ PEEKED = 1000
 """How many lines of JSON are looked at for columns and their types."""
 
 
-class TextFile:
-    """Rows of text, which is read by blocks of whole lines."""
+class FileSource:
+    """A file that is read: its columns, how much of it there is and how much is done (bytes or rows), and its rows."""
 
-    full: frozenset[str] = frozenset()
-    blank = unitless = False
     names: list[str] | None
+    sparse = False
+    first_row = 1
+    blank = False
+    """Whether there is no value to tell types by: a header alone."""
+    unitless = False
+    """Whether its timestamps have no unit of their own."""
+    full: frozenset[str] = frozenset()
+    """The columns that have a value in every row, as far as the file says it."""
 
     def __init__(self, file: File | Stdin) -> None:
-        self._file, self.again, self.total = file, file.again, file.total
+        self._file, self.total = file, file.total
+        self.again = file.again
+        """Whether its rows can be read once more, from the beginning."""
         self.stream = file if isinstance(file, Stdin) else None
+        """Where the rows come from, as they come."""
+
+    def kinds(self) -> dict[str, Any]:
+        """Return the Arrow types of the columns, as far as the first rows show them."""
+        raise NotImplementedError
 
     def done(self) -> int:
+        """Return how much has been read, in the unit of ``total``."""
         return self._file.done()
 
+    def tables(self, columns: Sequence[FileColumn], rows: int) -> Iterator[pa.Table | None]:
+        """Yield the rows in order, as tables of some of them; columns as in the file. None: there are no more just now."""
+        raise NotImplementedError
 
-class Csv(TextFile):
+
+class Csv(FileSource):
     """CSV with a header; numbers of rows count the header as row 1, as editors and spreadsheets do."""
 
     first_row = 2
-    sparse = False
     unitless = True
 
     def __init__(self, file: File | Stdin) -> None:
@@ -109,10 +126,9 @@ class Csv(TextFile):
         return ChangeError(f"{self._file.name}: {text}")
 
 
-class JsonLines(TextFile):
+class JsonLines(FileSource):
     """One JSON object a line; a field that may be None may be left out."""
 
-    first_row = 1
     sparse = True
 
     def __init__(self, file: File | Stdin) -> None:
