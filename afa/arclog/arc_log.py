@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, ref
 
 from afa.arclog.answers import AnswerFile, LineAnswer, before_restart
 from afa.arclog.log_folder import LogFolder, Raw
-from afa.arclog.log_state import LineNote, LogState, followed, here_of
+from afa.arclog.log_state import LineNote, LogState, followed, promised_to
 from afa.arclog.log_writer import LogWriter
 from afa.errors import AfaError, AutomatonError, LateEventError
 from afa.model.automaton import Automaton
@@ -54,18 +54,18 @@ class Poll(ArcSource):
 
     def carried_out(self, arcs: ArcInput, core: Any) -> None:
         """Take what the folder has brought; see `afa.arclog.log_state`."""
-        state, here = arcs.log or LogState(), here_of(core)
+        state = arcs.log or LogState()
         try:
             reading = self.log.folder.read(state.files) if self.reading is None else self.reading
         except OSError as error:
             raise AfaError(f"expected the folder of an arc log but got {self.log.path}: {error.strerror}") from error
         self.reading = reading
-        if not reading.lines and not reading.faults and state.waits >= here.promised:
-            self.reached.append(Visit(ref(arcs), here.tick, bool(state.files), ()))
+        if not reading.lines and not reading.faults and state.waits >= promised_to(core):
+            self.reached.append(Visit(ref(arcs), core.tick, bool(state.files), ()))
             return  # nothing has come, and nothing waits in vain; what has ended is dropped later
-        found = followed(state, reading, here)
+        found = followed(state, reading, core)
         self.told = found.told
-        self.reached.append(Visit(ref(arcs), here.tick, bool(state.files), found.answers))
+        self.reached.append(Visit(ref(arcs), core.tick, bool(state.files), found.answers))
         bad = next((told for told in found.told if told.kind != "note"), None) if self.log.on_fault == "raise" else None
         if bad is not None:
             self.log.folder.forget_faults()

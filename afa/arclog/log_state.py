@@ -122,32 +122,19 @@ class LogState(NamedTuple):
             )
 
 
-class Here(NamedTuple):
-    """What of an operator a poll depends on."""
-
-    automaton: Automaton
-    fitting: Callable[[Arc], Arc]  # an arc as it can be in force there, or what refuses it
-    table: ArcTable
-    tick: str | None
-    now: int
-    promised: int
-    final: int
+def promised_to(core: Any) -> int:
+    """Return the promise behind which a line is late. Without payloads, all behind the present is."""
+    promise: int = core.progress.arc_promise
+    return promise if core.engine.bits is None else max(promise, core.progress.now)
 
 
-def here_of(core: Any) -> Here:
-    """Return what of an operator a poll depends on. Without payloads, all behind the present is late."""
-    engine, progress = core.engine, core.progress
-
-    def fitting(arc: Arc) -> Arc:
-        """Return an arc of a line with its spans as ticks; refuse one that could not be put in force."""
-        arc = core.binder.fitting(arc)
-        reduction = None if engine.bits is None else Reduction(core.automaton, core.sequence)
-        held = core.automaton if reduction is None else reduction.rewritten
-        check_engine(core.options.engine, held, [arc if reduction is None else reduction.rewrite(arc)])
-        return arc
-
-    promised = progress.arc_promise if engine.bits is None else max(progress.arc_promise, progress.now)
-    return Here(core.automaton, fitting, core.arcs.table, core.tick, progress.now, promised, progress.floor)
+def fitted(core: Any, arc: Arc) -> Arc:
+    """Return an arc of a line with its spans as ticks; refuse one that could not be put in force."""
+    arc = core.binder.fitting(arc)
+    reduction = None if core.engine.bits is None else Reduction(core.automaton, core.sequence)
+    held = core.automaton if reduction is None else reduction.rewritten
+    check_engine(core.options.engine, held, [arc if reduction is None else reduction.rewrite(arc)])
+    return arc
 
 
 class Followed(NamedTuple):
@@ -161,25 +148,26 @@ class Followed(NamedTuple):
     answers: list[tuple[Raw, LineAnswer]]  # what became of each line
 
 
-def followed(state: LogState, reading: FolderReading, here: Here) -> Followed:
-    """Take what a folder has brought."""
+def followed(state: LogState, reading: FolderReading, core: Any) -> Followed:
+    """Take what a folder has brought to an operator."""
+    table, final = core.arcs.table, core.progress.floor
     told: list[LineNote] = [LineNote("fault", reason, name) for name, reason in reading.faults]
     marks, answers = dict(reading.marks), list[tuple[Raw, LineAnswer]]()
-    lines = _read(reading.lines, marks, here, told, answers)
+    lines = _read(reading.lines, marks, core, told, answers)
     versions = state.versions()
-    idle = versions.promise(max(here.promised, state.promised))
-    versions = _with_arcs_in_force(versions, {line.name for line in lines}, here.table)
-    beside = [event for event in here.table.events if event.arc.name not in versions.names]
-    step = step_of(versions, idle, lines, here.automaton, beside)
+    idle = versions.promise(max(promised_to(core), state.promised))
+    versions = _with_arcs_in_force(versions, {line.name for line in lines}, table)
+    beside = [event for event in table.events if event.arc.name not in versions.names]
+    step = step_of(versions, idle, lines, core.automaton, beside)
     if any(event.arc is None for event in step.come):
         names = sorted({version.line.name for version in versions.all() if version.line.arc is None})
         raise AutomatonError(
             f"expected lines about arcs that the operator has but got one that brings {names[0]!r} back, which had ended before "
             f"the snapshot and can't be written as text; insert it by a line of its own"
         )
-    table = _changed(here.table, step, here.final)
+    table = _changed(table, step, final)
     answers += [(_raw(line), LineAnswer(line.at)) for line in lines]
-    for kind, reason, line in _refused(step, here.tick):
+    for kind, reason, line in _refused(step, core.tick):
         told.append(LineNote(kind, reason, line.source.file, line.source.number, line.at))
         answers.append((_raw(line), LineAnswer(None, reason)))
     told = list(dict.fromkeys([*told, *(LineNote("note", text) for text in step.notes)]))  # of a swap both lines tell the same
@@ -192,14 +180,15 @@ def followed(state: LogState, reading: FolderReading, here: Here) -> Followed:
 
 
 def _read(
-    raws: Sequence[Raw], marks: dict[str, Mark], here: Here, told: list[LineNote], answers: list[tuple[Raw, LineAnswer]]
+    raws: Sequence[Raw], marks: dict[str, Mark], core: Any, told: list[LineNote], answers: list[tuple[Raw, LineAnswer]]
 ) -> list[LogLine]:
     """Return lines that can be taken; one that holds from when it is read, and was read before, is left out."""
     found: list[LogLine] = []
     known = {identity for mark in marks.values() for identity in mark.nows}
+    now = core.progress.now
     for raw in raws:
         try:
-            lines = fitting_lines(raw.text, here.tick, here.now, here.fitting)
+            lines = fitting_lines(raw.text, core.tick, now, lambda arc: fitted(core, arc))
         except AfaError as error:
             told.append(LineNote("fault", str(error)[:2000], raw.file, raw.number))
             answers.append((raw, LineAnswer(None, str(error))))
@@ -211,7 +200,7 @@ def _read(
             if identity in known:
                 continue
             known.add(identity)
-        said = KeptLine(raw.text.decode(), here.now, raw.file, raw.number)
+        said = KeptLine(raw.text.decode(), now, raw.file, raw.number)
         found += [line._replace(source=said) for line in lines]
     return found
 

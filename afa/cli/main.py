@@ -203,11 +203,11 @@ def replay(
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s[/]
     [bold]afa replay insider.py trades/ --time at --key symbol --window 10s --explain[/]
     """
-    from afa.cli.replay_run import Replaying, replay_job
+    from afa.cli.replay_run import replay_job
     from afa.cli.request import CommandRequest
 
     with plain_exit():
-        replay_job(CommandRequest.of(pattern, source[0], said), Replaying(tuple(source), explain, require))
+        replay_job(CommandRequest.of(pattern, source[0], said), source, explain, require)
 
 
 @app.command()

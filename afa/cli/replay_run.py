@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import typer
@@ -22,30 +22,24 @@ from afa.io.files import open_source
 from afa.model.conflicts import QUERY, TEMPORAL
 from afa.operator.contract import Pattern
 from afa.replay.replaying import explain, replay
-from afa.replay.scan_plan import ReplayPlan
 from afa.replay.sidecar import index
 from afa.replay.stored import Stored
 
 
-class Replaying(NamedTuple):
-    """What is asked beside the pattern, its columns and its window: `CommandRequest`."""
-
-    source: tuple[str, ...]
-    explain: bool = False
-    require: bool = False
-
-
-def replay_job(job: CommandRequest, asked: Replaying) -> None:
-    """Replay stored history, and show what was found, and how."""
-    stored = Stored(asked.source[0] if len(asked.source) == 1 else list(asked.source))
-    check_output(job.output, None, [job.pattern, *asked.source, *(file.path for file in stored.files)], job.force)
+def replay_job(job: CommandRequest, source: Sequence[str], explained: bool, require: bool) -> None:
+    """Replay stored history, and show what was found, and how; ``explained``: only how it would be."""
+    stored = Stored(source[0] if len(source) == 1 else list(source))
+    check_output(job.output, None, [job.pattern, *source, *(file.path for file in stored.files)], job.force)
     pattern, job = _pattern(job, stored)
     said: dict[str, Any] = {"time": job.time, "until": job.until, "tick": job.tick}
     if QUERY not in pattern.traits:
         said |= {"key": job.key, "window": job.window, "order_by": job.order_by}
     console = Terminal(stderr=True)
-    if asked.explain:
-        _explained(explain(pattern, stored, **said), console)
+    if explained:
+        plan = explain(pattern, stored, **said)
+        for n, text in enumerate(plan.witnesses, 1):
+            typer.echo(f"{n}. {text}")
+        typer.echo(str(plan))
         return
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} of {task.total:,} row groups")
     with Bar(*columns, console=console, quiet=job.quiet) as bar:
@@ -65,7 +59,7 @@ def replay_job(job: CommandRequest, asked: Replaying) -> None:
             end=job.end,  # type: ignore[arg-type]
             longest=job.longest,
             **job.bounds,
-            require=asked.require,
+            require=require,
             progress=progress,
         )
     with writing(job.output, found.matches.schema) as write:
@@ -98,12 +92,6 @@ def _in_ticks(job: CommandRequest, stored: Stored) -> CommandRequest:
     times = times_among(_kinds(stored))
     name = job.time or ("le" if "le" in stored.schema.names else times[0] if len(times) == 1 else None)
     return job._replace(tick=job.tick or ("ms" if name in times else None))
-
-
-def _explained(plan: ReplayPlan, console: Terminal) -> None:
-    for n, text in enumerate(plan.witnesses, 1):
-        typer.echo(f"{n}. {text}")
-    typer.echo(str(plan))
 
 
 def _shown(matches: pa.Table, job: CommandRequest) -> None:

@@ -8,7 +8,6 @@ call           what both share: a call is all or nothing; promises, arcs in forc
 single         an event as a call of its own, alone or beside a stage
 event_input    events: in form, RE given, or LE + window, late or not; promises: what a punctuation brings
 arc_input      arcs as the second input; named_swap: one in the place of another
-batch_host     what an engine asks of an operator during a batch of columns
 gapless        the field that orders events of one LE; events numbered without gaps: repeated numbers, final gaps
 told_anew      output that follows from paths, read around each call; which events a call has touched, for a stage that reads them
                announced: matches with members, told again when their events change, and which output an operator tells;

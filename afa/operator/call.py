@@ -25,7 +25,7 @@ from afa.engines import make_engine, rewritten_engine
 from afa.errors import AfaError, ChangeError, blame
 from afa.journal import Journal
 from afa.lineage.match_ends import LineageSource
-from afa.model.arctable import ArcTable
+from afa.model.arctable import ArcEvent, ArcTable
 from afa.model.automaton import Automaton
 from afa.model.binding import Binder
 from afa.model.conflicts import check
@@ -35,14 +35,13 @@ from afa.model.waits import warn_of_waits
 from afa.operator import event_input, single
 from afa.operator.announced import asks, told_by
 from afa.operator.arc_input import ArcInput
-from afa.operator.batch_host import BatchHost
 from afa.operator.gapless import EventNumbers, order_of
 from afa.operator.kept_lineage import KeptLineage
 from afa.operator.match_lineage import held_of
 from afa.operator.members import Members
 from afa.operator.named_events import NamedEvents
 from afa.operator.options import Options, traits_of
-from afa.operator.promises import promise
+from afa.operator.promises import advance, promise
 from afa.operator.rows import in_form
 from afa.operator.told_anew import PathOutput, TouchedEvents
 from afa.operator.twins import Twins
@@ -266,7 +265,7 @@ class Core(Twins, Member):
         if self.kept is not None:
             self.kept.let_go(self)
             self.progress.span = max(self.progress.span, columns.longest())
-        self.engine.run_columns(columns, BatchHost(self), cuts)
+        self.engine.run_columns(columns, self, cuts)
         if cuts is not None:
             self.settle_numbers()
 
@@ -295,8 +294,7 @@ class Core(Twins, Member):
                     blame(error, f"of key {key!r}")
                 raise
         batch.clear()
-        if self.gapless is not None:
-            self.gapless.applied()
+        self.numbers_applied()
 
     def control(self, port: str, item: Any) -> None:
         """Take a punctuation of an input, "event" or "arc", or another item of the arc input."""
@@ -307,6 +305,41 @@ class Core(Twins, Member):
             self.arcs.take(self, item)
         else:
             raise ChangeError(f"expected a change (insert, retract) or a Punctuation but got {item!r} on the event input")
+
+    # -- what an engine asks during a batch of columns: see `afa.engine.Host` --------------------------------------------------
+
+    @property
+    def refuses_late(self) -> bool:
+        return self.late.policy == "raise"
+
+    def progress_to(self, t: int) -> None:
+        self.settle_numbers()
+        self.progress.promise_events(t)
+        advance(self)
+
+    def take_record(self, item: Change | Punctuation) -> None:
+        self.control("event" if isinstance(item, Punctuation) else "arc", item)
+
+    def take_numbered(self, change: Change) -> int:
+        assert self.gapless is not None
+        found = self.gapless.take(change)
+        left = 0 if found is None else found.diff
+        self.changes -= abs(change.diff) - abs(left)
+        return left
+
+    def numbers_applied(self) -> None:
+        if self.gapless is not None:
+            self.gapless.applied()
+
+    def replace_arcs(self, gone: Sequence[ArcEvent], come: Sequence[ArcEvent], table: ArcTable) -> None:
+        for event in come:
+            self.automaton.check_arc(event.arc)
+        self.arcs.replace(self, table, gone, come)
+
+    def follow_arcs(self, table: ArcTable) -> None:
+        self.arcs.follow(self, table)
+
+    # -- tables of arcs ------------------------------------------------------------------------------------------------------------
 
     def put_table(self, table: ArcTable, bits: Sequence[int | None] | None = None) -> None:
         """Put a table of arcs in force before there is any state, with the arcs' bits if payloads are not kept. For a restore."""
