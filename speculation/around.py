@@ -161,7 +161,8 @@ class Around(Twins, Matching):
         stage = self.stage
         waiting = stage._waiting
         rows = saved.stream_of(waiting.rows) if waiting.tables else None
-        return saved.seal(type(stage).__name__, self.place, stage.numbers(), waiting.changes, rows, self.operator._snapshot())
+        changes = stage.waiting() if rows is None else []
+        return saved.seal(type(stage).__name__, self.place, stage.numbers(), changes, rows, self.operator._snapshot())
 
     @classmethod
     def restore(cls, *given: Any, **options: Any) -> Any:
@@ -219,7 +220,7 @@ class Around(Twins, Matching):
 
     def _check_keys(self) -> None:
         """Refuse a snapshot in which what waits has no key, or one that the operator does not know."""
-        keys = [change.key for change in self.stage._waiting.changes]
+        keys = [] if self.stage._waiting.tables else [change.key for change in self.stage.waiting()]
         keyed = self._core.keyed
         wanted("keys of what waits" if keyed else "no keys of what waits", all((key is not None) is keyed for key in keys), keys)
 

@@ -29,7 +29,6 @@ from speculation.chain import Point
 from speculation.choose_plain import PlainWay
 from speculation.choose_rows import RowWay
 from speculation.stage import Output, Stage, checked
-from speculation.waiting import HeldEvents
 
 SKIPS = ("past last row", "to next row")
 
@@ -146,7 +145,6 @@ class Choose(Stage):
         self._way: Any = PlainWay(self)
         self._drawn = 0
         self._promised = BEGINNING
-        self._waiting = HeldMatches(self)  # type: ignore[assignment]
         self.choices_of = "a group in it repeats, or a variable stands at several places"  # words, of whoever makes the stage
 
     def after(self, operator: OperatorLike) -> After:
@@ -363,6 +361,9 @@ class Choose(Stage):
             )
         self.choices_of = like.choices_of
 
+    def _wait(self, change: Change) -> None:
+        self.take(change, [])
+
     def _check_waiting(self) -> None:
         """Draw the chains of the matches that a snapshot holds."""
         drawn = self._drawn
@@ -376,15 +377,3 @@ def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
         return lambda payload: ()
     read = attrgetter(*names)
     return read if len(names) > 1 else lambda payload: (read(payload),)
-
-
-class HeldMatches(HeldEvents):
-    """The matches of a `Choose`, as `Stage` asks of what waits."""
-
-    def add(self, change: Change) -> None:
-        """Take a match of a snapshot."""
-        self._stage.take(change, [])
-
-    def takes_rows(self, table: Any) -> bool:
-        """Return whether rows wait here: never."""
-        return False

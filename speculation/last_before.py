@@ -31,7 +31,6 @@ from speculation.last_rows import LastRows
 from speculation.look_back import LookBack
 from speculation.stage import Output, Stage, checked
 from speculation.timeline import EventVersion, Timeline, TouchedPlaces
-from speculation.waiting import HeldEvents
 
 L = TypeVar("L", bound="LastBefore")
 Where = str | Callable[[Any], Any]
@@ -138,7 +137,6 @@ class LastBefore(Stage):
         self.rows: LastRows | None = None  # in the place of all of these, before the compiled operator
         self._revised = 0
         self._promised = BEGINNING
-        self._waiting = HeldEvents(self)  # type: ignore[assignment]
 
     def settle_duration(self, name: str, value: Any) -> None:
         """Take the window, or conditions with durations, of which the tick is known now."""

@@ -209,7 +209,7 @@ class Stage(Member):
         with reading(f"the numbers of a {cls.__name__}", short(numbers)):
             stage = cls._made(numbers)
             for change in saved.changes(waiting, take):
-                stage._waiting.add(checked(change))
+                stage._wait(checked(change))
             if rows is not None:
                 wanted("changes or rows that wait", stage._waiting.takes_rows(rows), "both, or too many")
                 stage._waiting.add_rows(rows)
@@ -221,6 +221,10 @@ class Stage(Member):
     def _made(cls: type[S], numbers: list[Any]) -> S:
         """Make the stage of `numbers`, in which nothing waits. May raise anything."""
         raise NotImplementedError
+
+    def _wait(self, change: Change) -> None:
+        """Let a change of a snapshot wait."""
+        self._waiting.add(change)
 
     def _check_waiting(self) -> None:
         """Refuse what can't wait in this stage, with a `SnapshotError`."""

@@ -252,23 +252,3 @@ def ints(table: pa.Table, name: str) -> Any:
 def copies_of(table: pa.Table) -> int:
     """Return how many copies come or go."""
     return total(ints(table, "diff"))
-
-
-class HeldEvents:
-    """The events that a stage holds in its own way, as `Stage` asks of what waits; the stage's ``waiting()`` gives them."""
-
-    tables: tuple[Any, ...] = ()
-    copies = 0
-    changes_of: Any = None
-    rows: Any = None
-
-    def __init__(self, stage: Any) -> None:
-        self._stage = stage
-
-    @property
-    def changes(self) -> list[Change]:
-        """All events that may still be revised."""
-        found: list[Change] = self._stage.waiting()
-        return found
-
-    all = changes

@@ -29,7 +29,6 @@ from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
 from speculation.stage import Output, Stage, checked
-from speculation.waiting import HeldEvents
 
 MOST = 62
 """How many definitions there may be."""
@@ -110,7 +109,6 @@ class Deriving(Stage):
         self.tables = ReadingTables(self)
         self.promised = BEGINNING
         self._told = self._withdrawn = 0
-        self._waiting = HeldEvents(self)  # type: ignore[assignment]
         self.faults: Faults | None = None
         """Told of two different readings of a key and time, of which neither holds then. None: they are refused."""
 
