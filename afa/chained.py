@@ -200,7 +200,6 @@ class Chain(Twins):
         return found, like
 
     def _one_by_one(self, come: CallInput) -> CallOutput:
-        """Carry out each item of a call that brings tables alone."""
         core = self.links[0]._core
         out = [item for each in items_of(core, come) for item in self._through(CallInput([each]))]
         return CallOutput.of(out, self.links[-1]._core.shown)
@@ -238,7 +237,6 @@ class Chain(Twins):
         return list(link.keys) if link._core.keyed else []
 
     def _check(self) -> None:
-        """Check the invariants of all."""
         for link in self.links:
             link._check()
 

@@ -143,12 +143,10 @@ def _held(columns: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_arrow(column: Any) -> bool:
-    """Return whether a column is Arrow's."""
     return type(column).__module__.startswith("pyarrow")
 
 
 def is_pandas(column: Any) -> bool:
-    """Return whether a column is pandas'."""
     return type(column).__module__.startswith("pandas")
 
 

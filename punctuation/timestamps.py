@@ -75,7 +75,6 @@ class Times(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The type, for messages."""
         return type(self.type).__name__ if self.kind == "objects" else str(self.type)
 
     def _made(self, values: Any, missing: Any) -> Any:
@@ -243,7 +242,6 @@ def _no_ticks(value: Any, tick: str, name: str, place: str = "") -> str:
 
 
 def _value(column: Any, row: int) -> Any:
-    """Return a value of a column, for a message."""
     found = column.iloc[row] if hasattr(column, "iloc") else column[row]
     try:
         return found.as_py() if hasattr(found, "as_py") else found

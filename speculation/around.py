@@ -72,7 +72,6 @@ class Around(Twins, Matching):
         self._core: Core = operator._core
 
     def _stages_around(self) -> list[Any]:
-        """Return the stages around the operator, from the outermost one on."""
         return [self.stage, *self.operator._stages_around()]
 
     def _hold(self, stage: Any) -> None:

@@ -98,18 +98,15 @@ class RowWay(RowHeld):
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def begins(self) -> None:
-        """Begin a call: nothing of one before is coming."""
         self._coming = []
         super().begins()
 
     def take(self, item: Change) -> None:
-        """Take a match that comes or goes. `end` draws the chains."""
         if item.re is None and self._stage.window is not None:
             raise ChangeError(f"expected a match with its RE but got re=None for {item.payload!r}")
         self._coming.append(item)
 
     def end(self, out: Output) -> None:
-        """Draw the chains anew; append the difference."""
         coming, self._coming = self._coming, []
         if coming:
             self._take(_logged(coming))
@@ -232,7 +229,6 @@ class RowWay(RowHeld):
     # -- what is held ----------------------------------------------------------------------------------------------------------
 
     def look(self) -> tuple[int, int]:
-        """Return how many matches are held, and how many of them are chosen."""
         self._settle_all()
         held = self._memory.call(k.HELD)
         return held, int(self._memory.m[k.RowControl.least])
@@ -253,13 +249,11 @@ class RowWay(RowHeld):
         return self._memory.r[self._memory.held(wanted)[0]]
 
     def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
-        """Return all matches that are held, or those of some keys."""
         rows = self._rows(keys)
         found = self._listed(self._words.records(rows), rows, np.ones(len(rows), np.int64))
         return [change._replace(re=None) if change.re == BEGINNING else change for change in found]
 
     def chosen(self, key: Hashable) -> list[Change]:
-        """Return the matches of a key that are chosen, with all that they hold."""
         rows, marked = self._memory.held(self._keys.known([key]) if self._keyed else None)
         found = self._memory.r[rows[marked != 0]]
         return self._listed(self._words.records(found), found, np.ones(len(found), np.int64))
@@ -281,7 +275,6 @@ class RowWay(RowHeld):
 
 
 def _logged(changes: Sequence[Change]) -> Logged:
-    """Return changes as columns."""
     payloads, le, re, diff, keys = zip(*changes)
     if None in re:
         re = tuple(BEGINNING if each is None else each for each in re)

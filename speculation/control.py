@@ -103,7 +103,6 @@ class Spending(Control):
 
     @property
     def spent(self) -> bool:
-        """Whether as many matches have been withdrawn as the number of final matches allows."""
         each = self.each
         return each.numerator * self.finals <= self.withdrawn * each.denominator  # `budget` <= 0, in ints: asked at each change
 

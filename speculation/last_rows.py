@@ -82,7 +82,6 @@ class LastRows(RowHeld):
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
     def begins(self) -> None:
-        """Begin a call: nothing of one before is coming."""
         self._coming = []
         super().begins()
 
@@ -131,7 +130,6 @@ class LastRows(RowHeld):
         self._coming.append(rows)
 
     def _of_changes(self, changes: Sequence[Change]) -> Any:
-        """Return changes as rows."""
         payloads, le, re, diff, keys = zip(*changes)
         n = len(changes)
         rows = np.zeros((n, self._memory.width), np.int64)
@@ -244,7 +242,6 @@ class LastRows(RowHeld):
         return self._memory.r[numbers], floors == 1
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
-        """Return the events that may still be revised."""
         rows, floors = self._entries(keys)
         rows = rows[~floors]
         return self._listed(rows, rows[:, self._state + k.COPIES])

@@ -33,12 +33,10 @@ class Recent:
         return len(self._items)
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the items, the oldest first."""
         return (item for _, item in self._items)
 
     @property
     def oldest(self) -> Any:
-        """The item that came first."""
         return self._items[0][1]
 
     @property

@@ -57,7 +57,6 @@ class SavedStage(NamedTuple):
 
     @property
     def said(self) -> str:
-        """Which stage it is, and where."""
         return _said(self.name, self.place)
 
 
@@ -125,7 +124,6 @@ def rows(data: Any, schema: Schema, counted: bool = False) -> Logged:
 
 
 def stream_of(table: Any) -> bytes:
-    """Return a table as an Arrow stream."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()

@@ -178,5 +178,4 @@ class Timeline:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is held."""
         return not self.events and not self.floors

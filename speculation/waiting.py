@@ -245,7 +245,6 @@ def joined(tables: Sequence[pa.Table]) -> Any:
 
 
 def ints(table: pa.Table, name: str) -> Any:
-    """Return a column of ints as a numpy array."""
     return table.column(name).to_numpy()
 
 

@@ -185,7 +185,6 @@ def _plain(text: str, most: int) -> str:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether a job that runs holds a file."""
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError:

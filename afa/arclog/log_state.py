@@ -28,8 +28,6 @@ from punctuation.time import BEGINNING, FOREVER, as_time
 
 
 class KeptLine(NamedTuple):
-    """What is kept of a line."""
-
     text: str
     now: int  # the present when it was read
     file: str
@@ -75,7 +73,6 @@ class LogState(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """The names that the log has."""
         return {version.line.name for version in self.begun}.union(line.name for line in self.lines)
 
     @property
@@ -85,7 +82,6 @@ class LogState(NamedTuple):
 
     @property
     def arcs(self) -> list[Arc]:
-        """The arcs that lines have brought."""
         return [line.arc for line in self.insertions if line.source is not None]
 
     def versions(self) -> Versions:
@@ -138,8 +134,6 @@ def fitted(core: Any, arc: Arc) -> Arc:
 
 
 class Followed(NamedTuple):
-    """What a poll comes to."""
-
     state: LogState
     table: ArcTable
     gone: list[ArcEvent]

@@ -65,5 +65,4 @@ def _less(versions: Sequence[LineVersion], others: Sequence[LineVersion]) -> lis
 
 
 def event_of(version: LineVersion) -> ArcEvent:
-    """Return a version as an arc in force."""
     return ArcEvent(version.line.arc, version.le, version.re)

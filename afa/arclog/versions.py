@@ -179,7 +179,6 @@ class Versions:
 
     @property
     def names(self) -> set[str]:
-        """The names of which anything is kept."""
         return {*self._begun, *self._lines}
 
     def begun(self) -> list[LineVersion]:

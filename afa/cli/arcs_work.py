@@ -44,14 +44,12 @@ def write_swap(
 
 
 def write_insert(folder: Path, arc: str, pattern: str | None, at: str | None, until: str | None, tick: str | None) -> None:
-    """Write a line that puts an arc in force."""
     log, found = _log(folder, pattern, tick), Arc.from_json(arc)
     log.insert(found, at=_instant(at), until=_instant(until))
     typer.echo(f"inserted {found.name!r} {_said(at)}")
 
 
 def write_end(folder: Path, name: str, pattern: str | None, at: str | None, tick: str | None) -> None:
-    """Write a line that ends the arc of a name."""
     log, when = _log(folder, pattern, tick), _instant(at)
     _one(log, name, when)
     log.retract(name, at=when)
@@ -93,7 +91,6 @@ Row = tuple[str, ...]
 
 
 def _rows(found: Listing) -> tuple[Row, ...]:
-    """Return the listed arcs as rows of text."""
     rows = []
     for each in found.all():
         arc = each.arc

@@ -23,7 +23,6 @@ class Terminal(Console):
             self.width = width
 
     def on_broken_pipe(self) -> None:
-        """Say so, no more."""
         raise BrokenPipeError
 
 
@@ -35,7 +34,6 @@ class Bar(Progress):
         super().__init__(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal, **said)
 
     def start(self) -> None:
-        """Show it, if it is shown at all."""
         if not self.disable:
             super().start()
 

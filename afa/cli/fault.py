@@ -34,7 +34,6 @@ def one_line(error: BaseException) -> str:
 
 
 def tell(text: str) -> None:
-    """Say something on standard error."""
     typer.echo(f"afa: {text}", err=True)
 
 

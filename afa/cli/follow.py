@@ -57,7 +57,6 @@ class Follow:
         self._last = Poll(self._log)
 
     def poll(self) -> Poll:
-        """Return a poll, as an item of a batch."""
         self._last = Poll(self._log)
         return self._last
 

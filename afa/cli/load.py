@@ -40,7 +40,6 @@ def load(pattern: str) -> Pattern:
 
 
 def _only(file: str) -> Pattern:
-    """Return the one pattern of a file."""
     there = {key: value for key, value in vars(_imported(Path(file), file)).items() if isinstance(value, PATTERNS)}
     if len({id(value) for value in there.values()}) != 1:
         found = f"its patterns: {', '.join(sorted(there))}" if there else "it has no automaton and no query at all"

@@ -29,7 +29,6 @@ ORDER = re.compile(r"\bORDER\s+BY\s+[\"`]?(\w+)", re.IGNORECASE)
 
 
 def is_query(pattern: str) -> bool:
-    """Return whether PATTERN is the file of a query."""
     return Path(pattern).suffix.lower() in SUFFIXES
 
 
@@ -103,7 +102,6 @@ def _read(job: CommandRequest, written: str | Pattern, kinds: dict[str, Any], ne
 
 
 def is_sql(pattern: str) -> bool:
-    """Return whether PATTERN is the file of a query in SQL."""
     return Path(pattern).suffix.lower() == ".sql"
 
 

@@ -72,7 +72,6 @@ class ColumnField(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The field's line in the event class."""
         return f"    {self.name}: {self.type.__name__}{' | None' if self.optional else ''}"
 
 
@@ -87,7 +86,6 @@ def write_new(pattern: Path, file: str, form: str | None, le: str | None, key: S
 
 
 def write_where_nothing_is(file: Path, text: str) -> None:
-    """Write a file that is not there yet."""
     try:
         with writable(str(file)), open(file, "x", encoding="utf-8") as stream:
             stream.write(text)
@@ -190,7 +188,6 @@ class Seen:
         self.values: list[Any] = [None] * min(missing, ROWS)
 
     def take(self, value: Any) -> None:
-        """Take a value out of JSON."""
         if len(self.values) < ROWS:
             self.values.append(value)
         if value is None:
@@ -212,7 +209,6 @@ class Seen:
         return "it has no values" if self.empty else "they are no scalars"
 
     def look(self, column: pa.ChunkedArray) -> None:
-        """Take a batch of a table."""
         self.optional = self.optional or column.null_count > 0
         self.empty = self.empty and column.null_count == len(column)
         if len(self.values) < ROWS:

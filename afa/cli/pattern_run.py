@@ -37,13 +37,11 @@ class PatternRun(NamedTuple):
 
     @property
     def events(self) -> Schema:
-        """The fields of the rows."""
         assert self.pattern.events is not None
         return self.pattern.events
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton that the pattern stands for."""
         return self.pattern.automaton
 
     def options(self, *names: str) -> dict[str, Any]:

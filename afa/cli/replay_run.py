@@ -46,7 +46,6 @@ def replay_job(job: CommandRequest, source: Sequence[str], explained: bool, requ
         tasks = dict[str, Any]()
 
         def progress(what: str, done: int, many: int) -> None:
-            """Show how far a part of the work is."""
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=many)
             bar.update(tasks[what], completed=done, total=many)
@@ -73,7 +72,6 @@ def replay_job(job: CommandRequest, source: Sequence[str], explained: bool, requ
 
 
 def _pattern(job: CommandRequest, stored: Stored) -> tuple[Pattern, CommandRequest]:
-    """Return the pattern, and the job that it asks for."""
     found = given_pattern(job.pattern)
     if found is not None and QUERY not in found.traits:
         job = _in_ticks(job, stored) if found.tick is None else job
@@ -95,7 +93,6 @@ def _in_ticks(job: CommandRequest, stored: Stored) -> CommandRequest:
 
 
 def _shown(matches: pa.Table, job: CommandRequest) -> None:
-    """Print matches, as many as are wanted."""
     part = matches if job.matches < 0 else matches.slice(0, job.matches)
     for row in in_text(part).to_pylist():
         le, re = row.pop("le"), row.pop("re")

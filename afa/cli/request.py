@@ -115,12 +115,10 @@ class CommandRequest(NamedTuple):
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """The options of an operator that bound what it holds."""
         return {"partial_matches": self.partial_matches, "max_bytes": self.max_bytes}
 
     @property
     def rows(self) -> int:
-        """Rows of a batch."""
         return self.batch or ROWS
 
 

@@ -65,7 +65,6 @@ def check_threads(made: PatternRun) -> None:
 
 
 def _run(made: PatternRun, operator: Any) -> None:
-    """Take the input through an operator."""
     job, _, source = made
     advice = Advice(made.pattern) if QUERY in made.pattern.traits else None
     batches_in = Input(job, source, made.events, advice)

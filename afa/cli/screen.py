@@ -77,7 +77,6 @@ class Summary:
 
     @property
     def rate(self) -> float:
-        """Events a second."""
         return self.events / max(time.perf_counter() - self.began, 1e-9)
 
     def lines(self) -> list[tuple[str, int | str, str]]:
@@ -123,7 +122,6 @@ class Screen:
         self._bar.stop()
 
     def progress(self, done: int, summary: Summary) -> None:
-        """Move the bar."""
         self._bar.update(self._task, completed=done, events=summary.events, rate=summary.rate)
 
     def show(self, changes: pa.Table, summary: Summary) -> None:
@@ -158,7 +156,6 @@ class Screen:
         return " ".join((sign, f"[{time_text(row['le'])}, {time_text(row['re'])})", *payload, *members)) + why
 
     def finish(self, summary: Summary) -> None:
-        """Print the summary."""
         self._bar.stop()
         if self._job.quiet:
             return
@@ -179,7 +176,6 @@ class Screen:
 
 
 def time_text(time: int | str | None) -> str:
-    """Return an instant as text."""
     return "forever" if time in (None, FOREVER) else str(time)
 
 

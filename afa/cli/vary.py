@@ -148,7 +148,6 @@ def _check_names(make: Callable[..., Any], labels: dict[str, list[Any]], pattern
 
 
 def _made(make: Callable[..., Any], point: dict[str, Any]) -> Pattern:
-    """Return the pattern that the function makes for one variant."""
     said = ", ".join(f"{name}={value!r}" for name, value in point.items())
     try:
         found = make(**point)
@@ -160,7 +159,6 @@ def _made(make: Callable[..., Any], point: dict[str, Any]) -> Pattern:
 
 
 def _bound(patterns: list[Pattern], source: FileSource, job: CommandRequest) -> list[PatternRun]:
-    """Return the patterns as they run."""
     kinds = {tuple({QUERY, TEMPORAL} & set(pattern.traits)) for pattern in patterns}
     if len(kinds) > 1:
         said = "temporal patterns or others" if (TEMPORAL,) in kinds else "automata or queries"
@@ -175,7 +173,6 @@ def _bound(patterns: list[Pattern], source: FileSource, job: CommandRequest) -> 
 
 
 def _show(found: Backtest, job: CommandRequest, rows: int, seconds: float) -> None:
-    """Print the table, and how much work it was."""
     if job.output != STREAM:
         right = [field.name for field in found.table.schema if not pa.types.is_string(field.type)]
         rows_shown = (map(str, row) for row in zip(*(column.to_pylist() for column in found.table.columns)))

@@ -174,7 +174,6 @@ def why_none(operator: Any, tables: Iterable[pa.Table], job: CommandRequest) -> 
 
 
 def diagnose(core: Any, tables: Iterable[pa.Table], job: CommandRequest) -> str:
-    """Say in one sentence why there is no match."""
     automaton = core.automaton
     job = job._replace(window=core.window, tick=core.tick)
     funnel = funnel_over(job, holding(automaton, job), automaton, KeptRows(job, ROWS).take(tables))

@@ -18,8 +18,6 @@ TIMES = ("le", "re", "diff")
 
 
 class EventBatch(NamedTuple):
-    """Events."""
-
     n: int
     times: dict[str, Any]  # the columns of times, and ``diff`` if the table has one
     fields: dict[str, Column]

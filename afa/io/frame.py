@@ -122,7 +122,6 @@ def _is_coded(column: Any) -> bool:
 
 
 def check_whole(column: Any, name: str, what: str) -> None:
-    """Refuse a column with a value missing."""
     row = first_missing(column)
     if row is not None:
         raise ChangeError(f"expected a value in every row of column {name!r} ({what}) but got none in row {row}; drop such rows")

@@ -60,7 +60,6 @@ def listed_columns(
 
 
 def check_lengths(columns: Mapping[str, list[Any]], first: str = "le") -> None:
-    """Refuse columns of several lengths."""
     n = len(columns[first])
     uneven = [name for name, column in columns.items() if len(column) != n]
     if uneven:

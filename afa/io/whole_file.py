@@ -73,6 +73,5 @@ def drafted(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file of text."""
     with drafted(path) as draft, open(draft, "w", encoding="utf-8") as file:
         file.write(text)

@@ -180,14 +180,12 @@ class Core(Twins, Member):
         return self.progress.marks(), self.late.count, self.conditions.all, self.changes, self.outputs, self.withdrawn, numbers
 
     def call_ends(self) -> None:
-        """Do the last part of a call: hand callbacks the late changes."""
         if self.late.waiting:
             self.late.hand_over(self.calls)
         if self.gapless is not None:
             self.gapless.hand_over()
 
     def call_failed(self, before: Any) -> None:
-        """Restore the state from before a call."""
         self.journal.rollback()
         marks, self.late.count, self.conditions.all, self.changes, self.outputs, self.withdrawn, numbers = before
         self.progress.restore(marks)
@@ -199,7 +197,6 @@ class Core(Twins, Member):
         self.engine.rollback()
 
     def call_worked(self) -> None:
-        """Commit the call in journal and engine."""
         self.journal.commit()
         self.engine.commit()
 
@@ -285,7 +282,6 @@ class Core(Twins, Member):
             self.gapless.settled()
 
     def _flush(self, batch: dict[Hashable, list[Change]]) -> None:
-        """Apply the events of a batch."""
         for key, changes in batch.items():
             try:
                 self.engine.apply(key, changes)

@@ -42,7 +42,6 @@ class Collapsing(ToldAnew):
         self.options = [["collapse", asked]]
 
     def name(self, match: Change) -> Any:
-        """Return payload, LE and key."""
         return any_payload(match.payload), match.le, match.key
 
     def derive(self, held: LineageSource, name: Any) -> Change | None:
@@ -72,7 +71,6 @@ def real(value: float | None) -> float | None:
 
 
 def _shown(inner: Schema, event: Schema | None, field: str | None, asked: Any) -> Schema:
-    """Return the schema of records."""
     added = [Field("paths", float, False)]
     if field is not None:
         if event is None:

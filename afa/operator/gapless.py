@@ -95,7 +95,6 @@ class EventNumbers:
 
     @property
     def said(self) -> Gapless:
-        """How the user has said it."""
         return Gapless(self.field, gaps=self.gaps, repeated=self.repeated, on_gap=self.on_gap)
 
     @property

@@ -142,7 +142,6 @@ class Keyed(Matching, metaclass=OperatorMeta):
 
     @classmethod
     def _of(cls, core: Core, key: KeyOf) -> Keyed:
-        """Return the keyed operator with this core."""
         keyed: Keyed = cls.__new__(cls)
         keyed._core = core
         core.keys = Keys(core.automaton, key, core.tick)

@@ -106,7 +106,6 @@ class Matching:
         return self._arc_input(named_swap(name, arc, fence, transfer, self._at(at)))
 
     def _at(self, at: Any) -> int | None:
-        """Return an instant in ticks."""
         if is_time(at):
             return ticks_of_time(at, self._core.tick, "at")
         return None if at is None else instant(at, "at", self._core.tick) if isinstance(at, str) else as_ticks(at, "at")
@@ -297,7 +296,6 @@ class Matching:
         return []
 
     def _snapshot(self) -> bytes:
-        """Return all of it as bytes."""
         return snapshot.save(self._core)
 
     def as_pattern(self) -> Any:

@@ -77,5 +77,4 @@ def column_type(members: Members, arcs: Iterable[Arc] = (), times: TimeType | No
 
 
 def _plain(change: Change) -> dict[str, Any]:
-    """Return an event as Arrow takes it."""
     return {**change.payload._asdict(), "le": change.le, "re": change.re}

@@ -80,7 +80,6 @@ class Members:
 
     @property
     def times(self) -> bool:
-        """Whether what is told are LEs."""
         field = self.field
         return self.asked == "le" if field is None else self.event is not None and field.name == self.event.instant
 

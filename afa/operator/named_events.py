@@ -246,7 +246,6 @@ class NamedEvents:
             self._note(name, change._replace(diff=1))
 
     def clear(self) -> None:
-        """Forget all events. For a restore."""
         self._events.clear()
         self._tables = ()
         self._by_le.clear()

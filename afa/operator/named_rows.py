@@ -16,8 +16,6 @@ from punctuation.door import Table
 
 
 class RowPlace(NamedTuple):
-    """A row of a table."""
-
     rows: InsertedRows
     i: int
 
@@ -38,11 +36,9 @@ class InsertedRows:
         return int(self._sorted[0])
 
     def places(self) -> Iterator[RowPlace]:
-        """Yield a place for each row."""
         return (RowPlace(self, i) for i in range(len(self.ids)))
 
     def below(self, t: int) -> int:
-        """Return how many LEs lie below an instant."""
         return int(np.searchsorted(self._sorted, t))
 
     def before(self, t: int) -> list[Hashable]:

@@ -246,7 +246,6 @@ class Operator(Matching, metaclass=OperatorMeta):
 
     @classmethod
     def _of(cls, core: Core) -> Operator:
-        """Return the operator with this core."""
         op: Operator = cls.__new__(cls)
         op._core = core
         return op

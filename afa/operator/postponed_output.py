@@ -34,7 +34,6 @@ class Postponing(ToldAnew):
         self._satisfied, self.options, self.tells = satisfied, options, bool(options)
 
     def name(self, match: Change) -> Any:
-        """Return the match."""
         return any_payload(match.payload), match.le, match.re, match.key
 
     def derive(self, held: LineageSource, name: Any) -> Change | None:

@@ -48,7 +48,6 @@ def _is_row(item: Any, schema: Schema) -> bool:
 
 
 def _change_of(row: Any, schema: Schema, le: str) -> Change:
-    """Return a row as a change."""
     given = _pairs(row)
     names = {field.name for field in schema.fields}
     source = le if le in given or schema.instant is None else schema.instant

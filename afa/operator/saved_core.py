@@ -38,7 +38,6 @@ class SavedHead(NamedTuple):
 
     @classmethod
     def of(cls, fields: Sequence[Any]) -> SavedHead:
-        """Read the fields by name."""
         try:
             keyed, automaton, options, *rest = fields
             found = cls(keyed, automaton, SavedOptions(*options), *rest)
@@ -49,7 +48,6 @@ class SavedHead(NamedTuple):
         return found
 
     def plain(self) -> list[Any]:
-        """Return them as a list."""
         return [*self._replace(options=self.options.plain())]  # type: ignore[arg-type]
 
 

@@ -51,7 +51,6 @@ class SavedOptions(NamedTuple):
     further: Any = None
 
     def plain(self) -> list[Any]:
-        """Return them as a list."""
         options = list(self)
         while options[-1] is None and len(options) > len(self._fields) - len(self._field_defaults):
             options.pop()
@@ -103,7 +102,6 @@ class SavedOptions(NamedTuple):
         )
 
     def budget(self, said: Mapping[str, Any]) -> Budget:
-        """Return the budget of the restored operator."""
         saved, threads = BOUNDS | self.more, said.get("threads", 1)
         if saved["max_bytes"] is not None:
             saved["max_bytes"] = max(saved["max_bytes"], LEAST_BYTES * threads)  # there may be more threads now
@@ -112,7 +110,6 @@ class SavedOptions(NamedTuple):
 
     @property
     def counters(self) -> tuple[int, int, int]:
-        """The counters of `EventNumbers`."""
         gaps, missing, repeats = map(as_total, self.numbers[-1])
         return gaps, missing, repeats
 

@@ -91,7 +91,6 @@ def push_alone(core: Any, checked: Change) -> list[Any]:
 
 
 def end_alone(core: Any, stage: Member, out: list[Any]) -> None:
-    """End the call."""
     core.calls.before = DONE
     if out or core.engine.began is None:
         core.engine.commit()

@@ -196,7 +196,6 @@ def brought(core: Core, batch: Any, arcs: Sequence[Arc] = (), le: str = "le") ->
 
 
 def _part(core: Core, part: Any, le: str) -> Any:
-    """Return a part of a list: a table, or an item."""
     if type(part) is Change:
         return _item(core, part, le)
     row = type(part) is dict and core.taken is not None and is_row(part)

@@ -129,16 +129,13 @@ class TouchedEvents:
         self.clear()
 
     def clear(self) -> None:
-        """Begin anew."""
         self.events: dict[tuple[Hashable, int], None] = {}
         self.since = FOREVER
 
     def touch(self, core: Any, key: Hashable, le: int) -> None:
-        """Take note of an event that comes or goes."""
         self.events[key, le] = None
 
     def touch_rows(self, core: Any, rows: Any) -> None:
-        """Take note of events in an engine's own form."""
         self.since = min(self.since, _least(rows))
 
     def touch_all(self, core: Any, le: int) -> None:
