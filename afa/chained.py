@@ -133,11 +133,9 @@ class Chain(Twins):
         core, last = self.links[0]._core, self.links[-1]._core
         come = opened(core, batch, arcs, time)
         if come.like is None:
-            return (
-                self._through(come) if net else [item for each in items_of(core, come) for item in self._through(CallInput([each]))]
-            )
+            return self._through(come) if net else self._one_by_one(come)
         if not net:
-            found, like = self._one_by_one(come), self._empty(come.like)
+            found, like = CallOutput.of(self._one_by_one(come), last.shown), self._empty(come.like)
         else:
             found, like = self._found(come)
         if come.listed:
@@ -199,10 +197,8 @@ class Chain(Twins):
                 like = _timed(come.like, like)
         return found, like
 
-    def _one_by_one(self, come: CallInput) -> CallOutput:
-        core = self.links[0]._core
-        out = [item for each in items_of(core, come) for item in self._through(CallInput([each]))]
-        return CallOutput.of(out, self.links[-1]._core.shown)
+    def _one_by_one(self, come: CallInput) -> Output:
+        return [item for each in items_of(self.links[0]._core, come) for item in self._through(CallInput([each]))]
 
     def _empty(self, like: Table) -> Table:
         """Return an empty table like those that come to the last operator."""

@@ -197,12 +197,7 @@ class RowWay(RowHeld):
             self._stage._journal.drop(self._leaving, match)
 
     def _changes(self, rows: Any, signs: Any) -> list[Change]:
-        return self._listed(self._words.records(rows, self._make, self._shows), rows, signs)
-
-    def _listed(self, payloads: list[Any], rows: Any, signs: Any) -> list[Change]:
-        names = self.names
-        times = rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
-        return [Change(payload, le, re, sign, names[key]) for payload, (le, re, key), sign in zip(payloads, times, signs.tolist())]
+        return self._listed(rows, signs, self._words.records(rows, self._make, self._shows))
 
     # -- what is final ---------------------------------------------------------------------------------------------------------
 
@@ -236,11 +231,7 @@ class RowWay(RowHeld):
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the matches that are held, or those of some keys, as plain data (`speculation.stage_state`)."""
         found = self._rows(keys)
-        times = (found[:, column].tolist() for column in (k.RowPool.le, k.RowPool.re))
-        columns = [column.tolist() for column in self._words.columns(found)]
-        names = self.names
-        keys_of = [names[number] for number in found[:, k.RowPool.key].tolist()]
-        return [list(self._words.places), keys_of, *times, [1] * len(found), columns]
+        return self._plain(found, np.ones(len(found), np.int64))
 
     def _rows(self, keys: Iterable[Hashable] | None) -> Any:
         if keys is None:
@@ -250,13 +241,12 @@ class RowWay(RowHeld):
 
     def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         rows = self._rows(keys)
-        found = self._listed(self._words.records(rows), rows, np.ones(len(rows), np.int64))
-        return [change._replace(re=None) if change.re == BEGINNING else change for change in found]
+        return self._listed(rows, np.ones(len(rows), np.int64))
 
     def chosen(self, key: Hashable) -> list[Change]:
         rows, marked = self._memory.held(self._keys.known([key]) if self._keyed else None)
         found = self._memory.r[rows[marked != 0]]
-        return self._listed(self._words.records(found), found, np.ones(len(found), np.int64))
+        return self._listed(found, np.ones(len(found), np.int64))
 
     def load(self, matches: Sequence[Change]) -> None:
         """Take the matches of another way, whose output has left already."""

@@ -184,9 +184,8 @@ class Consolidate(Stage):
             self._waiting.add(item)
             return
         t = as_ticks(item.t, "t")
-        if item.where is not None:  # as far as it holds behind the stage: what waits may satisfy it
-            first = self._waiting.first if self.per == "punctuation" else None  # of a call the net goes before it
-            out.append(item._replace(t=t if first is None else min(t, first)))
+        if item.where is not None:  # of a call the net goes before it
+            out.append(self.some(item) if self.per == "punctuation" else item._replace(t=t))
             return
         if self.per == "punctuation":
             out += self._net()

@@ -216,12 +216,6 @@ class LastRows(RowHeld):
         """Return rows of `rows_of` as changes."""
         return self._listed(rows, rows[:, k.RowPool.diff])
 
-    def _listed(self, rows: Any, copies: Any) -> list[Change]:
-        names = self.names
-        times = rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
-        found = zip(self._words.records(rows), times, copies.tolist())
-        return [Change(payload, le, None if re == BEGINNING else re, n, names[key]) for payload, (le, re, key), n in found]
-
     # -- what is held ------------------------------------------------------------------------------------------------------------
 
     @property
@@ -258,10 +252,8 @@ class LastRows(RowHeld):
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the events that may still be revised, of all keys or some, as plain data (`speculation.stage_state`)."""
         rows, floors = self._entries(keys)
-        rows, names = rows[~floors], self.names
-        keys_of = [names[number] for number in rows[:, k.RowPool.key].tolist()]
-        times = [rows[:, column].tolist() for column in (k.RowPool.le, k.RowPool.re, self._state + k.COPIES)]
-        return [list(self._words.places), keys_of, *times, [column.tolist() for column in self._words.columns(rows)]]
+        rows = rows[~floors]
+        return self._plain(rows, rows[:, self._state + k.COPIES])
 
     def load_part(self, came: Logged, floors: Sequence[Any], promised: int, without: Collection[Hashable]) -> None:
         """Take what `part` gave of another stage, but of some keys, and the lasts of keys; none of them is held here."""

@@ -33,10 +33,6 @@ class Bar(Progress):
         said: dict[str, Any] = {"transient": True, "redirect_stdout": False, "redirect_stderr": False}
         super().__init__(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal, **said)
 
-    def start(self) -> None:
-        if not self.disable:
-            super().start()
-
     def stop(self) -> None:
         """End it; rich before 14 ends one that was never shown by an empty line."""
         if not self.disable:

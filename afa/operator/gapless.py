@@ -21,6 +21,7 @@ from afa.change import Change
 from afa.engine import NumberedEngine
 from afa.errors import AfaError, AutomatonError, ChangeError
 from afa.model.automaton import Automaton
+from afa.schema import Field, Schema
 from punctuation.late import copied_callback
 
 Repeated = str | Callable[[Change], Any]
@@ -204,17 +205,22 @@ def _against(engine: NumberedEngine, key: Hashable, number: int, le: int) -> Ite
             yield other, other_le
 
 
+def _field(schema: Schema, option: str, name: str) -> tuple[int, Field]:
+    """Return the field that an option names, and its place."""
+    for found in enumerate(schema.fields):
+        if found[1].name == name:
+            return found
+    raise AutomatonError(f"expected a field of {schema.describe()} but got {option}={name!r}")
+
+
 def _place(automaton: Automaton, field: str) -> int:
     """Return the place of the number among the fields of an event."""
-    schema = automaton.event_schema
-    if schema is None:
+    if automaton.event_schema is None:
         raise AfaError(f"expected an automaton with event=<a NamedTuple with the field {field!r}> but got {automaton!r}")
-    for i, found in enumerate(schema.fields):
-        if found.name == field:
-            if found.type is not int or found.optional:
-                raise AutomatonError(f"expected an int field but got gapless={field!r}: {found}")
-            return i
-    raise AutomatonError(f"expected a field of {schema.describe()} but got gapless={field!r}")
+    i, found = _field(automaton.event_schema, "gapless", field)
+    if found.type is not int or found.optional:
+        raise AutomatonError(f"expected an int field but got gapless={field!r}: {found}")
+    return i
 
 
 def _of_key(key: Hashable) -> str:
@@ -229,29 +235,22 @@ def order_of(automaton: Automaton, order_by: str | None, gapless: Gapless | None
 
     Raises `AutomatonError` where the event has no such field, `AfaError` where options contradict each other.
     """
-    _check_field(automaton, order_by)
+    schema = automaton.event_schema
+    if order_by is not None and schema is not None:
+        _, field = _field(schema, "order_by", order_by)
+        if field.optional:
+            raise AutomatonError(
+                f"expected a field that is never None, as None is before and after nothing, but got order_by={order_by!r} "
+                f"of {schema.describe()}; annotate it without None"
+            )
+        if field.type not in (int, float, str):
+            got = "Any" if field.type is None else field.type.__name__
+            raise AutomatonError(f"expected an int, float or str field but got order_by={order_by!r}, which is {got}")
     if gapless is None:
         return order_by
     if order_by not in (None, gapless.field):
         raise AfaError(f"expected the field {gapless.field!r}, which numbers the events, or none but got order_by={order_by!r}")
     return gapless.field
-
-
-def _check_field(automaton: Automaton, order_by: str | None) -> None:
-    if order_by is None or automaton.event_schema is None:
-        return
-    for field in automaton.event_schema.fields:
-        if field.name == order_by:
-            if field.optional:
-                raise AutomatonError(
-                    f"expected a field that is never None, as None is before and after nothing, but got order_by={order_by!r} "
-                    f"of {automaton.event_schema.describe()}; annotate it without None"
-                )
-            if field.type not in (int, float, str):
-                got = "Any" if field.type is None else field.type.__name__
-                raise AutomatonError(f"expected an int, float or str field but got order_by={order_by!r}, which is {got}")
-            return
-    raise AutomatonError(f"expected a field of {automaton.event_schema.describe()} but got order_by={order_by!r}")
 
 
 def check_number(payload: Any, sequence: str, typed: bool) -> None:

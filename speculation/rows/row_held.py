@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
+from afa.change import Change
 from afa.schema import Schema
+from punctuation.time import BEGINNING
 from speculation.rows import row_layout as k
 from speculation.rows.row_keys import RowKeys
 from speculation.rows.row_memory import RowMemory
@@ -93,3 +95,15 @@ class RowHeld:
     def names(self) -> list[Any]:
         """The keys, by their numbers."""
         return self._keys.names if self._keyed else [None]
+
+    def _listed(self, rows: Any, copies: Any, payloads: Sequence[Any] | None = None) -> list[Change]:
+        """Return rows as changes, of so many copies; ``payloads``: as they are shown, where that is not all of a record."""
+        names, times = self.names, rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
+        found = zip(self._words.records(rows) if payloads is None else payloads, times, copies.tolist())
+        return [Change(payload, le, None if re == BEGINNING else re, n, names[key]) for payload, (le, re, key), n in found]
+
+    def _plain(self, rows: Any, copies: Any) -> list[Any]:
+        """Return rows as plain data (`speculation.stage_state`)."""
+        names, (le, re, keys) = self.names, rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].T.tolist()
+        columns = [column.tolist() for column in self._words.columns(rows)]
+        return [list(self._words.places), [names[number] for number in keys], le, re, copies.tolist(), columns]
