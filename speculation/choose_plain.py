@@ -6,6 +6,7 @@ The other one, with the same answers, holds rows of words: `speculation.choose_r
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
+from functools import cmp_to_key
 from typing import Any
 
 from afa.change import Change
@@ -220,21 +221,7 @@ def _told(value: Any) -> tuple[Any, ...]:
 
 def _down(value: Any) -> Any:
     """Return what orders values of one type in the other direction."""
-    return -value if type(value) in (int, float) else _Down(value)
+    return -value if type(value) in (int, float) else _DESCENDING(value)
 
 
-class _Down:
-    """A value in descending order."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Down) and bool(self.value == other.value)
-
-    def __lt__(self, other: _Down) -> bool:
-        return bool(other.value < self.value)
-
-    __hash__ = None  # type: ignore[assignment]
+_DESCENDING = cmp_to_key(lambda a, b: (a < b) - (b < a))  # type: ignore[operator]

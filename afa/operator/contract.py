@@ -127,7 +127,7 @@ class Spanned(NamedTuple):
 
 
 class OperatorMeta(type):
-    """Of a class that any pattern may be given to: ``_of_pattern`` makes another operator then. Subclasses are made as usual."""
+    """Of a class that any pattern may be given to: ``_of_pattern`` makes another operator, or returns options."""
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         if not args and "automaton" in options:
@@ -135,8 +135,8 @@ class OperatorMeta(type):
         of_pattern = vars(cls).get("_of_pattern")
         if of_pattern is not None and len(args) == 2 and "key" not in options:  # Operator(pattern, "symbol")
             options["key"], args = args[1], args[:1]
-        made = None if of_pattern is None or len(args) != 1 else of_pattern.__func__(args[0], options)
-        return super().__call__(*args, **options) if made is None else made
+        made = options if of_pattern is None or len(args) != 1 else of_pattern.__func__(args[0], options)
+        return super().__call__(*args, **made) if isinstance(made, dict) else made
 
     @property
     def __signature__(cls) -> inspect.Signature:

@@ -20,7 +20,6 @@ from afa.operator.options import (
     not_here,
     options_again,
     options_of,
-    put_in,
     said_options,
     takes_options,
 )
@@ -65,13 +64,13 @@ class Keyed(Matching, metaclass=OperatorMeta):
 
     @staticmethod
     def _of_pattern(automaton: Any, options: dict[str, Any]) -> Any:
-        """Return of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
+        """Return of a pattern that is no automaton the operator that it makes of itself; else this one's options."""
         if isinstance(automaton, Pattern):
             _check_keyed(automaton, options.get("key") or getattr(options.get("options"), "key", None))
             return automaton.operator(**options)
-        put_in(options, said_options(options, "Keyed"))
+        options = said_options(options, "Keyed")
         _check_keyed(automaton, options.get("key"))
-        return speculating(Keyed, automaton, options)
+        return speculating(Keyed, automaton, options) or options
 
     @takes_options()
     def __init__(self, automaton: Any, **options: Unpack[OperatorOptions]) -> None:

@@ -19,7 +19,6 @@ from afa.operator.options import (
     not_here,
     options_again,
     options_of,
-    put_in,
     said_options,
     takes_options,
 )
@@ -142,11 +141,13 @@ class Operator(Matching, metaclass=OperatorMeta):
 
     @staticmethod
     def _of_pattern(automaton: Any, options: dict[str, Any]) -> Any:
-        """Return with a key a `Keyed`; of a pattern that is no automaton the operator that it makes of itself; None: it is this."""
+        """Return with a key a `Keyed`; of a pattern that is no automaton the operator that it makes; else this one's options."""
         if isinstance(automaton, Pattern):
             return automaton.operator(**options)
-        put_in(options, said_options(options, "Operator"))
-        return speculating(Operator, automaton, options) if options.get("key") is None else Keyed(automaton, **options)
+        options = said_options(options, "Operator")
+        if options.get("key") is not None:
+            return Keyed(automaton, **options)
+        return speculating(Operator, automaton, options) or options
 
     @takes_options()
     def __init__(self, automaton: Any, **options: Unpack[OperatorOptions]) -> None:

@@ -237,13 +237,6 @@ def not_here(said: Options) -> None:
         )
 
 
-def put_in(options: dict[str, Any], said: Mapping[str, Any]) -> None:
-    """Put options in the place of those that were there."""
-    found = dict(said)
-    options.clear()
-    options.update(found)
-
-
 def check_alone(threads: Any) -> None:
     """Refuse more threads than one without a key."""
     if threads_of(threads) != 1:
