@@ -9,7 +9,7 @@ gives the minimal difference of the last one's matches: what pushing each output
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from afa.change import Change
@@ -225,12 +225,7 @@ class Chain(Twins):
     @property
     def keys(self) -> list[Hashable]:
         """The keys for which any operator holds state, each once."""
-        found = dict.fromkeys(key for link in self.links if isinstance(link, (Keyed, Around)) for key in self._keys_of(link))
-        return list(found)
-
-    @staticmethod
-    def _keys_of(link: Any) -> list[Hashable]:
-        return list(link.keys) if link._core.keyed else []
+        return list(dict.fromkeys(key for link in self.links if link._core.keyed for key in link.keys))
 
     def _check(self) -> None:
         for link in self.links:
@@ -305,9 +300,5 @@ def _event(core: Core, item: Any, keys: Any = None) -> tuple[str, Any, Hashable]
     if schema is not None:
         named = dict(zip(item.payload._fields, item.payload)) if hasattr(item.payload, "_fields") else {}
         named = dict(zip(keys.names, keys.parts(item.key))) | named if keys is not None else named
-        item = item._replace(payload=schema.record({name: named[name] for name in _names(schema, named)}))
+        item = item._replace(payload=schema.record({name: named[name] for name, *_ in schema.fields if name in named}))
     return "event", item, core.key_of(item)
-
-
-def _names(schema: Any, named: Any) -> Iterator[str]:
-    return (field.name for field in schema.fields if field.name in named)

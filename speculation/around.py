@@ -273,13 +273,10 @@ class Front(Around):
         yield from self._item_reaches(port, item, key)
         yield from self._left()
 
-    def _rows_reach(self, table: Table, come: CallInput) -> Iterator[Any]:
+    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
+        """Yield what of a table reaches the operator: of its rows one by one."""
         for item in items_of(self._core, come._replace(parts=[table])):
             yield from self._item_reaches(*item)
-
-    def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
-        """Yield what of a table reaches the operator."""
-        return self._rows_reach(table, come)
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         """Yield what reaches the operator of an item on the "event" or "arc" input."""

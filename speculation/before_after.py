@@ -87,22 +87,15 @@ class Before(Front):
         return CallOutput.of(self._run(come, net), self._core.shown) if self.stage.listens else super()._found(come, net)
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
-        rows, columns = self._rows_of(table), self._columns
-        if rows is None or columns is None:
-            yield from self._rows_reach(table, come)
+        columns = self._columns
+        rows = None if columns is None else columns.of(table)
+        if columns is None or rows is None or not self.stage.takes_rows(rows) or columns.may_break(rows):
+            yield from super()._table_reaches(table, come)
         elif len(rows):
             head = self.stage.pass_rows(rows)
             if head is not None:
                 yield columns.step(head)
             self._core.progress.see(int(rows.column("le").to_numpy().max()))
-
-    def _rows_of(self, table: Table) -> Any:
-        """Return a table as rows that may wait as such; None: a row is of another form, or may break a promise with a condition."""
-        columns = self._columns
-        rows = None if columns is None else columns.of(table)
-        if columns is None or rows is None or not self.stage.takes_rows(rows) or columns.may_break(rows):
-            return None
-        return rows
 
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         """Yield what of an item reaches the operator; one by one, as arcs in default mode look at what was seen before them."""

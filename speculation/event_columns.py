@@ -80,7 +80,7 @@ class EventColumns:
         fields, times = ({name: rows.column(name) for name in names} for names in (self._names, TIMES))
         of_keys = [rows.column(name) for name in keys.names] if keys else None
         try:
-            return core.engine.encode(fields, times, [], core.window, of_keys, keys is None or keys.single).promised(promised)
+            return core.encoded(fields, times, of_keys).promised(promised)
         except Unfit:
             return [("event", change, change.key) for change in self.changes(rows)]
 

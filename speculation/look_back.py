@@ -131,9 +131,8 @@ class LookBack(Front):
         if left is None:
             return
         if len(left.diff) > FEW:
-            columns, times, of_keys = rows.fields(left, core.keys)
             try:
-                yield core.engine.encode(columns, times, [], core.window, of_keys, core.keys is None or core.keys.single)
+                yield core.encoded(*rows.fields(left, core.keys))
                 return
             except Unfit:
                 pass

@@ -63,7 +63,7 @@ class Frame:
         self.raw(field.name, what)
         if field.type is int and self.times(field.name) is not None:
             return self.ticks(field.name, tick, what, field.optional)
-        return self._once(("field", field), lambda: self._field(field, events))
+        return self._once(("field", field), lambda: _field_column(self.table.take([field])[0], field, events))
 
     def key(self, name: str) -> Any:
         """Return a column of a key that is no field of the event, as places in a list of its values."""
@@ -100,25 +100,16 @@ class Frame:
             hint = "" if kind is None else f" (column of {kind})"
             raise ChangeError(f"{error}{hint}; expected ints or timestamps as {what}; pandas.to_datetime reads text") from None
 
-    def _field(self, field: Field, events: Schema) -> Any:
-        return _field_column(self.table.take([field])[0], field, events)
-
     def _key(self, name: str) -> Any:
         self.raw(name, "key")
         column = self.table.take([(name, None, True)])[0]
         try:
             places, values = distinct(column, nulls=True)
-            return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), _values(values, column))
+            kind = column.type if is_arrow(column) else None
+            kind = kind.value_type if kind is not None and pa.types.is_dictionary(kind) else kind
+            return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(values, kind))
         except (Unfit, pa.ArrowException, TypeError, ValueError):
             return objects_of(listed(column, name))
-
-
-def _values(values: list[Any], column: Any) -> Any:
-    return pa.array(values, getattr(column, "type", None) if not _is_coded(column) else column.type.value_type)
-
-
-def _is_coded(column: Any) -> bool:
-    return is_arrow(column) and pa.types.is_dictionary(column.type)
 
 
 def check_whole(column: Any, name: str, what: str) -> None:

@@ -266,6 +266,10 @@ class Core(Twins, Member):
         if cuts is not None:
             self.settle_numbers()
 
+    def encoded(self, columns: dict[str, Any], times: dict[str, Any], of_keys: Any, arcs: Sequence[Any] = ()) -> Any:
+        """Return columns of events in the engine's own form. Raises `Unfit` if their rows must go one by one."""
+        return self.engine.encode(columns, times, arcs, self.window, of_keys, self.keys is None or self.keys.single)
+
     def logged(self, cuts: Cuts | None = None) -> Logged:
         """Count and return the output as columns; see `afa.engine.Engine.log`."""
         found = self.engine.log(cuts)

@@ -110,7 +110,9 @@ class NamedEvents:
 
     def _inserted(self, core: Any, item: Change, key: Hashable) -> Iterator[Item]:
         schema: Schema = core.taken
-        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), _key_of(core, item) if key is None else key)
+        if key is None and core.keys is not None:
+            key = take_key(core.keys.of_change(item))
+        change = core.timed(item, schema.take(schema.dated(item.payload, item.le)), key)
         name = change.payload[self._place]
         if name is None:
             raise ChangeError(f"expected an id (id={self.field!r}) but got {self.field}=None in {change.payload!r}")
@@ -249,8 +251,3 @@ class NamedEvents:
         self._events.clear()
         self._tables = ()
         self._by_le.clear()
-
-
-def _key_of(core: Any, change: Change) -> Hashable:
-    found: Hashable = None if core.keys is None else take_key(core.keys.of_change(change))
-    return found

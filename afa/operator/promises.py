@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.change import Change
 from afa.errors import AfaError, ChangeError
 from afa.operator.event_input import take_vain
 from afa.schema import as_ticks
@@ -43,15 +42,12 @@ def advance(core: Any) -> None:
     if not core.automaton.ties:
         core.engine.check_ties()  # before events are dropped
     promised = core.progress.events
-    for change in sorted(core.engine.overdue(promised), key=_by_event):
+    overdue = core.engine.overdue(promised)
+    overdue.sort(key=lambda each: (each.le, each.re, repr(each.key), repr(each.payload)))  # neither by arrival nor by refused calls
+    for change in overdue:
         take_vain(core, change, promised)
     if core.arcs.pending:
         core.arcs.overdue(core)
     core.engine.tick()
     if core.progress.advance() and core.kept is None:
         core.clean()
-
-
-def _by_event(change: Change) -> Any:
-    """Return a sort key that depends neither on arrival nor on refused calls."""
-    return change.le, change.re, repr(change.key), repr(change.payload)

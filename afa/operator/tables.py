@@ -283,8 +283,8 @@ def _encoded(core: Core, table: Table, shape: TableShape, arcs: Sequence[Arc]) -
         _check_unbroken(core, columns, times, arcs)
     if core.rows_alike and core.window is not None and "re" in times:
         check_alike(times["le"], times["re"], core.window)
-    of_keys = found[n:low] if keys else None
-    return core.engine.encode(columns, times, arcs, core.window, of_keys, keys is None or keys.single)
+    encoded: Batch = core.encoded(columns, times, found[n:low] if keys else None, arcs)
+    return encoded
 
 
 def _check_same(column: Any, le: Any) -> None:

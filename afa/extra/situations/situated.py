@@ -107,7 +107,7 @@ class Situated(Front):
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         if not self._table(table):
-            yield from self._rows_reach(table, come)
+            yield from super()._table_reaches(table, come)
 
     def _table(self, table: Table) -> bool:
         """Let the stage take a table as columns. Returns whether it has; else its rows must come one by one.
