@@ -22,7 +22,6 @@ from afa.explain.reasons import Reasons
 from afa.explain.tracing.recorder import Trace
 from afa.io.file_writing import writable
 from afa.io.files import comes_once, open_source
-from afa.io.table_times import TimeType
 from afa.io.text_files import FileSource
 from afa.io.whole_file import write_text
 from afa.model.arc import TIMEOUT
@@ -92,14 +91,16 @@ def _drive(operator: Any, shown: Schema, job: CommandRequest, batches_in: Input,
     summary = Summary(keyed=bool(job.keys), rated=not isinstance(operator, Reasons), batch=job.batch)
     follow = None if job.arcs is None else Follow(job.arcs, operator.automaton, job.tick, f"afa run {job.pattern} {job.file}")
     out = OutputTable(operator, shown, job.keys, table, batches_in.times, job.reasons)
-    told_as_times(operator, batches_in.times)
+    if isinstance(operator, Reasons) and batches_in.times is not None:  # whose sentences tell times where the input has some
+        operator.tell_times(getattr(batches_in.times.times.type, "tz", None))
+    each = (job.reasons or job.report is not None) and job.batch is None  # reasons are told of each row as it came
     with writing(job.output, out.schema) as write:
 
         def push(*items: Any) -> None:
             batch = [out.none, *items]
             if follow is not None:
                 batch.insert(1, follow.poll())
-            for part in _said(lambda: operator.push_many(batch, **how_pushed(job)), batches_in.end):
+            for part in _said(lambda: operator.push_many(batch, net=not each), batches_in.end):
                 if not isinstance(part, Punctuation):
                     found = out.in_schema(part)
                     summary.count(out.les(found), found["diff"].to_numpy(), batches_in.latest)
@@ -157,11 +158,6 @@ def explaining(operator: Any, job: CommandRequest) -> Any:
     return Trace(operator)
 
 
-def how_pushed(job: CommandRequest) -> dict[str, bool]:
-    """Return how batches are pushed: reasons are told of each row as it came, unless the user says how many come at once."""
-    return {"net": False} if (job.reasons or job.report is not None) and job.batch is None else {}
-
-
 def write_report(operator: Any, job: CommandRequest, why: str = "") -> None:
     """Write the page of a run; ``why``: why nothing has matched."""
     if job.report is None:
@@ -170,9 +166,3 @@ def write_report(operator: Any, job: CommandRequest, why: str = "") -> None:
         write_text(job.report, operator.html(title=f"{job.pattern} {job.file}", why=why))
     if not job.quiet:
         tell(f"{job.report} shows the run: open it in a browser")
-
-
-def told_as_times(operator: Any, times: TimeType | None) -> None:
-    """Let sentences tell times where the input has some."""
-    if isinstance(operator, Reasons) and times is not None:
-        operator.tell_times(getattr(times.times.type, "tz", None))

@@ -32,7 +32,6 @@ from afa.io.files import open_source
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from afa.model.conflicts import QUERY
-from afa.operator.contract import OperatorLike
 from afa.state.plain import distinct
 from punctuation.sources import BoundedDisorder
 
@@ -105,13 +104,6 @@ def hashes(table: pa.Table, keys: Iterable[str]) -> Any:
     return found
 
 
-def held_by(operator: OperatorLike, kept: KeptRows) -> None:
-    """Let an operator take the rows that are kept, as one call without a promise."""
-    for table in kept.tables:
-        if len(table):
-            operator.push_many(table)
-
-
 WHY = "its arcs ask instants at which situations begin or end, and no rows; afa show tells when each relation is decided"
 ROWS = 20_000
 """How many events are looked at behind a run without matches: half a second."""
@@ -139,7 +131,8 @@ def funnel_over(job: CommandRequest, operator: Any, automaton: Automaton, kept: 
     """Return the funnel of the rows that are kept: of this automaton, over what the operator holds."""
     core = operator._core
     try:
-        held_by(operator, kept)
+        for table in filter(len, kept.tables):  # without a promise
+            operator.push_many(table)
         automaton = automaton.bound(core.tick)
         source = FunnelSource(
             engine=core.engine,

@@ -87,11 +87,11 @@ class NamedEvents:
             return False
         ids = found.ids
         new = len(set(ids)) == len(ids) and self._events.keys().isdisjoint(ids) and self.waiting.keys().isdisjoint(ids)
-        if not new or (len(ids) and found.first < core.progress.events):
+        if not new or found.below(core.progress.events):
             return False
         self._journal.note(self._take_out, found)
         self._journal.set(self, "_tables", (*self._tables, found))
-        self._events.update(zip(ids, found.places()))
+        self._events.update((name, RowPlace(found, i)) for i, name in enumerate(ids))
         return True
 
     def _take_out(self, rows: InsertedRows) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,14 +29,6 @@ class InsertedRows:
         self._order = np.argsort(self._le, kind="stable")
         self._sorted = self._le[self._order]
         self.done = 0  # how many, in the order of their LEs, are forgotten
-
-    @property
-    def first(self) -> int:
-        """The smallest LE."""
-        return int(self._sorted[0])
-
-    def places(self) -> Iterator[RowPlace]:
-        return (RowPlace(self, i) for i in range(len(self.ids)))
 
     def below(self, t: int) -> int:
         return int(np.searchsorted(self._sorted, t))

@@ -24,11 +24,6 @@ def plain(body: list[Any]) -> bytes:
     return packed
 
 
-def unplain(packed: bytes) -> Any:
-    """Return the data that `plain` packed. Raises whatever msgpack raises."""
-    return _unpacked(packed, DEPTH)
-
-
 @contextmanager
 def reading(what: str, got: str = "something else") -> Iterator[None]:
     """Raise a `SnapshotError` for all that is wrong with what is read: what is none of ours may be wrong in any way."""
@@ -55,13 +50,16 @@ def _packed(data: Any, depth: int) -> bytes:
     return found
 
 
-def _unpacked(packed: bytes, depth: int) -> Any:
-    """Return what `_packed` packed. Each level takes much of the process's stack, so that hundreds of levels would crash it."""
+def unplain(packed: bytes, depth: int = DEPTH) -> Any:
+    """Return the data that `plain` packed. Raises whatever msgpack raises.
+
+    Each of the levels that tuples nest takes much of the process's stack, so that hundreds would crash it.
+    """
 
     def tuple_of(code: int, data: bytes) -> tuple[Any, ...]:
         if code != TUPLE or not depth:
             raise ValueError(f"extension type {code}" if depth else f"tuples more than {DEPTH} deep")
-        items = _unpacked(data, depth - 1)
+        items = unplain(data, depth - 1)
         if not isinstance(items, list):
             raise ValueError("a tuple that holds no list")
         return tuple(items)
