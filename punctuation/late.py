@@ -145,6 +145,7 @@ class SideOutput(Member):
         return self._kept, self.count, self.lost, self._kept[0] if self._kept else None
 
     def call_failed(self, before: Any) -> None:
+        """Restore the state from before a call."""
         self._kept, self.count, self.lost, first = before
         while self._kept and self._kept[-1][0] > self.count:
             self._kept.pop()

@@ -232,9 +232,11 @@ class Source(Member, ABC):
         assert kept is None
 
     def call_begins(self) -> Any:
+        """Return all that a call changes."""
         return self.promised, self.late, self.stale, self._told, self._largest, self._kept()
 
     def call_failed(self, before: Any) -> None:
+        """Restore the state from before a call."""
         self.promised, self.late, self.stale, self._told, self._largest, kept = before
         self._put_kept(kept)
 

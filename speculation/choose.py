@@ -176,14 +176,17 @@ class Choose(Stage):
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
+        """Return all numbers; nothing of a call before is coming."""
         self._way.begins()
         return super().call_begins()
 
     def call_failed(self, before: Any) -> None:
+        """Restore all."""
         super().call_failed(before)
         self._way.failed()
 
     def call_worked(self) -> None:
+        """Forget how to restore the earlier state."""
         super().call_worked()
         self._way.worked()
 
@@ -246,6 +249,7 @@ class Choose(Stage):
         )
 
     def start(self, match: Change, values: tuple[Any, ...]) -> Point:
+        """Return where a match starts."""
         opens = values[self._opens]
         if self.window is None:
             return opens
@@ -254,6 +258,7 @@ class Choose(Stage):
         return match.re - self.window, *opens
 
     def close(self, match: Change, values: tuple[Any, ...]) -> Point:
+        """Return where a match ends."""
         return match.le, *values[self._closes]
 
     def resume(self, match: Change) -> Point:
@@ -267,11 +272,13 @@ class Choose(Stage):
 
     @staticmethod
     def not_comparable(payload: Any, error: Any) -> ChangeError:
+        """Return the error for fields that do not order matches."""
         return ChangeError(f"expected fields that can be compared with those of other matches but got {payload!r}: {error}")
 
     # -- snapshots: see `Stage.of` -----------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
+        """Return all but the matches, as plain data."""
         shown = None if self.shown is None else [self.shown.__name__, *self.shown._fields]  # type: ignore[attr-defined]
         said = [self.skip, self.by, self.window, *(list(names) for names in (self.opens, self.closes, self.prefer, self.to)), shown]
         return [*said, as_plain(self._drawn), self._promised]

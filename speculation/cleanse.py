@@ -251,6 +251,7 @@ class Cleanse(Stage):
     # -- what the compositions use -----------------------------------------------------------------------------------------
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
+        """Take a checked item, within a call; what leaves goes to ``out``."""
         if isinstance(item, Punctuation) and item.where is not None:
             out.append(self.some(item))
         elif isinstance(item, Punctuation):
@@ -375,6 +376,7 @@ class Cleanse(Stage):
     # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
+        """Return the stage's options and counters, as a snapshot has them."""
         control = None if self._control is None else [type(self._control).__name__, self._control.state()]
         return [*(as_plain(n) if type(n) is int else n for n in (getattr(self, name) for name in self._numbers)), control]
 

@@ -239,6 +239,7 @@ class Consolidate(Stage):
     # -- snapshots: see `Stage.of` -------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[Any]:
+        """Return the stage's options and counters, as a snapshot has them."""
         promised = [] if self._promised == BEGINNING else [self._promised]
         return [self.per, as_plain(self._came), as_plain(self._left), *promised]
 

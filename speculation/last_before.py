@@ -193,17 +193,20 @@ class LastBefore(Stage):
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
+        """Return all numbers; nothing of a call before is coming."""
         self._coming = {}
         if self.rows is not None:
             self.rows.begins()
         return super().call_begins()
 
     def call_failed(self, before: Any) -> None:
+        """Restore all."""
         super().call_failed(before)
         if self.rows is not None:
             self.rows.failed()
 
     def call_worked(self) -> None:
+        """Forget how to restore the earlier state."""
         super().call_worked()
         if self.rows is not None:
             self.rows.worked()
@@ -327,6 +330,7 @@ class LastBefore(Stage):
         return cls.resumed(found.numbers, found.waiting, like)
 
     def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
+        """Return all but the events, as plain data; ``keys``: of these only."""
         if self.rows is not None:
             floors = [[key, *lasts] for key, lasts in sorted(self.rows.floors(keys), key=lambda item: repr(item[0]))]
         else:
@@ -363,6 +367,7 @@ class LastBefore(Stage):
 
     @classmethod
     def resumed(cls: type[L], numbers: list[Any], waiting: Any, like: Any) -> L:
+        """Make the stage of a snapshot."""
         if not isinstance(like, LastBefore):
             raise AfaError(f"expected like=<LastBefore with the parameters of the one saved> but got like={like!r}")
         conditions = {name: condition.text for name, condition in like.conditions.items()}

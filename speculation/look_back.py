@@ -177,6 +177,7 @@ class LookBack(Front):
             stage.rows.take_rows(rows)
 
     def typed(self, item: Change, key: Hashable) -> Change:
+        """Return a change of the stage's events in its form."""
         schema: Any = self._events
         payload = schema.take(schema.dated(item.payload, item.le))
         return self.timed(item, payload, key)

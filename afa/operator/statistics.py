@@ -133,11 +133,7 @@ def statistics_of(core: Core, ends: bool = True) -> Statistics:
 
 
 class _TakenBack(Exception):  # noqa: N818  (no error: the way back)
-    """Raised to take back what was tried."""
-
-    def __init__(self, found: int) -> None:
-        super().__init__(found)
-        self.found = found
+    """Raised to take back what was tried; says how many matches there were."""
 
 
 def open_timeouts(core: Core) -> int:
@@ -150,7 +146,8 @@ def open_timeouts(core: Core) -> int:
     try:
         core.calls.call(_try, core)
     except _TakenBack as tried:
-        return tried.found
+        found: int = tried.args[0]
+        return found
     raise AssertionError("what is tried is never kept")
 
 
