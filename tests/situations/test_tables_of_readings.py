@@ -20,7 +20,6 @@ from afa.extra.situations import (
     TemporalPattern,
     held_readings,
     reading_memory,
-    reading_tables,
     told_forms,
 )
 
@@ -82,7 +81,6 @@ def _net_of(found: Counter[Any]) -> Counter[Any]:
 def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None:
     """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
     monkeypatch.setattr(told_forms, "FEW", 2 if seed % 2 else 64)
-    monkeypatch.setattr(reading_tables, "LEAST", 2)
     threads = 3 if seed % 2 else 1
     monkeypatch.setattr(held_readings, "PACE", 0 if seed % 3 else 16)
     rng = random.Random(f"tables {keyed} {seed}")
@@ -193,20 +191,6 @@ def test_threads_are_a_number(given: Any) -> None:
     for key in (None, "key"):
         with pytest.raises(AfaError, match="expected a number of threads, at least 1, but got threads="):
             pattern.operator(key=key, threads=given)
-
-
-def test_slices_of_time_say_what_a_whole_table_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Situations that go on over borders, that begin or end there."""
-    monkeypatch.setattr(reading_tables, "LEAST", 5)
-    rng, n = np.random.default_rng(5), 400
-    table = {"key": ["k"] * n, "a": rng.random(n) < 0.5, "x": np.repeat(rng.random(n // 4), 4), "v": [1] * n, "le": np.arange(n)}
-    pattern = TemporalPattern(event=Reading, within=9, a=Situation("a"), b=Situation("x > 0.5"), where="a overlaps|meets b")
-    found = [
-        {name: np.asarray(column).tolist() for name, column in pattern.operator(threads=threads).push_many(table).items()}
-        for threads in (1, 2, 7, 1000)
-    ]
-    assert len(found[0]["le"]) > 10
-    assert all(each == found[0] for each in found)
 
 
 def test_returns_in_pandas_have_the_types_of_arrow() -> None:

@@ -35,9 +35,9 @@ def made(pattern: Any, key: Any, options: dict[str, Any]) -> Any:
     """Make an operator of a temporal pattern that has taken nothing; see `TemporalPattern.operator`."""
     said = Options(**options).said
     check(said | {TEMPORAL: True})
-    pattern, order_by, threads = _bound(pattern, key, said)
+    pattern, order_by = _bound(pattern, key, said)
     sigma = said.pop("speculation", None)
-    layers = [_layer(pattern, order_by, threads)]
+    layers = [_layer(pattern, order_by)]
     if sigma is not None:
         layers.append(Layer("Cleanse", Before, lambda _: Cleanse(sigma)))
     return build(Operator(pattern.automaton, key=key, **said), layers)
@@ -45,20 +45,19 @@ def made(pattern: Any, key: Any, options: dict[str, Any]) -> Any:
 
 def restored(pattern: Any, blob: bytes, key: Any, arcs: Iterable[Arc], stages: Iterable[Any], said: dict[str, Any]) -> Any:
     """Make the operator that was saved; see `TemporalPattern.restore`."""
-    pattern, order_by, threads = _bound(pattern, key, said)
+    pattern, order_by = _bound(pattern, key, said)
     sigma = said.pop("speculation", None)
     alone = lambda part: Operator.restore(pattern.automaton, part, key=key, arcs=arcs, **said)  # noqa: E731
-    return restore(blob, alone, [_layer(pattern, order_by, threads)], stages, sigma)
+    return restore(blob, alone, [_layer(pattern, order_by)], stages, sigma)
 
 
-def _layer(pattern: Any, order_by: str | None, threads: int) -> Layer:
+def _layer(pattern: Any, order_by: str | None) -> Layer:
     """Return the stage that derives a pattern's instants, as it stands at its operator; its durations are ticks."""
 
     def stage(_: Any) -> Deriving:
         kinds = kinds_of(pattern.definitions, pattern.aggregates)
         telling = instants(kinds, pattern.instants, pattern.window)
         made = deriving(pattern.event_schema, pattern.definitions, pattern.aggregates, telling, order_by, pattern.tick)
-        made.tables.threads = threads
         made.waits = any(each.at_least is not None for each in pattern.definitions)
         made.spanned = Spanned(pattern.window, [f"{each.name}_ts" for each in pattern.definitions])
         return made
@@ -85,19 +84,17 @@ def changes_between(now: Any, then: Any) -> QueryChanges:
     return QueryChanges((*gone, *come), stays, goes, comes, then)
 
 
-def _bound(pattern: Any, key: Any, said: dict[str, Any]) -> tuple[Any, str | None, int]:
-    """Return the pattern in ticks, the order of readings and the number of threads; leave what its operator is told in ``said``.
-
-    Without a key it is the readings that threads share out.
-    """
+def _bound(pattern: Any, key: Any, said: dict[str, Any]) -> tuple[Any, str | None]:
+    """Return the pattern in ticks and the order of readings; leave what its operator is told in ``said``."""
     if said.get("window") not in (None, pattern.window):
         raise AfaError(f"expected the pattern's own window={pattern.window!r} (within) but got window={said['window']!r}")
     tick = tick_of(said.get("tick")) or pattern.tick
     pattern = pattern.bound(tick)
-    threads = threads_of(said.pop("threads", 1) if key is None else said.get("threads", 1))
+    if key is None:
+        threads_of(said.pop("threads", 1))
     order_by = said.pop("order_by", None)
     said |= {"window": pattern.window, "tick": tick}
-    return pattern, order_by, threads
+    return pattern, order_by
 
 
 def kinds_of(definitions: Sequence[Definition], aggregates: Sequence[SituationAggregate], begun: bool = False) -> list[Kind]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.compiled.workers import Workers
 from afa.conditions.condition import NO_REGISTER, Condition
 from afa.extra.situations import reading_names as k
 from afa.extra.situations.held_readings import TableReadings
@@ -23,11 +20,6 @@ from afa.state.states import Column
 from punctuation.door import Table
 from punctuation.time import FOREVER
 from speculation.last_rows import one_by_one
-
-LEAST = 1 << 16
-"""How many readings a slice of time has at least."""
-DENSE = 4
-"""Times lie close if there is at least one in so many ticks."""
 
 
 class NewReadings(NamedTuple):
@@ -50,13 +42,10 @@ class ReadingTables:
         self._vectors: dict[Condition, Any] = {}
         self.fit = stage.event_schema.scalar and stage.order is None
         """Whether readings can be taken as columns."""
-        self.threads = 1
-        """In how many threads tables are judged, each in a slice of time."""
         named = zip(stage.judged.names, stage.telling.kinds)
         self._flags = [
             (flag, number, mark) for number, (name, kind) in enumerate(named) for flag, mark in flag_names([name], [kind])
         ]
-        self._names: tuple[int, Any, list[Any]] = 0, None, []
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
 
@@ -77,7 +66,8 @@ class ReadingTables:
         fields = {name: _copied(column, name in bools) for name, column in batch.fields.items()}
         if n and (int(le.max()) == FOREVER or (diff is not None and (diff != 1).any())):
             raise Unfit
-        bits = self._judged(le, fields)
+        lines = self._stage.judged.lines
+        bits = as_bits((self._satisfies(line, le, fields) for line in lines), len(lines), n)
         key = held.keys.number(None) if keys is None else batch.key_numbers(keys.single, held.keys.numbers)
         order = _order(None if keys is None else key, le)
         c = held.memory.batch(k.C_VALUES + 2 * len(held.folds), n)
@@ -89,24 +79,6 @@ class ReadingTables:
                 _put_in_order(to, values, order)
             at[0] *= at[1]
         return NewReadings(c, TableReadings([fields[field.name] for field in schema.fields], schema, order))
-
-    def _judged(self, le: Any, fields: dict[str, Column]) -> Any:
-        """Return which definitions readings satisfy, as bits; those of slices of time side by side."""
-        lines = self._stage.judged.lines
-        at_once = all(self._vector(each.condition) is not None for line in lines for each in line)  # others hold the lock
-        count = min(self.threads if at_once else 1, len(le) // LEAST)
-        if count < 2:
-            return self._bits(le, fields)
-        edges = [len(le) * i // count for i in range(count + 1)]
-        parts = [
-            partial(self._bits, le[a:b], {name: _at(each, slice(a, b)) for name, each in fields.items()})
-            for a, b in pairwise(edges)
-        ]
-        return np.concatenate(_side_by_side(parts))
-
-    def _bits(self, le: Any, fields: dict[str, Column]) -> Any:
-        lines = self._stage.judged.lines
-        return as_bits((self._satisfies(line, le, fields) for line in lines), len(lines), len(le))
 
     def _satisfies(self, line: Sequence[InForce], le: Any, fields: dict[str, Column]) -> Any:
         """Return which rows satisfy the condition that is in force at their LE."""
@@ -140,57 +112,25 @@ class ReadingTables:
         times = {"le": t, "re": re}
         if (lines[:, k.L_SIGN] < 0).any():
             times["diff"] = np.ascontiguousarray(lines[:, k.L_SIGN])
-        of_keys = None if keys is None else [self._key_column(i, keys.single, lines[:, k.L_KEY]) for i in range(len(keys.names))]
-        return {**fields, telling.instant: t}, times, of_keys
-
-    def _key_column(self, part: int, single: bool, numbers: Any) -> Any:
-        import pyarrow as pa
-
-        keys = self._stage.held.keys
-        names: list[Any] = keys.names
-        values = names if single else [name[part] for name in names]
-        if self._names[0] == keys.given and self._names[1] is keys and len(self._names[2]) > part:
-            dictionary = self._names[2][part]
-        else:
-            try:
-                dictionary = pa.array(values)
-            except (pa.ArrowException, TypeError, OverflowError):
-                return [values[each] for each in numbers.tolist()]
-            known = self._names[2] if part and self._names[:2] == (keys.given, keys) else []
-            self._names = keys.given, keys, [*known, dictionary]
-        return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(numbers)), dictionary)
+        if keys is None:
+            return {**fields, telling.instant: t}, times, None
+        names: list[Any] = self._stage.held.keys.names
+        told = [names[number] for number in lines[:, k.L_KEY].tolist()]
+        return {**fields, telling.instant: t}, times, [told] if keys.single else list(map(list, zip(*told)))
 
 
 def _order(key: Any, le: Any) -> Any:
     """Return the rows of one key together, in order of LE; None: they are so. Two of one place stay as they came."""
     if (le[1:] < le[:-1]).any():
-        return _order_of_times(le) if key is None else np.lexsort((le, key))
+        return np.argsort(le, kind="stable") if key is None else np.lexsort((le, key))
     if key is None or (key[1:] >= key[:-1]).all():
         return None
     return np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
 
 
-def _order_of_times(le: Any) -> Any:
-    """Return the order of times; those that lie close are put at their places, in half the time that sorting takes."""
-    n, first = len(le), int(le.min())
-    span = int(le.max()) - first + 1
-    if span <= DENSE * n:
-        places = np.full(span, -1)
-        places[le - first] = np.arange(n)
-        places = places[places >= 0]
-        if len(places) == n:  # else two are of one time
-            return places
-    return np.argsort(le, kind="stable")
-
-
 def _put_in_order(to: Any, values: Any, order: Any) -> None:
     """Put values where rows stand in an order; or one value for all."""
-    if order is None or np.ndim(values) == 0:
-        to[:] = values
-    elif values.dtype == to.dtype:
-        np.take(values, order, out=to, mode="clip")  # which needs no room: 6 ms less for three columns of 500,000 rows
-    else:
-        to[:] = values.take(order)
+    to[:] = values if order is None or np.ndim(values) == 0 else values.take(order)
 
 
 def as_bits(on: Iterable[Any], definitions: int, n: int) -> Any:
@@ -210,20 +150,3 @@ def as_bits(on: Iterable[Any], definitions: int, n: int) -> Any:
 def _copied(column: Column, is_bool: bool) -> Column:
     """Return a copy of a column, which is held, and may be the user's own; bools as such."""
     return Column(column.values.astype(np.bool_) if is_bool else column.values.copy(), column.present, column.texts)
-
-
-def _at(column: Column, rows: slice) -> Column:
-    return Column(column.values[rows], None if column.present is None else column.present[rows], column.texts)
-
-
-def _side_by_side(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Return what works return; the first that fails is raised."""
-    workers = Workers()
-    try:
-        jobs = workers.carry_out(works, together=True)
-    finally:
-        workers.settle()
-    for job in jobs:
-        if job.error is not None:
-            raise job.error
-    return [job.found for job in jobs]

@@ -237,7 +237,7 @@ class TemporalPattern(Pattern):
         ----------
         options
             As of `Operator`; the window is the pattern's. ``order_by`` orders readings of one time, of which the last one holds.
-            ``threads`` without a key: in how many a table's readings are judged, each for a slice of time.
+            ``threads`` counts with a key only.
 
         Raises
         ------
