@@ -1,4 +1,4 @@
-"""Operators whose matches have reasons, the stages around them, and whether an input has times."""
+"""Operators whose matches have reasons, and whether an input has times."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ from afa.model.arctable import ArcEvent
 from punctuation.door import Table
 from punctuation.time import FOREVER
 from punctuation.timestamps import is_time
-
-
-def stages_of(operator: Any) -> list[Any]:
-    """Return the stages around an operator."""
-    found = []
-    while hasattr(operator, "stage"):
-        found.append(operator.stage)
-        operator = operator.operator
-    return found
 
 
 def polled(before: Sequence[ArcEvent], after: Sequence[ArcEvent]) -> Change | None:

@@ -18,21 +18,19 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons.because import Because, Explained
 from afa.explain.reasons.because_column import with_reasons
-from afa.explain.reasons.explainable import check_explainable, first_time, polled, stages_of
+from afa.explain.reasons.explainable import check_explainable, first_time, polled
 from afa.explain.reasons.left_records import left
 from afa.explain.reasons.one_item import push_item
 from afa.explain.reasons.telling import SentenceWords, known_zone
 from afa.explain.reasons.why_come import why_come, why_promised
 from afa.explain.reasons.why_gone import WithdrawalFacts, is_arc, why_gone
 from afa.io.table_times import TimeType
-from afa.lineage import Lineage
 from afa.model.arc import Arc
 from afa.model.keys import take_key
 from afa.model.renamed import time_of
 from afa.operator.call import Output
 from afa.operator.contract import OperatorLike
 from afa.operator.matching import Matching
-from afa.operator.statistics import Statistics
 from afa.operator.tables import CallInput, CallOutput, Item, answer, brought, items_of
 from punctuation.promise import Punctuation
 from punctuation.timestamps import is_time
@@ -91,14 +89,15 @@ class Reasons(Matching):
         if zone is not None and (type(zone) is not str or known_zone(zone) is None):
             raise AfaError(f"expected the name of a zone, such as Europe/Berlin, or an offset as +01:00 but got zone={zone!r}")
         core = operator._core
-        for stage in stages_of(operator):
+        stages = operator._stages_around()
+        for stage in stages:
             if stage.no_reasons is not None:
                 raise AfaError(stage.no_reasons)
         check_explainable(core)
         self.operator: Any = operator
         self._before = copy.deepcopy(operator)
         self._named: dict[int, Change] = {}  # by item of the call: the event that an id names, the arc that a poll has brought
-        self._stages = frozenset(type(stage).__name__ for stage in stages_of(operator))
+        self._stages = frozenset(type(stage).__name__ for stage in stages)
         keys = () if core.keys is None else core.keys.fields
         self._words = SentenceWords(core.taken, tuple(keys), core.tick, False, zone)
 
@@ -106,10 +105,8 @@ class Reasons(Matching):
     def _core(self) -> Any:  # type: ignore[override]
         return self.operator._core
 
-    @property
-    def statistics(self) -> Statistics:
-        """The operator's."""
-        found: Statistics = self.operator.statistics
+    def _chosen(self) -> Callable[[Change], list[Any]] | None:
+        found: Callable[[Change], list[Any]] | None = self.operator._chosen()
         return found
 
     def tell_times(self, zone: str | None = None) -> None:
@@ -154,16 +151,6 @@ class Reasons(Matching):
 
     def _arc_input(self, item: Any) -> Output:
         return self._whole_call(self._carry_out, [("arc", item, None)], True, None)[0]  # type: ignore[no-any-return]
-
-    def lineage(self, match: Change) -> Lineage:
-        """Return which events stand behind a match in force. As `Operator.lineage`."""
-        found: Lineage = self.operator.lineage(match)
-        return found
-
-    def collapsed(self, match: Change) -> Lineage:
-        """Return which events stand behind a payload at an LE. As `Operator.collapsed`."""
-        found: Lineage = self.operator.collapsed(match)
-        return found
 
     @property
     def keys(self) -> list[Hashable]:

@@ -26,21 +26,14 @@ def left(outs: list[Output], net: bool) -> list[tuple[int, int]]:
         if isinstance(change, Punctuation):
             promise = (i, j)
             continue
-        name = any_payload(change.payload), change.le, change.re, change.key
+        name = match_name(change)
         total[name] = total.get(name, 0) + change.diff
         last[name] = (i, j)
-    left = {place: outs[place[0]][place[1]] for name, place in last.items() if total[name]}
-    ordered: Any = [OutputChange.at(change, place) for place, change in left.items()]
+    ordered: Any = [outs[i][j] for name, (i, j) in last.items() if total[name]]
     put_in_order(ordered)
-    return [change.place for change in ordered] + ([] if promise is None else [promise])
+    return [last[match_name(change)] for change in ordered] + ([] if promise is None else [promise])
 
 
-class OutputChange(Change):
-    """A change that knows where it stands in the outputs of a call."""
-
-    @classmethod
-    def at(cls, change: Any, place: tuple[int, int]) -> OutputChange:
-        """Return a change with its place."""
-        made = cls._make(change)
-        made.__dict__["place"] = place
-        return made
+def match_name(match: Change) -> Any:
+    """Return what tells matches, or events, apart."""
+    return any_payload(match.payload), match.le, match.re, match.key

@@ -12,12 +12,12 @@ from typing import Any
 
 from afa.change import Change
 from afa.explain.reasons.because import Because
+from afa.explain.reasons.left_records import match_name
 from afa.explain.reasons.telling import SentenceWords, plain, short, zone_of
 from afa.explain.reasons.why_gone import arc_change, is_arc
 from afa.explain.tracing.held_spans import threads_of
 from afa.explain.tracing.passed_states import PassedStates
 from afa.explain.tracing.seen import Announcement, key_text
-from afa.schema import any_payload
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 
@@ -120,14 +120,14 @@ class EventTable:
         for column, value in zip(self._columns.values(), values):
             column.append(value)
         if change.diff > 0:
-            self._places.setdefault(_name(change), []).append(place)
+            self._places.setdefault(match_name(change), []).append(place)
         if arrival is not None:
             self._by_arrival[arrival] = place
         return place
 
     def place(self, change: Change, until: int) -> int:
         """Return which event of the page one is; of equal ones the last that had come at an arrival."""
-        places = self._places.get(_name(change), [])
+        places = self._places.get(match_name(change), [])
         arrivals = self._columns["arrival"]
         came = [place for place in places if arrivals[place] is None or arrivals[place] <= until]
         return came[-1] if came else self._add(change._replace(diff=1), None)
@@ -172,10 +172,6 @@ class EventTable:
         return {"kind": because.kind, "text": because.text, "event": place, "diff": change.diff, "events": events}
 
 
-def _name(change: Change) -> Any:
-    return any_payload(change.payload), change.le, change.re, change.key
-
-
 def _promises(trace: Any, table: EventTable) -> list[dict[str, Any]]:
     """Return the promises of events, each with its cover: the last event before it in force then, of those that are kept."""
     found = []
@@ -195,7 +191,7 @@ def _promises(trace: Any, table: EventTable) -> list[dict[str, Any]]:
 def _take(change: Change, n: int, there: list[tuple[int, int]], places: dict[Any, list[int]]) -> None:
     """Put the ``n``-th event into the sorted list of those in force, or take it out."""
     le: Any = change.le
-    held = places[_name(change)]
+    held = places[match_name(change)]
     if change.diff > 0:
         held.append(n)
         insort(there, (le, n))

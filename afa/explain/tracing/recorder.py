@@ -10,6 +10,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons import Reasons
+from afa.explain.reasons.left_records import match_name
 from afa.explain.reasons.one_item import lineage_now
 from afa.explain.reasons.why_gone import is_arc
 from afa.explain.tracing.page_data import page_data
@@ -19,7 +20,6 @@ from afa.io.whole_file import check_kind, write_text
 from afa.operator.call import Output
 from afa.operator.contract import OperatorLike
 from afa.operator.tables import Item
-from afa.schema import any_payload
 from punctuation.promise import Punctuation
 
 EVENTS = 100_000
@@ -120,7 +120,7 @@ class Trace(Reasons):
         for known in self.announcements:
             if known.gone_at is not None and known.gone_at >= self.arrived:
                 known.gone_at = known.gone_because = None
-        self._open = {_name(known.change): known for known in self.announcements if known.gone_at is None}
+        self._open = {match_name(known.change): known for known in self.announcements if known.gone_at is None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise AfaError("expected an Operator or a Keyed to be pickled but got a Trace: its notes stay in this process")
@@ -172,7 +172,7 @@ class Trace(Reasons):
                 self.events.append(TracedChange(whole, arrival, left_out))
 
     def _tell(self, arrival: int, place: tuple[int, int], change: Change) -> None:
-        name = _name(change)
+        name = match_name(change)
         if change.diff < 0:
             self.withdrawn += 1
             known = self._open.pop(name, None)
@@ -185,7 +185,3 @@ class Trace(Reasons):
             known = Announcement(change, arrival, change.because, path, more)
             self.announcements.append(known)
             self._open[name] = known
-
-
-def _name(change: Change) -> Any:
-    return any_payload(change.payload), change.le, change.re, change.key
