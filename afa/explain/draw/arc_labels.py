@@ -10,8 +10,9 @@ from typing import NamedTuple
 from afa.explain.draw.font_widths import fitting, width_of
 from afa.explain.draw.in_words import said
 from afa.explain.draw.line_breaks import broken
-from afa.explain.draw.words import fence_of, function_text, kind_of, transfer_of
+from afa.explain.draw.words import fence_of, final_states, function_text, kind_of, transfer_of
 from afa.model.arc import Arc, name_of
+from afa.model.automaton import Automaton
 from punctuation.durations import NANOSECONDS
 from punctuation.time import BEGINNING, FOREVER
 
@@ -43,6 +44,14 @@ class Drawn(NamedTuple):
     lives: tuple[tuple[int, int], ...] | None = None
     past: bool = False
     tick: str | None = None
+
+
+def shown(automaton: Automaton, arcs: Sequence[Drawn] | None) -> tuple[Sequence[Drawn], list[str], frozenset[str]]:
+    """Return the arcs of a picture (None: the automaton's), all states that it shows, and which of them are final."""
+    drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else arcs
+    ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
+    finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
+    return drawn, list(dict.fromkeys([*automaton.states, *ends])), finals
 
 
 class TextPiece(NamedTuple):

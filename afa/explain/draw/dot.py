@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from afa.explain.draw.arc_labels import Drawn, label_of
-from afa.explain.draw.words import final_states, kind_of
+from afa.explain.draw.arc_labels import Drawn, label_of, shown
+from afa.explain.draw.words import kind_of
 from afa.model.automaton import Automaton
 
 STYLES = {
@@ -40,10 +40,8 @@ def dot(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
         s0 -> s1 [label="low\\le.x == '<'\\l"]
     }
     """
-    drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else arcs
-    ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
-    ids = {state: f"s{i}" for i, state in enumerate(dict.fromkeys([*automaton.states, *ends]))}
-    finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
+    drawn, states, finals = shown(automaton, arcs)
+    ids = {state: f"s{i}" for i, state in enumerate(states)}
     lines = ["digraph {", "    node [shape=box, style=rounded]", "    begin [shape=point]", f"    begin -> {ids[automaton.start]}"]
     lines += [f'    {name} [label="{quoted(state)}"{", peripheries=2" if state in finals else ""}]' for state, name in ids.items()]
     for one in drawn:

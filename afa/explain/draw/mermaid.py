@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from afa.explain.draw.arc_labels import SIGNS, Drawn, lifetimes, named
-from afa.explain.draw.words import fence_of, final_states, kind_of
+from afa.explain.draw.arc_labels import SIGNS, Drawn, lifetimes, named, shown
+from afa.explain.draw.words import fence_of, kind_of
 from afa.model.arc import name_of
 from afa.model.automaton import Automaton
 
@@ -43,10 +43,8 @@ def mermaid(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | 
         s0 -->|"low: e.x #lt; 1"| s1
         classDef dot fill:black,stroke:black
     """
-    drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else arcs
-    ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
-    ids = {state: f"s{i}" for i, state in enumerate(dict.fromkeys([*automaton.states, *ends]))}
-    finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
+    drawn, states, finals = shown(automaton, arcs)
+    ids = {state: f"s{i}" for i, state in enumerate(states)}
     lines = ["flowchart LR", f"    dot(( )):::dot --> {ids[automaton.start]}"]
     for state, name in ids.items():
         left, right = ("(((", ")))") if state in finals else ("([", "])")

@@ -6,11 +6,11 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 
-from afa.explain.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, TextPiece, label_of, lifetimes
+from afa.explain.draw.arc_labels import GAP, LINE, ArcLabel, Drawn, TextPiece, label_of, lifetimes, shown
 from afa.explain.draw.layered import CORNER, ArcPlace, Point
 from afa.explain.draw.places import places
 from afa.explain.draw.svg_style import STYLE
-from afa.explain.draw.words import final_states, kind_of
+from afa.explain.draw.words import kind_of
 from afa.html_tables import escaped
 from afa.model.automaton import Automaton
 
@@ -27,12 +27,9 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
     ``<g class="arc KIND" data-arc="NAME" data-index="I" data-src= data-dst= data-kind=>``; ``data-arc`` is the number where the
     arc has no name; each with a ``title``. The colours are CSS variables ``--afa-..``, for light and for dark.
     """
-    drawn = [Drawn(i, arc) for i, arc in enumerate(automaton.arcs)] if arcs is None else list(arcs)
-    ends = [state for one in drawn for state in (one.arc.src, one.arc.dst)]
-    states = list(dict.fromkeys([*automaton.states, *ends]))
+    drawn, states, finals = shown(automaton, arcs)
     texts = _labels(automaton, labels, drawn)
     place = places(states, automaton.start, drawn, texts)
-    finals = final_states(automaton).union(one.arc.dst for one in drawn if one.arc.final)
     width, height = _n(place.width), _n(place.height)
     parts = [
         f'<svg class="afa" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
@@ -45,10 +42,10 @@ def svg(automaton: Automaton, labels: str = "code", arcs: Sequence[Drawn] | None
     parts += [_arc(one, text, where) for one, text, where in zip(drawn, texts, place.arcs)]
     for state in states:
         final = state in finals
-        box, shown = place.states[state]
+        box, name = place.states[state]
         corner = min(CORNER, box.height / 2, box.width / 2)
         inner = _rect(box.x + 3, box.y + 3, box.width - 6, box.height - 6, corner - 3, ' class="inner"') if final else ""
-        text = _text("state", shown, box.x + box.width / 2, box.y + box.height / 2 + 4.5, ' text-anchor="middle"')
+        text = _text("state", name, box.x + box.width / 2, box.y + box.height / 2 + 4.5, ' text-anchor="middle"')
         what = ["start"] * (state == automaton.start) + ["final"] * final
         note = f"{state} ({', '.join(what)})" if what else state
         parts.append(

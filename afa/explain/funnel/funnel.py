@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from afa.explain.funnel.labels import event_in_words
 from afa.explain.funnel.spans_in_words import as_date, ticks_in_words
+from afa.html_tables import escaped, grid
 
 
 class PartCount(NamedTuple):
@@ -256,10 +256,10 @@ class Funnel:
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        misses = "".join(f"<li>{html.escape(line)}</li>" for line in self.misses_in_words())
+        misses = "".join(f"<li>{escaped(line)}</li>" for line in self.misses_in_words())
         return (
-            f'<div class="afa-funnel"><p><strong>{html.escape(self.why)}</strong></p><p>{html.escape(self.scope)}</p>'
-            f"{_html_table(ARC_COLUMNS, self.rows_of_arcs())}{_html_table(STATE_COLUMNS, self.rows_of_states())}"
+            f'<div class="afa-funnel"><p><strong>{escaped(self.why)}</strong></p><p>{escaped(self.scope)}</p>'
+            f"{grid(ARC_COLUMNS, self.rows_of_arcs())}{grid(STATE_COLUMNS, self.rows_of_states())}"
             + (f"<p>nearest misses</p><ul>{misses}</ul>" if misses else "")
             + "</div>"
         )
@@ -297,12 +297,6 @@ def _aligned(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
         "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, numbers)).rstrip()
         for row in [columns, *rows]
     )
-
-
-def _html_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def as_json(funnel: Funnel) -> str:
