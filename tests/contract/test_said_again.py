@@ -91,7 +91,7 @@ def test_derive_says_its_key_and_tick_itself() -> None:
     assert Operator.restore(op.as_pattern(), blob).snapshot() == blob
     assert Derive.restore(blob, event=E, key="kind", tick="s", low=Situation("n < 4")).snapshot() == blob
     with pytest.warns(DeprecationWarning, match=r"again\(..\) is now"):
-        assert op.again("n")._said[1] == "n"
+        assert op.again("n").as_pattern().key == "n"
 
 
 def test_worlds_take_what_they_were_made_with() -> None:

@@ -43,7 +43,7 @@ def _stage(kinds: list[Kind], as_records: bool, cls: Any) -> Deriving:
     fields = [["x"] * len(kind.folds) for kind in kinds]
     telling = records(kinds, "ab", cls) if as_records else instants(kinds, cls, SPAN)
     conditions = [Condition(name, schema) for name in "ab"]
-    return Deriving(schema, Judged("ab", conditions), fields, telling, open_promise=as_records)
+    return Deriving(schema, Judged.of("ab", conditions), fields, telling, open_promise=as_records)
 
 
 def _tuple(*items: Any) -> tuple[Any, ...]:

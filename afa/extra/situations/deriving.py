@@ -298,7 +298,7 @@ class Deriving(Stage):
             wanted(f"a promise not below {self.promised}", promised == self.promised, promised)
             self._told, self._withdrawn = as_total(was_told), as_total(withdrawn)
             wanted("conditions of each definition", len(lines) == len(self.judged.names) and all(lines), lines)
-            self.judged = Judged(self.judged.names, (), tuple(tuple(map(self._in_force, line)) for line in lines))
+            self.judged = self.judged._replace(lines=tuple(tuple(map(self._in_force, line)) for line in lines))
             for key, until, going in covers:
                 if key not in without:
                     self._cover(key, until, going)

@@ -24,26 +24,26 @@ class InForce(NamedTuple):
     condition: Condition
 
 
-class Judged:
-    """The conditions of definitions over time, frozen.
+class Judged(NamedTuple):
+    """The conditions of definitions over time; ``lines``: of each definition those that are in force one after the other.
 
     >>> from typing import NamedTuple
     >>> from afa.schema import Schema
     >>> class Car(NamedTuple):
     ...     speed: float
     >>> fast, faster = (Condition(f"speed > {x}", Schema.of(Car, "event")) for x in (70, 80))
-    >>> judged = Judged(["speeding"], [fast]).changed("speeding", faster, 40, 90)
+    >>> judged = Judged.of(["speeding"], [fast]).changed("speeding", faster, 40, 90)
     >>> [judged.bits(Car(75.0), le) for le in (39, 40, 90)]
     [1, 0, 1]
     """
 
-    __slots__ = ("lines", "names")
+    names: tuple[str, ...]
+    lines: tuple[tuple[InForce, ...], ...]
 
-    def __init__(self, names: Sequence[str], conditions: Sequence[Condition], lines: Any = None) -> None:
-        self.names = tuple(names)
-        self.lines: tuple[tuple[InForce, ...], ...] = (
-            tuple((InForce(BEGINNING, each),) for each in conditions) if lines is None else lines
-        )
+    @classmethod
+    def of(cls, names: Sequence[str], conditions: Sequence[Condition]) -> Judged:
+        """Return conditions that are always in force."""
+        return cls(tuple(names), tuple((InForce(BEGINNING, each),) for each in conditions))
 
     def bits(self, payload: Any, le: int) -> int:
         """Return which definitions a reading at an LE satisfies, as bits. One on which a condition raises does not satisfy it."""
@@ -72,7 +72,7 @@ class Judged:
             *then,
             *(each for each in line if each.since > re),
         ]
-        return Judged(self.names, (), (*self.lines[:number], _joined(whole), *self.lines[number + 1 :]))
+        return self._replace(lines=(*self.lines[:number], _joined(whole), *self.lines[number + 1 :]))
 
     def settled(self, t: int) -> Judged:
         """Return what still counts of these for readings at or above a promise."""
@@ -80,13 +80,7 @@ class Judged:
         for line in self.lines:
             there = [each for each in line if each.since > t]
             lines.append((InForce(BEGINNING, self.at(line, t).condition), *there))
-        return Judged(self.names, (), tuple(lines))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Judged) and (self.names, self.lines) == (other.names, other.lines)
-
-    def __hash__(self) -> int:
-        return hash((self.names, self.lines))
+        return self._replace(lines=tuple(lines))
 
 
 def _joined(line: Sequence[InForce]) -> tuple[InForce, ...]:

@@ -118,5 +118,5 @@ def deriving(
     """Make the stage of some definitions."""
     names = [each.name for each in definitions]
     fields = [[aggregate.field for aggregate in aggregates if aggregate.definition == name] for name in names]
-    judged = Judged(names, [each.condition for each in definitions])
+    judged = Judged.of(names, [each.condition for each in definitions])
     return Deriving(event, judged, fields, telling, order_by=order_by, open_promise=telling.instant is None, tick=tick)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import keyword
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from afa.errors import QueryError, did_you_mean
 from afa.language.sase_grammar import RefusedError, query_error
 from afa.schema import Schema
 
-if TYPE_CHECKING:
-    from lark import Lark, Tree
-
 FUNCTIONS = ("first", "last", "count", "sum", "avg", "min", "max")
 NUMBERS = ("sum", "avg", "min", "max")
 """Those of numbers only; `first` and `last` are of any scalar, `count` of anything."""
-GRAMMAR = r"""
-start: NAME "(" NAME ["." NAME] ")"
-NAME: /[^\W\d]\w*/
-%ignore /\s+/
-"""
+TOKEN = re.compile(r"[^\W\d]\w*|\S")
+SHAPES = "n(n)", "n(n.n)"
+"""What an aggregate may be, by tokens: n for a name."""
 FORM = "write 'avg(speeding.speed)', or 'count(speeding)' for the number of readings"
 
 
@@ -84,65 +79,52 @@ def _returned(name: Any) -> str:
 
 
 def _aggregate(name: str, text: Any, definitions: Sequence[str], event: Schema) -> SituationAggregate:
-    from lark.exceptions import UnexpectedInput
-
     if not isinstance(text, str):
         raise QueryError(f"expected text for {name!r} in returns= but got {text!r}; {FORM}")
+    tokens = list(TOKEN.finditer(text))
+    shape = "".join("n" if each[0].isidentifier() else each[0] for each in tokens)
     try:
-        try:
-            tree = _parser().parse(text)
-        except UnexpectedInput as error:
-            position = error.pos_in_stream if error.pos_in_stream is not None and error.pos_in_stream >= 0 else len(text)
-            raise RefusedError(f"expected an aggregate for {name!r} but got {text!r}; {FORM}", position) from None
-        return _checked(tree, definitions, event)
+        if shape not in SHAPES:
+            fits = max(n for n in range(len(SHAPES[1]) + 1) if any(each[:n] == shape[:n] for each in SHAPES))
+            position = tokens[fits].start() if fits < len(tokens) else len(text)
+            raise RefusedError(f"expected an aggregate for {name!r} but got {text!r}; {FORM}", position)
+        return _checked([each for each in tokens if each[0].isidentifier()], definitions, event)
     except RefusedError as error:
         raise query_error(text, error) from None
 
 
-def _checked(tree: Tree[Any], definitions: Sequence[str], event: Schema) -> SituationAggregate:
-    children: list[Any] = tree.children
-    function, definition, field = children
+def _checked(names: Sequence[re.Match[str]], definitions: Sequence[str], event: Schema) -> SituationAggregate:
+    function, definition, *of = (name[0] for name in names)
     if function not in FUNCTIONS:
-        hint = did_you_mean(str(function), FUNCTIONS) or f"; they are {', '.join(FUNCTIONS)}"
-        raise RefusedError(f"expected a function of a situation's readings but got {str(function)!r}{hint}", function.start_pos)
+        hint = did_you_mean(function, FUNCTIONS) or f"; they are {', '.join(FUNCTIONS)}"
+        raise RefusedError(f"expected a function of a situation's readings but got {function!r}{hint}", names[0].start())
     if definition not in definitions:
-        hint = did_you_mean(str(definition), definitions)
+        hint = did_you_mean(definition, definitions)
         raise RefusedError(
-            f"expected a definition but got {str(definition)!r}; the definitions are {', '.join(definitions)}{hint}",
-            definition.start_pos,
+            f"expected a definition but got {definition!r}; the definitions are {', '.join(definitions)}{hint}", names[1].start()
         )
-    if field is None:
+    if not of:
         if function != "count":
             raise RefusedError(
-                f"expected a field for {function} but got none; write '{function}({definition}.speed)'", definition.end_pos
+                f"expected a field for {function} but got none; write '{function}({definition}.speed)'", names[1].end()
             )
-        return SituationAggregate(f"count_{definition}", "count", str(definition), None)
+        return SituationAggregate(f"count_{definition}", "count", definition, None)
+    (field,), at = of, names[2].start()
     known = {each.name: each for each in event.fields}
     if field not in known:
-        raise RefusedError(
-            f"expected a field of {event.cls.__name__} but got {str(field)!r}; {event.hint(str(field))}", field.start_pos
-        )
-    kind = known[str(field)].type
+        raise RefusedError(f"expected a field of {event.cls.__name__} but got {field!r}; {event.hint(field)}", at)
+    kind = known[field].type
     if function in NUMBERS and kind not in (int, float):
         shown = "Any" if kind is None else kind.__name__
         raise RefusedError(
-            f"expected a number for {function} but got {str(field)!r}, which is {shown} in {event.cls.__name__}; "
+            f"expected a number for {function} but got {field!r}, which is {shown} in {event.cls.__name__}; "
             f"first and last take any scalar, count anything",
-            field.start_pos,
+            at,
         )
     if function != "count" and kind is None:
-        raise RefusedError(
-            f"expected a scalar for {function} but got {str(field)!r}, which is Any in {event.cls.__name__}", field.start_pos
-        )
-    return SituationAggregate(f"{function}_{definition}_{field}", str(function), str(definition), str(field))
+        raise RefusedError(f"expected a scalar for {function} but got {field!r}, which is Any in {event.cls.__name__}", at)
+    return SituationAggregate(f"{function}_{definition}_{field}", function, definition, field)
 
 
 def _type(event: Schema, name: str | None) -> type:
     return next(field.type for field in event.fields if field.name == name and field.type is not None)
-
-
-@functools.cache
-def _parser() -> Lark:
-    from lark import Lark
-
-    return Lark(GRAMMAR, parser="lalr", lexer="contextual", propagate_positions=True, maybe_placeholders=True)

@@ -91,32 +91,24 @@ class Derive(Situated):
         tick: str | None = None,
         **definitions: Any,
     ) -> None:
-        tick = tick_of(tick)
-        stage, automaton = _parts(event, returns, order_by, tick, definitions)
-        options: dict[str, Any] = {"engine": engine, "late": late, "tick": tick}
-        super().__init__(stage, Operator(automaton, key=key, **options))
-        stage.said = (event, key, returns, order_by, tick, definitions)
+        pattern = DerivePattern(event, key, returns, order_by, tick_of(tick), definitions)
+        options: dict[str, Any] = {"engine": engine, "late": late, "tick": pattern.tick}
+        super().__init__(pattern.stage(), Operator(pattern.automaton, key=key, **options))
 
-    @property
-    def _said(self) -> tuple[Any, ...]:
-        """What it was made of."""
-        found: tuple[Any, ...] = self.stage.said
+    def as_pattern(self) -> DerivePattern:
+        """Return what makes more of them."""
+        found: DerivePattern = self.stage.said
         return found
 
     @property
     def tick(self) -> str | None:
         """What one int of LE counts; None: that was not said."""
-        found: str | None = self._said[4]
-        return found
+        return self.as_pattern().tick
 
     @property
     def bare_durations(self) -> list[str]:
         """The durations that are bare numbers of ticks, as they are written."""
-        return bare_durations(self._said[5])
-
-    def as_pattern(self) -> DerivePattern:
-        """Return what makes more of them."""
-        return DerivePattern(self)
+        return bare_durations(self.as_pattern().definitions)
 
     def restore(self: Any, *given: Any, engine: EngineName = "auto", late: Policy | None = None, **said: Any) -> Any:  # type: ignore[override]
         """Make the operator that ``snapshot`` of one with these definitions has saved, ``derive.restore(blob)``; this one stays.
@@ -132,17 +124,7 @@ class Derive(Situated):
             event = given[0] if given else said.pop("event")
             return Derive(event, **said).restore(self, engine=engine, late=late)
         (blob,) = given or (said.pop("blob"),)
-        for name, own in (("key", self._said[1]), ("tick", self.tick)):
-            if (asked := said.pop(name, own)) != own:
-                raise SnapshotError(f"expected {name}={own!r}, as it says itself, but got {name}={asked!r}")
-        stages = said.pop("stages", ())
-        DerivePattern(self).operator(**said)  # which refuses what else is said
-        event, key, returns, order_by, tick, definitions = self._said
-        stage, automaton = _parts(event, returns, order_by, tick, definitions)
-        stage.said = self._said
-        late_again: Any = {} if late is None else {"late": late}
-        alone = lambda part: Operator.restore(automaton, part, key=key, engine=engine, **late_again, tick=tick)  # noqa: E731
-        return restore(blob, alone, [Layer("Deriving", Derive, lambda _: stage)], stages)
+        return self.as_pattern().restore(blob, engine=engine, late=late, **said)
 
     def again(self, key: Any = None, tick: str | None = None) -> Derive:
         """Make another one of the same definitions, as `DerivePattern.operator`, by which it is made now."""
@@ -158,25 +140,46 @@ class Derive(Situated):
 class DerivePattern(Pattern):
     """What makes operators of the definitions of a `Derive`."""
 
-    def __init__(self, like: Derive) -> None:
-        self._like = like
+    def __init__(
+        self, event: type, key: Any, returns: Any, order_by: str | None, tick: str | None, definitions: Mapping[str, Any]
+    ) -> None:
+        if not definitions:
+            raise QueryError('expected definitions but got none; write speeding=Situation("speed > 70")')
+        self._key, self._tick, self.definitions = key, tick, definitions
+        self._returns, self._order_by, self._schema = returns, order_by, Schema.of(event, "event")
+        self._defined = [definition_of(name, given, self._schema, tick).bound(tick) for name, given in definitions.items()]
+        names = _names_of(aggregates_of(returns, list(definitions), self._schema))
+        self._aggregates = [each for of in self._defined for each in names if each.definition == of.name]
+        fields: list[tuple[str, type | None, bool]] = [("name", str, False), ("ts", int, False), ("te", int, True)]
+        fields += [(names[each], each.type_of(self._schema), True) for each in self._aggregates]
+        self._cls = payload_class("Situation", tuple(fields), ("ts", "te"))
+        show = Arc("start", "found", "True", f"r._replace({', '.join(f'{name}=e.{name}' for name, _, _ in fields)})")
+        empty = self._cls("", 0, None, *[None] * len(self._aggregates))
+        self._automaton = Automaton(start="start", final={"found"}, event=self._cls, register=empty, arcs=[show])
+
+    def stage(self) -> Any:
+        """Make the stage that derives records."""
+        kinds = kinds_of(self._defined, self._aggregates, begun=True)
+        telling = records(kinds, list(self.definitions), self._cls)
+        made = deriving(self._schema, self._defined, self._aggregates, telling, self._order_by, self.tick)
+        made.said = self
+        return made
 
     @property
     def automaton(self) -> Automaton:
-        return self._like.automaton
+        return self._automaton
 
     @property
     def event(self) -> type:
-        found: type = self._like._said[0]
-        return found
+        return self._schema.cls
 
     @property
     def key(self) -> Any:
-        return self._like._said[1]
+        return self._key
 
     @property
     def tick(self) -> str | None:
-        return self._like.tick
+        return self._tick
 
     def operator(self, **options: Any) -> Derive:
         """Make another one of the same definitions, which has taken nothing: ``key`` in place of its own, ``tick`` if it has none.
@@ -189,48 +192,38 @@ class DerivePattern(Pattern):
             It was made with all other options.
         """
         said = said_options(options, "Derive", ("key", "tick"))
-        event, own, returns, order_by, tick, definitions = self._like._said
         asked = tick_of(said.get("tick"))
-        if None not in (tick, asked) and tick != asked:
-            raise QueryError(f"expected its own tick={tick!r} but got tick={asked!r}")
-        return Derive(event, key=said.get("key") or own, returns=returns, order_by=order_by, tick=tick or asked, **definitions)
+        if None not in (self.tick, asked) and self.tick != asked:
+            raise QueryError(f"expected its own tick={self.tick!r} but got tick={asked!r}")
+        like: dict[str, Any] = {"returns": self._returns, "order_by": self._order_by, **self.definitions}
+        return Derive(self.event, key=said.get("key") or self.key, tick=self.tick or asked, **like)
 
     def operator_by(self, key: str, /, **options: Any) -> Derive:
         """Make another one that judges within the values of another column than the key."""
         return self.operator(key=key, **options)
 
-    def restore(self, blob: bytes, *, arcs: Any = (), **options: Any) -> Any:
+    def restore(
+        self, blob: bytes, *, arcs: Any = (), stages: Any = (), engine: EngineName = "auto", late: Policy | None = None, **said: Any
+    ) -> Any:
         """Make the operator that ``snapshot`` of one with these definitions has saved; no arcs come to it."""
         if arcs:
             raise AfaError(f"expected no arcs, as those of a Derive stay, but got arcs={arcs!r}")
-        return self._like.restore(blob, **options)
+        for name, own in (("key", self.key), ("tick", self.tick)):
+            if (asked := said.pop(name, own)) != own:
+                raise SnapshotError(f"expected {name}={own!r}, as it says itself, but got {name}={asked!r}")
+        said_options(said, "Derive", ("key", "tick"))  # which refuses what else is said
+        options: dict[str, Any] = {"key": self.key, "engine": engine, "tick": self.tick} | ({} if late is None else {"late": late})
+        alone = lambda part: Operator.restore(self.automaton, part, **options)  # noqa: E731
+        return restore(blob, alone, [Layer("Deriving", Derive, lambda _: self.stage())], stages)
 
 
-def _parts(
-    event: type, returns: Any, order_by: str | None, tick: str | None, definitions: Mapping[str, Any]
-) -> tuple[Any, Automaton]:
-    """Return the stage that derives records, and the automaton that shows them."""
-    if not definitions:
-        raise QueryError('expected definitions but got none; write speeding=Situation("speed > 70")')
-    schema = Schema.of(event, "event")
-    defined = [definition_of(name, given, schema, tick).bound(tick) for name, given in definitions.items()]
-    asked = aggregates_of(returns, list(definitions), schema)
-    for name in ("name", "ts", "te"):
-        if name in asked:
-            raise AfaError(f"expected names beside name, ts and te in returns= but got {name!r}")
-    distinct: dict[SituationAggregate, str] = {}
+def _names_of(asked: Mapping[str, SituationAggregate]) -> dict[SituationAggregate, str]:
+    """Return the field in which each aggregate is told."""
+    found: dict[SituationAggregate, str] = {}
     for name, aggregate in asked.items():
-        if aggregate in distinct:
-            raise AfaError(f"expected each aggregate once but got {aggregate} as {distinct[aggregate]!r} and {name!r}")
-        distinct[aggregate] = name
-    aggregates = [each for of in defined for each in distinct if each.definition == of.name]
-    fields: list[tuple[str, type | None, bool]] = [("name", str, False), ("ts", int, False), ("te", int, True)]
-    fields += [(distinct[each], each.type_of(schema), True) for each in aggregates]
-    cls = payload_class("Situation", tuple(fields), ("ts", "te"))
-    kinds = kinds_of(defined, aggregates, begun=True)
-    telling = records(kinds, [each.name for each in defined], cls)
-    shown = f"r._replace({', '.join(f'{name}=e.{name}' for name, _, _ in fields)})"
-    empty = cls("", 0, None, *[None] * len(aggregates))
-    show = Arc("start", "found", "True", shown)
-    automaton = Automaton(start="start", final={"found"}, event=cls, register=empty, arcs=[show])
-    return deriving(schema, defined, aggregates, telling, order_by, tick), automaton
+        if name in ("name", "ts", "te"):
+            raise AfaError(f"expected names beside name, ts and te in returns= but got {name!r}")
+        if aggregate in found:
+            raise AfaError(f"expected each aggregate once but got {aggregate} as {found[aggregate]!r} and {name!r}")
+        found[aggregate] = name
+    return found
