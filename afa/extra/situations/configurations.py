@@ -140,39 +140,23 @@ class _Moves:
 
     def steps(self, now: Configuration) -> Iterator[ConfigurationStep]:
         """Return all steps by which something happens."""
-        outcomes = self._outcomes(now)
-        for happens, possible in self._chosen(now, outcomes, 0, [STAYS] * len(self.order), list(now.possible)):
+        for happens, possible in self._chosen(now, 0, [STAYS] * len(self.order), list(now.possible)):
             if any(happens):
                 yield self._step(now, happens, possible)
 
-    def _outcomes(self, now: Configuration) -> list[tuple[int, ...]]:
-        """Return for each definition what may happen to it: each neighbour in a constraint has an outcome that goes with it."""
-        found, possible = [_OUTCOMES[status] for status in now.statuses], list(now.possible)
-        before = None
-        while found != before:
-            before = list(found)
-            for i, pair in enumerate(self.pairs):
-                for one, other in ((pair.first, pair.second), (pair.second, pair.first)):
-                    found[one] = tuple(
-                        what
-                        for what in found[one]
-                        if any(self._narrow(now, i, {one: what, other: than}, possible) for than in found[other])
-                    )
-        return found
-
     def _chosen(
-        self, now: Configuration, outcomes: list[tuple[int, ...]], at: int, happens: list[int], possible: list[int]
+        self, now: Configuration, at: int, happens: list[int], possible: list[int]
     ) -> Iterator[tuple[list[int], list[int]]]:
         if at == len(self.order):
             yield happens, possible
             return
         k = self.order[at]
-        for what in outcomes[k]:
+        for what in _OUTCOMES[now.statuses[k]]:
             happens[k] = what
             if all(self._narrow(now, i, happens, possible) for i in self.closed[at]):
-                yield from self._chosen(now, outcomes, at + 1, happens, possible)
+                yield from self._chosen(now, at + 1, happens, possible)
 
-    def _narrow(self, now: Configuration, i: int, happens: list[int] | dict[int, int], possible: list[int]) -> bool:
+    def _narrow(self, now: Configuration, i: int, happens: list[int], possible: list[int]) -> bool:
         """Set what is still possible of a pair, and return whether any of it is allowed."""
         pair = self.pairs[i]
         a, b = now.statuses[pair.first], now.statuses[pair.second]

@@ -67,7 +67,6 @@ class ReadingMemory:
     o_at: int
     one: Any  # room for a batch of one, whose address is known
     one_at: int
-    _room: Any  # of a batch, kept for the next one: new memory costs more than what is written there
 
     def __init__(self, kinds: Sequence[Kind], functions: Sequence[int], records: bool) -> None:
         n, many = len(kinds), len(functions)
@@ -94,11 +93,10 @@ class ReadingMemory:
         m[Memory.top] = CONTROL
         self._use(d=d, m=m, u=np.empty(1 << 10, np.int64), o=np.empty(1 << 10, np.int64))
         self._use(one=np.zeros(1 + entry, np.int64))
-        self._room = np.empty(0, np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if not name.endswith("_at")}
-        return state | {"m": self.m[: int(self.m[Memory.top])], "_room": self._room[:0]}
+        return state | {"m": self.m[: int(self.m[Memory.top])]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -145,12 +143,6 @@ class ReadingMemory:
             going = records[:, begin + k.S_GOING : begin + k.S_GOING + 2 * definitions]
             going[:, ::2], going[:, 1::2] = k.FOREVER, 1
         d[k.KEYS] = n
-
-    def batch(self, words: int, n: int) -> Any:
-        """Return room for a batch, until the next one comes."""
-        if len(self._room) < words * n:
-            self._room = np.empty(words * n, np.int64)
-        return self._room[: words * n].reshape(words, n)
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 

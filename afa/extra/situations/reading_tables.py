@@ -70,7 +70,7 @@ class ReadingTables:
         bits = as_bits((self._satisfies(line, le, fields) for line in lines), len(lines), n)
         key = held.keys.number(None) if keys is None else batch.key_numbers(keys.single, held.keys.numbers)
         order = _order(None if keys is None else key, le)
-        c = held.memory.batch(k.C_VALUES + 2 * len(held.folds), n)
+        c = np.empty((k.C_VALUES + 2 * len(held.folds), n), np.int64)
         for to, values in zip(c, (key, le, bits)):
             _put_in_order(to, values, order)
         for i, fold in enumerate(held.folds):
