@@ -228,7 +228,7 @@ class Front(Around):
     """A stage at the input of an operator: what it lets through reaches the operator, or the stage at whose front it stands."""
 
     place = "before"
-    _events: Schema | None
+    _events: Schema | None = None
     """The events that come in, where they are others than the operator's."""
 
     @property
@@ -281,6 +281,23 @@ class Front(Around):
     def _item_reaches(self, port: str, item: Any, key: Hashable) -> Iterator[Any]:
         """Yield what reaches the operator of an item on the "event" or "arc" input."""
         raise NotImplementedError
+
+    def typed(self, change: Change, key: Hashable) -> Change:
+        """Return a change that comes in with its payload in its form, its lifetime and its key."""
+        schema = self._events
+        if schema is None:
+            return super().typed(change, key)
+        return self.timed(change, schema.take(schema.dated(change.payload, change.le)), key)
+
+    def _see(self, item: Change, key: Hashable) -> None:
+        """Let the stage take an event, or the policy, if it is late."""
+        core, change, promised = self._core, self.typed(item, key), self.promised
+        assert change.le is not None
+        if change.le < promised:
+            core.take_late(change, promised)
+        else:
+            core.progress.see(change.le)
+            self.stage.see(change)
 
     def _left(self) -> Iterator[Any]:
         """Yield what leaves the stage at the end of a call."""

@@ -176,23 +176,6 @@ class LookBack(Front):
             core.progress.see(int(rows[:, RowPool.le].max()))
             stage.rows.take_rows(rows)
 
-    def typed(self, item: Change, key: Hashable) -> Change:
-        """Return a change of the stage's events in its form."""
-        schema: Any = self._events
-        payload = schema.take(schema.dated(item.payload, item.le))
-        return self.timed(item, payload, key)
-
-    def _see(self, item: Change, key: Hashable) -> None:
-        """Let the stage take an event, or the policy, if it is late."""
-        core, stage = self._core, self.stage
-        change = self.typed(item, key)
-        assert change.le is not None
-        if change.le < self.promised:
-            core.take_late(change, self.promised)
-        else:
-            core.progress.see(change.le)
-            stage.see(change)
-
     def _settle(self, t: int) -> None:
         for change in sorted(self.stage.settled(t), key=lambda change: (change.le, repr(change))):
             take_vain(self._core, change, t)

@@ -303,11 +303,7 @@ class Counting(Tally):
         for asked in self.in_force(EPSILON, state, le):
             for register, members in groups.items():
                 self.cost += 1
-                outcome = (
-                    asked.outcome(None, register)
-                    if not asked.lead
-                    else _first_of([asked.leading(None), asked.outcome(None, register)])
-                )
+                outcome = _first_of([asked.leading(None), asked.outcome(None, register)])
                 if outcome == TRUE and asked.after(None, register) is None:
                     outcome = RAISED
                 asked.count(outcome, len(members), le)

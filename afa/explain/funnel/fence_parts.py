@@ -9,7 +9,7 @@ Python stops at the first conjunct that is false, and so does the count: one beh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from afa.errors import AfaError
@@ -93,13 +93,6 @@ class CountedFence:
         """Return which conjunct stops an event that has passed the leading ones, `TRUE` or `RAISED`."""
         return self._first(self.lead, len(self.parts), payload, register)
 
-    def would(self, payload: Any, register: Any) -> bool:
-        """Return whether the whole fence is true."""
-        try:
-            return all(part.ask(payload, register) for part in self.parts)
-        except Exception:
-            return False
-
     def _first(self, low: int, high: int, payload: Any, register: Any) -> int:
         i = low
         try:
@@ -128,12 +121,13 @@ class CountedFence:
             found = found and true
         return found
 
+    def would(self, payload: Any, register: Any) -> bool:
+        """Return whether the whole fence is true."""
+        return _all(self.parts, payload, register)
+
     def could_alone(self, payload: Any) -> bool:
         """Return whether an event satisfies all that a fence asks of it alone, without a count."""
-        try:
-            return all(self.parts[i].ask(payload, None) for i in self.of_event)
-        except Exception:
-            return False
+        return _all([self.parts[i] for i in self.of_event], payload, None)
 
     def after(self, payload: Any, register: Any) -> Any:
         """Return the register behind the arc; None: the transfer raised."""
@@ -157,3 +151,11 @@ class CountedFence:
             self.true += how_many
             if self.last is None or le > self.last:
                 self.last = le
+
+
+def _all(parts: Iterable[FenceConjunct], payload: Any, register: Any) -> bool:
+    """Return whether conjuncts are true; one that raises is not."""
+    try:
+        return all(part.ask(payload, register) for part in parts)
+    except Exception:
+        return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from afa.model.pmatch import PMatch
@@ -20,28 +21,21 @@ Members = dict[tuple[Any, int], int]
 Groups = dict[str, dict[Any, Members]]
 
 
+@dataclass(slots=True)
 class StateEnds:
     """What has become of the partial matches that stood in one state: see `afa.explain.funnel.funnel.StateCount`."""
 
-    __slots__ = (
-        "at_gap",
-        "before",
-        "by_match",
-        "by_no_arc",
-        "by_window",
-        "could_later",
-        "could_wide",
-        "entered",
-        "matched",
-        "open",
-        "went_on",
-    )
-
-    def __init__(self) -> None:
-        self.entered = self.before = self.matched = self.went_on = self.by_window = self.by_no_arc = self.by_match = self.open = 0
-        self.at_gap = 0  # of those open: how many stand in front of a gap
-        self.could_later = 0  # ended by no arc, and an event that an arc could take came within the lifetime
-        self.could_wide: list[int] = []  # ended by the window: how far from its start the next such event is
+    entered: int = 0
+    before: int = 0
+    matched: int = 0
+    went_on: int = 0
+    by_match: int = 0
+    by_window: int = 0
+    by_no_arc: int = 0
+    open: int = 0
+    at_gap: int = 0  # of those open: how many stand in front of a gap
+    could_later: int = 0  # ended by no arc, and an event that an arc could take came within the lifetime
+    could_wide: list[int] = field(default_factory=list)  # ended by the window: how far from its start the next such event is
 
 
 class Gone(NamedTuple):
@@ -104,10 +98,6 @@ class StandingMatches:
         before = members[p.start, p.re]
         members[p.start, p.re] = before | mark
         return not before & mark
-
-    def has(self, p: PMatch) -> bool:
-        """Return whether a partial match stands."""
-        return (p.start, p.re) in self.groups.get(p.state, {}).get(p.register, ())
 
     def holds(self, state: str) -> bool:
         """Return whether anything stands in a state."""

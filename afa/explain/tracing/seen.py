@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from afa.change import Change
@@ -18,6 +19,7 @@ class TracedChange(NamedTuple):
     late: bool
 
 
+@dataclass(slots=True)
 class Announcement:
     """A match from its announcement to its withdrawal, if it was withdrawn.
 
@@ -25,12 +27,13 @@ class Announcement:
     when it was announced, at most 200, with their components; ``more``: it has further paths.
     """
 
-    __slots__ = ("at", "because", "change", "gone_at", "gone_because", "more", "path")
-
-    def __init__(self, change: Change, at: int, because: Because, path: list[tuple[str, Change]], more: bool) -> None:
-        self.change, self.at, self.because, self.path, self.more = change, at, because, path, more
-        self.gone_at: int | None = None
-        self.gone_because: Because | None = None
+    change: Change
+    at: int
+    because: Because
+    path: list[tuple[str, Change]]
+    more: bool
+    gone_at: int | None = None
+    gone_because: Because | None = None
 
 
 def key_text(key: Hashable) -> str:

@@ -171,22 +171,6 @@ class Situated(Front):
         """Yield what leaves the stage."""
         yield from self._columns_of(self.stage.told())
 
-    def _see(self, item: Change, key: Hashable) -> None:
-        """Let the stage take a reading, or the policy, if it is late."""
-        core, stage = self._core, self.stage
-        change = self.typed(item, key)
-        assert change.le is not None
-        if change.le < stage.promised:
-            core.take_late(change, stage.promised)
-        else:
-            core.progress.see(change.le)
-            stage.see(change)
-
-    def typed(self, change: Change, key: Hashable) -> Change:
-        """Return a change of a reading in its form."""
-        schema: Any = self._events
-        return self.timed(change, schema.take(schema.dated(change.payload, change.le)), key)
-
     def timed(self, change: Change, payload: Any, key: Hashable) -> Change:
         """Return a change of a reading with its times; without RE it holds until the next one."""
         item, core = change, self._core
