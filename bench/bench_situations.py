@@ -276,7 +276,7 @@ def _one_by_one(o: Options) -> Iterator[Row]:
 def _alone(stage: Deriving, change: Change) -> None:
     """Take a reading and tell what it leads to, without the frame of a call, which the operator has anyway."""
     stage.see(change)
-    for _ in stage.revisions():
+    for _ in stage.changes(stage.told()):
         pass
 
 

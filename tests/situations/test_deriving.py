@@ -43,7 +43,22 @@ def _stage(kinds: list[Kind], as_records: bool, cls: Any) -> Deriving:
     fields = [["x"] * len(kind.folds) for kind in kinds]
     telling = records(kinds, "ab", cls) if as_records else instants(kinds, cls, SPAN)
     conditions = [Condition(name, schema) for name in "ab"]
-    return Deriving(schema, Judged.of("ab", conditions), fields, telling, open_promise=as_records)
+    return Deriving(schema, Judged.of("ab", conditions), fields, telling)
+
+
+def _pushed(stage: Deriving, batch: list[Any]) -> list[Change]:
+    """What the stage tells in a call."""
+    stage.call_begins()
+    out: list[Change] = []
+    for item in batch:
+        if isinstance(item, Change):
+            stage.see(item)
+        else:
+            out += [*stage.changes(stage.told()), *stage.changes(stage.brought(item.t))]
+            assert not stage.settled(item.t)
+    out += stage.changes(stage.told())
+    stage.call_worked()
+    return out
 
 
 def _tuple(*items: Any) -> tuple[Any, ...]:
@@ -114,13 +129,12 @@ def test_worlds(as_records: bool, seed: int) -> None:
         if step >= 0.85:
             promised = low + rng.randint(1, 6)
             batch.append(Punctuation(promised))
-        for item in stage.push_many(batch):
-            if isinstance(item, Change):
-                net[item.payload, item.le, item.re] += item.diff
+        for item in _pushed(stage, batch):
+            net[item.payload, item.le, item.re] += item.diff
         assert all(copies in (0, 1) for copies in net.values())
         readings = {le: (re, (payload.a, payload.b), (payload.x, payload.x)) for le, (payload, re) in in_force.items()}
         wanted = _wanted_records if as_records else _wanted_instants
         assert {each for each, copies in net.items() if copies} == wanted(readings, kinds, promised)
     assert stage.statistics.held == sum(le >= promised for le in in_force)
-    stage.push(Punctuation(FOREVER))
+    _pushed(stage, [Punctuation(FOREVER)])
     assert stage.statistics.held == 0

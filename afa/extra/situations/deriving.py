@@ -23,12 +23,12 @@ from afa.extra.situations.reading_tables import NewReadings, ReadingTables
 from afa.extra.situations.told_forms import Telling
 from afa.model.copies import as_total
 from afa.model.raised import Faults, Raised
-from afa.schema import Schema, as_ticks
+from afa.schema import Schema
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
 from speculation import stage_state as saved
-from speculation.stage import Output, Stage, checked
+from speculation.stage import Stage, checked
 
 MOST = 62
 """How many definitions there may be."""
@@ -57,10 +57,10 @@ class DerivingStatistics(NamedTuple):
 
 
 class Deriving(Stage):
-    """Readings in, events about situations out.
+    """Readings in, events about situations out, in front of an operator.
 
     ``event`` is the schema of the readings; ``fields`` has for each definition the fields of its aggregates (None: each reading
-    counts). With ``open_promise`` what is told begins with a situation that goes on, so that a promise can't pass its beginning.
+    counts).
     """
 
     _numbers = ("_told", "_withdrawn", "promised", "judged")
@@ -83,14 +83,13 @@ class Deriving(Stage):
         telling: Telling,
         *,
         order_by: str | None = None,
-        open_promise: bool = False,
         tick: str | None = None,
     ) -> None:
         super().__init__(tick)
         self.own = [line[0].condition.text for line in judged.lines]
         """The conditions of the definitions as they were made."""
         self.event_schema, self.judged, self.telling, self.order = event, judged, telling, order_by
-        self.fields, self.open_promise = [list(each) for each in fields], open_promise
+        self.fields = [list(each) for each in fields]
         known = {field.name: field for field in event.fields}
         self._types = {name: field.type for name, field in known.items()}
         if order_by is not None and (
@@ -133,7 +132,7 @@ class Deriving(Stage):
         return self.judged.bits(payload, le)
 
     def see(self, change: Change) -> None:
-        """Take a change of a reading in its form, at or above the promise. `revisions` says what it leads to."""
+        """Take a change of a reading in its form, at or above the promise. `told` says what it leads to."""
         self.held.see(change)
 
     def take_table(self, coming: NewReadings) -> list[Change]:
@@ -152,10 +151,6 @@ class Deriving(Stage):
     def told(self) -> Any:
         """Return the lines of what the changes since the last time lead to; see `afa.extra.situations.reading_names`."""
         return self._counted(self.held.told(None if self.faults is None else self._contested))
-
-    def revisions(self) -> list[Change]:
-        """Return the same as changes: retractions and insertions of events."""
-        return self.changes(self.told())
 
     def _counted(self, lines: Any) -> Any:
         if len(lines):
@@ -200,7 +195,7 @@ class Deriving(Stage):
     # -- conditions that change ----------------------------------------------------------------------------------------------------
 
     def redefine(self, name: str, condition: Condition, le: int, re: int = FOREVER) -> None:
-        """Put another condition in force in ``[le, re)``. `revisions` says what it leads to. O(keys + readings held there).
+        """Put another condition in force in ``[le, re)``. `told` says what it leads to. O(keys + readings held there).
 
         Raises
         ------
@@ -212,30 +207,9 @@ class Deriving(Stage):
         self.judged = self.judged.changed(name, condition, le, re)
         self.held.judge_again(le, re)
 
-    # -- alone, as a stage -----------------------------------------------------------------------------------------------------
-
-    def take(self, item: Change | Punctuation, out: Output) -> None:
-        """Take a checked item, within a call."""
-        if not isinstance(item, Punctuation):
-            payload = self.event_schema.take(self.event_schema.dated(item.payload, item.le))
-            if item.le is not None and item.le < self.promised:
-                raise LateEventError(f"expected le >= {self.promised} (promised) but got le={item.le} for {payload!r}")
-            self.see(item._replace(payload=payload))
-        elif item.where is None:
-            t = as_ticks(item.t, "t")
-            if t > self.promised:
-                out += [*self.revisions(), *self.changes(self.brought(t))]
-                for change in self.settled(t):
-                    raise LateEventError(vain(change, t))
-                out.append(self.passed_on(t))
-
-    def end(self, out: Output) -> None:
-        """Append what the changes so far lead to."""
-        out += self.revisions()
-
     def passed_on(self, t: int) -> Punctuation:
-        """Return what a promise of readings promises of what is told."""
-        return Punctuation(min(t, self.begun) if self.open_promise else t)
+        """Return what a promise of readings promises of what is told: a record begins with its situation, which may go on."""
+        return Punctuation(min(t, self.begun) if self.telling.instant is None else t)
 
     # -- what is held ------------------------------------------------------------------------------------------------------------
 

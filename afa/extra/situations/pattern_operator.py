@@ -119,4 +119,4 @@ def deriving(
     names = [each.name for each in definitions]
     fields = [[aggregate.field for aggregate in aggregates if aggregate.definition == name] for name in names]
     judged = Judged.of(names, [each.condition for each in definitions])
-    return Deriving(event, judged, fields, telling, order_by=order_by, open_promise=telling.instant is None, tick=tick)
+    return Deriving(event, judged, fields, telling, order_by=order_by, tick=tick)

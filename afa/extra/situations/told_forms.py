@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.extra.situations.key_standing import Kind
-from afa.extra.situations.reading_names import L_SIGN, L_VALUES, L_WORDS
+from afa.extra.situations.reading_names import L_SIGN, L_WORDS
 from punctuation.time import FOREVER
 
 BEGINS, ENDS, LASTS, FAILS = range(L_WORDS + 1, L_WORDS + 5)
@@ -91,8 +91,3 @@ def net(lines: Any) -> Any:
     stays[near[first]] = signs != 0
     lines[near[first], L_SIGN] = signs
     return lines[stays]
-
-
-def counts_of(lines: Any) -> Any:
-    """Return of how many values the aggregates in lines are."""
-    return lines[:, L_VALUES + 1 :: 2]
