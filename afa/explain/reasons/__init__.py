@@ -7,8 +7,7 @@ broken_run      what became of the partial match at an event that came between t
 why_come        an announced match
 explaining      `Reasons`: a stage around an operator, and its state before each call
 explainable     operators whose matches have reasons
-one_item        one item of a call, and a lineage within it
-left_records    of what the changes of a call tell one by one, what is left when it is netted
+call_items      the items of a call one by one, what of their records is left, and a lineage within it
 because_column  the same in a table
 
 SEMANTICS.md, "Reasons", says which change it is.

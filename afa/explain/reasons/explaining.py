@@ -18,9 +18,8 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons.because import Because, Explained
 from afa.explain.reasons.because_column import with_reasons
+from afa.explain.reasons.call_items import left, push_item
 from afa.explain.reasons.explainable import check_explainable, first_time, polled
-from afa.explain.reasons.left_records import left
-from afa.explain.reasons.one_item import push_item
 from afa.explain.reasons.telling import SentenceWords, known_zone
 from afa.explain.reasons.why_come import why_come, why_promised
 from afa.explain.reasons.why_gone import WithdrawalFacts, is_arc, why_gone

@@ -7,7 +7,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons.because import Because
-from afa.explain.reasons.one_item import lineage_now
+from afa.explain.reasons.call_items import lineage_now
 from afa.explain.reasons.why_gone import WithdrawalFacts, arc_change, held_back, is_arc, lasting, same_event
 from punctuation.promise import Punctuation
 

@@ -9,7 +9,7 @@ from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons.because import Because
 from afa.explain.reasons.broken_run import broken_run
-from afa.explain.reasons.one_item import lineage_now
+from afa.explain.reasons.call_items import lineage_now
 from afa.explain.reasons.telling import SentenceWords, arc_words
 from afa.lineage import Lineage
 from afa.lineage.lineage import Path

@@ -10,8 +10,7 @@ from typing import Any
 from afa.change import Change
 from afa.errors import AfaError
 from afa.explain.reasons import Reasons
-from afa.explain.reasons.left_records import match_name
-from afa.explain.reasons.one_item import lineage_now
+from afa.explain.reasons.call_items import lineage_now, match_name
 from afa.explain.reasons.why_gone import is_arc
 from afa.explain.tracing.page_data import page_data
 from afa.explain.tracing.page_text import page_text
