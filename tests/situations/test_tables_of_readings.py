@@ -20,6 +20,7 @@ from afa.extra.situations import (
     TemporalPattern,
     held_readings,
     reading_memory,
+    situated,
     told_forms,
 )
 
@@ -82,6 +83,7 @@ def test_worlds(monkeypatch: pytest.MonkeyPatch, keyed: bool, seed: int) -> None
     """Late rows, promises in the call and apart, retractions row by row between tables, snapshots, another condition."""
     monkeypatch.setattr(told_forms, "FEW", 2 if seed % 2 else 64)
     threads = 3 if seed % 2 else 1
+    monkeypatch.setattr(situated, "MANY", 64 if seed % 3 else 4)
     monkeypatch.setattr(held_readings, "PACE", 0 if seed % 3 else 16)
     rng = random.Random(f"tables {keyed} {seed}")
     with warnings.catch_warnings():
