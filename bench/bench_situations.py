@@ -257,10 +257,11 @@ def _one_by_one(o: Options) -> Iterator[Row]:
         took: dict[str, list[float]] = {"push": [], "stage": []}
         for _ in range(o.rounds):
             op, stage = pattern.operator(engine=o.engine), _stage(pattern)
-            for way, taker, push in (("push", op, op.push), ("stage", stage, partial(_alone, stage))):
+            for way, push in (("push", op.push), ("stage", partial(_alone, stage))):
                 for change in before:
-                    taker.push(change)
-                taker.push(Punctuation(n - n // 5))
+                    push(change)
+                push(Punctuation(n - n // 5))
+                stage.call_worked()
                 begin = time.process_time()
                 for change in pushed:
                     push(change)
@@ -273,11 +274,14 @@ def _one_by_one(o: Options) -> Iterator[Row]:
         }
 
 
-def _alone(stage: Deriving, change: Change) -> None:
-    """Take a reading and tell what it leads to, without the frame of a call, which the operator has anyway."""
-    stage.see(change)
-    for _ in stage.changes(stage.told()):
-        pass
+def _alone(stage: Deriving, item: Change | Punctuation) -> None:
+    """Take a reading, or a promise, and tell what it leads to, without the frame of a call, which the operator has anyway."""
+    if isinstance(item, Punctuation):
+        stage.changes(stage.brought(item.t))
+        stage.settled(item.t)
+    else:
+        stage.see(item)
+        stage.changes(stage.told())
 
 
 def _stage(pattern: TemporalPattern) -> Deriving:
