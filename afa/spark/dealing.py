@@ -8,15 +8,16 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from afa.operator.member_columns import MEMBERS
 from afa.spark.bucket import bucket_of_job
 from afa.spark.hashing import bucket_of, label_of
 from afa.spark.job import Job, told_of
-from afa.spark.packed_rows import MATCH, PARTS, read_parts, written
+from afa.spark.packed_rows import MATCH, PARTS, changes_schema, read_parts, written
 from afa.spark.shipped import shipped
-from afa.spark.typed import SPARK, column, quoted
+from afa.spark.typed import column
 
 
 def packed(typed: DataFrame, job: Job, pack: Callable[[Any], Any]) -> DataFrame:
@@ -55,22 +56,9 @@ def at_once(job: Job, promised: int | None = None) -> Callable[[pa.Table], pa.Ta
     return work
 
 
-def ddl(schema: StructType, job: Job) -> str:
-    """Return the columns of what buckets say, in Spark's words; ``schema``: of the rows."""
-    kinds = {field.name: SPARK[field.type] for field in job.fields if field.type}  # as the operator has a key that is a field, too
-    keys = [f"{quoted(name)} {kinds.get(name, schema[name].dataType.simpleString())}" for name in job.keys]
-    register = [f"{quoted(field.name)} {SPARK[field.type]}" for field in job.shown.fields if field.type]
-    told = [] if job.members is None else [f"{MEMBERS} {_members_ddl(job)}"]
-    return ", ".join([*keys, *register, "le bigint", "re bigint", "diff int", *told, "kind string", "reason string"])
-
-
-def _members_ddl(job: Job) -> str:
-    members = told_of(job)
-    field = members.field
-    each = f"array<{SPARK[int if field is None else field.type or str]}>"
-    if not members.named:
-        return each
-    return f"struct<{', '.join(f'{quoted(name)}: {each}' for name in members.components(()))}>"
+def spark_schema(job: Job) -> StructType:
+    """Return the columns of what buckets say, as Spark has them."""
+    return from_arrow_schema(changes_schema(job))
 
 
 def finished(changes: DataFrame, job: Job, events: StructType) -> DataFrame:

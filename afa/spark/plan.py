@@ -17,7 +17,7 @@ from afa.model.automaton import Automaton
 from afa.model.renamed import renamed
 from afa.operator.contract import Pattern
 from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_options
-from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
+from afa.spark.dealing import at_once, finished, labelled, packed, spark_schema, to_all, without
 from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.metrics import name_of, observed, watch
 from afa.spark.moved import moved
@@ -212,9 +212,9 @@ def match(
                 raise AfaError("expected PySpark 4.1 or later under Spark Connect: before, it has no stateful operator")
             forget_ended(events.sparkSession)
             matcher: Any = Parcel(Matcher(job, metrics), job.automaton.arcs)
-            found = grouped.transformWithStateInPandas(matcher, ddl(schema, job), "append", "EventTime")
+            found = grouped.transformWithStateInPandas(matcher, spark_schema(job), "append", "EventTime")
         else:
-            found = grouped.applyInArrow(shipped(at_once(job), job.automaton.arcs), ddl(schema, job))
+            found = grouped.applyInArrow(shipped(at_once(job), job.automaton.arcs), spark_schema(job))
         found = finished(found, job, schema)
         if not events.isStreaming:
             return without(found, job.dropped)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
-from pyspark.sql.types import LongType, StructField, StructType
 
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
@@ -20,7 +19,7 @@ from afa.operator.options import OF_SPARK, SparkOptions, options_of, takes_optio
 from afa.replay.witness.boxes import ArcLifetime
 from afa.spark.box_conditions import FEW_KEYS, rows_within, stretches
 from afa.spark.candidate_rows import CandidateSpans, History, HistoryEnds, ends_of, sought
-from afa.spark.dealing import at_once, ddl, finished, labelled, packed, to_all, without
+from afa.spark.dealing import at_once, finished, labelled, packed, spark_schema, to_all, without
 from afa.spark.job import Job, fields_of, job_of, policy_of
 from afa.spark.ledger import Ledger
 from afa.spark.packed_rows import ARC, packer
@@ -28,8 +27,8 @@ from afa.spark.pattern_said import PatternOptions, check_call, said_of, tell_of_
 from afa.spark.plan import match
 from afa.spark.session import BUCKETS
 from afa.spark.shipped import by_value, shipped
-from afa.spark.span_rows import PackedSpans, SpanRows
-from afa.spark.typed import check_names, check_tables, column, key_types, keyed, timed
+from afa.spark.span_rows import SpanRows
+from afa.spark.typed import check_names, check_tables, column, key_types, keyed
 from punctuation.time import BEGINNING
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 TAKES = tuple(name for name in OF_SPARK if name != "speculation")
 log = logging.getLogger("afa.spark")
 SPAN = "interval"
+InFull = Callable[[], Callable[[DataFrame], DataFrame]]
+"""Makes the function that pushes all rows through operators."""
 BETWEEN = "a reading that is left out would change what holds after the one before it"
 
 
@@ -51,7 +52,6 @@ class Asking(NamedTuple):
     end: str
     on_fault: str
     buckets: int
-    require: bool
 
 
 class SparkPlan(NamedTuple):
@@ -99,8 +99,8 @@ def _counted(number: int, one: str, many: str | None = None) -> str:
 class SparkReplay:
     """What `replay` returns: called with a static table, it returns the matches. ``plan``: how, once it has been called."""
 
-    def __init__(self, said: PatternOptions, options: Asking) -> None:
-        self._said, self._options = said, options
+    def __init__(self, said: PatternOptions, options: Asking, require: bool, in_full: InFull) -> None:
+        self._said, self._options, self._require, self._in_full = said, options, require, in_full
         self.plan: SparkPlan | None = None
 
     def __call__(self, events: DataFrame) -> DataFrame:
@@ -131,10 +131,10 @@ class SparkReplay:
         return self._in_spans(history, where, times, ends)
 
     def _run_in_full(self, where: CandidateSpans, events: DataFrame) -> DataFrame:
-        if self._options.require:
+        if self._require:
             raise AfaError(f"expected a pattern that needs some rare event, with require=True, but got a full run: {where.reason}")
         self._tell(SparkPlan(where.witnesses, where.steps, reason=where.reason))
-        return self._in_full(events)
+        return self._in_full()(events)
 
     def _tell(self, plan: SparkPlan) -> None:
         self.plan = plan
@@ -168,16 +168,6 @@ class SparkReplay:
             asked=said.asked,
         )
 
-    def _in_full(self, events: DataFrame) -> DataFrame:
-        said, given = self._said, self._options._asdict()
-        del given["require"]
-        told = said.options.said
-        if said.pattern is not None:  # which says these itself
-            told = {name: value for name, value in told.items() if name not in ("key", "window", "order_by")}
-        if said.asked.readings is not None:
-            told |= {"key": said.options.key, "order_by": said.asked.readings.order}
-        return match(said.pattern or said.automaton, **given, **told)(events)
-
     def _in_spans(self, history: History, where: CandidateSpans, times: Sequence[tuple[int, int]], ends: HistoryEnds) -> DataFrame:
         """Return what operators find in spans: one for each, as the number of the span is part of its key."""
         tell_of_carried(self._said.pattern)
@@ -186,26 +176,18 @@ class SparkReplay:
         taken = {name.lower() for name in (*events.columns, *job.schema.names, *(field.name for field in job.shown.fields))}
         span = next(name for name in (SPAN, *(f"{SPAN}{n}" for n in range(len(taken)))) if name not in taken)
         by_span = self._job(events, self._options, span)
-        pack: Any = packer(by_span, history.time, history.until)
-        if keys is None or not len(spans):
-            nothing = events.where(F.lit(False)).withColumn(span, F.lit(0).cast("bigint"))
-            return self._matched(history.typed(timed(nothing, history.time), by_span), events, job, by_span, pack, ends)
         rows = rows_within(events, history.time, times)
-        for name, values in zip(job.keys, keys.values):
+        for name, values in zip(job.keys, keys.values if keys is not None else ()):
             if len(values) <= FEW_KEYS:
                 rows = rows.where(column(name).isin(values.to_pylist()))
-        typed = history.typed(timed(rows, history.time))
-        return self._matched(typed, events, job, by_span, PackedSpans(SpanRows(keys, job.keys, spans, span), pack), ends)
-
-    def _matched(self, typed: DataFrame, events: DataFrame, job: Job, by_span: Job, pack: Any, ends: HistoryEnds) -> DataFrame:
-        schema = StructType([*events.schema.fields, StructField(by_span.keys[-1], LongType())])
-        parts, arcs = packed(typed, by_span, pack), self._options.arcs
+        within, pack = SpanRows(keys, job.keys, spans, span), packer(by_span, history.time, history.until)
+        parts, arcs = packed(history.typed(history.rows(rows)), by_span, lambda batches: pack(within(batches))), self._options.arcs
         if arcs is not None:
             parts = parts.unionByName(to_all(arcs, ARC, "value", by_span.buckets))
         grouped = labelled(parts, by_span.buckets).groupBy("bucket")
         work = shipped(at_once(by_span, ends.latest), by_span.automaton.arcs)
-        found = grouped.applyInArrow(work, ddl(schema, by_span))
-        return without(finished(found.drop(by_span.keys[-1]), job, events.schema), job.dropped)
+        found = grouped.applyInArrow(work, spark_schema(by_span)).drop(span)
+        return without(finished(found, job, events.schema), job.dropped)
 
 
 def _servings(job: Job, arcs: DataFrame | None) -> tuple[ArcLifetime, ...]:
@@ -270,8 +252,10 @@ def replay(
     Rows that no match can contain are not looked at: a bad one among them is not told, and no function is asked of them. Rows of
     ``kind = fault`` tell of the others.
     """
-    said = said_of(pattern, options_of(options, "replay", TAKES), time=time, until=until, arcs=arcs)
+    asked = options_of(options, "replay", TAKES)
+    said = said_of(pattern, asked, time=time, until=until, arcs=arcs)
     if said.asked.own is not None:
         raise AfaError(f"expected an automaton, a query or a temporal pattern but got {pattern!r}: match takes it, over all rows")
     on_fault = policy_of("on_fault", on_fault)
-    return SparkReplay(said, Asking(time, until, diff, arcs, end, on_fault, buckets, require))
+    given = Asking(time, until, diff, arcs, end, on_fault, buckets)
+    return SparkReplay(said, given, require, partial(match, pattern, **given._asdict(), **asked.said))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from afa.replay.key_spans import Places, Spans
+from afa.replay.key_spans import Lookup, Spans
 from punctuation.time import BEGINNING
 
 
@@ -66,43 +66,23 @@ def _ranked(code: Any, codes: Any) -> Any:
     return np.where(codes[found] == code, found, -1)
 
 
-class SpanRows:
+class SpanRows(NamedTuple):
     """The rows of spans; ``names``: the columns of the key, ``span``: the column that gets the number of a row's span."""
 
-    def __init__(self, keys: KeyCodes, names: Sequence[str], spans: Spans, span: str) -> None:
-        self._keys, self._names, self._spans, self._span = keys, list(names), spans, span
-        self._at: tuple[Places, Any] | None = None
+    keys: KeyCodes | None  # None: there is no span
+    names: Sequence[str]
+    spans: Spans
+    span: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield of each batch the rows that lie in spans, with the number of the span."""
+        if self.keys is None:
+            return
+        keys, lookup = self.keys, Lookup(self.spans)
         for batch in batches:
             le = pc.fill_null(batch["le"], BEGINNING).to_numpy(zero_copy_only=False)
-            key = self._keys.numbers([pa.chunked_array([batch[name]]) for name in self._names])
-            number = self.numbers(key, le)
+            number = lookup.number(keys.numbers([pa.chunked_array([batch[name]]) for name in self.names]), le)
             rows = np.flatnonzero(number >= 0)
             if len(rows):
                 kept = batch.take(pa.array(rows))
-                yield pa.RecordBatch.from_arrays([*kept.columns, pa.array(number[rows])], names=[*kept.schema.names, self._span])
-
-    def numbers(self, key: Any, le: Any) -> Any:
-        """Return the number of the span in which an event of a key, by number, lies; -1: of none. O(n log spans)."""
-        spans = self._spans
-        if not len(spans):
-            return np.full(len(le), -1, np.int64)
-        if self._at is None:
-            at = Places(np.unique(np.concatenate([spans.low, spans.high])))
-            self._at = at, at.of(spans.key, spans.low)
-        at, mine = self._at
-        found = np.maximum(np.searchsorted(mine, at.of(key, le), "right") - 1, 0)
-        return np.where((spans.key[found] == key) & (spans.low[found] <= le) & (le < spans.high[found]), found, -1)
-
-
-class PackedSpans(NamedTuple):
-    """The step that finds rows of spans and packs them for their buckets: it travels to the workers."""
-
-    rows: SpanRows
-    pack: Callable[[Any], Any]
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the parts of rows that lie in spans."""
-        yield from self.pack(self.rows(batches))
+                yield pa.RecordBatch.from_arrays([*kept.columns, pa.array(number[rows])], names=[*kept.schema.names, self.span])
