@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,13 @@ from afa import Arc, Automaton
 from afa.errors import AutomatonError
 from afa.spark import shared
 from afa.spark.bucket import Bucket
-from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
 from afa.spark.job import BucketAnswer, Job
 from afa.spark.ledger import TABLES
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING
 from tests.arclogs import apart, is_late, random_log
-from tests.spark.buckets import job, net, table, ticks
+from tests.spark.buckets import Buckets, job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, of_program, plain, rows
 from tests.strategies import Choices, Seeded
 from tests.streams import Quote, Setting, Tally
@@ -30,36 +30,19 @@ TOLD = {"expected an arc in force but g", "expected one line of an id but"}
 LATENESS = 40 * SECOND
 
 
-class Buckets:
-    """All buckets of a job, each saved and lost after each batch."""
+class ShuffledBuckets(Buckets):
+    """Lines come in any order; a bucket without rows may not be called, and a task may fail at its end."""
 
-    def __init__(self, here: Job, choose: Choices) -> None:
-        self.here, self.choose = here, choose
-        self.blobs: list[list[bytes]] = [[] for _ in range(here.buckets)]
-        self.tokens = [b"none"] * here.buckets
-        self.batches = 0
+    choose: Choices
 
-    def run(self, some: list[dict[str, Any]], lines: list[Any], promised: int) -> list[BucketAnswer]:
-        self.batches += 1
-        events = table(self.here, some)
-        numbers = bucket_numbers([events[name] for name in self.here.keys], self.here.buckets)
-        answers = []
-        for number in range(self.here.buckets):
-            part, blobs = events.filter(pa.array(numbers == number)), self.blobs[number]
-            if not len(part) and not lines and self.choose.chance(50):  # it is not called
-                answers.append(BucketAnswer([], [], []))
-                continue
-            come = sorted(lines, key=lambda line: self.choose.number(0, 10**6))
-            if self.choose.chance(15):  # a task that fails at its end
-                Bucket(self.here, number, blobs).run(part, come, promised)
-            image = shared.take(self.tokens[number])
-            bucket = Bucket(self.here, number, blobs if image is None else (), image)
-            answers.append(bucket.run(part, come, promised))
-            self.blobs[number] = [*blobs, bucket.save(True)] if blobs and self.choose.chance(70) else [bucket.save(False)]
-            self.tokens[number] = bytes([number, self.batches])
-            if self.choose.chance(60):
-                bucket.leave(self.tokens[number])
-        return answers
+    def answer(self, number: int, rows: pa.Table, lines: Sequence[Any], promised: int) -> BucketAnswer:
+        """A bucket's part of a batch."""
+        if not len(rows) and not lines and self.choose.chance(50):
+            return BucketAnswer([], [], [])
+        come = sorted(lines, key=lambda line: self.choose.number(0, 10**6))
+        if self.choose.chance(15):
+            self.restored(number).run(rows, come, promised)
+        return super().answer(number, rows, come, promised)
 
 
 @pytest.mark.parametrize("number", range(30))
@@ -80,7 +63,7 @@ def check_log(choose: Seeded) -> None:
     setting = of_program(choose.one(["runs", "branches", "words"]), choose.one([("who",), ("name", "who")]))
     here, stream = job(setting, buckets=choose.number(1, 3)), rows(choose, choose.number(40, 200), 4)
     everything, lines = list(stream), log_of(choose, setting, len(stream) // 2)
-    buckets, promised = Buckets(here, choose), BEGINNING
+    buckets, promised = ShuffledBuckets(here, choose), BEGINNING
     taken: list[str] = []
     tables: list[pa.Table] = []
     while stream or lines:
@@ -88,7 +71,7 @@ def check_log(choose: Seeded) -> None:
         batch, stream, come, lines = stream[:n], stream[n:], lines[:m], lines[m:]
         good = [line for line in come if json.loads(line)["at"] >= promised]
         taken += good
-        answers = buckets.run(batch, [line if choose.chance(50) else line.encode() for line in come], promised)
+        answers = buckets.run(table(here, batch), [line if choose.chance(50) else line.encode() for line in come], promised)
         tables += [table_of(stream_of(written(here, answer, []))) for answer in answers]
         before = list(map(json.loads, taken))
         late = sum(is_late(part, before, {}, promised) for part in apart(map(json.loads, come)))

@@ -20,7 +20,7 @@ from afa.spark.held import stream_of, table_of
 from afa.spark.job import Job
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
-from tests.spark.buckets import job, net, table, ticks
+from tests.spark.buckets import Buckets, job, net, table, ticks
 from tests.spark.streams import SECOND, ZERO, arc_lines, of_program, plain, rows, when
 from tests.strategies import Seeded
 from tests.streams import Quote, Setting, Tally
@@ -34,25 +34,16 @@ def test_a_bucket_that_is_lost_after_each_batch(program: str, number: int, tmp_p
     setting = of_program(program, choose.one([("who",), ("name", "who")]))
     here = job(setting)
     stream, lines = rows(choose, 250, choose.one([2, 20])), arc_lines(choose, setting, choose.number(0, 6), 90)
-    blobs, tables, at, given, late, taken, token = [], [], 0, 0, 0, 0, b"none"
+    buckets, tables, at, given = Buckets(here, choose), [], 0, 0
     while at < len(stream):
         batch = stream[at : at + choose.number(1, 60)]
         at += len(batch)
         arcs = lines[given : given + choose.number(0, 3)] if at < len(stream) else lines[given:]
         given += len(arcs)
-        image = shared.take(token)
-        taken += image is not None
-        bucket = Bucket(here, 0, blobs if image is None else (), image)
-        answer = bucket.run(table(here, batch), arcs, BEGINNING)
-        assert answer.faults == []
-        late += len(answer.late)
+        (answer,) = buckets.run(table(here, batch), arcs)
+        assert (answer.late, answer.faults) == ([], [])
         tables.append(table_of(stream_of(written(here, answer, []))))
-        blobs = [*blobs, bucket.save(True)] if blobs and choose.chance(70) else [bucket.save(False)]
-        token = bytes([at])
-        if choose.chance(60):
-            bucket.leave(token)
-    assert late == 0
-    assert taken > 0
+    assert buckets.taken > 0
     assert net(here, tables) == plain(setting, 25, stream, lines)
 
 
@@ -65,27 +56,22 @@ def test_rows_wait_for_the_watermark(ahead: int | None, number: int, tmp_path: P
     lateness = 40
     lifetimes = choose.chance(50)
     stream, lines = rows(choose, 250, 4, lifetimes), arc_lines(choose, setting, 3, 90)
-    blobs: list[bytes] = []
-    tables, at, latest, token, withdrawn, waited = [], 0, ZERO, b"none", 0, 0
+    buckets = Buckets(job(setting), choose)
+    tables, at, latest, withdrawn, waited = [], 0, ZERO, 0, 0
     while at <= len(stream):
         batch = stream[at : at + choose.number(1, 60)]
         some = ahead if ahead is not None else choose.one([0, 5, 38, None])  # it changes from start to start
-        here = job(setting, speculation=None if some is None else f"{some} seconds", lifetimes=lifetimes)
-        image = shared.take(token)
-        bucket = Bucket(here, 0, blobs if image is None else (), image)
+        buckets.job = here = job(setting, speculation=None if some is None else f"{some} seconds", lifetimes=lifetimes)
         promised = max(ZERO, latest - lateness * SECOND) if batch else ZERO + 10_000 * SECOND
-        last = bucket.run(table(here, batch), () if tables else lines, promised)
+        (last,) = buckets.run(table(here, batch), () if tables else lines, promised)
         assert (last.late, last.faults) == ([], [])
         tables.append(table_of(stream_of(written(here, last, []))))
         withdrawn += sum(row["diff"] < 0 for row in tables[-1].to_pylist())
+        bucket = buckets.restored(0)
         held = bucket.numbers(False)["held"] or 0
         waited += held
         wakes = bucket.wakes(promised // 1000)
         assert not held or (wakes is not None and promised // 1000 < wakes)
-        blobs = [*blobs, bucket.save(True)] if blobs and choose.chance(70) else [bucket.save(False)]
-        token = bytes([len(tables)])
-        if choose.chance(60):
-            bucket.leave(token)
         if not batch:
             break
         at += len(batch)

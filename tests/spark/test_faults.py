@@ -9,15 +9,13 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton
-from afa.spark.bucket import Bucket
-from afa.spark.hashing import bucket_numbers
 from afa.spark.held import stream_of, table_of
 from afa.spark.job import Job
 from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
 from tests.raising import matches
-from tests.spark.buckets import Row, Sum, net
+from tests.spark.buckets import Buckets, Row, Sum, net
 from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
 
@@ -42,24 +40,21 @@ def job(automaton: Automaton, buckets: int, on_fault: str = "report") -> Job:
     return job_of(automaton, "who", "9 microseconds", None, buckets, on_fault, [pa.int64()])
 
 
-class Buckets:
-    """All buckets of a job, each lost after its batch."""
+class ToldBuckets(Buckets):
+    """What buckets have told so far."""
 
     def __init__(self, job: Job) -> None:
-        self.job, self.states, self.told, self.faults = job, [[] for _ in range(job.buckets)], [], []  # type: ignore[var-annotated]
+        super().__init__(job)
+        self.told: list[pa.Table] = []
 
-    def run(self, rows: list[dict[str, Any]], lines: list[str], promised: int) -> None:
-        table = pa.Table.from_pylist(rows, self.job.schema)
-        numbers = bucket_numbers([table["who"]], self.job.buckets)
-        for number, state in enumerate(self.states):
-            bucket = Bucket(self.job, number, state)
-            answer = bucket.run(table.filter(pa.array(numbers == number)), lines, promised)
-            assert answer.late == []
-            out = table_of(stream_of(written(self.job, answer, [])))
-            self.told.append(out)
-            self.faults += [row for row in out.to_pylist() if row["kind"] == "fault"]
-            state[:] = [*state, bucket.save(True)] if state else [bucket.save(False)]
-            bucket.check()
+    @property
+    def faults(self) -> list[dict[str, Any]]:
+        return [row for out in self.told for row in out.to_pylist() if row["kind"] == "fault"]
+
+    def take(self, rows: list[dict[str, Any]], lines: list[str], promised: int) -> None:
+        answers = self.run(pa.Table.from_pylist(rows, self.job.schema), lines, promised)
+        assert not any(answer.late for answer in answers)
+        self.told += [table_of(stream_of(written(self.job, answer, []))) for answer in answers]
 
 
 @pytest.mark.parametrize("worlds", [25, pytest.param(400, marks=pytest.mark.stress)])
@@ -77,13 +72,13 @@ def test_random_worlds_whose_functions_raise(worlds: int) -> None:
         order: list[Any] = [*stream, *lines] if choose.chance(30) else [*lines, *stream]
         if choose.chance(50):
             order.sort(key=lambda _: choose.number(0, 10**6))
-        buckets = Buckets(job(automaton, choose.number(1, 5)))
+        buckets = ToldBuckets(job(automaton, choose.number(1, 5)))
         while order:
             cut = choose.number(1, 12)
             batch, order = order[:cut], order[cut:]
-            buckets.run([x for x in batch if isinstance(x, dict)], [x for x in batch if isinstance(x, str)], BEGINNING)
+            buckets.take([x for x in batch if isinstance(x, dict)], [x for x in batch if isinstance(x, str)], BEGINNING)
         end = choose.number(31, 60)
-        buckets.run([], [], end)
+        buckets.take([], [], end)
         arcs_in_force = [*oracle.own_arcs(automaton), *((arc, at, FOREVER) for arc, at in come)]
         expected = set()
         for who in range(8):
@@ -102,9 +97,9 @@ def test_an_arc_that_raises_on_a_past_event_is_in_force_in_all_buckets() -> None
     events = [{"who": who, "n": 0 if who == 5 and at == 1 else at, "le": at, "diff": 1} for who in range(8) for at in (1, 3)]
     line = json.dumps({"op": "insert", "arc": {"src": "a", "dst": "c", "fence": "10 // n > 2", "name": "x"}, "at": 0})
     for order in ([(events, []), ([], [line])], [([], [line]), (events, [])]):
-        buckets = Buckets(job(automaton, 4))
+        buckets = ToldBuckets(job(automaton, 4))
         for rows, lines in order:
-            buckets.run(rows, lines, BEGINNING)
+            buckets.take(rows, lines, BEGINNING)
         expected = {(who, at) for who in range(8) for at in (1, 3)} - {(5, 1)}
         assert {(who, le) for who, *_, le, _ in net(buckets.job, buckets.told)} == expected
         (fault,) = buckets.faults
@@ -112,14 +107,14 @@ def test_an_arc_that_raises_on_a_past_event_is_in_force_in_all_buckets() -> None
         assert fault["reason"].startswith("ZeroDivisionError: ")
         assert "in the fence of arc 'x': a -> c on event Row(n=0) at le=1 with register Sum(n=0)" in fault["reason"]
     with pytest.raises(ZeroDivisionError):
-        Buckets(job(automaton, 4, "raise")).run(events, [line], BEGINNING)
+        ToldBuckets(job(automaton, 4, "raise")).take(events, [line], BEGINNING)
 
 
 def test_a_time_out_that_raises_does_not_hold_up_the_watermark() -> None:
     arcs = [Arc("a", "b", "True", "Sum(e.n)"), Arc.timeout("b", "c", at="r.n + 24 // r.n", name="wait")]
-    buckets = Buckets(job(Automaton(start="a", final={"c"}, register=Sum(), event=Row, arcs=arcs), 2))
-    buckets.run([{"who": who, "n": who, "le": 7, "diff": 1} for who in range(5)], [], BEGINNING)
-    buckets.run([], [], 16)
+    buckets = ToldBuckets(job(Automaton(start="a", final={"c"}, register=Sum(), event=Row, arcs=arcs), 2))
+    buckets.take([{"who": who, "n": who, "le": 7, "diff": 1} for who in range(5)], [], BEGINNING)
+    buckets.take([], [], 16)
     assert {(who, le) for who, *_, le, _ in net(buckets.job, buckets.told)} == {(2, 14), (3, 11), (4, 10)}
     assert {(row["who"], row["le"]) for row in buckets.faults} == {(0, 7)}
     assert "at of arc 'wait': b -> c (timeout) at le=7" in buckets.faults[0]["reason"]
@@ -129,9 +124,9 @@ def test_a_new_arc_of_the_code_that_raises_is_in_force_in_all_buckets() -> None:
     def pattern(*arcs: Arc) -> Automaton:
         return Automaton(start="a", final={"c"}, register=Sum(), event=Row, arcs=[Arc("a", "c", "e.n > 99", name="own"), *arcs])
 
-    buckets = Buckets(job(pattern(), 4))
-    buckets.run([{"who": who, "n": 1, "le": 5, "diff": 1} for who in range(8)], [], BEGINNING)
+    buckets = ToldBuckets(job(pattern(), 4))
+    buckets.take([{"who": who, "n": 1, "le": 5, "diff": 1} for who in range(8)], [], BEGINNING)
     buckets.job = job(pattern(Arc("a", "c", "10 // e.n > 2", name="new")), 4)
-    buckets.run([{"who": who, "n": who % 2, "le": 1001, "diff": 1} for who in range(8)], [], BEGINNING)
+    buckets.take([{"who": who, "n": who % 2, "le": 1001, "diff": 1} for who in range(8)], [], BEGINNING)
     assert {(who, le) for who, *_, le, _ in net(buckets.job, buckets.told)} == {(who, 1001) for who in (1, 3, 5, 7)}
     assert {(row["who"], row["le"]) for row in buckets.faults} == {(who, 1001) for who in (0, 2, 4, 6)}

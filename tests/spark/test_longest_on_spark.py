@@ -13,10 +13,10 @@ import afa
 from afa import AfaError, Arc, Automaton
 from afa import spark as afa_spark
 from afa.spark import shared
-from afa.spark.bucket import Bucket
-from punctuation.time import BEGINNING
+from tests.spark.buckets import Buckets
 from tests.spark.jobs import job_of
 from tests.spark.streams import SECOND
+from tests.strategies import Seeded
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -69,15 +69,10 @@ def test_a_bucket_that_is_saved_and_left_in_memory(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
     here = job_of(ANY, "who", "10 seconds", None, 1, "raise", [pa.string()], longest=True)
     assert here.digest != job_of(ANY, "who", "10 seconds", None, 1, "raise", [pa.string()]).digest
-    blobs: list[bytes] = []
-    image, found = None, []
-    for number, (sort, le) in enumerate([("a", 1), ("a", 3), ("b", 5), ("a", 4)]):
-        bucket = Bucket(here, 0, () if image is not None else blobs, image)
+    buckets, found = Buckets(here, Seeded("longest 2")), []
+    for sort, le in [("a", 1), ("a", 3), ("b", 5), ("a", 4)]:
         row = {"who": "k", "sort": sort, "le": le * SECOND, "diff": 1}
-        answer = bucket.run(pa.Table.from_pylist([row], here.schema), [], BEGINNING)
+        (answer,) = buckets.run(pa.Table.from_pylist([row], here.schema))
         found += [(each["diff"], (each["re"] - each["le"]) // SECOND) for table in answer.changes for each in table.to_pylist()]
-        bucket.check()
-        blobs = [bucket.save(False)]
-        bucket.leave(bytes([number]))
-        image = shared.take(bytes([number])) if number % 2 else None
+    assert 0 < buckets.taken < 3
     assert found == [(1, 8), (-1, 8), (1, 9)]

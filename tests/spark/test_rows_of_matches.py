@@ -23,7 +23,7 @@ from speculation.choose_rows import RowWay
 from tests.language import row_worlds
 from tests.language.oracle import Event
 from tests.spark.test_query_on_spark import COLUMNS, Stock, in_lines, micros, random_stock
-from tests.spark.test_stages import Buckets, in_force, job, rows_of
+from tests.spark.test_stages import QueryBuckets, in_force, job, rows_of
 from tests.spark.test_stream import Files
 from tests.spark.test_stream import run as run_stream
 from tests.strategies import Choices, Seeded
@@ -45,14 +45,14 @@ def test_random_worlds(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
     if number % 4 == 3:
         monkeypatch.setattr(RowWay, "fits", lambda stage, schema: False)
-    run(number, tmp_path)
+    run(number)
 
 
-def run(number: int, folder: Path) -> int:
+def run(number: int) -> int:
     """Run a world; how many rows it came to in all."""
     choose = Seeded(f"rows of buckets/{number}")
     query = asking(choose)
-    here, copies, told = Buckets(query, choose, folder), Counter[Event](), 0
+    here, copies, told = QueryBuckets(query, choose), Counter[Event](), 0
     stream = row_worlds.TiedStream(choose, query.tree, row_worlds.Allowed(ties=False), choose.number(6, 14), 9)
     for _ in range(choose.number(6, 16)):
         promised = stream.promise()[1] if choose.chance(40) else stream.promised
@@ -69,7 +69,7 @@ def run(number: int, folder: Path) -> int:
 
 def test_worlds_have_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
-    assert sum(run(number, tmp_path) for number in range(6)) > 40
+    assert sum(run(number) for number in range(6)) > 40
 
 
 class Row(NamedTuple):

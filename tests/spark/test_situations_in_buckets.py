@@ -19,11 +19,10 @@ from afa.operator.snapshot import plain, unplain
 from afa.situations import Derive, Situation, TemporalPattern
 from afa.spark import shared
 from afa.spark.bucket import Bucket, BucketState
-from afa.spark.hashing import bucket_numbers
-from afa.spark.job import Job
-from afa.spark.moved import joined
+from afa.spark.job import BucketAnswer, Job
 from afa.spark.pattern_said import said_of
 from punctuation.time import BEGINNING
+from tests.spark.buckets import Buckets
 from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
 
@@ -71,45 +70,31 @@ def rows_of(here: Job, changes: list[Change]) -> pa.Table:
     return pa.Table.from_pylist([{name: row[name] for name in here.schema.names} for row in rows], here.schema)
 
 
-class Buckets:
-    """The buckets of a job, each saved and lost after each batch."""
+class PatternBuckets(Buckets):
+    """The buckets of a temporal pattern, and the net output by what they say."""
+
+    choose: Choices
 
     def __init__(self, pattern: TemporalPattern, choose: Choices, lifetimes: bool) -> None:
-        self.pattern, self.choose, self.lifetimes = pattern, choose, lifetimes
-        self.ahead = choose.one([None, None, 0, 3])
-        self.job = self.job_of(choose.number(1, 3))
-        self.blobs: dict[int, list[bytes]] = {}
-        self.tokens: dict[int, bytes] = {}
+        self.pattern, self.lifetimes, self.ahead = pattern, lifetimes, choose.one([None, None, 0, 3])
+        super().__init__(self.job_of(choose.number(1, 3)), choose)
         self.net: Counter[Any] = Counter()
-        self.batches = self.late = 0
-        self.promised = BEGINNING
+        self.late, self.promised = 0, BEGINNING
         self.told: list[str] = []
 
     def job_of(self, buckets: int) -> Job:
         return job(self.pattern, buckets, ahead=self.ahead, lifetimes=self.lifetimes)
 
     def batch(self, changes: list[Change], promised: int) -> None:
-        """One batch of all buckets."""
+        """One batch of all buckets, whose keys may move then."""
         self.promised = max(self.promised, promised)
-        self.batches += 1
-        table = rows_of(self.job, changes)
-        numbers = bucket_numbers([table["who"]], self.job.buckets)
-        for number in range(self.job.buckets):
-            image = shared.take(self.tokens.pop(number, b"none"))
-            bucket = Bucket(self.job, number, self.blobs.get(number, ()) if image is None else (), image)
-            before = None if bucket.moved else self.blobs.get(number)
-            answer = bucket.run(table.filter(pa.array(numbers == number)), [], self.promised)
-            bucket.check()
+        for answer in self.run(rows_of(self.job, changes), (), self.promised):
             self.take(answer)
-            whole = before is None or not self.choose.chance(75)
-            self.blobs[number] = [bucket.save(False)] if whole else [*(before or []), bucket.save(True)]
-            if self.choose.chance(40):
-                self.tokens[number] = b"%d %d" % (self.batches, number)
-                bucket.leave(self.tokens[number])
         if self.choose.chance(15):
-            self.move()
+            for answer in self.move(self.job_of(self.choose.number(1, 4)), self.promised):
+                self.take(answer)
 
-    def take(self, answer: Any) -> None:
+    def take(self, answer: BucketAnswer) -> None:
         assert answer.faults == []
         self.late += len(answer.late)
         self.told += [] if answer.code is None else [answer.code]
@@ -118,17 +103,6 @@ class Buckets:
                 key, le, re, diff = (row.pop(name) for name in ("who", "le", "re", "diff"))
                 self.net[key, tuple(row.values()), le, re] += diff
         assert set(self.net.values()) <= {0, 1}
-
-    def move(self) -> None:
-        """Move the keys to another number of buckets."""
-        count = self.choose.number(1, 4)
-        parts = [list(Bucket(self.job, number, self.blobs[number]).split(count)) for number in range(self.job.buckets)]
-        self.job = self.job_of(count)
-        self.tokens.clear()
-        for number in range(count):
-            bucket, answer = joined(self.job, number, [part[number] for part in parts], self.promised)
-            self.take(answer)
-            self.blobs[number] = [bucket.save(False)]
 
 
 class Stream:
@@ -182,7 +156,7 @@ def test_random_worlds(number: int, lifetimes: bool, tmp_path: Path, monkeypatch
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
     choose = Seeded(f"situations in buckets {number} {lifetimes}")
     pattern = pattern_of(choose)
-    here, stream = Buckets(pattern, choose, lifetimes), Stream(choose, lifetimes)
+    here, stream = PatternBuckets(pattern, choose, lifetimes), Stream(choose, lifetimes)
     op, net, waiting, late = pattern.operator(), Counter[Any](), list[Change](), 0
     for _ in range(choose.number(10, 18)):
         promised, changes = stream.promise(), stream.changes()
@@ -210,7 +184,7 @@ def test_a_condition_changes_in_the_running_job(number: int, tmp_path: Path, mon
     def pattern(condition: str) -> TemporalPattern:
         return pattern_of(Seeded(f"{seed}"), [condition, "wet", "speed > 2"])
 
-    here, stream = Buckets(pattern("speed > 3"), choose, False), Stream(choose, False)
+    here, stream = PatternBuckets(pattern("speed > 3"), choose, False), Stream(choose, False)
     here.ahead = None
     here.job = here.job_of(2)
     op, net = here.pattern.operator(), Counter[Any]()
@@ -267,7 +241,7 @@ def test_the_relations_change_in_the_running_job(number: int, tmp_path: Path, mo
         situations = {"a": Situation("speed > 2", at_most=9_000), "b": Situation("wet")}
         return TemporalPattern(event=Reading, within=4_000, key="who", where=where, **situations)
 
-    here, stream = Buckets(pattern("a before|overlaps|during b"), choose, False), Stream(choose, False)
+    here, stream = PatternBuckets(pattern("a before|overlaps|during b"), choose, False), Stream(choose, False)
     here.ahead = None
     op, net = here.pattern.operator(), Counter[Any]()
     for where in ("a before|overlaps|during b", "a contains|meets|overlaps|starts b", "a before b"):

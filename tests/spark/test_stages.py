@@ -23,15 +23,14 @@ from afa.language.query import Query
 from afa.operator.snapshot import plain, unplain
 from afa.spark import shared
 from afa.spark.bucket import Bucket, BucketState
-from afa.spark.hashing import bucket_numbers
-from afa.spark.job import Job
-from afa.spark.moved import joined
+from afa.spark.job import BucketAnswer, Job
 from afa.spark.pattern_said import _asked
 from punctuation.time import BEGINNING
 from speculation.choose_rows import RowWay
 from tests.language.oracle import Event, matches
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import Stream
+from tests.spark.buckets import Buckets
 from tests.spark.jobs import job_of
 from tests.strategies import Choices, Seeded
 
@@ -52,49 +51,29 @@ def rows_of(here: Job, changes: list[tuple[Event, int]]) -> pa.Table:
     return pa.Table.from_pylist([{name: row[name] for name in here.schema.names} for row in rows], here.schema)
 
 
-class Buckets:
-    """The buckets of a job, each saved and lost after each batch."""
+class QueryBuckets(Buckets):
+    """The buckets of a query, and the matches in force by what they say."""
 
-    def __init__(self, query: Query, choose: Choices, folder: Path) -> None:
-        self.query, self.choose, self.folder = query, choose, folder
-        self.ahead = choose.one([None, None, 0, 3])
-        self.job = job(query, choose.number(1, 3), self.ahead)
-        self.blobs: dict[int, list[bytes]] = {}
-        self.tokens: dict[int, bytes] = {}
+    choose: Choices
+
+    def __init__(self, query: Query, choose: Choices) -> None:
+        self.query, self.ahead = query, choose.one([None, None, 0, 3])
+        super().__init__(job(query, choose.number(1, 3), self.ahead), choose)
         self.held: set[Match] = set()
-        self.batches = self.late = self.moved = self.left = 0
-        self.promised = BEGINNING
+        self.late, self.promised = 0, BEGINNING
 
     def batch(self, changes: list[tuple[Event, int]], promised: int) -> None:
-        """One batch of all buckets."""
+        """One batch of all buckets, whose keys may move then."""
         self.promised = max(self.promised, promised)
-        self.batches += 1
-        table = rows_of(self.job, changes)
-        numbers = bucket_numbers([table[name] for name in self.job.keys], self.job.buckets)
-        for number in range(self.job.buckets):
-            bucket = self.restored(number)
-            answer = bucket.run(table.filter(pa.array(numbers == number)), [], self.promised)
-            bucket.check()
-            self.late += len(answer.late)
+        for answer in self.run(rows_of(self.job, changes), (), self.promised):
             self.take(answer)
-            self.save(number, bucket)
         if self.choose.chance(15):
-            self.move()
+            for answer in self.move(job(self.query, self.choose.number(1, 4), self.ahead), self.promised):
+                self.take(answer)
 
-    def restored(self, number: int) -> Bucket:
-        image = shared.take(self.tokens.pop(number, b"none"))
-        self.left += image is not None
-        return Bucket(self.job, number, self.blobs.get(number, ()) if image is None else (), image)
-
-    def save(self, number: int, bucket: Bucket) -> None:
-        before = self.blobs.get(number)
-        self.blobs[number] = [*before, bucket.save(True)] if before and self.choose.chance(75) else [bucket.save(False)]
-        if self.choose.chance(40):
-            self.tokens[number] = b"%d %d" % (self.batches, number)
-            bucket.leave(self.tokens[number])
-
-    def take(self, answer: Any) -> None:
+    def take(self, answer: BucketAnswer) -> None:
         assert answer.faults == []
+        self.late += len(answer.late)
         for table in answer.changes:
             names = [name for name in table.schema.names if name not in ("le", "re", "diff")]
             assert names == [*self.job.keys, *(field.name for field in self.query.shown.fields)]
@@ -105,18 +84,6 @@ class Buckets:
                 match = (key, tuple(values[n:])), row["le"], row["re"]
                 assert (match in self.held) is (row["diff"] < 0), (match, row["diff"])
                 self.held ^= {match}
-
-    def move(self) -> None:
-        """Move the keys to another number of buckets."""
-        count = self.choose.number(1, 4)
-        parts = [list(Bucket(self.job, number, self.blobs[number]).split(count)) for number in range(self.job.buckets)]
-        self.job = job(self.query, count, self.ahead)
-        self.tokens.clear()
-        self.moved += 1
-        for number in range(count):
-            bucket, answer = joined(self.job, number, [part[number] for part in parts], self.promised)
-            self.take(answer)
-            self.blobs[number] = [bucket.save(False)]
 
 
 KINDS = {
@@ -139,7 +106,7 @@ def asking(choose: Choices, allowed: Allowed, kind: str) -> Query:
             continue
 
 
-def in_force(copies: Counter[Event], here: Buckets) -> list[Event]:
+def in_force(copies: Counter[Event], here: QueryBuckets) -> list[Event]:
     bound = None if here.ahead is None or here.promised == BEGINNING else here.promised + here.ahead
     if here.ahead is not None and bound is None:
         return []
@@ -152,13 +119,9 @@ def test_random_worlds(kind: str, number: int, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(shared, "folder", lambda: tmp_path)
     if number % 4 == 3:  # as for types that rows of words don't hold
         monkeypatch.setattr(RowWay, "fits", lambda stage, schema: False)
-    run(kind, number, tmp_path)
-
-
-def run(kind: str, number: int, folder: Path) -> Buckets:
     choose, allowed = Seeded(f"stages/{kind}/{number}"), KINDS[kind]
     query = asking(choose, allowed, kind)
-    here, copies = Buckets(query, choose, folder), Counter[Event]()
+    here, copies = QueryBuckets(query, choose), Counter[Event]()
     stream = Stream(choose, query.tree, allowed, choose.number(6, 14), 9)
     stream.allowed = Allowed(ties=allowed.ties)
     late = 0
@@ -182,7 +145,6 @@ def run(kind: str, number: int, folder: Path) -> Buckets:
         want = matches(query.tree, in_force(copies, here), here.promised)
         assert here.held == want, f"missing {want - here.held}, too much {here.held - want}"
         assert here.late == late
-    return here
 
 
 class Row(NamedTuple):
