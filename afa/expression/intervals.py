@@ -170,12 +170,12 @@ def contradiction(fence: Expr, schema: Schema, side: str) -> tuple[str, tuple[Ex
     return None
 
 
-def _whole(found: ValueRange) -> ValueRange:
+def whole(found: ValueRange) -> ValueRange:
     """Return the range of an int field, between ints."""
     low, high = found.low, found.high
-    if math.isfinite(low):
+    if abs(low) < math.inf:
         low = math.floor(low) + 1 if found.low_open else math.ceil(low)
-    if math.isfinite(high):
+    if abs(high) < math.inf:
         high = math.ceil(high) - 1 if found.high_open else math.floor(high)
     return found._replace(low=low, high=high, low_open=False, high_open=False, nan=False)
 
@@ -196,7 +196,7 @@ class _Allowed:
         if key not in self._known:
             found = self._found(expr, truth)
             if found is not None and self._whole:
-                found = {name: _whole(held) if name in self._whole else held for name, held in found.items()}
+                found = {name: whole(held) if name in self._whole else held for name, held in found.items()}
                 found = None if any(held.empty for held in found.values()) else found
             self._known[key] = found
         return self._known[key]

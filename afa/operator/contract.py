@@ -83,7 +83,7 @@ class Pattern(ABC):
         """Make the operator that ``snapshot`` saved, of its bytes: ``restore(blob, arcs=(), **options)``, as `Operator.restore`."""
 
     def in_parts(self, said: Mapping[str, Any]) -> Any:
-        """Return what makes operators of it for parts of its keys, on workers of Spark (`afa.spark.stages.OwnOperators`).
+        """Return what makes operators of it for parts of its keys, on workers of Spark, to which it travels.
 
         ``said``: what is said beside it. None: an operator of its automaton does it, with stages around it.
         """

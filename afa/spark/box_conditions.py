@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 from pyspark.sql.types import StructType
 
-from afa.expression.intervals import ValueRange
+from afa.expression.intervals import ValueRange, whole
 from afa.replay.key_spans import Spans
 from afa.replay.witness.boxes import Box
 from afa.schema import Field
@@ -87,18 +87,11 @@ def _whole(given: Any, allowed: ValueRange, constant: Callable[[int], Any] = F.l
         numbers = [value for value in allowed.values if isinstance(value, (int, float))]
         same = [int(value) for value in numbers if abs(value) <= FOREVER and value == math.floor(value)]
         return given.isin([constant(value) for value in same]) if same else F.lit(False)
-    parts = [given.isNotNull()]
-    if allowed.low > BEGINNING:
-        if allowed.low > FOREVER:
-            return F.lit(False)
-        low = math.floor(allowed.low) + 1 if allowed.low_open else math.ceil(allowed.low)
-        parts = [given >= constant(min(low, FOREVER))]
-    if allowed.high < FOREVER:
-        if allowed.high < BEGINNING:
-            return F.lit(False)
-        high = math.ceil(allowed.high) - 1 if allowed.high_open else math.floor(allowed.high)
-        parts.append(given <= constant(max(high, BEGINNING)))
-    return reduce(and_, parts)
+    low, high, *_ = whole(allowed)
+    if low > FOREVER or high < BEGINNING:
+        return F.lit(False)
+    found = given >= constant(int(low)) if low > BEGINNING else given.isNotNull()
+    return found & (given <= constant(int(high))) if high < FOREVER else found
 
 
 def _float(given: Any, allowed: ValueRange) -> Any:
@@ -114,20 +107,17 @@ def _float(given: Any, allowed: ValueRange) -> Any:
         zero = [given.between(-0.0, 0.0)] if 0.0 in exact else []
         others = [value for value in exact if value != 0.0]
         return _any([*zero, *([given.isin(others)] if others else [])])
-    parts = [given.isNotNull()]
-    if -HUGE < allowed.low < HUGE:
-        low = float(allowed.low)
-        if low != allowed.low:
-            parts = [given >= math.nextafter(low, -math.inf)]
-        else:
-            parts = [given > (low or 0.0) if allowed.low_open else given >= (low or -0.0)]
-    if -HUGE < allowed.high < HUGE:
-        high = float(allowed.high)
-        if high != allowed.high:
-            parts.append(given <= math.nextafter(high, math.inf))
-        else:
-            parts.append(given < (high or -0.0) if allowed.high_open else given <= (high or 0.0))
-    return reduce(and_, parts)
+    low, high, low_open, high_open, *_ = allowed
+    found = given >= (_bound(low, low_open, math.inf) or -0.0) if -HUGE < low < HUGE else given.isNotNull()
+    return found & (given <= (_bound(high, high_open, -math.inf) or 0.0)) if -HUGE < high < HUGE else found
+
+
+def _bound(bound: float, is_open: bool, inwards: float) -> float:
+    """Return the last float within an open bound, else the bound; the next one outside, where it is an int that is no float."""
+    found = float(bound)
+    if found != bound:
+        return math.nextafter(found, -inwards)
+    return math.nextafter(found, inwards) if is_open else found
 
 
 def _bool(given: Any, allowed: ValueRange) -> Any:

@@ -41,11 +41,13 @@ def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
     AfaError: an argument says what the pattern says; there is no key; ticks are no microseconds; ``having=``.
     """
     given = pattern_of(pattern, "an automaton, a query or a temporal pattern")
-    own = given.in_parts({**options.said, **{name: value for name, value in call.items() if value is not None}})
+    said = {**options.said, **{name: value for name, value in call.items() if value is not None}}
+    own = given.in_parts(said)
     if own is not None:
         stages = PatternStages(shown=own.shown, own=own)
         return PatternOptions(given.automaton, Options(key=own.key, order_by=own.order_by), stages, given)
     if TEMPORAL in given.traits:
+        check({**said, TEMPORAL: True})
         return _of_situations(given, options)
     tick, given = given.tick, given.with_tick("us")
     check_units(given, tick, (), 'tick="us"')
@@ -66,7 +68,6 @@ def said_of(pattern: Any, options: Options, **call: Any) -> PatternOptions:
 
 def _of_situations(pattern: Any, options: Options) -> PatternOptions:
     """Return a temporal pattern's automaton, and what is said of it. ``order_by`` orders readings, not instants."""
-    check(options.said | {TEMPORAL: True})
     if options.window is not None:
         raise AfaError(f"window={options.window!r} can't be combined with {TEMPORAL} because it says that itself (within=)")
     key = own_key(pattern, {"key": options.key})

@@ -165,8 +165,6 @@ def match(
     def plan(events: DataFrame) -> DataFrame:
         check_tables(events, arcs)
         check_call(given, events, time, arcs, end)
-        if arcs is not None and asked.readings is not None:
-            raise AfaError("expected no arcs= beside a temporal pattern, whose arcs follow from where=, but got some")
         schema = events.schema
         events = keyed(events, key, fields_of(automaton, asked))
         types = key_types(events.schema, key)

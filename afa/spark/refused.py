@@ -64,9 +64,14 @@ def net_of(tables: Sequence[pa.Table], aside: Sequence[str] = ()) -> pa.Table:
     names = whole.column_names
     if len(tables) == 1 or not whole.num_rows or not set(aside).isdisjoint(names):
         return whole
-    summed = whole.group_by([name for name in names if name != "diff"], use_threads=False).aggregate([("diff", "sum")])
-    summed = summed.rename_columns(["diff" if name == "diff_sum" else name for name in summed.column_names])
-    return summed.filter(pc.not_equal(summed["diff"], 0)).select(names).cast(whole.schema)
+    return summed(whole).select(names).cast(whole.schema)
+
+
+def summed(rows: pa.Table) -> pa.Table:
+    """Return rows of which equal ones are one, with the sum of their ``diff``, where that is not 0."""
+    found = rows.group_by([name for name in rows.column_names if name != "diff"], use_threads=False).aggregate([("diff", "sum")])
+    found = found.rename_columns(["diff" if name == "diff_sum" else name for name in found.column_names])
+    return found.filter(pc.not_equal(found["diff"], 0))
 
 
 class RefusedRows:

@@ -89,13 +89,6 @@ class Process(NamedTuple):
         """By which it is found again."""
         return "-".join(map(str, self))
 
-    @classmethod
-    def named(cls, name: str) -> Process:
-        """Return the process of a name; ValueError if it is none."""
-        if _PROCESS.fullmatch(name) is None:
-            raise ValueError(f"expected the name of a process but got {name!r}")
-        return cls(*map(int, name.split("-")))
-
     @property
     def is_gone(self) -> bool:
         """Whether it has ended; False where that can't be seen."""
@@ -164,7 +157,7 @@ def take(token: bytes) -> image.Image | None:
 def put(token: bytes, core: Core, note: Any) -> None:
     """Leave an operator, right after its snapshot; it may not be used any more. Nothing is left where there is no room."""
     place = folder()
-    if place is None or core.engine.name != "compiled":
+    if place is None:
         return
     place /= _query()
     try:
@@ -261,7 +254,7 @@ def sweep(place: Path) -> None:
     for path in place.iterdir():
         try:
             if _is_folder(path) and _PROCESS.fullmatch(path.name):
-                if Process.named(path.name).is_gone:
+                if Process(*map(int, path.name.split("-"))).is_gone:
                     for query in filter(_is_query, path.iterdir()):
                         _clean(query)
                     _clean(path)

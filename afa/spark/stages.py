@@ -12,7 +12,7 @@ since is forgotten anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,6 @@ from afa.language.all_rows import AllRows
 from afa.language.pattern import Tree
 from afa.language.query import Query
 from afa.language.rows_asked import rows_alike
-from afa.model.automaton import Automaton
 from afa.model.keys import take_key
 from afa.model.raised import Faults, Raised
 from afa.operator.call import Core
@@ -51,24 +50,6 @@ def _under_old_names(options: Mapping[str, Any]) -> dict[str, Any]:
     return {OLD.get(name, name): value for name, value in options.items()}
 
 
-class OwnOperators(Protocol):
-    """What a pattern makes in the place of an operator with stages around it. It travels to the workers, where it makes them."""
-
-    name: str  # of its state in the state store
-    recipe: Mapping[str, Any]  # what a state depends on, as plain data
-    key: Any  # the columns of the key; it may have none
-    order_by: str | None
-    shown: Any  # the class of matches as they leave
-    times: Mapping[str, str]  # the columns of times that rows have beside ``le``, and the user's; none lies before ``le``
-    before: int  # how many ticks before its ``le`` an event may have happened
-    behind: int  # how many ticks behind its last time
-    lives: int | None  # for how many ticks an event lives; None: for ever
-    at_once: int  # how many rows of history an operator takes in one call
-
-    def operator(self, automaton: Automaton) -> Any:
-        """Make an operator of columns ``le`` and those of `times`, which has taken nothing. It restores others of its kind."""
-
-
 class PatternStages(NamedTuple):
     """What a pattern asks for beside an operator: its stages. It travels to the workers as part of the job."""
 
@@ -79,7 +60,7 @@ class PatternStages(NamedTuple):
     held: Mapping[str, str] | None = None  # for each state of a query a digest of the values that a match holds there
     rows: Tree | None = None  # the query, where each row of a match is told (ALL ROWS PER MATCH)
     readings: Any = None  # the situations of a temporal pattern: what its `readings_asked` returns
-    own: OwnOperators | None = None  # in the place of all stages
+    own: Any = None  # in the place of all stages, what a pattern makes: see `afa.operator.contract.Pattern.in_parts`
 
     @property
     def recipe(self) -> dict[str, Any]:

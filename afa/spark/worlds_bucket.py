@@ -25,8 +25,7 @@ from afa.model.raised import shortened, text_of
 from afa.spark.job import BucketAnswer, Fault, Job
 from afa.spark.packed_rows import changes_schema
 from afa.spark.recipe import Recipe, difference
-from afa.spark.refused import net_of, take_by_halves
-from afa.spark.stages import OwnOperators
+from afa.spark.refused import net_of, summed, take_by_halves
 from afa.state.sound import wanted
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER, as_time
@@ -41,7 +40,7 @@ class WorldsBucket:
     """The state is written whole by each batch: it is not worth it to tell what has changed of it."""
 
     @known()
-    def __init__(self, job: Job, own: OwnOperators, number: int, blob: bytes = b"") -> None:
+    def __init__(self, job: Job, own: Any, number: int, blob: bytes = b"") -> None:
         self._job, self._own, self._number = job, own, number
         self._worlds, self._last, self._promised = own.operator(job.automaton), BEGINNING, BEGINNING
         self._recipe = json.dumps(job.recipe, sort_keys=True)
@@ -200,12 +199,10 @@ class WorldsBucket:
 
 
 def added_up(rows: pa.Table) -> pa.Table:
-    """Return rows of which equal ones are one, with the sum of their ``diff``; retractions first. As they are, if there is none."""
+    """Return the sums of rows, retractions first; rows as they are, if there is no retraction."""
     if "diff" not in rows.column_names or not len(rows) or pc.min(rows["diff"]).as_py() > 0:
         return rows
-    names = [name for name in rows.column_names if name != "diff"]
-    found = rows.group_by(names, use_threads=False).aggregate([("diff", "sum")])
-    found = found.rename_columns(["diff" if name == "diff_sum" else name for name in found.column_names])
+    found = summed(rows)
     return pa.concat_tables([found.filter(pc.less(found["diff"], 0)), found.filter(pc.greater(found["diff"], 0))])
 
 

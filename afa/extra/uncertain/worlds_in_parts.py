@@ -21,22 +21,23 @@ TICK, UPPER = "us", "afa_upper"
 
 
 class WorldsInParts(NamedTuple):
-    """See `afa.spark.stages.OwnOperators`."""
+    """What `Worlds` make in the place of an operator with stages around it. It travels to the workers, where it makes them."""
 
     made: Any  # makes an operator of an automaton and options
     options: Mapping[str, Any]
-    recipe: Mapping[str, Any]
-    key: Any
+    recipe: Mapping[str, Any]  # what a state depends on, as plain data
+    key: Any  # the columns of the key; it may have none
     order_by: str | None
-    shown: Any
-    times: Mapping[str, str]
-    before: int
-    behind: int
-    lives: int | None
-    at_once: int
-    name: str = "worlds"
+    shown: Any  # the class of matches as they leave
+    times: Mapping[str, str]  # the columns of times that rows have beside ``le``, and the user's; none lies before ``le``
+    before: int  # how many ticks before its ``le`` an event may have happened
+    behind: int  # how many ticks behind its last time
+    lives: int | None  # for how many ticks an event lives; None: for ever
+    at_once: int  # how many rows of history an operator takes in one call
+    name: str = "worlds"  # of its state in the state store
 
     def operator(self, automaton: Automaton) -> Any:
+        """Make `Worlds` that have taken nothing."""
         return self.made(automaton, **self.options)
 
 
