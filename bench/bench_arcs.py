@@ -19,7 +19,6 @@ import pyarrow as pa
 from afa import Arc, Automaton
 from afa.operator import options as of_operators
 from afa.spark import ledger, shared
-from afa.spark.arc_lines import known_lines
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job, job_of
 from bench.measure import Options, Row, spread
@@ -98,7 +97,6 @@ def forget() -> None:
     """Let the process know nothing of the lines."""
     ledger._ledgers.clear()
     ledger._steps.clear()
-    known_lines.cache_clear()
 
 
 def job() -> Job:

@@ -1,50 +1,14 @@
-"""Lines of an arc log on Spark: what a job asks of them, and a folder of them as a stream. The lines: `afa.arclog.lines`."""
+"""A folder of lines of an arc log as a stream. The lines: `afa.arclog.lines`."""
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
-from afa.arclog.lines import read_lines
 from afa.arclog.log_writer import LogWriter
-from afa.arclog.versions import LogLine
-from afa.expression.from_text import KEPT
 from afa.model.instant_texts import instant
-from afa.spark.job import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-SHORT = 2000
-"""The most characters of a line that a worker keeps as it was read."""
-
-
-class Fits:
-    """What a job asks of a line, for `fitting_lines`: two jobs with equal schemas ask the same."""
-
-    def __init__(self, job: Job) -> None:
-        self.fitting = job.fitting_arc
-        event, register = job.automaton.event_schema, job.automaton.register_schema
-        self._schemas = event and event.describe(), register.describe()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fits) and self._schemas == other._schemas
-
-    def __hash__(self) -> int:
-        return hash(self._schemas)
-
-
-def fitting_lines(raw: str | bytes | None, fits: Fits) -> tuple[LogLine, ...]:
-    """Read a line, and refuse an arc that can't be in force here. The buckets of a worker read the same ones, batch by batch."""
-    return known_lines(raw, fits) if len(raw or "") <= SHORT else _fitting_lines(raw, fits)
-
-
-def _fitting_lines(raw: str | bytes | None, fits: Fits) -> tuple[LogLine, ...]:
-    lines = read_lines(raw)
-    return tuple(line if line.arc is None else line._replace(arc=fits.fitting(line.arc)) for line in lines)
-
-
-known_lines = functools.lru_cache(maxsize=KEPT)(_fitting_lines)
 
 
 class SparkArcLog(LogWriter):

@@ -5,11 +5,12 @@
 
 A batch's lines come to every bucket. The first of a process that is at some state takes the step from there. The others, known by
 the same bytes of state and the same lines, get what it has found, and the same `ArcTable`: engines share what they make of it.
-Where an arc is one that only Python can run, nothing is shared: two of them may have equal names.
+Where an arc is one that only Python can run, only buckets of one task share: two such arcs may have equal names.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -21,14 +22,13 @@ from typing import Any, NamedTuple
 
 import msgpack
 
-from afa.arclog.lines import digest, shown
+from afa.arclog.lines import digest, read_lines, shown
 from afa.arclog.outcome import ONE_ID, LogStep, event_of, not_in_force, step_of
 from afa.arclog.versions import END, INSERT, LineVersion, LogLine, Versions
 from afa.change import Change
 from afa.errors import AutomatonError
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
-from afa.spark.arc_lines import Fits, fitting_lines
 from afa.spark.job import BucketAnswer, Fault, Job
 from afa.spark.recipe import Recipe, RecipeDifference, arc_of, name_of, said, texts_of
 from afa.state.sound import wanted
@@ -50,7 +50,7 @@ class Ledger:
     """
 
     def __init__(self, job: Job, recipe: Recipe, automaton: Automaton, packed: bytes = b"") -> None:
-        self._job, self._fits = job, Fits(job)
+        self._job = job
         self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe["arcs"]), automaton.arcs))]
         self._packed: bytes | None = packed or None  # and what else is known of this state, once it was asked for
         self._waits: int | None = None
@@ -118,7 +118,7 @@ class Ledger:
     def lines(self, source: Any) -> tuple[LogLine, ...]:
         """Return the lines of a `LogLine.source`: text of the log, or a change of the code, [op, arc, present, number]."""
         if isinstance(source, str):
-            return fitting_lines(source, self._fits)
+            return self._fitting(source)
         op, text, present, n = source
         wanted("a line of the code", op in ("insert", "end") and type(text) is str, source)
         at, sequence = as_time(present, "present"), BEGINNING + as_time(n, "changes of code")
@@ -126,11 +126,15 @@ class Ledger:
         content, identity = digest(["code", text]), digest(["code", source])
         return (LogLine(at, sequence, INSERT if arc else END, identity, content, name_of(text), FOREVER, arc, source),)
 
+    def _fitting(self, raw: Raw) -> tuple[LogLine, ...]:
+        """Read a line; refuse an arc that can't be in force here."""
+        return tuple(x if x.arc is None else x._replace(arc=self._job.fitting_arc(x.arc)) for x in read_lines(raw))
+
     def _read(self, lines: Iterable[Raw], bad: list[tuple[str, Raw]]) -> list[LogLine]:
         found: list[LogLine] = []
         for raw in lines:
             try:
-                found += fitting_lines(raw, self._fits)
+                found += self._fitting(raw)
             except AutomatonError as error:
                 bad.append((str(error), raw))
         return found
@@ -175,7 +179,7 @@ class BucketLog:
         for number in self._coded:
             as_time(number, "change of the code")
         python = any(item.get("python") for made in (job.recipe, recipe) for item in made["arcs"])
-        self._root = os.urandom(16) if python else digest([job.recipe, recipe, kept_for(job, recipe)])
+        self._root = digest([job.recipe, recipe, kept_for(job, recipe)]) + (_its_own(job.automaton) if python else b"")
         if not steps:
             self._follow(packed)
             return
@@ -263,6 +267,12 @@ class BucketLog:
         if self._job.stop_on_fault:
             raise AutomatonError(f"{reason[:2000]} (in {shown(what)})")
         told.faults.append(Fault(reason[:2000], shown(what), None, le))
+
+
+@functools.lru_cache(KEPT)
+def _its_own(automaton: Automaton) -> bytes:
+    """Return what no other automaton of this process has."""
+    return os.urandom(16)
 
 
 def kept_for(job: Job, recipe: Recipe) -> int:
