@@ -52,8 +52,6 @@ class Ledger:
     def __init__(self, job: Job, recipe: Recipe, automaton: Automaton, packed: bytes = b"") -> None:
         self._job = job
         self._own = [_own(i, text, arc) for i, (text, arc) in enumerate(zip(texts_of(recipe["arcs"]), automaton.arcs))]
-        self._packed: bytes | None = packed or None  # and what else is known of this state, once it was asked for
-        self._waits: int | None = None
         self._tables: dict[int, ArcTable] = {}  # by how many arcs have ended
         self._ends: list[int] = []
         if not packed:
@@ -68,30 +66,20 @@ class Ledger:
         idle, bad = self.versions.promise(promised), list[tuple[str, Raw]]()
         come = [line for source in code for line in self.lines(source)]
         step = step_of(self.versions, idle, [*come, *self._read(lines, bad)], self._job.automaton)
-        self._changed()
+        self._tables = {}
         return step._replace(bad=bad)
 
     def replay(self, promised: int, sources: Iterable[Any]) -> None:
         """Take a step again, given the lines that it took."""
         self.versions.promise(promised)
         self._take(sources)
-        self._changed()
 
     @property
     def packed(self) -> bytes:
         """The state as bytes, from which a `Ledger` is made again."""
-        if self._packed is None:
-            begun = [[version.line.source, version.re] for version in self.versions.begun()]
-            self._packed = msgpack.packb([begun, sources_of(self.versions.lines())])
-        return self._packed
-
-    @property
-    def waits(self) -> int:
-        """As of `Versions`, worked out once; FOREVER if no retraction waits."""
-        if self._waits is None:
-            waits = self.versions.waits
-            self._waits = FOREVER if waits is None else waits
-        return self._waits
+        begun = [[version.line.source, version.re] for version in self.versions.begun()]
+        found: bytes = msgpack.packb([begun, sources_of(self.versions.lines())])
+        return found
 
     def table(self, final: int) -> ArcTable:
         """Return what is in force beyond an instant: one table for all who ask, until the next arc has ended."""
@@ -106,11 +94,6 @@ class Ledger:
                 del self._tables[old]
         table.made = table.made or []
         return table
-
-    def _changed(self) -> None:
-        """Forget what was worked out of the state before."""
-        self._packed = self._waits = None
-        self._tables, self._ends = {}, []
 
     def _take(self, sources: Iterable[Any]) -> None:
         self.versions.take(line for source in sources for line in self.lines(source))
@@ -235,21 +218,24 @@ class BucketLog:
     def _step(self, promised: int, lines: Iterable[Raw], code: Sequence[Any] = ()) -> LogStep:
         """Carry out `Ledger.step`, or find what another bucket's has come to."""
         known = self._key, promised, tuple(sorted(set(lines), key=_bytes)), msgpack.packb(list(code))
-        if known not in _steps:
-            ledger = self.ledger
-            del _ledgers[self._key]
-            step = ledger.step(promised, known[2], code)
-            self._share(ledger)
-            _steps[known] = step, ledger.packed
-            _trim(_steps)
-        step, packed = _steps[known]
-        self._follow(packed)
+        if known in _steps:
+            step, packed = _steps[known]
+            self._follow(packed)
+            return step
+        ledger = self.ledger
+        del _ledgers[self._key]
+        step = ledger.step(promised, known[2], code)
+        _steps[known] = step, self._share(ledger)
+        _trim(_steps)
         return step
 
-    def _share(self, ledger: Ledger) -> None:
-        _ledgers.setdefault(self._known_by(ledger.packed), ledger)
+    def _share(self, ledger: Ledger) -> bytes:
+        """Be where a ledger is, and let others find it."""
+        packed = ledger.packed
+        _ledgers.setdefault(self._known_by(packed), ledger)
         _trim(_ledgers)
-        self._follow(ledger.packed)
+        self._follow(packed)
+        return packed
 
     def _known_by(self, packed: bytes) -> bytes:
         return hashlib.blake2b(self._root + packed, digest_size=16).digest()
@@ -257,7 +243,8 @@ class BucketLog:
     def _follow(self, packed: bytes) -> None:
         """Be at this state, and know (who speaks) what `Versions.waits` says of it."""
         self._state, self._key = packed, self._known_by(packed)
-        self.waits = self.ledger.waits if self._speaks else FOREVER
+        waits = self.ledger.versions.waits if self._speaks else None
+        self.waits = FOREVER if waits is None else waits
 
     def _tell_idle(self, step: LogStep, told: BucketAnswer) -> None:
         for line in step.idle:
