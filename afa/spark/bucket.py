@@ -32,7 +32,7 @@ from afa.operator.options import Options
 from afa.operator.tables import assemble
 from afa.spark import shared
 from afa.spark.hashing import bucket_numbers
-from afa.spark.held import WaitingRows, Windows
+from afa.spark.held import WaitingRows, Windows, streams_of
 from afa.spark.job import BucketAnswer, Fault, Job
 from afa.spark.ledger import BucketLog
 from afa.spark.operator_image import Image
@@ -406,7 +406,7 @@ class Bucket:
         """Yield the state in parts, for each of so many buckets the keys that it has then."""
         core, states = self._core, self._engine.save()
         numbers = self._numbers_of(states.keys, count)
-        held, refused = self._held.split(self._job.keys, count), self._refused.split(self._job.keys, count)
+        held, refused = (streams_of(rows, self._job.keys, count) for rows in (self._held.rows, self._refused.rows))
         stages = self._stages.split(lambda keys: self._numbers_of(keys, count), count)
         recipes = [{**recipe, "buckets": count} for recipe in (self._base, self._code)]
         for number in range(count):
@@ -441,7 +441,7 @@ class Bucket:
         stages = [blob for each in every for blob in each._stages.save(False)]
         self._go_on_with(snapshot.with_states_of([each._core for each in every], faults), faults, stages)
         self._held.join([other._held for other in others])
-        self._refused.join([other._refused for other in others])
+        self._refused.rows = pa.concat_tables([each._refused.rows for each in every])
         self._late.extend(change for other in others for change in other._late)
         self._vain.extend(change for other in others for change in other._vain)
         self._end = max(each._end for each in every)

@@ -71,10 +71,6 @@ class WaitingRows:
         self._fresh = self._schema.empty_table()
         return stream_of(rows) if len(rows) else b""
 
-    def split(self, keys: Sequence[str], count: int) -> list[bytes]:
-        """Return the rows that wait, in parts: those of each of so many buckets."""
-        return streams_of(self.rows, keys, count)
-
     def join(self, others: Sequence[WaitingRows]) -> None:
         """Let rows that wait elsewhere wait here, as long as there; to be saved as a whole."""
         rows = pa.concat_tables([self.rows, *(other.rows for other in others)])

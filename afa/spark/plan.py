@@ -223,7 +223,7 @@ def match(
         return without(found, [*job.dropped, *([] if metrics else [METRICS])])
 
     def transform(events: DataFrame) -> DataFrame:
-        with by_value(automaton, *filter(None, [asked.event])):
+        with by_value(automaton, asked.event):
             return plan(events)
 
     return transform

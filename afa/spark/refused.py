@@ -18,7 +18,7 @@ from afa.engine.budget import BytesError
 from afa.errors import BudgetError, LateEventError, SnapshotError
 from afa.model.raised import text_of
 from afa.schema import NAN
-from afa.spark.held import stream_of, streams_of, table_of
+from afa.spark.held import stream_of, table_of
 
 
 def is_of_rows(error: Exception) -> bool:
@@ -137,11 +137,3 @@ class RefusedRows:
     def save(self) -> bytes:
         """Return the rows; nothing if there are none."""
         return stream_of(self.rows) if len(self.rows) else b""
-
-    def split(self, keys: Sequence[str], count: int) -> list[bytes]:
-        """Return the rows in parts: those of each of so many buckets."""
-        return streams_of(self.rows, keys, count)
-
-    def join(self, others: Sequence[RefusedRows]) -> None:
-        """Take the rows that others have refused."""
-        self.rows = pa.concat_tables([self.rows, *(other.rows for other in others)])

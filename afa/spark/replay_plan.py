@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from afa.errors import AfaError
 from afa.model.automaton import Automaton
@@ -105,20 +106,14 @@ class SparkReplay:
 
     def __call__(self, events: DataFrame) -> DataFrame:
         """Return the matches of a static table."""
-        classes = [] if self._said.asked.event is None else [self._said.asked.event]
-        with by_value(self._said.automaton, *classes):
-            check_tables(events, self._options.arcs)
-            whole = keyed(events, names_of(self._said.options.key, "key"), fields_of(self._said.automaton, self._said.asked))
-            found = self._found(whole)
-            for name in whole.columns if whole is not events else ():
-                if events.schema[name].dataType != whole.schema[name].dataType:  # as it came
-                    found = found.withColumn(name, column(name).cast(events.schema[name].dataType))
-            return found
+        with by_value(self._said.automaton, self._said.asked.event):
+            return self._found(events)
 
     def _found(self, events: DataFrame) -> DataFrame:
-        options = self._options
-        history = self._history(events)
-        if self._said.asked.readings is not None:
+        said, options = self._said, self._options
+        check_tables(events, options.arcs)
+        history = self._history(keyed(events, names_of(said.options.key, "key"), fields_of(said.automaton, said.asked)))
+        if said.asked.readings is not None:
             return self._run_in_full(CandidateSpans(None, None, (), reason=BETWEEN), events)
         ends = ends_of(history, options.end)
         where = sought(history, ends)
@@ -128,7 +123,7 @@ class SparkReplay:
         times = tuple(stretches(where.spans))
         many = len(set(where.spans.key.tolist()))
         self._tell(SparkPlan(where.witnesses, where.steps, len(where.spans), many, times))
-        return self._in_spans(history, where, times, ends)
+        return self._in_spans(history, where, times, ends, events.schema)
 
     def _run_in_full(self, where: CandidateSpans, events: DataFrame) -> DataFrame:
         if self._require:
@@ -168,8 +163,10 @@ class SparkReplay:
             asked=said.asked,
         )
 
-    def _in_spans(self, history: History, where: CandidateSpans, times: Sequence[tuple[int, int]], ends: HistoryEnds) -> DataFrame:
-        """Return what operators find in spans: one for each, as the number of the span is part of its key."""
+    def _in_spans(
+        self, history: History, where: CandidateSpans, times: Sequence[tuple[int, int]], ends: HistoryEnds, schema: StructType
+    ) -> DataFrame:
+        """Return what operators find in spans: one for each, as the number of the span is part of its key. ``schema``: of keys."""
         tell_of_carried(self._said.pattern)
         events, spans, keys, job = history.events, where.spans, where.keys, history.job
         assert spans is not None
@@ -187,7 +184,7 @@ class SparkReplay:
         grouped = labelled(parts, by_span.buckets).groupBy("bucket")
         work = shipped(at_once(by_span, ends.latest), by_span.automaton.arcs)
         found = grouped.applyInArrow(work, spark_schema(by_span)).drop(span)
-        return without(finished(found, job, events.schema), job.dropped)
+        return without(finished(found, job, schema), job.dropped)
 
 
 def _servings(job: Job, arcs: DataFrame | None) -> tuple[ArcLifetime, ...]:
