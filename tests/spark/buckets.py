@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from afa.operator.options import Options
+from afa.spark import job as of_jobs
 from afa.spark import shared
 from afa.spark.bucket import Bucket
 from afa.spark.hashing import bucket_numbers
@@ -16,11 +18,11 @@ from afa.spark.job import BucketAnswer, Job
 from afa.spark.moved import joined
 from afa.spark.packed_rows import changes_schema
 from punctuation.time import BEGINNING
-from tests.spark.jobs import job_of
 from tests.spark.streams import SECOND
 from tests.strategies import Choices
 from tests.streams import Setting
 
+OF_OPERATORS = ("speculation", "longest", "members", "partial_matches")
 TYPES = {"who": pa.int64(), "name": pa.string()}
 
 
@@ -34,6 +36,25 @@ class Sum(NamedTuple):
     """A register."""
 
     n: int = 0
+
+
+def job_of(
+    automaton: Any,
+    key: Any,
+    window: Any = None,
+    order_by: str | None = None,
+    buckets: int = 1,
+    on_fault: str = "report",
+    key_types: Sequence[Any] = (),
+    late: str = "report",
+    **more: Any,
+) -> Job:
+    """Return the job of an automaton; ``more``: options of operators and of `afa.spark.job.job_of`."""
+    own = {name: more.pop(name) for name in OF_OPERATORS if name in more}
+    delay = more.pop("delay", 0)
+    options = Options(key=key, window=window, order_by=order_by, **own)
+    made = of_jobs.job_of(automaton, options, buckets=buckets, on_fault=on_fault, key_types=key_types, late=late, **more)
+    return made._replace(delay=delay)
 
 
 def job(here: Setting, window: int = 25, **more: Any) -> Job:
@@ -79,7 +100,7 @@ class Buckets:
 
     def answer(self, number: int, rows: pa.Table, lines: Sequence[Any], promised: int) -> BucketAnswer:
         """A bucket's part of a batch."""
-        image = shared.take(self.tokens.pop(number, b"none"))
+        image = shared.take(self.tokens.pop(number)) if number in self.tokens else None
         bucket = self.restored(number) if image is None else Bucket(self.job, number, image=image)
         before = [] if bucket.moved else self.blobs.get(number, [])
         answer = bucket.run(rows, lines, promised)

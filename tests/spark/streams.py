@@ -28,6 +28,29 @@ def when(second: int) -> datetime:
     return START + timedelta(seconds=second)
 
 
+def micros(moment: datetime) -> int:
+    """A timestamp of Spark's, in the zone of the machine."""
+    return round(moment.astimezone(timezone.utc).timestamp() * SECOND)
+
+
+def signals(choose: Choices, n: int, sorts: int) -> list[tuple[int, int, int, int]]:
+    """Who, sort, second, diff: up to five seconds out of order, some of them taken back soon after."""
+    found: list[tuple[int, tuple[int, int, int, int]]] = []
+    for second in range(n):
+        for who in range(3):
+            row = (who, choose.number(0, sorts - 1), second)
+            found.append((second + choose.number(0, 5), (*row, 1)))
+            if choose.chance(20):
+                found.append((found[-1][0] + 1, (*row, -1)))
+    return [row for _, row in sorted(found, key=lambda item: item[0])]
+
+
+def signal_lines(rows: list[tuple[int, int, int, int]], start: datetime = START) -> list[str]:
+    """Signals as JSON."""
+    moments = [(who, sort, (start + timedelta(seconds=at)).isoformat(), diff) for who, sort, at, diff in rows]
+    return [json.dumps(dict(zip(("who", "sort", "at", "diff"), row))) for row in moments]
+
+
 def rows(choose: Choices, n: int, keys: int, lifetimes: bool = False) -> list[dict[str, Any]]:
     """Insertions, and retractions of some of them, somewhat out of order; most say until when they live, if they are to."""
     found: list[dict[str, Any]] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -14,8 +13,8 @@ from afa import AfaError, Arc, Automaton, Keyed, Punctuation, SnapshotError, ins
 from afa.spark.bucket import Bucket
 from afa.spark.job import Job
 from punctuation.time import BEGINNING
-from tests.spark.jobs import job_of
-from tests.spark.streams import SECOND, Signal
+from tests.spark.buckets import job_of
+from tests.spark.streams import SECOND, Signal, signal_lines, signals
 from tests.spark.test_stream import Files, read, run
 from tests.strategies import Seeded
 
@@ -44,25 +43,9 @@ TURNS = Automaton(
 )
 
 
-def disordered(n: int) -> list[tuple[int, int, int, int]]:
-    choose, found = Seeded("spark/before 1970"), []
-    for second in range(n):
-        for who in range(3):
-            row = (who, choose.number(0, 2), second)
-            found.append((second + choose.number(0, 5), (*row, 1)))
-            if choose.chance(20):
-                found.append((found[-1][0] + 1, (*row, -1)))
-    return [row for _, row in sorted(found, key=lambda item: item[0])]
-
-
-def lines(stream: list[tuple[int, int, int, int]]) -> list[str]:
-    moments = [(who, sort, (START + timedelta(seconds=at)).isoformat(), diff) for who, sort, at, diff in stream]
-    return [json.dumps(dict(zip(("who", "sort", "at", "diff"), row))) for row in moments]
-
-
 def test_nothing_waits_for_ever(spark: Any, tmp_path: Path) -> None:
     """With ``speculation="0 seconds"`` all comes out once, as it is in the end; time-outs fire."""
-    stream, events = disordered(40), Files(tmp_path / "in")
+    stream, events = signals(Seeded("spark/before 1970"), 40, 3), Files(tmp_path / "in")
     op, expected = Keyed(TURNS, key="who", window=8 * SECOND), Counter()  # type: ignore[var-annotated]
     changes = [(retract if diff < 0 else insert)(Signal(sort), ZERO + at * SECOND) for _, sort, at, diff in stream]
     out = [found for row, change in zip(stream, changes) for found in op.push(change, key=row[0])]
@@ -71,8 +54,8 @@ def test_nothing_waits_for_ever(spark: Any, tmp_path: Path) -> None:
             expected[change.key, change.payload.way, (change.le - ZERO) // SECOND] += change.diff
     assert {way for _, way, _ in +expected} == {"up", "half"}  # a time-out keeps the register
     for at in range(0, len(stream), 90):
-        events.put(lines(stream[at : at + 90]))
-    events.put(lines([(0, 5, 300, 1)]))
+        events.put(signal_lines(stream[at : at + 90], START))
+    events.put(signal_lines([(0, 5, 300, 1)], START))
     given: dict[str, Any] = {"key": "who", "time": "at", "window": "8 seconds", "diff": "diff", "lateness": "8 seconds"}
     pattern = afa_spark.match(TURNS, speculation="0 seconds", since=SINCE, metrics=True, buckets=2, **given)
     query = run(read(spark, events, SCHEMA).transform(pattern), tmp_path)

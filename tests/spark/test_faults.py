@@ -15,8 +15,7 @@ from afa.spark.packed_rows import written
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
 from tests.raising import matches
-from tests.spark.buckets import Buckets, Row, Sum, net
-from tests.spark.jobs import job_of
+from tests.spark.buckets import Buckets, Row, Sum, job_of, net
 from tests.strategies import Choices, Seeded
 
 FENCES = ("10 // e.n > 2", "e.n % (r.n - 1) == 0", "12 // (e.n - 3) < 5", "e.n < 4", "True", "r.n // e.n < 9")

@@ -13,8 +13,7 @@ import afa
 from afa import AfaError, Arc, Automaton
 from afa import spark as afa_spark
 from afa.spark import shared
-from tests.spark.buckets import Buckets
-from tests.spark.jobs import job_of
+from tests.spark.buckets import Buckets, job_of
 from tests.spark.streams import SECOND
 from tests.strategies import Seeded
 

@@ -11,7 +11,7 @@ import pytest
 from afa import Arc, Automaton
 from afa.spark.bucket import Bucket
 from tests.automata import Log
-from tests.spark.jobs import job_of
+from tests.spark.buckets import job_of
 
 S = 1_000_000
 

@@ -26,8 +26,7 @@ from afa.spark.packed_rows import BadRow, packer, read_parts, why, written
 from afa.spark.pattern_said import said_of
 from afa.spark.stages import Stages
 from punctuation.time import BEGINNING, FOREVER
-from tests.spark.buckets import Row, Sum
-from tests.spark.jobs import job_of
+from tests.spark.buckets import Row, Sum, job_of
 from tests.strategies import Seeded
 
 

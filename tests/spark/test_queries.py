@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +10,12 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812  (as everyone does)
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, retract
-from tests.spark.streams import SECOND, ZERO, Signal, when
+from tests.spark.streams import SECOND, ZERO, Signal, signal_lines, signals, when
 from tests.spark.test_stream import Files, read, run
-from tests.strategies import Choices, Seeded
+from tests.strategies import Seeded
 
 afa_spark = pytest.importorskip("afa.spark", reason='pyspark is not installed: pip install "afa[spark]"')
 SCHEMA = "who long, sort int, at timestamp, diff int"
-Row = tuple[int, int, int, int]
-"""Who, sort, second, diff."""
 
 
 class Nothing(NamedTuple):
@@ -45,22 +42,6 @@ BOTH = Automaton(
 )
 
 
-def disordered(choose: Choices, n: int) -> list[Row]:
-    """Signals up to five seconds out of order, some of them taken back soon after."""
-    found: list[tuple[int, Row]] = []
-    for second in range(n):
-        for who in range(3):
-            row = (who, choose.number(0, 1), second, 1)
-            found.append((second + choose.number(0, 5), row))
-            if choose.chance(20):
-                found.append((found[-1][0] + 1, (*row[:3], -1)))
-    return [row for _, row in sorted(found, key=lambda item: item[0])]
-
-
-def lines(rows: list[Row]) -> list[str]:
-    return [json.dumps({"who": who, "sort": sort, "at": when(at).isoformat(), "diff": diff}) for who, sort, at, diff in rows]
-
-
 def net(automaton: Automaton, window: int, changes: list[tuple[int, Any, int, int]]) -> list[tuple[int, int]]:
     """The key and second of each match after all changes, each of a key, a payload, a second and a diff."""
     op = Keyed(automaton, key="key", window=window * SECOND)
@@ -75,11 +56,11 @@ def net(automaton: Automaton, window: int, changes: list[tuple[int, Any, int, in
 
 def test_two_matches_a_match_on_both_and_a_window_in_one_query(spark: Any, tmp_path: Path) -> None:
     """Of a stream that has a watermark of its own."""
-    stream, events = disordered(Seeded("spark/queries"), 36), Files(tmp_path / "in")
+    stream, events = signals(Seeded("spark/queries"), 36, 2), Files(tmp_path / "in")
     for at in range(0, len(stream), 90):
-        events.put(lines(stream[at : at + 90]))
-    events.put(lines([(9, 5, 1000, 1)]))
-    events.put(lines([(9, 5, 2000, 1)]))
+        events.put(signal_lines(stream[at : at + 90]))
+    events.put(signal_lines([(9, 5, 1000, 1)]))
+    events.put(signal_lines([(9, 5, 2000, 1)]))
     ups, downs = (net(automaton, 8, [(who, Signal(s), at, diff) for who, s, at, diff in stream]) for automaton in (UP, DOWN))
     pairs = [(who, Turn("up"), at, 1) for who, at in ups] + [(who, Turn("down"), at, 1) for who, at in downs]
     expected = Counter((who, at // 10, True) for who, at in net(BOTH, 9, pairs))

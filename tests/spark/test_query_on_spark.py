@@ -15,6 +15,7 @@ import afa
 from afa.language import many, one
 from afa.spark import match
 from tests.language.oracle import Event, matches
+from tests.spark.streams import micros
 from tests.spark.test_stream import Files, run
 
 COLUMNS = "symbol string, price int, time timestamp"
@@ -42,11 +43,6 @@ BUILT = (
     .returns(low=lambda m: m.a.first.price, n=lambda m: m.a.count, took=lambda m: m.b.at - m.a.first.at)
     .of(Stock, tick="us")
 )
-
-
-def micros(moment: datetime) -> int:
-    """A timestamp of Spark's, in the zone of the machine."""
-    return round(moment.astimezone(timezone.utc).timestamp() * 1_000_000)
 
 
 def random_stock(seed: str) -> list[tuple[str, int, int]]:

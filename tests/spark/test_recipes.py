@@ -15,7 +15,7 @@ from afa.spark.bucket import Bucket
 from afa.spark.job import Job
 from afa.spark.recipe import VERSION, digest_of
 from punctuation.time import BEGINNING
-from tests.spark.jobs import job_of
+from tests.spark.buckets import job_of
 from tests.spark.test_restarts import Row, Sum
 
 

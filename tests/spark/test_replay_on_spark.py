@@ -23,7 +23,7 @@ from afa.replay.witness.boxes import Box
 from afa.spark import candidate_rows
 from afa.spark.box_conditions import Asker, stretches
 from afa.spark.span_rows import KeyCodes, SpanRows
-from tests.spark.jobs import job_of
+from tests.spark.buckets import job_of
 from tests.spark.streams import ZERO, when
 from tests.spark.test_query_on_spark import COLUMNS, RISING, Stock, calm, chosen, random_stock
 from tests.strategies import Seeded

@@ -22,8 +22,7 @@ from afa.spark.packed_rows import written
 from afa.spark.processor import Head, head_of
 from punctuation.time import BEGINNING, FOREVER
 from tests import oracle
-from tests.spark.buckets import Row, Sum, net
-from tests.spark.jobs import job_of
+from tests.spark.buckets import Row, Sum, job_of, net
 from tests.strategies import Choices, Seeded
 
 FENCES = ("e.n > 1", "e.n % 3 == r.n % 3", "e.n < 4", "True", "e.n != r.n", "r.n > 2")

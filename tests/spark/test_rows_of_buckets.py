@@ -13,7 +13,7 @@ import pytest
 from afa import AfaError, Arc, Automaton
 from afa.spark.hashing import bucket_numbers
 from afa.spark.packed_rows import pack, read_parts
-from tests.spark.jobs import job_of
+from tests.spark.buckets import job_of
 from tests.spark.streams import of_program
 
 

@@ -22,7 +22,8 @@ from punctuation.time import BEGINNING
 from speculation.choose_rows import RowWay
 from tests.language import row_worlds
 from tests.language.oracle import Event
-from tests.spark.test_query_on_spark import COLUMNS, Stock, in_lines, micros, random_stock
+from tests.spark.streams import micros
+from tests.spark.test_query_on_spark import COLUMNS, Stock, in_lines, random_stock
 from tests.spark.test_stages import QueryBuckets, in_force, job, rows_of
 from tests.spark.test_stream import Files
 from tests.spark.test_stream import run as run_stream

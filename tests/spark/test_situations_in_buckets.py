@@ -22,8 +22,7 @@ from afa.spark.bucket import Bucket, BucketState
 from afa.spark.job import BucketAnswer, Job
 from afa.spark.pattern_said import said_of
 from punctuation.time import BEGINNING
-from tests.spark.buckets import Buckets
-from tests.spark.jobs import job_of
+from tests.spark.buckets import Buckets, job_of
 from tests.strategies import Choices, Seeded
 
 KEYS = 3

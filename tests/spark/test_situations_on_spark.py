@@ -16,7 +16,7 @@ import afa
 from afa.change import Change
 from afa.situations import Situation, TemporalPattern
 from afa.spark import match, replay
-from tests.spark.test_query_on_spark import micros
+from tests.spark.streams import micros
 from tests.spark.test_rows_of_matches import told
 from tests.spark.test_stream import Files, run
 

@@ -13,7 +13,7 @@ import afa
 from afa import Arc, Automaton, AutomatonError, Keyed
 from afa import spark as afa_spark
 from afa.language import one
-from tests.spark.jobs import job_of
+from tests.spark.buckets import job_of
 
 LIMIT = afa.span("10 minutes")
 START = datetime(2026, 3, 29, 0, 30, tzinfo=timezone.utc)  # across the hour that Berlin's clocks skip

@@ -30,8 +30,7 @@ from speculation.choose_rows import RowWay
 from tests.language.oracle import Event, matches
 from tests.language.trees import Allowed, tree
 from tests.language.worlds import Stream
-from tests.spark.buckets import Buckets
-from tests.spark.jobs import job_of
+from tests.spark.buckets import Buckets, job_of
 from tests.strategies import Choices, Seeded
 
 Match = tuple[Any, int, int]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Keyed, Punctuation, insert
-from tests.spark.streams import SECOND, ZERO, Signal, arc_lines, of_program, plain, rows, when
+from tests.spark.streams import SECOND, ZERO, Signal, arc_lines, micros, of_program, plain, rows, when
 from tests.strategies import Seeded
 from tests.streams import Setting, Tally
 
@@ -57,10 +57,6 @@ def matches(table: Any) -> set[Any]:
     found = table.drop("id").collect()
     assert len(found) == len(set(found)), "a match twice"
     return {(*row[:-2], micros(row[-2]), 2**63 - 1 if row[-1] is None else micros(row[-1])) for row in found}
-
-
-def micros(moment: Any) -> int:
-    return ZERO + round((moment - when(0).replace(tzinfo=None)).total_seconds() * 1e6)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from afa.spark.packed_rows import BadRow, changes_schema, written
 from afa.spark.pattern_said import said_of
 from afa.spark.worlds_bucket import WorldsBucket, check_same
 from afa.uncertain import Clock, Worlds
-from tests.spark.test_query_on_spark import micros
+from tests.spark.streams import micros
 from tests.spark.test_stream import Files, run
 
 SECOND = 1_000_000

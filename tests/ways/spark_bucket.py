@@ -35,7 +35,7 @@ class SparkBucket(Way):
     def make(self) -> Any:
         import pyarrow as pa
 
-        from tests.spark.jobs import job_of
+        from tests.spark.buckets import Buckets, job_of
 
         case = self.case
         events = [item for arrival in case.arrivals for item in arrival.items if is_event(item)]
@@ -54,7 +54,7 @@ class SparkBucket(Way):
             key_types=[pa.string()],
             **options,
         )
-        self.blobs: list[bytes] = []
+        self.buckets = Buckets(self.job)
         self.promised, self.taken, self.lines = BEGINNING, 0, 0
         self.present = list(present(case))
         return None
@@ -74,16 +74,11 @@ class SparkBucket(Way):
 
     def run(self, rows: Any, lines: list[str], promised: int) -> Iterator[Any]:
         """One batch of Spark's, into the bucket that the last one has saved."""
-        from afa.spark.bucket import Bucket
-
-        bucket = Bucket(self.job, 0, self.blobs)
-        answer = bucket.run(rows, lines, promised)
+        answer = self.buckets.answer(0, rows, lines, promised)
         self.promised = promised
         assert all("but got its retraction only" in fault.reason for fault in answer.faults)
         assert not answer.faults or self.job.late != "raise"
-        bucket.check()
         self.taken += sum(abs(change.diff) for change in answer.late) + len(answer.faults)
-        self.blobs = [*self.blobs, bucket.save(True)] if self.blobs else [bucket.save(False)]
         schema = self.case.automaton.register_schema
         for table in answer.changes:
             for row in table.to_pylist():
