@@ -16,12 +16,13 @@ from afa.change import Change
 from afa.errors import AfaError, SnapshotError
 from afa.model.arc import Arc
 from afa.model.keys import UNSAID
-from afa.model.renamed import time_of
+from afa.model.renamed import time_of, warn_renamed
 from afa.operator import snapshot as saving
 from afa.operator.call import Core, Output
 from afa.operator.contract import Pattern
 from afa.operator.keyed import Keyed
 from afa.operator.operator import Operator
+from afa.operator.patterns import pattern_of
 from afa.operator.tables import CallInput, CallOutput, answer, assemble, brought, items_of, opened, shape_of
 from afa.operator.twins import Twins
 from afa.state.sound import short
@@ -242,29 +243,41 @@ class Chain(Twins):
         return sealed.seal(MAGIC, VERSION, saving.plain([link._snapshot() for link in self.links]))
 
     @classmethod
-    def restore(cls, blob: bytes, *operators: Callable[[bytes], Any]) -> Chain:
-        """Make the chain that `snapshot` saved.
+    def restore(cls, links: Any, blob: Any, *functions: Any) -> Chain:
+        """Make the chain that `snapshot` saved: ``Chain.restore([pattern, other], blob)``.
 
         Parameters
         ----------
+        links : list
+            For each operator its pattern, as of `Operator.restore`; or, where it takes options, such as a key, a function that
+            restores it from its part of the blob: ``lambda part: Operator.restore(automaton, part, key="id")``.
         blob : bytes
-        operators : callable
-            Each restores an operator from its part of the blob: ``lambda blob: Operator.restore(automaton, blob)``.
 
         Raises
         ------
         SnapshotError
-            The blob is no snapshot of a chain of so many operators, or is damaged. Also what ``operators`` raise.
+            The blob is no snapshot of a chain of so many operators, or is damaged. Also what restoring the operators raises.
         """
+        if isinstance(links, (bytes, bytearray, memoryview)):
+            warn_renamed("Chain.restore(blob, *functions)", "Chain.restore(links, blob)")
+            links, blob = [blob, *functions], links
+        elif functions or not isinstance(links, (list, tuple)):
+            raise AfaError(f"expected a list of patterns or functions, one for each operator, and a blob but got {links!r}")
         parts = saving.unseal(MAGIC, VERSION, blob)
-        if not isinstance(parts, list) or len(parts) != len(operators) or not all(isinstance(part, bytes) for part in parts):
-            raise SnapshotError(f"expected the snapshots of {len(operators)} operators but got {short(parts)}")
+        if not isinstance(parts, list) or len(parts) != len(links) or not all(isinstance(part, bytes) for part in parts):
+            raise SnapshotError(f"expected the snapshots of {len(links)} operators but got {short(parts)}")
         found = cls.__new__(cls)
-        found._hold([restore(part) for restore, part in zip(operators, parts)])
+        found._hold([_restored(link, part) for link, part in zip(links, parts)])
         return found
 
     def __repr__(self) -> str:
         return f"Chain({', '.join(type(link).__name__ for link in self.links)})"
+
+
+def _restored(link: Any, part: bytes) -> Any:
+    if callable(link) and not isinstance(link, Pattern):
+        return link(part)
+    return pattern_of(link, "a pattern, or a function that restores an operator,").restore(part)
 
 
 def _timed(found: Table, like: Table) -> Table:

@@ -95,7 +95,7 @@ def test_worlds(engine: str, seed: int) -> None:
         assert told[-1:] == [Punctuation(hands[1]._core.progress.final)] * bool(promise)
         if rng.random() < 0.2:
             again = [lambda blob: Keyed.restore(RISES, blob, key="key"), lambda blob: Keyed.restore(TWICE, blob, key="key")]
-            chain = Chain.restore(chain.snapshot(), *again)
+            chain = Chain.restore(again, chain.snapshot())
     assert sorted(chain.keys) == sorted({*hands[0].keys, *hands[1].keys})
     assert [each.matches for each in chain.statistics] == [each.statistics.matches for each in hands]
 
@@ -176,9 +176,13 @@ def test_what_it_refuses() -> None:
         Chain(one, _links("auto")[0])
     chain = Chain(one, other)
     with pytest.raises(SnapshotError, match="snapshots of 1 operators"):
-        Chain.restore(chain.snapshot(), lambda blob: None)
+        Chain.restore([lambda blob: None], chain.snapshot())
     with pytest.raises(SnapshotError):
-        Chain.restore(chain.snapshot()[:-1], lambda blob: None, lambda blob: None)
+        Chain.restore([RISES, TWICE], chain.snapshot()[:-1])
+    with pytest.raises(AfaError, match=r"expected a list of patterns or functions, one for each operator, and a blob but got Auto"):
+        Chain.restore(RISES, chain.snapshot())
+    with pytest.raises(AfaError, match="expected a pattern, or a function that restores an operator, but got 3"):
+        Chain.restore([3, 4], chain.snapshot())
     chain.push(insert(Tick("a", 1), 1))
     with pytest.raises(AfaError, match="taken nothing yet"):
         Chain(one, _links("auto")[1])

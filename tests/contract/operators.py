@@ -126,7 +126,7 @@ KINDS: dict[str, Kind] = {
     "LookBack": Kind(look, looked),
     "Reasons": Kind(lambda: Reasons(operator()), lambda blob: Reasons(plain(blob)), True),
     "Trace": Kind(lambda: Trace(operator()), lambda blob: Trace(plain(blob))),
-    "Chain": Kind(chain, lambda blob: Chain.restore(blob, plain, lambda part: Operator.restore(AGAIN, part))),
+    "Chain": Kind(chain, lambda blob: Chain.restore([PAIR, AGAIN], blob)),
     "Derive": Kind(lambda: Derive(E, tick=TICK, **LOW), lambda blob: Derive.restore(blob, E, tick=TICK, **LOW)),
     "Situated": Kind(lambda: pattern().operator(), lambda blob: pattern().restore(blob)),
     "Worlds": Kind(worlds, lambda blob: worlds().restore(blob), ends=True),

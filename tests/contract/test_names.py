@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import warnings
 from collections.abc import Callable
@@ -11,13 +12,13 @@ from typing import Any
 import pytest
 
 import afa
-from afa import AfaError, Gapless, Keyed, Operator, Options, Punctuation, SnapshotError, insert
+from afa import AfaError, Chain, Gapless, Keyed, Operator, Options, Punctuation, SnapshotError, insert
 from afa.model.conflicts import CONFLICTS, NEEDS, PATTERNS
 from afa.operator.options import DEFAULTS, NAMES, FrameOptions, OperatorOptions, SparkOptions
 from afa.situations import Derive, Situation
 from afa.uncertain import Sequence, Worlds
 from speculation import Cleanse, LastBefore
-from tests.contract.operators import PAIR, QUERY, SEQUENCE, SINGLE, E, worlds
+from tests.contract.operators import AGAIN, PAIR, QUERY, SEQUENCE, SINGLE, E, chain, worlds
 
 ROWS = {"kind": ["a", "b"], "n": [1, 2], "le": [1, 2]}
 AT = {"kind": ["a", "b"], "n": [1, 2], "at": [1, 2]}
@@ -40,6 +41,10 @@ OLD: dict[str, tuple[str, Callable[[], Any]]] = {
     "Sequence.restore(blob, ..)": (
         "Sequence.restore(components, blob)",
         lambda: Sequence.restore(SOME.snapshot(), ["a", "b"], **SEQUENCE),
+    ),
+    "Chain.restore(blob, ..)": (
+        "Chain.restore(links, blob)",
+        lambda: Chain.restore(chain().snapshot(), *(functools.partial(Operator.restore, of) for of in (PAIR, AGAIN))),
     ),
     "Derive(sequence=)": ("order_by=", lambda: Derive(E, sequence="n", low=Situation("n < 5"))),
     "LastBefore(order=)": ("order_by=", lambda: LastBefore(E, {"seen": "kind == 'a'"}, order="n")),  # type: ignore[call-arg]
