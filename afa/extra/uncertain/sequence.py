@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as ListOf
@@ -252,15 +251,21 @@ class Sequence(Twins, Member):
 
     def _take_columns(self, table: Table) -> dict[str, Any] | None:
         """Take a table as columns. Returns what leaves, as columns; None: it must come row by row."""
-        state = self._state or self._by_columns(table)
+        state = self._state or self._as_columns(table)
         if state is None:
             return None
         if self._keys.many:
             self._keep_keys(state)
         coming = self._batches.coming(table, self._keys, state, self._promised)
-        found = None if coming is None else coming.state.taken(self.pattern, coming.blocks, self._settled)
-        if coming is None or found is None:
+        if coming is None:
             return None
+        before = coming.state if self._state is not None else coming.state.matched(self.pattern, self._settled)
+        found = None if before is None else before.taken(self.pattern, coming.blocks, self._settled)
+        if found is None:
+            return None
+        for each in () if self._state is not None else (self._events.entries, self._standing, self._kinds, self._lines):
+            for key in list(each):
+                self._journal.drop(each, key)
         self._state, gone, come, pruned = found
         if coming.long is not None:
             self._say_long(coming.long)
@@ -273,42 +278,31 @@ class Sequence(Twins, Member):
         self._forget()
         return out
 
-    def _by_columns(self, table: Table) -> SequenceColumns | None:
-        """Returns what is held as columns; None: it can't be, or a table is not worth it. O(what is held)."""
+    def _as_columns(self, table: Table) -> SequenceColumns | None:
+        """Returns the events that are held as columns; None: they can't be, or a table is not worth it. O(what is held)."""
         known, n = self._events.entries, len(table.column(self.columns.lower)) if self.columns.lower in table.names else 0
         if not self._batches.fit or self._touched or self._events.waiting or len(known) > WORTH * n:
             return None
-        rows = [(identity, entry) for identity, there in known.items() for entry, copies in there.items() if copies == 1]
+        rows = [entry for there in known.values() for entry, copies in there.items() if copies == 1]
         if len(rows) < len(known):
             return None
         self._keys = RowKeys()
-        matches = [item for line in self._lines.values() for found in line.matches.values() for item in found.items()]
-        state = self._batches.loaded(self._keys, rows, matches)
-        for each in (known, self._standing, self._kinds, self._lines):
-            for key in list(each):
-                self._journal.drop(each, key)
-        self._state = state
-        return state
+        return self._batches.loaded(self._keys, rows)
 
     def _by_rows(self) -> None:
         """Hold what is held row by row. O(what is held)."""
-        if self._state is None:
-            return
-        state, self._state = self._state, None
-        identities: dict[int, tuple[Hashable, Any]] = {}
-        for serial, (identity, entry) in self._batches.rows(self._keys, state):
-            self._events.change(identity, entry, 1)
-            standing = self._put(identity, entry)
-            identities[serial] = identity, (entry.key, standing.place)
-        numbers = zip(*(each.tolist() for each in state.told[1:]))
-        for serials, found in zip(state.told.places.T.tolist(), itertools.starmap(UncertainMatch, numbers)):
-            key, place = identities[serials[0]][1]
-            line = self._lines[key]
-            there = line.matches.get(place)
-            if there is None:
-                there = {}
-                self._journal.put(line.matches, place, there)
-            self._journal.put(there, tuple(identities[each][0] for each in serials), found)
+        if self._state is not None:
+            state, self._state = self._state, None
+            self._hold((identity, entry, 1) for identity, entry in self._batches.rows(self._keys, state))
+
+    def _hold(self, entries: Iterable[tuple[Hashable, SequenceEvent, int]]) -> None:
+        """Hold events row by row, and the matches that follow from them, as if they had been there."""
+        pruned = self._pruned
+        for identity, entry, copies in entries:
+            self._events.change(identity, entry, copies)
+            self._touched[identity] = None
+        self._matched()
+        self._pruned = pruned
 
     def _keep_keys(self, state: SequenceColumns) -> None:
         held = np.zeros(len(self._keys), np.bool_)
@@ -363,18 +357,20 @@ class Sequence(Twins, Member):
 
     def _end(self) -> list[Change]:
         """End a call: return the difference that it makes, and forget what is final."""
-        out: list[Change] = []
-        moved: dict[Hashable, list[tuple[int, FittingEvent]]] = {}
-        for identity in self._touched:
-            self._move(identity, moved)
-        for key, events in moved.items():
-            out += self._revised(key, events)
-        self._touched = {}
+        out = self._matched()
         put_in_order(out)
         self._forget()
         self._outputs += len(out)
         self._retractions += sum(change.diff < 0 for change in out)
         return out
+
+    def _matched(self) -> list[Change]:
+        """Bring the matches up to the events that were touched. Returns their changes."""
+        moved: dict[Hashable, list[tuple[int, FittingEvent]]] = {}
+        for identity in self._touched:
+            self._move(identity, moved)
+        self._touched = {}
+        return [change for key, events in moved.items() for change in self._revised(key, events)]
 
     def _move(self, identity: Hashable, moved: dict[Hashable, list[tuple[int, FittingEvent]]]) -> None:
         """Bring an event into its line, or take it out, or both."""
@@ -546,11 +542,9 @@ class Sequence(Twins, Member):
 
     @whole
     def _load(self, numbers: list[int], entries: sequence_snapshot.Events) -> None:
-        for identity, entry, copies in entries:
-            self._events.change(identity, entry, copies)
-            self._touched[identity] = None
+        self._hold(entries)
         self._promised = numbers[0]
-        self._end()
+        self._forget()
         wanted("events that are not over", len(self._events.entries) == len(entries))
         self._changes, self._ignored, self._pruned, self._late.count, self._outputs, self._retractions = numbers[1:]
 

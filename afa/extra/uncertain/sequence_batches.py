@@ -20,7 +20,6 @@ from afa.extra.uncertain.sequence_columns import ComponentEvents, SequenceColumn
 from afa.extra.uncertain.sequence_events import SequenceEvent
 from afa.extra.uncertain.sequence_pattern import SequencePattern
 from afa.extra.uncertain.sequence_tables import IntervalColumns
-from afa.extra.uncertain.signatures import UncertainMatch
 from afa.io.event_batch import EventBatch, columns_in
 from afa.rewrite.vectors import vector_of
 from afa.schema import Field
@@ -31,8 +30,6 @@ from punctuation.time import FOREVER
 from speculation.rows.row_keys import RowKeys
 
 LARGEST = 1 << 60
-Held = tuple[Hashable, SequenceEvent]
-"""An event that was held as columns, by its identity."""
 
 
 class NewEvents(NamedTuple):
@@ -169,48 +166,35 @@ class SequenceBatches:
 
     # -- rows --------------------------------------------------------------------------------------------------------------------
 
-    def rows(self, keys: RowKeys, state: SequenceColumns) -> Iterator[tuple[int, Held]]:
-        """Yields what is held row by row: the serial number, and the event."""
+    def rows(self, keys: RowKeys, state: SequenceColumns) -> Iterator[tuple[Hashable, SequenceEvent]]:
+        """Yields the events that are held, by their identities."""
         take: Any = self._pattern.schema.take
         make: Any = self._pattern.schema.cls
         for number, block in enumerate(state.blocks):
             fields = zip(*(each.tolist() for each in block.fields))
-            rest = zip(block.key.tolist(), block.kind.tolist(), block.lower.tolist(), block.serial.tolist())
-            for values, (key, kind, lower, serial) in zip(fields, rest):
+            rest = zip(block.key.tolist(), block.kind.tolist(), block.lower.tolist())
+            for values, (key, kind, lower) in zip(fields, rest):
                 payload, of = take(make(*values)), state.kinds.instants[kind].kind
                 entry = SequenceEvent(keys.names[key], number, payload, lower, lower + of.n - 1, of.shape)
-                yield serial, (self._pattern.identity_of(payload), entry)
+                yield self._pattern.identity_of(payload), entry
 
-    def loaded(
-        self, keys: RowKeys, rows: Sequence[Held], matches: Sequence[tuple[Sequence[Hashable], UncertainMatch]]
-    ) -> SequenceColumns:
-        """Returns the state that holds rows, and matches by identities."""
-        pattern, fields = self._pattern, self._pattern.schema.fields
-        blocks, serials, serial = [], dict[Hashable, int](), 0
-        known = [(entry.shape, entry.upper - entry.lower + 1) for _, entry in rows]
-        kinds = Kinds().changed([], dict.fromkeys(known))
-        for number in range(len(pattern.components)):
-            of = [identity for identity, entry in rows if entry.component == number]
-            entries = [entry for _, entry in rows if entry.component == number]
-            kind = np.array([kinds.numbers[each.shape, each.upper - each.lower + 1] for each in entries], np.int64)
-            lower = np.array([each.lower for each in entries], np.int64)
-            low = lower + kinds.skips[kind]
-            everyone = np.arange(len(of))
+    def loaded(self, keys: RowKeys, rows: Sequence[SequenceEvent]) -> SequenceColumns:
+        """Returns the state that holds events, without the matches that follow from them."""
+        kinds = Kinds().changed([], dict.fromkeys((entry.shape, entry.upper - entry.lower + 1) for entry in rows))
+        blocks, serial = [], 0
+        for number in range(len(self._pattern.components)):
+            of = [entry for entry in rows if entry.component == number]
+            kind = np.array([kinds.numbers[each.shape, each.upper - each.lower + 1] for each in of], np.int64)
+            lower = np.array([each.lower for each in of], np.int64)
+            low, everyone = lower + kinds.skips[kind], np.arange(len(of))
             columns = [
-                _array(Column.of([each.payload[i] for each in entries], field), field, everyone) for i, field in enumerate(fields)
+                _array(Column.of([each.payload[i] for each in of], field), field, everyone)
+                for i, field in enumerate(self._pattern.schema.fields)
             ]
-            key = np.array([keys.number(each.key) for each in entries], np.int64)
-            high = low + kinds.lengths[kind] - 1
-            made = ComponentEvents(key, low, high, kind, lower, everyone + serial, columns)
-            serials.update(zip(of, range(serial, serial + len(of))))
+            key = np.array([keys.number(each.key) for each in of], np.int64)
+            blocks.append(ComponentEvents(key, low, low + kinds.lengths[kind] - 1, kind, lower, everyone + serial, columns))
             serial += len(of)
-            blocks.append(made.with_more(made.at(everyone[:0]), kinds.ranks) if len(of) else made)
-        if not matches:
-            return SequenceColumns(blocks, AnchoredMatches.empty(len(blocks)), serial, kinds)
-        names = np.array([[serials[each] for each in name] for name, _ in matches], np.int64).T
-        confidence, *times = zip(*(found for _, found in matches))
-        told = AnchoredMatches(np.ascontiguousarray(names), np.array(confidence), *(np.array(each, np.int64) for each in times))
-        return SequenceColumns(blocks, told, serial, kinds)
+        return SequenceColumns(blocks, AnchoredMatches.empty(len(blocks)), serial, kinds)
 
 
 def _array(column: Column, field: Field, rows: Any) -> Any:

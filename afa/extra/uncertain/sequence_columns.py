@@ -70,6 +70,12 @@ class SequenceColumns(NamedTuple):
         blocks = [block._replace(kind=number[block.kind]) for block in self.blocks]
         return self._replace(blocks=blocks, kinds=self.kinds.changed(used.tolist(), wanted))
 
+    def matched(self, pattern: SequencePattern, promised: int) -> SequenceColumns | None:
+        """Returns the same with the matches that follow from its events. None: times lie too far apart."""
+        none = self._replace(blocks=[block.at(slice(0)) for block in self.blocks], serial=0)
+        found = none.taken(pattern, self.blocks, promised)
+        return found and found[0]
+
     def taken(
         self, pattern: SequencePattern, come: Sequence[ComponentEvents], promised: int
     ) -> tuple[SequenceColumns, AnchoredMatches, AnchoredMatches, int] | None:
