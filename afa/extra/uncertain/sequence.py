@@ -517,8 +517,10 @@ class Sequence(Twins, Member):
         SnapshotError
             A payload is no plain data.
         """
-        self._by_rows()
-        return sequence_snapshot.seal(self.pattern, [self._promised, *self._counts], self._events.entries)
+        held = [each for there in self._events.entries.values() for each in there.items()]
+        if self._state is not None:
+            held = [(entry, 1) for _, entry in self._batches.rows(self._keys, self._state)]
+        return sequence_snapshot.seal(self.pattern, [self._promised, *self._counts], held)
 
     @classmethod
     def restore(cls, components: Any, blob: Any, **options: Any) -> Sequence:

@@ -8,7 +8,7 @@ a blob of `punctuation.sealed` with the magic b"AFAU": [ said, numbers, events ]
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from afa.errors import SnapshotError
@@ -27,13 +27,9 @@ MAGIC, VERSION = b"AFAU", 1
 Events = list[tuple[Hashable, SequenceEvent, int]]
 
 
-def seal(pattern: SequencePattern, numbers: list[int], entries: Mapping[Hashable, Mapping[SequenceEvent, int]]) -> bytes:
+def seal(pattern: SequencePattern, numbers: list[int], entries: Iterable[tuple[SequenceEvent, int]]) -> bytes:
     """Returns a `Sequence` as a blob, in an order that does not depend on how events came."""
-    events = [
-        [list(entry.payload), entry.lower, entry.upper, data_of(entry.shape), copies]
-        for there in entries.values()
-        for entry, copies in there.items()
-    ]
+    events = [[list(entry.payload), entry.lower, entry.upper, data_of(entry.shape), copies] for entry, copies in entries]
     events.sort(key=lambda each: (each[1:3], repr(each)))
     return sealed.seal(MAGIC, VERSION, snapshot.plain([pattern.said, numbers, events]))
 

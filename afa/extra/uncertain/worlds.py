@@ -39,6 +39,7 @@ from afa.operator.twins import Twins
 from afa.schema import Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation import sealed
+from punctuation.calls import whole
 from punctuation.door import is_row, table_of
 from punctuation.promise import Punctuation
 
@@ -199,7 +200,7 @@ class Worlds(Twins, Pattern):
         said, given = self._said, self._bounded.given
         key, worlds, identity = said["key"], said["worlds"], said["identity"]
         assert given.event_schema is not None
-        self._keyed, self._core = keyed, keyed._core
+        self._keyed, self._core, self._calls = keyed, keyed._core, keyed._core.calls
         self._core.bound(WorldsBudget(said["partial_matches"], said["max_bytes"], said["threads"]))
         names = names_of(key, "key")
         self._key = None if key is None else Keys(given, key, self._core.tick)
@@ -224,6 +225,7 @@ class Worlds(Twins, Pattern):
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
+    @whole
     def push(self, change: Change | Punctuation, *, key: Hashable = _MISSING) -> Output:
         """Take one event change, whose ``le`` may be `between` two instants, or a watermark. As `Operator.push`.
 
@@ -233,9 +235,9 @@ class Worlds(Twins, Pattern):
             The event does not fit, an identity comes twice with different content, or a retraction names another interval than its
             insertion. LateEventError: its lower end lies below the watermark. The operator is unchanged.
         """
-        found: Output = self._core.calls.call(self._push_list, [change], key)
-        return found
+        return self._push_list([change], key)
 
+    @whole
     def push_many(self, batch: Any) -> Any:
         """Take a table of events, or a list of tables, changes and watermarks, as one call: one minimal difference.
 
@@ -248,9 +250,6 @@ class Worlds(Twins, Pattern):
         A table of the same kind: the key's columns, what matches show, ``confidence``, ``first``, ``last``, ``le``, ``re``,
         ``diff``; for a list a list of changes and watermarks.
         """
-        return self._core.calls.call(self._push_many, batch)
-
-    def _push_many(self, batch: Any) -> Any:
         if isinstance(batch, (list, tuple)) and not hasattr(batch, "_fields"):
             return self._push_list(batch, _MISSING)
         table = table_of(batch)
@@ -260,14 +259,12 @@ class Worlds(Twins, Pattern):
         difference, _ = self._run([self._reading.rows(table)])
         return table_of_matches(difference, self._shown, self._key, table, self._core, self._found)
 
+    @whole
     def push_arc(self, change: Change | Punctuation) -> Output:
         """Take an arc, for all worlds, or its retraction, or a watermark of the arc input. As `Operator.push_arc`."""
-        found: Output = self._core.calls.call(self._push_one_arc, change)
-        return found
-
-    def _push_one_arc(self, change: Any) -> Output:
         return self._out_of([("arc", self._bounded_arc(change), None)])
 
+    @whole
     def swap(
         self,
         name: str,
@@ -278,10 +275,6 @@ class Worlds(Twins, Pattern):
         at: int | datetime | str | None = None,
     ) -> Output:
         """Put another arc in the place of the one in force that has this name, in all worlds. As `Operator.swap`."""
-        found: Output = self._core.calls.call(self._swap, name, arc, fence, transfer, at)
-        return found
-
-    def _swap(self, name: str, arc: Arc | None, fence: Any, transfer: Any, at: Any) -> Output:
         asked = named_swap(name, arc, fence, transfer, self._keyed._at(at))
         old = self._left_out.named.get(name)
         if arc is not None or old is not None:  # else it is refused where arcs in force are looked up
@@ -407,12 +400,9 @@ class Worlds(Twins, Pattern):
 
     # -- snapshots -------------------------------------------------------------------------------------------------------------
 
+    @whole
     def snapshot(self) -> bytes:
         """Return the whole state as bytes: plain data, without the options."""
-        found: bytes = self._core.calls.call(self._snapshot)
-        return found
-
-    def _snapshot(self) -> bytes:
         events = [[of, *known[:3], data_of(known[3]), known[4]] for of, known in self._events.events.items()]
         left_out = [self._reading.data(rows) for rows in self._left_out.rows]
         body = [self._spoken(), saving.save(self._core), self._found.data(), sorted(events, key=repr), left_out]
