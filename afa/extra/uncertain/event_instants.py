@@ -82,10 +82,6 @@ class Instants:
         """Returns the instants of an interval. Those of one shape and length share their arrays."""
         return cls(lower, interval_kind(shape, upper - lower + 1))
 
-    def moved(self, by: int) -> Instants:
-        """Returns the same instants, later."""
-        return Instants(self.low - self.kind.skipped + by, self.kind)
-
     def at(self, t: Any) -> Any:
         """Returns the probability of each time of an array."""
         return self.kind.padded[np.clip(t - (self.low - 1), 0, len(self.p) + 1)]

@@ -78,9 +78,10 @@ class Kinds:
             self._tables["ranks"] = np.array([order[name] for name in names], np.int64)
         return self._tables["ranks"]
 
-    def of(self, kind: int, low: int) -> Instants:
-        """Returns the instants of an event of a kind."""
-        return self.instants[kind].moved(low)
+    def of(self, events: Events, place: int) -> Instants:
+        """Returns the instants of one of some events."""
+        kind = self.instants[events.kind[place]]
+        return Instants(int(events.low[place]) - kind.low, kind.kind)
 
     def mass(self, width: int) -> Any:
         """Returns the probabilities of instants, a row for each kind, as wide as asked; longer kinds are cut off."""

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.extra.uncertain.chain_confidence import Link, confidence
+from afa.extra.uncertain.chain_confidence import Link
 from afa.extra.uncertain.instant_tables import Events, Kinds, added_up, expanded, wide
 from afa.extra.uncertain.plain_confidence import Behind, Covered, NextComponent, carried
 from afa.extra.uncertain.plain_windows import confidences, ranges
-from afa.extra.uncertain.signatures import SignatureConstraints, UncertainMatch
+from afa.extra.uncertain.signatures import UncertainMatch, found_of
 
 FAR = 1 << 62
 
@@ -225,25 +225,14 @@ class PlainSearch:
     def _one(self, places: Sequence[int]) -> UncertainMatch:
         """Returns the match of one signature, as `afa.extra.uncertain.signatures` finds it."""
         links = [self._link(number, place, places) for number, place in enumerate(places)]
-        shape = SignatureConstraints(links)
-        ranges = shape.ranges(self._window)
-        if ranges is None:
-            return UncertainMatch(0.0, 0, 0, 0, 0)
-        return UncertainMatch(
-            confidence(links, self._window, ranges, ranges[0]), ranges[0][0], ranges[-1][1], *shape.lifetime(self._window)
-        )
+        return found_of(links, self._window) or UncertainMatch(0.0, 0, 0, 0, 0)
 
     def _link(self, number: int, place: int, places: Sequence[int]) -> Link:
         events = self._components[number]
-        event = self._kinds.of(int(events.kind[place]), self._given(events, place))
+        event = self._kinds.of(events, place)
         if not (number and self._following):
             return Link([event])
         after = self._components[number - 1].low[places[number - 1]]
         spread = int((events.high - events.low).max())
         begin, end = np.searchsorted(events.low, (after - spread, event.high))
-        rivals = [x for x in range(begin, end) if x != place and events.high[x] > after]
-        return Link([event], [self._kinds.of(int(events.kind[x]), self._given(events, x)) for x in rivals])
-
-    def _given(self, events: Events, place: int) -> int:
-        """Returns the lower end of an interval, whose first instants may have no weight."""
-        return int(events.low[place]) - int(self._kinds.instants[events.kind[place]].low)
+        return Link([event], [self._kinds.of(events, x) for x in range(begin, end) if x != place and events.high[x] > after])

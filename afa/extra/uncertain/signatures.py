@@ -188,10 +188,10 @@ def found_of(links: Sequence[Link], window: int, total: float | None = None) -> 
     if ranges is None:
         return None
     first, last = min(ranges[u][0] for u in shape.firsts), max(ranges[v][1] for v in shape.lasts)
-    if links[-1].span[1] - min(each.low for each in links[0].events) >= window:
+    if total is None or links[-1].span[1] - min(each.low for each in links[0].events) >= window:
         spans = [(max(ranges[u][0] for u in of), max(ranges[u][1] for u in of)) for of in shape.of_links]
         total = confidence(links, window, spans, (first, shape.latest))
-    return UncertainMatch(confidence(links, window) if total is None else total, first, last, *shape.lifetime(window))
+    return UncertainMatch(total, first, last, *shape.lifetime(window))
 
 
 class SignatureConstraints:

@@ -463,9 +463,11 @@ class Worlds(Twins, Pattern):
         said = options_again(options)
         anew = {name: said.pop(name) for name in saving.ANEW if name in said and name in TAKES and name not in ("key", "tick")}
         self._check_said(said)
-        return self._like(anew)._restored(blob, arcs) if anew else self._restored(blob, arcs)
+        made = self._like(anew)
+        made._load(blob, list(arcs))
+        return made
 
-    def _restored(self, blob: bytes, arcs: Iterable[Arc]) -> Worlds:
+    def _load(self, blob: bytes, come: Sequence[Arc]) -> None:
         body = saving.unseal(MAGIC, VERSION, blob)
         try:
             spoken, inner, matches, events, left_out = body
@@ -474,25 +476,20 @@ class Worlds(Twins, Pattern):
             raise SnapshotError("expected the snapshot of Worlds but got something else") from None
         if spoken != self._spoken():
             raise SnapshotError(f"expected the snapshot of Worlds with {self._spoken()!r} but got {spoken!r}")
-        found = Worlds.__new__(Worlds)
-        found.query = self.query
-        found._said, found._given, found._bounded = self._said, self._given, bounded(self._given, self._said["tick"])
-        said, come = self._said, list(arcs)
-        options = {name: said[name] for name in ("engine", "late", "tick", "threads")}
-        given = [found._bounded.arc(arc) for arc in come]
-        keyed = Keyed.restore(found._bounded.automaton, inner, arcs=given, key=[WORLD, *self._reading.keys], **options)
-        found._take_operator(keyed)
+        options = {name: self._said[name] for name in ("engine", "late", "tick", "threads")}
+        given = [self._bounded.arc(arc) for arc in come]
+        keyed = Keyed.restore(self._bounded.automaton, inner, arcs=given, key=[WORLD, *self._reading.keys], **options)
+        self._take_operator(keyed)
         for arc in come:
-            found._left_out.know(arc)
+            self._left_out.know(arc)
         try:
-            found._found.load(matches, found._bounded.given.match_schema, len(self._reading.keys))
-            found._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
-            found._left_out.rows = [found._reading.loaded(data) for data in left_out]
+            self._found.load(matches, self._bounded.given.match_schema, len(self._reading.keys))
+            self._events.load([(of, (*times, shape_in(shape), n)) for of, *times, shape, n in events])
+            self._left_out.rows = [self._reading.loaded(data) for data in left_out]
         except (SnapshotError, MemoryError):
             raise
         except Exception as error:  # what is none of ours may be wrong in any way
             raise SnapshotError(f"expected what Worlds hold but got something else: {error}") from error
-        return found
 
     def resumed(self, blob: bytes, *, arcs: Iterable[Arc] = ()) -> Worlds:
         """As `restore`, which it is called now."""
