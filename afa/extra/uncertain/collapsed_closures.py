@@ -18,7 +18,7 @@ from afa.errors import AfaError
 from afa.extra.uncertain.chain_confidence import Link, Mass, begin, extend, through
 from afa.extra.uncertain.event_instants import Instants
 from afa.extra.uncertain.sequence_pattern import CLOSURE, SequencePattern
-from afa.extra.uncertain.signatures import FittingEvent, Search, Signature, SignatureConstraints, UncertainMatch, found_of
+from afa.extra.uncertain.signatures import FittingEvent, Search, Signature, UncertainMatch, found_of
 
 
 class CollapsedSearch:
@@ -63,11 +63,7 @@ class CollapsedSearch:
         only = [*chosen[:place], (each,), *chosen[place + 1 :]]
         if not all(pattern.goes_with(only[:n], n, other.payload) for n in range(place + 1, len(only)) for other in only[n]):
             return None
-        shape = SignatureConstraints([*links[:before], Link([each.instants]), *links[before:]])
-        ranges = shape.ranges(pattern.window)
-        if ranges is None:
-            return None
-        return UncertainMatch(0.0, ranges[0][0], ranges[-1][1], *shape.lifetime(pattern.window))
+        return found_of([*links[:before], Link([each.instants]), *links[before:]], pattern.window, 0.0)
 
 
 def subsets(

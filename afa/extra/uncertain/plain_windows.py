@@ -84,15 +84,13 @@ def confidences(
             event = places[number][rows][of]
             width = total.shape[1]
             at = base[rows][of] + offset if number == 1 else base[rows][of]
-            row = behind.row(event, at, width)[:, None] + np.arange(width)
             left = end - events[number].low[rows][of]
             if number == len(tables):
+                row = behind.row(event, at, width)[:, None] + np.arange(width)
                 column = np.minimum(left, sums.shape[1] - 1)
                 total = total * np.where(column[:, None] >= 0, sums[row, np.maximum(column, 0)[:, None]], 0.0)
                 continue
-            more = np.zeros((len(of), behind.table.shape[1]))
-            for k in range(width):
-                more += total[:, k, None] * behind.table[row[:, k]]
+            more = carried(total, np.arange(len(of)), at, event, behind, width)
             total = np.where(np.arange(more.shape[1]) <= left[:, None], more, 0.0)
         value = total[:, 0] if total.shape[1] == 1 else added_up(total)
         found[rows] += np.bincount(of, weights=value, minlength=len(found[rows]))

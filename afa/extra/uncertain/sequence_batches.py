@@ -98,7 +98,7 @@ class SequenceBatches:
             own = [_array(column, field, each) for column, field in values]
             numbers = np.arange(serial, serial + len(each))
             high = low[each] + state.kinds.lengths[k] - 1
-            blocks.append(ComponentEvents(key[each], low[each], high, k, lower[each], numbers, own))
+            blocks.append(ComponentEvents(key[each], low[each], high, k, numbers, own))
             serial += len(each)
         long = np.flatnonzero((length > pattern.window) & np.logical_or.reduce(fitting))
         said = (int(lower[long[0]]), int(upper[long[0]])) if len(long) else None
@@ -172,7 +172,8 @@ class SequenceBatches:
         make: Any = self._pattern.schema.cls
         for number, block in enumerate(state.blocks):
             fields = zip(*(each.tolist() for each in block.fields))
-            rest = zip(block.key.tolist(), block.kind.tolist(), block.lower.tolist())
+            lowers = block.low - state.kinds.skips[block.kind]
+            rest = zip(block.key.tolist(), block.kind.tolist(), lowers.tolist())
             for values, (key, kind, lower) in zip(fields, rest):
                 payload, of = take(make(*values)), state.kinds.instants[kind].kind
                 entry = SequenceEvent(keys.names[key], number, payload, lower, lower + of.n - 1, of.shape)
@@ -185,14 +186,14 @@ class SequenceBatches:
         for number in range(len(self._pattern.components)):
             of = [entry for entry in rows if entry.component == number]
             kind = np.array([kinds.numbers[each.shape, each.upper - each.lower + 1] for each in of], np.int64)
-            lower = np.array([each.lower for each in of], np.int64)
-            low, everyone = lower + kinds.skips[kind], np.arange(len(of))
+            low = np.array([each.lower for each in of], np.int64) + kinds.skips[kind]
+            everyone = np.arange(len(of))
             columns = [
                 _array(Column.of([each.payload[i] for each in of], field), field, everyone)
                 for i, field in enumerate(self._pattern.schema.fields)
             ]
             key = np.array([keys.number(each.key) for each in of], np.int64)
-            blocks.append(ComponentEvents(key, low, low + kinds.lengths[kind] - 1, kind, lower, everyone + serial, columns))
+            blocks.append(ComponentEvents(key, low, low + kinds.lengths[kind] - 1, kind, everyone + serial, columns))
             serial += len(of)
         return SequenceColumns(blocks, AnchoredMatches.empty(len(blocks)), serial, kinds)
 

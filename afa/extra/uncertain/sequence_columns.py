@@ -28,7 +28,6 @@ class ComponentEvents(NamedTuple):
     low: Any  # their first possible instants
     high: Any  # their last ones
     kind: Any  # the numbers of the kinds of their intervals
-    lower: Any  # the lower ends of their intervals
     serial: Any
     fields: Sequence[Any]  # arrays: those of the event
 

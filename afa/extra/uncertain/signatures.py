@@ -182,56 +182,32 @@ class Search:
 
 
 def found_of(links: Sequence[Link], window: int, total: float | None = None) -> UncertainMatch | None:
-    """Returns the match of a signature; None: no world has it. ``total``: its confidence but for the window, if it is known."""
-    shape = SignatureConstraints(links)
-    ranges = shape.ranges(window)
-    if ranges is None:
+    """Returns the match of a signature; None: no world has it. ``total``: its confidence but for the window, or 0, if not asked."""
+    events = [each for link in links for each in link.events]
+    numbers = itertools.count()
+    of_links = [[next(numbers) for _ in link.events] for link in links]
+    firsts, lasts = of_links[0], of_links[-1]
+    pairs = list(zip(itertools.pairwise(of_links), links[1:]))
+    steps = [(u, v, 1) for (before, after), _ in pairs for u in before for v in after]
+    order = Order(steps, firsts, lasts, (), len(links) - 1)
+    free = tightest(events, order, window)
+    if free is None:
         return None
-    first, last = min(ranges[u][0] for u in shape.firsts), max(ranges[v][1] for v in shape.lasts)
-    if total is None or links[-1].span[1] - min(each.low for each in links[0].events) >= window:
-        spans = [(max(ranges[u][0] for u in of), max(ranges[u][1] for u in of)) for of in shape.of_links]
-        total = confidence(links, window, spans, (first, shape.latest))
-    return UncertainMatch(total, first, last, *shape.lifetime(window))
+    nexts = [(before, after[0], Ceiling(link.competitors)) for (before, after), link in pairs if link.competitors]
+    found = [each for one in _latest_ones(order, nexts) if (each := tightest(events, one, window))] if nexts else [free]
+    if not found:
+        return None
+    ranges = [(min(low for low, _ in each), max(high for _, high in each)) for each in zip(*found)]
+    first, last = min(ranges[u][0] for u in firsts), max(ranges[v][1] for v in lasts)
+    if total is None or (total and links[-1].span[1] - min(each.low for each in links[0].events) >= window):
+        spans = [(max(ranges[u][0] for u in of), max(ranges[u][1] for u in of)) for of in of_links]
+        total = confidence(links, window, spans, (first, max(min(each[u][1] for u in firsts) for each in found)))
+    return UncertainMatch(total, first, last, max(free[v][1] for v in lasts), min(free[u][1] for u in firsts))
 
 
-class SignatureConstraints:
-    """The constraints between the events of a signature."""
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self.events = [each for link in links for each in link.events]
-        self.of_links: list[list[int]] = []
-        for link in links:
-            start = self.of_links[-1][-1] + 1 if self.of_links else 0
-            self.of_links.append(list(range(start, start + len(link.events))))
-        self.firsts, self.lasts = self.of_links[0], self.of_links[-1]
-        self.steps = [(u, v, 1) for before, after in itertools.pairwise(self.of_links) for u in before for v in after]
-        self.depth = len(links) - 1
-        self.nexts = [
-            (before, after[0], Ceiling(link.competitors))
-            for (before, after), link in zip(itertools.pairwise(self.of_links), links[1:])
-            if link.competitors
-        ]
-        self.latest = 0
-        """The latest time of the first event, once `ranges` has found it."""
-
-    def lifetime(self, window: int) -> tuple[int, int]:
-        """Returns the latest times of the last and of the first event under skip till any, of a signature that some world has."""
-        order = Order(self.steps, self.firsts, self.lasts, (), self.depth)
-        ranges = tightest(self.events, order, window)
-        assert ranges is not None
-        return max(ranges[v][1] for v in self.lasts), min(ranges[u][1] for u in self.firsts)
-
-    def ranges(self, window: int) -> list[tuple[int, int]] | None:
-        """Returns the range of each event over all worlds. Where a closure stands before a next event, one of it is the latest."""
-        found: list[list[tuple[int, int]]] = []
-        for chosen in itertools.product(*[before for before, _, _ in self.nexts]):
-            behind = [(u, last, 0) for last, (before, _, _) in zip(chosen, self.nexts) for u in before if u != last]
-            ceilings = [(last, v, ceiling) for last, (_, v, ceiling) in zip(chosen, self.nexts)]
-            order = Order([*behind, *self.steps], self.firsts, self.lasts, ceilings, self.depth)
-            ranges = tightest(self.events, order, window)
-            if ranges is not None:
-                found.append(ranges)
-        if not found:
-            return None
-        self.latest = max(min(ranges[u][1] for u in self.firsts) for ranges in found)
-        return [(min(low for low, _ in each), max(high for _, high in each)) for each in zip(*found)]
+def _latest_ones(order: Order, nexts: Sequence[tuple[Sequence[int], int, Ceiling]]) -> Iterator[Order]:
+    """Yields the constraints with skip till next: of a closure that stands before a next event, each may be the latest."""
+    for chosen in itertools.product(*[before for before, _, _ in nexts]):
+        behind = [(u, last, 0) for last, (before, _, _) in zip(chosen, nexts) for u in before if u != last]
+        ceilings = [(last, v, ceiling) for last, (_, v, ceiling) in zip(chosen, nexts)]
+        yield order._replace(steps=[*behind, *order.steps], ceilings=ceilings)
