@@ -48,7 +48,6 @@ class Board:
         self._add(self._samples, {"at": time.time(), **numbers})
 
     def changes(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Add changes of the output."""
         for row in rows:
             self._add(self._changes, row)
 

@@ -117,12 +117,10 @@ class LiveQuery:
             self._steering = Steering(log, found, said)
 
     def begin(self) -> None:
-        """Begin to look at the progress."""
         self._thread = threading.Thread(target=self._look, name="afa-serve-query", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
-        """End it."""
         self._over.set()
         self._thread.join(5)
 

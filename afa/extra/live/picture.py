@@ -15,8 +15,6 @@ from punctuation.time import BEGINNING
 
 
 class Picture(NamedTuple):
-    """What is drawn."""
-
     version: str  # another one for another picture
     svg: str
     arcs: list[dict[str, Any]]

@@ -90,7 +90,6 @@ def serve(job: CommandRequest, how: PageOptions) -> None:
 
 @contextlib.contextmanager
 def _shown(page: WaitingJob, job: CommandRequest, how: PageOptions) -> Iterator[None]:
-    """Serve the page, and say where."""
     with Site(page, host=how.host, port=how.port) as site:
         typer.echo(f"{site.url}\n(the live page of {job.pattern}; its address holds the token that allows changes; Ctrl-C ends it)")
         if how.browse:

@@ -72,7 +72,6 @@ def bounded(given: Automaton, tick: str | None = None) -> Bounded:
 
 
 def _with_fields(cls: Any, more: dict[str, type]) -> Any:
-    """Returns a NamedTuple class with further fields behind its own."""
     hints = typing.get_type_hints(cls, include_extras=True)
     for name in more:
         if name in hints:

@@ -132,7 +132,6 @@ class GrowingClosure(NamedTuple):
         return cls(before, s, m, (s < m).astype(np.float64), np.zeros((len(s), m.shape[1])))
 
     def with_more(self, event: Instants) -> GrowingClosure:
-        """Returns it with one more event."""
         at, until = event.at(self.m), event.at_most(self.m - 1)
         below = np.maximum(until - event.at_most(self.s), 0.0)
         return self._replace(none=self.none * below, some=self.some * (below + at) + self.none * at)

@@ -32,7 +32,6 @@ class CollapsedSearch:
 
     @property
     def pruned(self) -> int:
-        """Lists that were ended early."""
         return self._search.pruned
 
     def matches(self, anchor: FittingEvent) -> Iterator[tuple[Signature, UncertainMatch]]:

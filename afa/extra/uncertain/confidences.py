@@ -37,8 +37,6 @@ TOLD = ("worlds", "first", "last", "le", "re")
 
 
 class ChangedMatches(NamedTuple):
-    """Matches that a call has changed."""
-
     cells: Any  # shape (5, n): world, LE, RE, by when it begins, copies: of the matches of all worlds, those of one match together
     starts: Any  # where the cells of each match stand
     ends: Any
@@ -65,8 +63,6 @@ class WorldMatches(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What goes and what comes."""
-
     gone: WorldMatches
     come: WorldMatches
 
@@ -210,7 +206,6 @@ class Confidences(Member):
     # -- snapshots -------------------------------------------------------------------------------------------------------------
 
     def data(self) -> list[Any]:
-        """Returns the state as plain data."""
         held = [[key, list(shown), le, _cells(record).ravel().tolist()] for (key, shown, le), record in self.records.items()]
         return [self.told, self.withdrawn, sorted(held, key=lambda each: repr(each[:3]))]
 
@@ -271,7 +266,6 @@ def _added(group: Any, rows: Any) -> tuple[Any, Any]:
 
 
 def _put_back(records: dict[Name, Record], names: Sequence[Name], olds: Sequence[Record | None]) -> None:
-    """Let records be what they were."""
     for name, old in zip(names, olds):
         if old is None:
             records.pop(name, None)

@@ -189,7 +189,6 @@ def shape_in(data: Any) -> Distribution:
 
 
 def data_of(shape: Distribution) -> list[Any]:
-    """Returns a distribution as plain data."""
     return [shape.name, list(shape.parameters)]
 
 

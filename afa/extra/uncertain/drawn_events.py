@@ -86,7 +86,6 @@ class Drawing:
             )
 
     def _know(self, rows: UncertainEvents) -> None:
-        """Take note of events by their identities."""
         identities = self._reading.identities(rows)
         if identities is not None and len(rows.lower):
             lower, upper = rows.lower.tolist(), rows.upper.tolist()

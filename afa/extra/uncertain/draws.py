@@ -33,7 +33,6 @@ def mixed(words: Any) -> Any:
 
 
 def word_of(text: str) -> int:
-    """Returns 64 bits that stand for a text."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 

@@ -31,7 +31,6 @@ class Events(NamedTuple):
     kind: Any
 
     def at(self, places: Any) -> Events:
-        """Returns those at some places."""
         return Events(self.low[places], self.high[places], self.kind[places])
 
 

@@ -40,11 +40,9 @@ class AnchoredMatches(NamedTuple):
         return cls(np.zeros((components, 0), np.int64), np.zeros(0), none, none, none, none)
 
     def at(self, chosen: Any) -> AnchoredMatches:
-        """Returns those at some places, or under a mask."""
         return AnchoredMatches(self.places[:, chosen], *(each[chosen] for each in self[1:]))
 
     def with_more(self, more: AnchoredMatches) -> AnchoredMatches:
-        """Returns these and more."""
         return AnchoredMatches(np.concatenate([self.places, more.places], axis=1), *map(np.concatenate, zip(self[1:], more[1:])))
 
 

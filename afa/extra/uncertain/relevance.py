@@ -101,7 +101,6 @@ class LeftOut(Member):
         yield from found
 
     def know(self, arc: Arc) -> None:
-        """Take note of an arc."""
         if arc.name is not None:
             self.named = {**self.named, arc.name: arc}
 

@@ -244,7 +244,6 @@ class Sequence(Twins, Member):
         return self._end()
 
     def _opened(self, item: Any) -> Table:
-        """Returns a table whose times are ticks."""
         table = table_of(item)
         assert table is not None
         return opened(table, (self.columns.lower, self.columns.upper), self.tick)
@@ -387,7 +386,6 @@ class Sequence(Twins, Member):
             moved.setdefault(entry.key, []).append((entry.component, self._put(identity, entry)))
 
     def _put(self, identity: Hashable, entry: SequenceEvent) -> FittingEvent:
-        """Put an event into its line."""
         self._numbered += 1
         places, instants = self._places(entry, identity)
         copies = self._kinds.get(instants.kind, 0)

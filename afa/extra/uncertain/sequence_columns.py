@@ -32,7 +32,6 @@ class ComponentEvents(NamedTuple):
     fields: Sequence[Any]  # arrays: those of the event
 
     def at(self, places: Any) -> ComponentEvents:
-        """Returns those at some places, or under a mask."""
         return ComponentEvents._make([*(each[places] for each in self[:-1]), [each[places] for each in self.fields]])
 
     def with_more(self, more: ComponentEvents, ranks: Any) -> ComponentEvents:
@@ -56,7 +55,6 @@ class SequenceColumns(NamedTuple):
 
     @property
     def held(self) -> int:
-        """How many events are held."""
         return sum(len(block.key) for block in self.blocks)
 
     def with_kinds(self, wanted: Sequence[tuple[Distribution, int]]) -> SequenceColumns:
@@ -144,7 +142,6 @@ class _Axis(NamedTuple):
         return cls(np.arange(keys) * stride - low)
 
     def moved(self, key: Any, time: Any) -> Any:
-        """Returns times of keys on the axis."""
         return time + self.offsets[key]
 
     def spans(self, blocks: Sequence[ComponentEvents], window: int) -> tuple[Any, Any]:

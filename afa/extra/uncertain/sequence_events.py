@@ -67,7 +67,6 @@ class SequenceEvents:
         return entry if copies > 0 else None
 
     def forget(self, identity: Hashable) -> None:
-        """Forget an event that nothing concerns any more."""
         self._journal.drop(self.entries, identity)
 
     def vain(self, t: int) -> Iterator[tuple[SequenceEvent, int]]:

@@ -28,8 +28,6 @@ Name = tuple[Any, ...]
 
 
 class Revised(NamedTuple):
-    """A match that goes or comes."""
-
     name: Name
     found: UncertainMatch
     diff: int
@@ -49,7 +47,6 @@ class Line:
         """By the place of the anchor."""
 
     def add(self, number: int, event: FittingEvent) -> None:
-        """Put an event in force."""
         length = event.instants.high - event.instants.low
         if length > self.spread[number]:
             spread = list(self.spread)
@@ -58,12 +55,10 @@ class Line:
         self._journal.put(self.components[number], event.place, event)
 
     def remove(self, number: int, event: FittingEvent) -> None:
-        """Take an event out."""
         self._journal.drop(self.components[number], event.place)
 
     @property
     def empty(self) -> bool:
-        """Whether no event is in force."""
         return not any(self.components)
 
     def between(self, number: int, low: int, high: int) -> Iterator[FittingEvent]:

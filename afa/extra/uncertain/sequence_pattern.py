@@ -97,7 +97,6 @@ class SequencePattern:
         return CHAIN if any(each.chain and each.later == number for each in self.constraints) else CLOSURE
 
     def _fields(self, what: str, given: Any) -> tuple[str, ...]:
-        """Returns fields of the event by their names."""
         names = names_of(given, what)
         known = [field.name for field in self.schema.fields]
         for name in names:
@@ -131,7 +130,6 @@ class SequencePattern:
         return all(each.holds(payload, payload) for each in self._own[number])
 
     def identity_of(self, payload: Any) -> Any:
-        """Returns what tells an event apart."""
         return payload if self._whole else self._part(payload, self.single_identity, self.identity)
 
     def key_of(self, payload: Any) -> Any:

@@ -27,8 +27,6 @@ from punctuation.timestamps import WITHOUT_TICK, Timed, times_of
 
 
 class UncertainEvents(NamedTuple):
-    """Events as columns."""
-
     fields: dict[str, Column]  # of the event's schema but the one that is filled with the LE
     keys: Sequence[tuple[Any, list[Any]]]  # for each column of the key the places of values, and the values
     recorded: Any  # int64: the first instant that was recorded
@@ -39,7 +37,6 @@ class UncertainEvents(NamedTuple):
     shape: Distribution
 
     def at(self, places: Any) -> UncertainEvents:
-        """Returns those at some places, or of a slice."""
         fields = {name: each.moved(places) for name, each in self.fields.items()}
         keys = [(numbers[places], values) for numbers, values in self.keys]
         recorded, until, lower, upper, diff = (each[places] for each in self[2:7])
@@ -101,7 +98,6 @@ class EventReader:
         return [name for name in (self.lower, self.upper) if name is not None] or [self.time]
 
     def opened(self, table: Table) -> Table:
-        """Returns a table whose times are ticks."""
         return opened(table, self.times(), self.tick)
 
     def rows(self, table: Table) -> UncertainEvents:
@@ -183,7 +179,6 @@ class EventReader:
         return found
 
     def data(self, rows: UncertainEvents) -> list[Any]:
-        """Returns rows as plain data."""
         columns = [rows.fields[field.name].items(field) for field in self.fields]
         keys = [[places.tolist(), values] for places, values in rows.keys]
         times = [each.tolist() for each in (rows.recorded, rows.until, rows.lower, rows.upper, rows.diff)]
@@ -265,7 +260,6 @@ def spread(column: Column, worlds: int) -> Any:
 
 
 def spread_key(key: tuple[Any, list[Any]], worlds: int) -> Any:
-    """Returns a key's column once for each world."""
     import pyarrow as pa
 
     places, values = key

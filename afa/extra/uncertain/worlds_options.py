@@ -28,7 +28,6 @@ class WorldsBudget(Budget):
     def crowded(
         self, automaton: Automaton, table: ArcTable, key: Any, le: int, count: int, states: Mapping[str, int]
     ) -> BudgetError:
-        """Returns the error of a step with too many partial matches, as `Budget.crowded`."""
         _, *names = key
         own = None if not names else names[0] if len(names) == 1 else tuple(names)
         return super().crowded(automaton, table, own, le, count, states)
