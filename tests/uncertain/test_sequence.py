@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, ChangeError, LateEventError, Punctuation, SnapshotError, insert, retract
-from afa.extra.uncertain import Sequence, between, event_instants, sequence_snapshot, triangular, weights
+from afa.extra.uncertain import Sequence, between, event_instants, sequence_events, triangular, weights
 from afa.extra.uncertain.chain_confidence import Link, confidence
 from afa.extra.uncertain.distributions import UNIFORM
 from afa.extra.uncertain.event_instants import Instants
@@ -307,10 +307,10 @@ def test_sealed_snapshots_are_checked(damage: Callable[[Any], Any], said: str) -
     events = [came("a", 1, 1, 5), came("b", 3, 3, 5), gone("c", 2, 3, 5), Punctuation(1)]
     op = sequence(strategy="skip_till_next", window=4)
     op.push_many(events[: 1 if said.endswith("not over") else 4])
-    body = snapshot.unseal(sequence_snapshot.MAGIC, sequence_snapshot.VERSION, op.snapshot())
+    body = snapshot.unseal(sequence_events.MAGIC, sequence_events.VERSION, op.snapshot())
     damage(body)
     with pytest.raises(SnapshotError, match=said):
-        sequence_again(sealed.seal(sequence_snapshot.MAGIC, sequence_snapshot.VERSION, snapshot.plain(body)))
+        sequence_again(sealed.seal(sequence_events.MAGIC, sequence_events.VERSION, snapshot.plain(body)))
 
 
 def test_it_is_freed() -> None:
@@ -510,10 +510,10 @@ def test_an_interval_has_a_limit() -> None:
         with pytest.raises(ChangeError, match="expected an interval of at most 1,000,000 instants"):
             op.push_many({"kind": ["b"], "n": [2], "lower": [1], "upper": [1 + width]})
     assert op.snapshot() == before
-    said, numbers, events = snapshot.unseal(sequence_snapshot.MAGIC, sequence_snapshot.VERSION, before)
+    said, numbers, events = snapshot.unseal(sequence_events.MAGIC, sequence_events.VERSION, before)
     for upper in (10**6, 2**31, 2**62):
         events[0][2] = upper
-        forged = sealed.seal(sequence_snapshot.MAGIC, sequence_snapshot.VERSION, snapshot.plain([said, numbers, events]))
+        forged = sealed.seal(sequence_events.MAGIC, sequence_events.VERSION, snapshot.plain([said, numbers, events]))
         with pytest.raises(SnapshotError, match="expected an interval of at most 1,000,000 instants"):
             Sequence.restore(["a", "b"], forged, **made)
     many = [insert(Named("b", n), between(1, 900_000 + n)) for n in range(30)]

@@ -95,7 +95,7 @@ def serve(
 
 
 class LiveQuery:
-    """See `serve`; what the page asks for stands in `afa.extra.live.watched`."""
+    """See `serve`; what the page asks for stands in `afa.extra.live.site.Watched`."""
 
     def __init__(self, query: Any, pattern: Automaton | Query, log: LogWriter | None, name: str | None, text: str | None) -> None:
         self.board = Board()

@@ -7,7 +7,7 @@ from typing import Any
 from afa.errors import AfaError
 from afa.extra.live.board import Board
 from afa.extra.live.picture import Picture, Pictures
-from afa.extra.live.watched import Watched
+from afa.extra.live.site import Watched
 from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from punctuation.time import BEGINNING

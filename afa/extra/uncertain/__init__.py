@@ -13,7 +13,7 @@ worlds             `Worlds`: any automaton, in possible worlds; worlds_options: 
 
 sequence                `Sequence`: exact confidences of sequences, without worlds
 sequence_pattern        what it looks for: components; sequence_where: constraints between them
-sequence_events         which events are there, by identity
+sequence_events         which events are there, by identity; as bytes
 sequence_line           the events and matches of one key: which matches an event concerns
 signatures              the matches behind one event: lists that grow by one
 interval_propagation    the tightest ranges of their times
@@ -22,7 +22,7 @@ collapsed_closures      one match for all subsets of a closure
 plain_signatures        the same for all matches at once, where each component is one event: as columns
 plain_windows           those that the window may cut off
 plain_confidence        their confidences; instant_tables: what is known of the instants of all events of a kind
-sequence_tables         tables in and out, row by row; sequence_snapshot: as bytes
+sequence_tables         tables in and out, row by row
 sequence_batches        tables of plain components in and out, as columns; sequence_columns: what is held meanwhile
 """
 

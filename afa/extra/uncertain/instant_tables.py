@@ -91,15 +91,11 @@ class Kinds:
             self._tables["mass", width] = table
         return self._tables["mass", width]
 
-    def below(self) -> tuple[Any, Any]:
-        """Returns P(x <= low + k - 1) for k from 0 to n, one kind behind another, and where each begins."""
-        return self._flat("below", 0)
+    def flat(self, name: str, pad: int = 0) -> tuple[Any, Any]:
+        """Returns one kind behind another, and where each k = 0 is; ``pad`` of 1 stand before it, of 0 behind.
 
-    def above(self, pad: int) -> tuple[Any, Any]:
-        """Returns P(x >= low + k) for k from 0 to n likewise, and where each k = 0 is: ``pad`` of 1 stand before, of 0 behind."""
-        return self._flat("above", pad)
-
-    def _flat(self, name: str, pad: int) -> tuple[Any, Any]:
+        "below": P(x <= low + k - 1) for k from 0 to n; "above": P(x >= low + k) likewise.
+        """
         if (name, pad) not in self._tables:
             parts, starts, size = [np.zeros(0)], [], 0
             for each in self.instants:

@@ -103,8 +103,8 @@ class NextComponent:
 
     def _ratios(self, kind: Any, before: Any, width: int) -> Any:
         """Returns p(t) divided by P(not strictly between s and t), for kinds and how far s lies behind the first instant, or -1."""
-        below, begin = self._kinds.below()
-        above, zero = self._kinds.above(width)
+        below, begin = self._kinds.flat("below")
+        above, zero = self._kinds.flat("above", width)
         length = self._kinds.lengths[kind]
         own = sliding_window_view(above, width)[zero[kind]] + below[begin[kind] + np.minimum(before + 1, length)][:, None]
         adjacent = np.flatnonzero((before >= 0) & (before < np.minimum(length, width) - 1))
@@ -164,8 +164,8 @@ class _Free:
     @staticmethod
     def _factors(kinds: Kinds, kind: Any, before: Any, offset: Any, depth: int) -> Any:
         """Returns P(not strictly between s and t) over ``depth`` covered times t, from a place on that may lie before the event."""
-        below, begin = kinds.below()
-        above, zero = kinds.above(depth)
+        below, begin = kinds.flat("below")
+        above, zero = kinds.flat("above", depth)
         length = kinds.lengths[kind]
         factors = sliding_window_view(above, depth)[zero[kind] + np.minimum(offset, length)]
         factors = factors + below[begin[kind] + np.minimum(before + 1, length)][:, None]

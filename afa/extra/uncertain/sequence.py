@@ -12,14 +12,14 @@ import numpy as np
 
 from afa.change import Change, put_in_order
 from afa.errors import AfaError, ChangeError, SnapshotError
-from afa.extra.uncertain import sequence_snapshot, sequence_tables
+from afa.extra.uncertain import sequence_tables
 from afa.extra.uncertain.collapsed_closures import place_of, subsets
 from afa.extra.uncertain.event_instants import Instants, IntervalKind, check_width
 from afa.extra.uncertain.instant_tables import check_room
 from afa.extra.uncertain.interval import Between, interval_of
 from afa.extra.uncertain.sequence_batches import SequenceBatches
 from afa.extra.uncertain.sequence_columns import SequenceColumns
-from afa.extra.uncertain.sequence_events import SequenceEvent, SequenceEvents
+from afa.extra.uncertain.sequence_events import SequenceEvent, SequenceEvents, seal, unseal
 from afa.extra.uncertain.sequence_line import Line, Revised, name_of
 from afa.extra.uncertain.sequence_pattern import ANY, ONE, SequencePattern
 from afa.extra.uncertain.signatures import FittingEvent, UncertainMatch
@@ -518,7 +518,7 @@ class Sequence(Twins, Member):
         held = [each for there in self._events.entries.values() for each in there.items()]
         if self._state is not None:
             held = [(entry, 1) for _, entry in self._batches.rows(self._keys, self._state)]
-        return sequence_snapshot.seal(self.pattern, [self._promised, *self._counts], held)
+        return seal(self.pattern, [self._promised, *self._counts], held)
 
     @classmethod
     def restore(cls, components: Any, blob: Any, **options: Any) -> Sequence:
@@ -533,7 +533,7 @@ class Sequence(Twins, Member):
             warn_renamed("Sequence.restore(blob, components)", "Sequence.restore(components, blob)")
             components, blob = blob, components
         made = cls(components, **options)
-        numbers, entries = sequence_snapshot.unseal(made.pattern, blob)
+        numbers, entries = unseal(made.pattern, blob)
         try:
             made._load(numbers, entries)
         except ChangeError as error:  # an event that none has sent
@@ -541,7 +541,7 @@ class Sequence(Twins, Member):
         return made
 
     @whole
-    def _load(self, numbers: list[int], entries: sequence_snapshot.Events) -> None:
+    def _load(self, numbers: list[int], entries: ListOf[tuple[Hashable, SequenceEvent, int]]) -> None:
         self._hold(entries)
         self._promised = numbers[0]
         self._forget()
