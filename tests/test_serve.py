@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import afa
@@ -66,8 +67,8 @@ class Net:
         self.held: dict[Any, int] = {}
 
     def take(self, part: Any) -> list[dict[str, Any]]:
-        for *match, diff in zip(part["key"], part["total"], part["le"], part["re"], part["diff"]):
-            self.held[tuple(match)] = self.held.get(tuple(match), 0) + int(diff)
+        for *match, diff in zip(*(np.asarray(part[name]).tolist() for name in ("key", "total", "le", "re", "diff"))):
+            self.held[tuple(match)] = self.held.get(tuple(match), 0) + diff
         return []
 
     @property
@@ -95,7 +96,8 @@ def rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
 def live(operator: Any, folder: Path, net: Net, automaton: Any = FALLS, **more: Any) -> LiveOperator:
     log = ArcLog(folder, automaton)
     query = automaton if isinstance(automaton, afa.Query) else None
-    return LiveOperator(operator, Steering(log, query, TEXT if query else None), net.take, NONE, **more)
+    none = pa.schema([("key", pa.string()), *((name, pa.int64()) for name in ("change", "le", "diff"))]).empty_table()
+    return LiveOperator(operator, Steering(log, query, TEXT if query else None), net.take, none, **more)
 
 
 CHANGES_BY_HAND: list[tuple[dict[str, Any], Any]] = [

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from afa.arclog.arc_log import ArcLog, Poll
 from afa.errors import AfaError
 from afa.extra.live.board import Board, said_of
@@ -17,6 +15,7 @@ from afa.extra.live.picture import Picture, Pictures
 from afa.extra.live.steering import Steering, instant_of, ticks_or_text
 from afa.operator.statistics import statistics_of
 from punctuation.durations import NANOSECONDS
+from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING
 
 SHARE = 0.05
@@ -33,7 +32,7 @@ class LiveOperator:
     """An operator that a loop drives, and that a page shows and steers. All methods may be called by any thread.
 
     texts  makes rows to show, plain data, of a part of the operator's output; called for the last `SHOWN` of its changes
-    none   what `push_many` takes as no events, so that output comes in its form
+    none   an Arrow table without events, so that output comes as one
     stage  the Cleanse whose ``sigma`` the page may move; None: there is none, and ``hints`` says why
     pace   has ``text``, how fast the input plays, which the page may set; None: as it comes
     times  makes the text of an instant in ticks
@@ -83,11 +82,11 @@ class LiveOperator:
         """Carry out a call, show its output, and what the log had to tell; ``own``: what it brings was written by the page."""
         out = self._operator.push_many([self._none, *items])
         for part in out:
-            diff = _diffs(part)
-            if diff is not None:
+            if not isinstance(part, Punctuation):
+                diff = part["diff"].to_numpy()
                 self.matches += int((diff > 0).sum())
                 self.withdrawn += int((diff < 0).sum())
-                self._show(_last(part, len(diff)))
+                self._show(part.slice(max(0, len(diff) - SHOWN)))
         for poll in [item for item in items if isinstance(item, Poll)]:
             self._log.answer(poll)
             for one in poll.told:
@@ -256,16 +255,3 @@ def done_of(text: bytes) -> str:
     line = json.loads(text)
     name = line["name"] if line["op"] == "swap" else line["arc"]["name"]
     return f"{DONE[line['op']]} {name!r}"
-
-
-def _diffs(part: Any) -> Any:
-    """Return the column of signs; None: it is no table of changes."""
-    if hasattr(part, "column_names"):
-        return part["diff"].to_numpy()
-    return np.asarray(part["diff"]) if isinstance(part, dict) else None
-
-
-def _last(part: Any, n: int) -> Any:
-    """Return the last changes of a table."""
-    first = max(0, n - SHOWN)
-    return part.slice(first) if hasattr(part, "column_names") else {name: column[first:] for name, column in part.items()}
