@@ -20,12 +20,12 @@ from afa.io.frame import Frame
 from afa.model.binding import bound_arc
 from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.changed_rows import Changed, changed, check_met
-from afa.replay.group_rows import see_keys
-from afa.replay.interval_rows import RowsOfSpans, together
+from afa.replay.interval_rows import RowsOfSpans
 from afa.replay.key_spans import Lookup, Places, Spans, different, joined, later, touching
 from afa.replay.question import Question, in_groups, lifetime_of, longest_lifetime, question, waiting
 from afa.replay.scanning import Scan, Scanner, WitnessBlock
 from afa.replay.seen_keys import SeenKeys
+from afa.replay.stored import together
 from afa.replay.through_spans import by_key, pieces, pushed
 from afa.replay.witness.boxes import ArcLifetime, boxes_of
 from afa.replay.witness.witnesses import Witness
@@ -238,7 +238,7 @@ def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, 
     """
     if asking.by_span is None or not asking.plan.steady:  # what is chosen of overlapping matches hangs together without an end
         if come.arcs or latest[0] != latest[1]:
-            see_keys(asking, keys, range(len(asking.stored)))
+            keys.see(range(len(asking.stored)))
         many = np.arange(len(keys))
         return Spans(many, np.full(len(many), BEGINNING), np.full(len(many), FOREVER))
     parts = [(number, later(come.le, 1 - longest), later(come.le, longest))]
@@ -268,7 +268,7 @@ def _around_takers(asking: Question, serving: ArcLifetime, keys: SeenKeys, longe
 def _all_keys(asking: Question, keys: SeenKeys, low: int, high: int) -> tuple[Any, Any, Any]:
     """Return a span of time for each key that has rows in it."""
     time = Spans(np.zeros(1, np.int64), np.array([low]), np.array([high]))
-    see_keys(asking, keys, np.flatnonzero(touching(time, asking.extents.least, asking.extents.latest)).tolist())
+    keys.see(np.flatnonzero(touching(time, asking.extents.least, asking.extents.latest)).tolist())
     many = len(keys)
     return np.arange(many), np.full(many, low), np.full(many, high)
 

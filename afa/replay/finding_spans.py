@@ -17,7 +17,6 @@ import numpy as np
 
 from afa.replay.chains import Candidates, joined_candidates, spans_of
 from afa.replay.costs import Costs
-from afa.replay.group_rows import see_keys
 from afa.replay.key_spans import Spans, all_met, joined, later, touching
 from afa.replay.question import Question
 from afa.replay.scan_plan import ReplayPlan, ScanStep
@@ -49,7 +48,7 @@ class MatchSpans(NamedTuple):
         """Return the spans of keys; if no column was scanned, the region for each key that is there."""
         if self.spans is not None:
             return self.spans
-        see_keys(asking, self.keys, np.flatnonzero(self.alive).tolist())
+        self.keys.see(np.flatnonzero(self.alive).tolist())
         many = len(self.keys)
         key = np.repeat(np.arange(many), len(self.region))
         return Spans(key, np.tile(self.region.low, many), np.tile(self.region.high, many))

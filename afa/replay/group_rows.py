@@ -10,14 +10,11 @@ import numpy as np
 
 from afa.frames.slicing import numbered, sortable
 from afa.io.frame import Frame
-from afa.io.listed_columns import picked
 from afa.replay.holding import compared, rows_in
-from afa.replay.interval_rows import together
-from afa.replay.key_spans import different, later, stable_order
+from afa.replay.key_spans import stable_order
 from afa.replay.question import Question, ends_of
 from afa.replay.seen_keys import SeenKeys, key_column
 from afa.replay.witness.witnesses import Witness
-from punctuation.time import BEGINNING, FOREVER
 
 
 class Steps(NamedTuple):
@@ -38,80 +35,41 @@ class Steps(NamedTuple):
 class RowsOfGroups:
     """The rows of some row groups, one behind the other. Columns that the frame does not have are read when they are asked for."""
 
-    def __init__(self, asking: Question, keys: SeenKeys, groups: Sequence[int], frame: Frame | None) -> None:
-        self._asking, self._keys = asking, keys
-        self._frame = Frame(asking.head.given) if frame is None else frame
+    def __init__(self, asking: Question, keys: SeenKeys, groups: Sequence[int], frame: Frame) -> None:
+        self._asking, self._keys, self._frame = asking, keys, frame
         self._groups = np.asarray(groups)
-        self._begins = np.append(0, np.cumsum(asking.stored.rows[self._groups]))
+        self._home = np.repeat(np.arange(len(groups)), asking.stored.rows[self._groups])  # in which of the row groups each row is
         self._masks: dict[Witness, Any] = {}
-        self._near: Any = None
-
-    @property
-    def _about_names(self) -> list[str]:
-        reading = self._asking.reading
-        return [reading.time, *self._asking.key_names, *([reading.until] if reading.until else [])]
 
     @functools.cached_property
     def _about(self) -> Frame:
         """The columns of times and keys."""
-        names = self._about_names
-        if len(self._frame.given) and all(name in self._frame.names for name in names):
-            return self._frame
-        groups = self._groups if self._near is None else self._groups[self._near]
-        return Frame(self._asking.stored.read_several(groups.tolist(), names))
+        return self._with(self._asking.about_names)
 
-    def look_at(self, rows: Any) -> None:
-        """Read times and keys, if they are not there, only of the row groups in which these rows are: no others are asked for."""
-        near = different(self._home(rows))
-        if len(near) < len(self._groups):
-            self._near = near
-
-    def _home(self, rows: Any) -> Any:
-        """Return in which of the row groups rows are."""
-        return np.searchsorted(self._begins, rows, "right") - 1
-
-    def _within_about(self, rows: Any) -> Any:
-        """Return where rows are among those whose times and keys are there."""
-        if self._near is None or self._about is self._frame:
-            return rows
-        home = self._home(rows)
-        many = np.diff(self._begins)[self._near]
-        begins = np.append(0, np.cumsum(many)[:-1])
-        return rows - self._begins[home] + begins[np.searchsorted(self._near, home)]
+    def _with(self, names: Sequence[str]) -> Frame:
+        """Return a frame that has some columns: this one, or what is read."""
+        here = all(name in self._frame.names for name in names)
+        return self._frame if here else Frame(self._asking.stored.read_several(self._groups.tolist(), names))
 
     def keep(self) -> None:
         """Keep what has been read for the operator, which is likely to want it: there are candidates."""
-        stored, groups = self._asking.stored, self._groups
+        stored, groups = self._asking.stored, self._groups.tolist()
         if self._about is not self._frame:
-            stored.keep((groups if self._near is None else groups[self._near]).tolist(), self._about.given)
-        if self._near is None or 2 * len(self._near) > len(groups):
-            stored.keep(groups.tolist(), self._frame.given)
+            stored.keep(groups, self._about.given)
+        stored.keep(groups, self._frame.given)
 
     @functools.cached_property
     def le(self) -> Any:
-        """The LE of each row whose times are there."""
+        """The LE of each row."""
         return self._about.ticks(self._asking.reading.time, self._asking.plan.tick, "time")
-
-    @functools.cached_property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return int(self._begins[-1])
 
     def about(self, rows: Any) -> tuple[Any, Any, Any]:
         """Return LE, number of the key, and RE of some rows."""
-        rows = self._within_about(rows)
         le = self.le[rows]
         key = self._keys.numbers_of(self._about, rows, le, new=True)
         if self._asking.reading.until is None:
-            return le, key, later(le, FOREVER if self._asking.plan.window is None else self._asking.plan.window)
+            return le, key, ends_of(self._about, self._asking, le)
         return le, key, ends_of(self._about, self._asking, self.le)[rows]
-
-    def see_keys(self) -> None:
-        """Give each key of the row groups a number."""
-        if self._asking.plan.keys:
-            self.about(np.arange(self.rows))
-        else:
-            self._keys.numbers_of(self._frame, np.zeros(1, np.int64), np.zeros(1, np.int64), new=True)
 
     def rows_of(self, witness: Witness) -> Any:
         """Return the rows that may be a witness."""
@@ -125,10 +83,8 @@ class RowsOfGroups:
     def _times(self, witness: Witness) -> Any:
         """Return LEs, or, where a witness asks for none, what has their length."""
         plan = self._asking.plan
-        timed = plan.events.instant in witness.fields or not all(
-            box == box._replace(since=BEGINNING, until=FOREVER) for box in witness.boxes
-        )
-        return self.le if timed else np.empty(self.rows, np.int8)
+        timed = plan.events.instant in witness.fields or any(box.timed for box in witness.boxes)
+        return self.le if timed else self._home
 
     def _columns(self, witness: Witness) -> dict[str, Any]:
         plan = self._asking.plan
@@ -141,22 +97,15 @@ class RowsOfGroups:
 
     def steps_hold(self, witness: Witness, steps: Any) -> Any:
         """Return which steps have a row that may be a witness."""
-        found = self.steps
-        if found.begins is not None:
-            held = np.logical_or.reduceat(self._mask(witness)[found.order], found.begins)
-            return held[steps]
-        if witness in self._masks:
-            return self._masks[witness][found.row[steps]]
-        rows = found.row[steps]
-        columns = {name: picked(column, rows) for name, column in self._columns(witness).items()}
-        return rows_in(witness.boxes, columns, self._times(witness)[rows], self._asking.plan.events)
+        mask, found = self._mask(witness), self.steps
+        held = mask[found.row] if found.begins is None else np.logical_or.reduceat(mask[found.order], found.begins)
+        return held[steps]
 
     @functools.cached_property
     def steps(self) -> Steps:
         """The steps of each key."""
-        plan, le, n = self._asking.plan, self.le, self.rows
-        home = np.repeat(np.arange(len(self._groups)), np.diff(self._begins))
-        parts = home
+        plan, le, home = self._asking.plan, self.le, self._home
+        parts, n = home, len(home)
         if plan.keys:
             columns = [key_column(plan, self._about, name) for name in plan.keys]
             codes, many = numbered([le if column is None else column for column in columns])
@@ -164,7 +113,7 @@ class RowsOfGroups:
         by: list[Any] = [parts, le]
         if plan.order_by is not None:
             field = next(field for field in plan.events.fields if field.name == plan.order_by)
-            by.append(sortable(self._about_field(field)))
+            by.append(sortable(self._with([field.name]).field(field, plan.events, plan.tick)))
         same = home[1:] == home[:-1]
         rising = bool((le[1:] >= le[:-1])[same].all())
         alone = not plan.keys and len(by) == 2
@@ -188,7 +137,7 @@ class RowsOfGroups:
     def _torn(self, rows: Any) -> Any:
         """Return whether another row group may have rows of the same instant, for each row."""
         extents, groups, le = self._asking.extents, self._groups, self.le[rows]
-        home = self._home(rows)
+        home = self._home[rows]
         torn = np.zeros(len(rows), bool)
         for there, other, ends in ((groups > 0, groups - 1, True), (groups + 1 < len(extents.least), groups + 1, False)):
             other = np.where(there, other, 0)
@@ -196,18 +145,3 @@ class RowsOfGroups:
             beyond = le <= extents.latest[other][home] if ends else le >= extents.least[other][home]
             torn |= (there & near)[home] & beyond
         return torn
-
-    def _about_field(self, field: Any) -> Any:
-        plan = self._asking.plan
-        frame = (
-            self._frame
-            if field.name in self._frame.names
-            else Frame(self._asking.stored.read_several(self._groups.tolist(), [field.name]))
-        )
-        return frame.field(field, plan.events, plan.tick)
-
-
-def see_keys(asking: Question, keys: SeenKeys, groups: Sequence[int]) -> None:
-    """Give each key of some row groups a number."""
-    for several in together(groups, asking.stored.rows):
-        RowsOfGroups(asking, keys, several, None).see_keys()

@@ -203,7 +203,7 @@ def rows_in(boxes: Sequence[Box], columns: Mapping[str, Any], le: Any, events: S
     found: Any = None
     for box in boxes:
         here: Any = None
-        if box.since > BEGINNING or box.until < FOREVER:
+        if box.timed:
             here = (le >= box.since) & (le < box.until)
         for name, allowed in box.fields:
             if (name, allowed) not in known:

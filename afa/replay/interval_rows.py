@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,6 @@ MANY = 0.3
 """If so many of the rows are likely to lie in spans, all columns are read at once."""
 
 
-TOGETHER = 1 << 17
-"""So many rows of small row groups are looked at together."""
-
-
 class RowsOfSpans:
     """Reads the rows that lie in spans; ``keys``: what their keys are, no other key is looked at."""
 
@@ -38,7 +34,7 @@ class RowsOfSpans:
         ``share``: how many of their rows are likely to. Of several groups all columns are read at once.
         """
         asking = self._asking
-        about = [asking.reading.time, *asking.key_names]
+        about = asking.about_names
         at_once = share > MANY or len(groups) > 1 or asking.stored.rows[groups[0]] <= FEW
         names = asking.names if at_once else about
 
@@ -102,21 +98,3 @@ class RowsOfSpans:
             return ranges_of(low, high)
         at = np.searchsorted(times.low, le, "right") - 1
         return np.flatnonzero((at >= 0) & (le < times.high[np.maximum(at, 0)]))
-
-
-def together(groups: Sequence[int], rows: Any) -> Iterator[list[int]]:
-    """Yield row groups, of small ones several together: what is done for each reading is done for all of them once.
-
-    >>> list(together([0, 1, 2, 3], np.array([20_000, 90_000, 80_000, 30_000])))
-    [[0, 1], [2, 3]]
-    """
-    found: list[int] = []
-    held = 0
-    for group in groups:
-        if found and held + rows[group] > TOGETHER:
-            yield found
-            found, held = [], 0
-        found.append(int(group))
-        held += int(rows[group])
-    if found:
-        yield found

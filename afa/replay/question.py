@@ -80,6 +80,12 @@ class Question(NamedTuple):
         """The columns of the key."""
         return [name for name in self.plan.keys if name != self.plan.events.instant]
 
+    @property
+    def about_names(self) -> list[str]:
+        """The columns of times and of the key."""
+        until = self.reading.until
+        return [self.reading.time, *self.key_names, *([] if until is None else [until])]
+
     def necessary(self, share: Share | None = None) -> Necessary:
         """Return the witnesses that a match must contain."""
         arcs = [*servings(self.plan, self.arcs), *(ArcLifetime(arc) for other in self.also for arc in other.arcs)]

@@ -14,12 +14,11 @@ import numpy as np
 from afa.io.frame import Frame
 from afa.replay.chains import Candidates, joined_candidates
 from afa.replay.group_rows import RowsOfGroups
-from afa.replay.interval_rows import together
 from afa.replay.key_spans import Lookup, Spans, different, later
 from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys
+from afa.replay.stored import together
 from afa.replay.witness.witnesses import Witness
-from punctuation.time import BEGINNING, FOREVER
 
 DENSE = 0.3
 """From so many candidates a row group on, their times and keys are read with the column, not behind it."""
@@ -83,9 +82,8 @@ class Scanner:
         rows = int(stored.rows[groups].mean())
         stepped = any(len(block.places) > 1 for block in scan.blocks)
         likely = max((min(self._shares(place) for place in block.places) for block in scan.blocks), default=0.0)
-        about = [asking.reading.time, *asking.key_names, *([asking.reading.until] if asking.reading.until else [])]
-        boxes = [box for block in scan.blocks for place in block.places for box in self._witnesses[place].boxes]
-        timed = any(box.since > BEGINNING or box.until < FOREVER for box in boxes)
+        about = asking.about_names
+        timed = any(box.timed for block in scan.blocks for place in block.places for box in self._witnesses[place].boxes)
         all_at_once = stepped or timed or likely * rows >= DENSE or not set(scan.columns) - set(about)
         names = list(dict.fromkeys([*scan.columns, *(about if all_at_once else [])]))
         names = [name for name in names if name != asking.plan.events.instant]
@@ -93,8 +91,6 @@ class Scanner:
         def found(table: Any) -> list[Candidates]:
             part = RowsOfGroups(asking, self._keys, groups, Frame(table))
             rarest = [self._rows_of_rarest(block, part) for block in scan.blocks]
-            if not all_at_once:
-                part.look_at(np.concatenate(rarest))
             several = [self._of_block(block, part, rows, within) for block, rows in zip(scan.blocks, rarest)]
             if all(len(each.key) for each in several):
                 part.keep()

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from afa.frames.asked import OperatorPlan
 from afa.frames.slicing import numbered
 from afa.io.frame import Frame
 from afa.io.listed_columns import listed, picked
-from afa.replay.question import Question
+from afa.replay.question import Question, in_groups
+from afa.replay.stored import together
 
 FEW = 256
 """The keys of so many rows are looked up one by one."""
@@ -27,6 +29,17 @@ class SeenKeys:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def see(self, groups: Sequence[int]) -> None:
+        """Give each key of some row groups a number."""
+        asking = self._asking
+
+        def seen(table: pa.Table) -> None:
+            le = Frame(table).ticks(asking.reading.time, asking.plan.tick, "time")
+            self.numbers_of(Frame(table), np.arange(len(le)), le, new=True)
+
+        for several in together(groups, asking.stored.rows):
+            in_groups(asking.stored, several, seen, asking.about_names)
 
     def numbers_of(self, frame: Frame, rows: Any, le: Any, new: bool) -> Any:
         """Return the number of the key of some rows of a frame; ``new``: whether keys may come, else their number is -1.

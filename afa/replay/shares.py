@@ -70,7 +70,7 @@ class Shares:
     def _evenly(self, box: Box) -> Any:
         """Return the share in each row group if values were spread evenly between its bounds."""
         extents, share = self._asking.extents, np.ones(len(self._rows))
-        if box.since > -(2**63) or box.until < 2**63 - 1:
+        if box.timed:
             span = np.maximum(extents.latest.astype(float) - extents.least + 1, 1)
             share *= np.clip((np.minimum(extents.latest + 1.0, box.until) - np.maximum(extents.least, box.since)) / span, 0, 1)
         for name, allowed in box.fields:

@@ -33,6 +33,8 @@ OPEN = 64
 """How many files are kept open."""
 THREADS = 1 << 18
 """From so many rows on columns may be decoded by several threads."""
+TOGETHER = 1 << 17
+"""So many rows of small row groups are looked at together."""
 
 
 class _File:
@@ -277,6 +279,24 @@ class Stored:
         """Refuse what was found if a file has changed meanwhile (`AfaError`)."""
         for file in self.files:
             file.check_unchanged()
+
+
+def together(groups: Sequence[int], rows: Any) -> Iterator[list[int]]:
+    """Yield row groups, of small ones several together: what is done for each reading is done for all of them once.
+
+    >>> list(together([0, 1, 2, 3], np.array([20_000, 90_000, 80_000, 30_000])))
+    [[0, 1], [2, 3]]
+    """
+    found: list[int] = []
+    held = 0
+    for group in groups:
+        if found and held + rows[group] > TOGETHER:
+            yield found
+            found, held = [], 0
+        found.append(int(group))
+        held += int(rows[group])
+    if found:
+        yield found
 
 
 def trusted(kind: pa.DataType) -> bool:

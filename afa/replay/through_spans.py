@@ -13,10 +13,11 @@ from afa.frames.slicing import by_time, columns_of
 from afa.frames.through import through
 from afa.io.frame import Frame
 from afa.io.listed_columns import picked
-from afa.replay.interval_rows import RowsOfSpans, together
+from afa.replay.interval_rows import RowsOfSpans
 from afa.replay.key_spans import Spans, stable_order
 from afa.replay.question import Question, named
 from afa.replay.seen_keys import SeenKeys
+from afa.replay.stored import together
 from punctuation.promise import Punctuation
 from punctuation.time import FOREVER
 

@@ -40,7 +40,12 @@ class Box(NamedTuple):
     @property
     def everything(self) -> bool:
         """Whether it allows every event."""
-        return not self.fields and self.since == BEGINNING and self.until == FOREVER
+        return not self.fields and not self.timed
+
+    @property
+    def timed(self) -> bool:
+        """Whether it asks for some LEs only."""
+        return self.since > BEGINNING or self.until < FOREVER
 
     def allows(self, values: Any, le: int) -> bool:
         """Return whether an event with these values, by name, is in the box."""
