@@ -12,7 +12,6 @@ Nulls are left out. `BlockColumn`: the same of a column in blocks, as an index t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,15 +85,15 @@ def holds_times(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_timestamp(kind) or types.is_date(kind))
 
 
-def times_in(table: pa.Table, time: str, where: Callable[[], str]) -> np.ndarray:
-    """Return a column of times as ints of its unit; ``where``: tells the place, for a message."""
+def times_in(table: pa.Table, time: str, where: str) -> np.ndarray:
+    """Return a column of times as ints of its unit; ``where``: the place, for a message."""
     values, valid = plain(table[time])
     if valid is not None:
         raise ChangeError(
-            f"expected a value in every row of column {time!r} (time) but got {int((~valid).sum())} without in {where()}"
+            f"expected a value in every row of column {time!r} (time) but got {int((~valid).sum())} without in {where}"
         )
     if values.dtype == np.uint64 and len(values) and int(values.max()) > FOREVER:
-        raise ChangeError(f"expected an int64 in column {time!r} (time) but got {int(values.max())} in {where()}")
+        raise ChangeError(f"expected an int64 in column {time!r} (time) but got {int(values.max())} in {where}")
     return values.astype(np.int64, copy=False)
 
 
@@ -154,9 +153,6 @@ def combined(totals: Totals, starts: np.ndarray) -> Totals:
     with np.errstate(invalid="ignore", over="ignore"):
         for key, values in totals.items():
             found[key] = values if len(starts) == len(values) else ufunc_of(key[1], values.dtype).reduceat(values, starts)
-    for name in [name for name, part in found if part == "lower"]:  # what of the lower bits belongs to the upper ones
-        found[name, "upper"] = found[name, "upper"] + (found[name, "lower"] >> 32)
-        found[name, "lower"] = found[name, "lower"] & LOWER
     return found
 
 
@@ -209,7 +205,7 @@ def block_column(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColu
     if not len(starts):
         return unknown_column(kind, 0)
     if _is_text(kind):
-        return _block_texts(column, starts, rows)
+        return _block_texts(column, rows)
     numbers = plain(column)
     found = totals_of("", numbers, starts, total=can_be_added(kind), bounds=True)
     nans = np.zeros(len(starts), np.int64)
@@ -226,20 +222,16 @@ def block_column(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColu
     return BlockColumn(low, high, rows - present, nans, total, np.ones(len(starts), np.bool_))
 
 
-def _block_texts(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColumn:
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def _block_texts(column: Any, rows: np.ndarray) -> BlockColumn:
+    array = one_array(column)
     array = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    low, high, nulls = [], [], np.zeros(len(starts), np.int64)
-    for i, (start, many) in enumerate(zip(starts.tolist(), rows.tolist())):
-        part = array.slice(start, many)
-        nulls[i] = part.null_count
-        ends = pc.min_max(part).as_py().values()
-        long = any(end is not None and len(end.encode()) > LONGEST for end in ends)
-        least, largest = (None, None) if long else ends
-        low.append(least)
-        high.append(largest)
-    known = np.array([text is not None for text in low], np.bool_) | (nulls == rows)
-    return BlockColumn(pa.array(low, array.type), pa.array(high, array.type), nulls, np.zeros_like(nulls), None, known)
+    table = pa.table({"block": np.repeat(np.arange(len(rows)), rows), "text": array})
+    found = table.group_by("block", use_threads=False).aggregate([("text", part) for part in ("min", "max", "count")])
+    low, high, count = (one_array(found[f"text_{part}"]) for part in ("min", "max", "count"))
+    long = pc.greater(pc.max_element_wise(pc.binary_length(low), pc.binary_length(high)), LONGEST).fill_null(False)
+    low, high = (pc.if_else(long, None, ends) for ends in (low, high))
+    nulls = rows - count.to_numpy()
+    return BlockColumn(low, high, nulls, np.zeros_like(nulls), None, ~np.asarray(long))
 
 
 def unknown_column(kind: pa.DataType, many: int) -> BlockColumn:

@@ -134,7 +134,7 @@ def _content(
     for numbers, table in batches(stored, blocks, units(blocks.group), [time, *names]):
         rows = blocks.rows[numbers]
         starts = np.cumsum(rows) - rows
-        ticks = times_in(table, time, lambda numbers=numbers: blocks.where(stored, numbers))  # type: ignore[misc]
+        ticks = times_in(table, time, blocks.where(stored, numbers))
         of_time = np.minimum.reduceat(ticks, starts), np.maximum.reduceat(ticks, starts)
         number = places[blocks.group[numbers] - groups.start]
         parts.append((number, rows, *of_time, [block_column(table[name], starts, rows) for name in names]))

@@ -43,11 +43,6 @@ class Wanted(NamedTuple):
     of_rows: bool
     measures: dict[str, Measure]
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns that are read."""
-        return list(dict.fromkeys([self.time, *self.measures]))
-
 
 class Work(NamedTuple):
     """Slices, and what was done for them: the way, and how many rows were read."""
@@ -80,8 +75,8 @@ def slices_of(stored: Stored, wanted: Wanted, way: Way = "auto") -> Work:
         done = _add_known(blocks, wanted, begin, whole, gathered, cluster)
     stretches, left = (blocks.stretches, ~done) if of_rows or done.any() else (Stretches.whole(stored), None)
     together = units(cluster if of_rows else stretches.group, left)
-    for numbers, table in batches(stored, stretches, together, wanted.columns):
-        ticks = times_in(table, wanted.time, lambda numbers=numbers: stretches.where(stored, numbers))  # type: ignore[misc]
+    for numbers, table in batches(stored, stretches, together, list(dict.fromkeys([wanted.time, *wanted.measures]))):
+        ticks = times_in(table, wanted.time, stretches.where(stored, numbers))
         at, order = ticks, None
         if of_rows:
             here = np.unique(cluster[numbers])
@@ -142,7 +137,7 @@ def _read_times(stored: Stored, blocks: Blocks, time: str) -> int:
     rows = 0
     for block in np.flatnonzero(~blocks.timed).tolist():
         group = int(blocks.group[block])
-        ticks = times_in(stored.read(group, [time]), time, lambda group=group: stored.where(group))  # type: ignore[misc]
+        ticks = times_in(stored.read(group, [time]), time, stored.where(group))
         blocks.low[block], blocks.high[block] = ticks.min(), ticks.max()
         rows += len(ticks)
     blocks.timed[:] = True

@@ -185,14 +185,10 @@ class SliceAxis(NamedTuple):
 
     def over(self, part: str, values: np.ndarray) -> np.ndarray:
         """Return one value for each of the windows."""
-        ufunc, bound = ufunc_of(part, values.dtype), part in ("min", "max")
-        none = nothing(values.dtype, part) if bound else 0
-        before = np.full(self.shape[0] * self.shape[1] + 1, none, values.dtype)
-        if part != "sum" and not bound:  # ints: a total that wraps round on the way does no harm
-            before[self.places + 1] = values[self.slices]
-            np.cumsum(before, out=before)
-            return np.asarray(before[self.begin + self.shape[1]] - before[self.begin])
+        ufunc = ufunc_of(part, values.dtype)
+        none = nothing(values.dtype, part) if part in ("min", "max") else 0
         each, behind = np.full(self.shape, none, values.dtype), np.empty(self.shape, values.dtype)
+        before = np.full(each.size + 1, none, values.dtype)
         each.ravel()[self.places] = values[self.slices]
         with np.errstate(invalid="ignore", over="ignore"):
             ufunc.accumulate(each[:, ::-1], axis=1, out=behind[:, ::-1])
