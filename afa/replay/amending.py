@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from afa.change import Change
 from afa.frames.asked import SWEEPS
@@ -20,8 +21,8 @@ from afa.io.frame import Frame
 from afa.model.binding import bound_arc
 from afa.operator.options import FrameOptions, options_of, takes_options
 from afa.replay.changed_rows import Changed, changed, check_met
-from afa.replay.interval_rows import RowsOfSpans
-from afa.replay.key_spans import Lookup, Places, Spans, different, joined, later, touching
+from afa.replay.interval_rows import RowsOfSpans, no_rows, operator_columns
+from afa.replay.key_spans import Lookup, Spans, joined, later, touching
 from afa.replay.question import Question, in_groups, lifetime_of, longest_lifetime, question, waiting
 from afa.replay.scanning import Scan, Scanner, WitnessBlock
 from afa.replay.seen_keys import SeenKeys
@@ -129,9 +130,9 @@ def _difference(asking: Question, come: Changed, applied: bool) -> Columns:
     groups = np.flatnonzero(touching(spans, asking.extents.least, asking.extents.latest))
     reader = RowsOfSpans(asking, spans, keys)
     several = together(groups.tolist(), asking.stored.rows)
-    parts = [rows for each in several if (rows := reader.of_groups(each, 0.0)) is not None] or [reader.none()]
+    parts = [rows for each in several if (rows := reader.of_groups(each)) is not None] or [no_rows(asking)]
     stored = [piece for part in parts for piece in pieces(part)]
-    columns = reader.operator_columns(come.frame, come.reading)
+    columns = operator_columns(asking, come.frame, come.reading)
     changes = {**columns, asking.span: Lookup(spans).number(number, come.le), "diff": come.diff}
     _check(parts, changes, asking, keys, spans, applied)
     if not asking.plan.waits and not come.arcs:  # what the changes make of the matches, or, taken back, unmake
@@ -186,15 +187,12 @@ def _latest_without(asking: Question, gone: Counter[int]) -> int:
 
 def _check(parts: Sequence[Columns], changes: Columns, asking: Question, keys: SeenKeys, spans: Spans, applied: bool) -> None:
     """Refuse changes that the source contradicts."""
-    instants = different(changes["le"])
-    at = Places(instants)
-    changed = different(at.of(changes[asking.span], changes["le"]))
-    names = [name for name in changes if name != "diff"]
-    rows = []
-    for stored in parts:
-        here = _among(stored["le"], instants)
-        here = here[np.isin(at.of(stored[asking.span][here], stored["le"][here]), changed)]
-        rows += rows_at(stored, names, here)
+    names, instants = [name for name in changes if name != "diff"], pa.array(changes["le"])
+    rows = [
+        row
+        for stored in parts
+        for row in rows_at(stored, names, np.flatnonzero(pc.is_in(pa.array(stored["le"]), value_set=instants)))
+    ]
     wanted = rows_at(changes, names, np.arange(len(changes["le"])))
 
     def said(row: tuple[Any, ...]) -> str:
@@ -203,13 +201,6 @@ def _check(parts: Sequence[Columns], changes: Columns, asking: Question, keys: S
         return ", ".join(f"{name}={value!r}" for name, value in {**of_key, **found}.items())
 
     check_met(rows, list(zip(wanted, changes["diff"].tolist())), applied, said)
-
-
-def _among(values: Any, some: Any) -> Any:
-    """Return the places of values that are among some; these are different, and in order."""
-    if not len(some):
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(some[np.minimum(np.searchsorted(some, values), len(some) - 1)] == values)
 
 
 def netted(before: Sequence[Columns], after: Sequence[Columns]) -> Columns:
@@ -243,14 +234,14 @@ def changed_spans(asking: Question, come: Changed, number: Any, keys: SeenKeys, 
         return Spans(many, np.full(len(many), BEGINNING), np.full(len(many), FOREVER))
     parts = [(number, later(come.le, 1 - longest), later(come.le, longest))]
     if latest[0] != latest[1]:
-        parts.append(_all_keys(asking, keys, _moved(min(latest), 1 - longest), _moved(max(latest), 1)))
+        parts.append(_all_keys(asking, keys, later(min(latest), 1 - longest), later(max(latest), 1)))
     for change in come.arcs:
         le, re = lifetime_of(change)
         serving = ArcLifetime(bound_arc(change.payload, asking.plan.tick, asking.plan.automaton), le, re)
         if serving.arc.reads_event and not serving.arc.final:
             parts += _around_takers(asking, serving, keys, longest)
         else:  # it may serve behind any event
-            parts.append(_all_keys(asking, keys, _moved(le, 1 - longest), _moved(re, longest)))
+            parts.append(_all_keys(asking, keys, later(le, 1 - longest), later(re, longest)))
     return joined(*(np.concatenate(columns) for columns in zip(*parts)))
 
 
@@ -265,13 +256,9 @@ def _around_takers(asking: Question, serving: ArcLifetime, keys: SeenKeys, longe
     return [(one.key, later(one.le, 1 - longest), later(one.le, longest)) for one in found]
 
 
-def _all_keys(asking: Question, keys: SeenKeys, low: int, high: int) -> tuple[Any, Any, Any]:
+def _all_keys(asking: Question, keys: SeenKeys, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Return a span of time for each key that has rows in it."""
     time = Spans(np.zeros(1, np.int64), np.array([low]), np.array([high]))
     keys.see(np.flatnonzero(touching(time, asking.extents.least, asking.extents.latest)).tolist())
     many = len(keys)
     return np.arange(many), np.full(many, low), np.full(many, high)
-
-
-def _moved(at: int, by: int) -> int:
-    return min(max(at + by, BEGINNING), FOREVER)

@@ -71,7 +71,7 @@ def find_spans(
     viable, region = by_statistics(asking, needs, longest)
     alive = touching(region, asking.extents.least, asking.extents.latest)
     plan.may_hold = int(alive.sum())
-    exact = asking.in_order and asking.reading.diff is None and _countable(asking)
+    exact = _countable(asking)
     scanner = Scanner(asking, witnesses, keys, longest, costs.share)
     kinds: list[Candidates] = []
     made: list[Scan] = []
@@ -99,7 +99,7 @@ def first_scan(asking: Question, needs: Necessary, costs: Costs, longest: int, p
     """Return in how many row groups a match can lie, and which scan would come first there; None: none."""
     _, region = by_statistics(asking, needs, longest)
     alive = touching(region, asking.extents.least, asking.extents.latest)
-    exact = asking.in_order and asking.reading.diff is None and _countable(asking)
+    exact = _countable(asking)
     scan = _next(asking, needs.witnesses, costs, [], exact, alive, None, 1, plan, None) if alive.any() else None
     return int(alive.sum()), scan
 
@@ -125,15 +125,15 @@ def by_statistics(asking: Question, needs: Necessary, longest: int) -> tuple[lis
 
 
 def _countable(asking: Question) -> bool:
-    """Return whether steps can be counted: rows have an order that columns show.
-
-    With a sequence an LE has several steps, which must not be spread over row groups.
-    """
-    sequence, extents = asking.plan.order_by, asking.extents
+    """Return whether steps can be counted: rows have an order that columns show, and none is retracted."""
+    sequence, begin, end = asking.plan.order_by, asking.extents.least[1:], asking.extents.latest[:-1]
+    if asking.reading.diff is not None or not (begin >= end).all():
+        return False
     if sequence is None:
         return True
     field = next(field for field in asking.plan.events.fields if field.name == sequence)
-    return field.type in (int, float) and not field.optional and bool((extents.least[1:] > extents.latest[:-1]).all())
+    plain = field.type in (int, float) and not field.optional
+    return plain and bool((begin > end).all())  # an LE has several steps, which must not be spread over row groups
 
 
 def _next(

@@ -65,8 +65,7 @@ class RowsOfGroups:
 
     def about(self, rows: Any) -> tuple[Any, Any, Any]:
         """Return LE, number of the key, and RE of some rows."""
-        le = self.le[rows]
-        key = self._keys.numbers_of(self._about, rows, le, new=True)
+        le, key = self.le[rows], self._keys.numbers_of(self._about, rows, self.le, new=True)
         if self._asking.reading.until is None:
             return le, key, ends_of(self._about, self._asking, le)
         return le, key, ends_of(self._about, self._asking, self.le)[rows]
@@ -107,8 +106,7 @@ class RowsOfGroups:
         plan, le, home = self._asking.plan, self.le, self._home
         parts, n = home, len(home)
         if plan.keys:
-            columns = [key_column(plan, self._about, name) for name in plan.keys]
-            codes, many = numbered([le if column is None else column for column in columns])
+            codes, many = numbered([key_column(plan, self._about, name, le) for name in plan.keys])
             parts = home * (many + 1) + codes
         by: list[Any] = [parts, le]
         if plan.order_by is not None:

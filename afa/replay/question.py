@@ -65,11 +65,6 @@ class Question(NamedTuple):
         return FOREVER if self.reading.end == "forever" else self.latest
 
     @property
-    def in_order(self) -> bool:
-        """Whether no row group begins before the one in front of it has ended."""
-        return bool((self.extents.least[1:] >= self.extents.latest[:-1]).all())
-
-    @property
     def names(self) -> list[str]:
         """The columns that are read for the operator."""
         fields = [field.name for field in self.plan.fields]

@@ -15,9 +15,6 @@ from afa.io.listed_columns import listed, picked
 from afa.replay.question import Question, in_groups
 from afa.replay.stored import together
 
-FEW = 256
-"""The keys of so many rows are looked up one by one."""
-
 
 class SeenKeys:
     """Numbers of keys, from 0, in the order in which they are seen, and their values; without a key there is one."""
@@ -42,27 +39,20 @@ class SeenKeys:
             in_groups(asking.stored, several, seen, asking.about_names)
 
     def numbers_of(self, frame: Frame, rows: Any, le: Any, new: bool) -> Any:
-        """Return the number of the key of some rows of a frame; ``new``: whether keys may come, else their number is -1.
-
-        ``le``: the LEs of these rows.
-        """
+        """Return the number of the key of some rows of a frame with these LEs; ``new``: whether keys may come, else it is -1."""
         names = self._asking.plan.keys
         if not names:
             if not self.values and new:
                 self._add(())
             return np.zeros(len(rows), np.int64) if self.values else np.full(len(rows), -1, np.int64)
-        if len(rows) <= FEW:
-            each = zip(*(self._listed(frame, name, le, rows, np.arange(len(rows))) for name in names))
-            return np.array([self._number(values, new) for values in each], np.int64)
-        whole = len(rows) == frame.given.num_rows and bool((rows[1:] > rows[:-1]).all())
-        columns = [self._column(frame, name, le, rows, whole) for name in names]
-        codes, many = numbered(columns)
+        codes, many = numbered([picked(key_column(self._asking.plan, frame, name, le), rows) for name in names])
         if not len(codes):
             return np.zeros(0, np.int64)
         first = np.full(many, -1, np.int64)
         first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
         used = np.flatnonzero(first >= 0)
-        parts = [self._listed(frame, name, le, rows, first[used]) for name in names]
+        instant, seen = self._asking.plan.events.instant, rows[first[used]]
+        parts = [le[seen].tolist() if name == instant else listed(frame.raw(name, "key").take(seen)) for name in names]
         of_code = np.full(many, -1, np.int64)
         for code, values in zip(used.tolist(), zip(*parts)):
             of_code[code] = self._number(values, new)
@@ -78,20 +68,11 @@ class SeenKeys:
         self.values.append(values)
         return number
 
-    def _column(self, frame: Frame, name: str, le: Any, rows: Any, whole: bool) -> Any:
-        column = key_column(self._asking.plan, frame, name)
-        return le if column is None else column if whole else picked(column, rows)
 
-    def _listed(self, frame: Frame, name: str, le: Any, rows: Any, places: Any) -> Sequence[Any]:
-        if name == self._asking.plan.events.instant:
-            return le[places].tolist()  # type: ignore[no-any-return]
-        return listed(frame.raw(name, "key").take(rows[places]))
-
-
-def key_column(plan: OperatorPlan, frame: Frame, name: str) -> Any:
-    """Return a column of the key; None: it is the LE."""
+def key_column(plan: OperatorPlan, frame: Frame, name: str, le: Any) -> Any:
+    """Return a column of the key of a frame with these LEs."""
     if name == plan.events.instant:
-        return None
+        return le
     field = next((field for field in plan.fields if field.name == name), None)
     return frame.key(name) if field is None else frame.field(field, plan.events, plan.tick)
 

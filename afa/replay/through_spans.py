@@ -13,7 +13,7 @@ from afa.frames.slicing import by_time, columns_of
 from afa.frames.through import through
 from afa.io.frame import Frame
 from afa.io.listed_columns import picked
-from afa.replay.interval_rows import RowsOfSpans
+from afa.replay.interval_rows import RowsOfSpans, no_rows
 from afa.replay.key_spans import Spans, stable_order
 from afa.replay.question import Question, named
 from afa.replay.seen_keys import SeenKeys
@@ -68,12 +68,9 @@ def rows_of_spans(asking: Question, spans: Spans, keys: SeenKeys, groups: Any, t
     order = np.argsort(least, kind="stable")
     then = np.append(np.minimum.accumulate(least[order][::-1])[::-1][1:], FOREVER)
     reader, waits, held = RowsOfSpans(asking, spans, keys), [], 0
-    lasting = (spans.high.astype(float) - spans.low).sum()
-    span = float(asking.extents.latest.max()) - float(asking.extents.least.min()) + 1 if len(groups) else 1.0
-    share = min(lasting / span / max(len(keys), 1), 1.0)
     done = 0
     for several in together(np.asarray(groups)[order].tolist(), asking.stored.rows):
-        rows = reader.of_groups(several, share)
+        rows = reader.of_groups(several)
         done += len(several)
         told(done)
         if rows is not None:
@@ -117,8 +114,7 @@ def through_spans(askings: Sequence[Question], parts: Iterable[tuple[Columns, in
             tables += pushed(op, [*pieces(columns), *([Punctuation(then)] if then < FOREVER else [])])
     for op, tables, asking in zip(operators, found, askings):
         waits = asking.plan.waits or asking.reading.diff is not None
-        nothing = RowsOfSpans(asking, Spans(*np.zeros((3, 0), np.int64)), SeenKeys(asking)).none()
-        tables += pushed(op, [nothing, *([Punctuation(asking.last)] if waits else [])])
+        tables += pushed(op, [no_rows(asking), *([Punctuation(asking.last)] if waits else [])])
     return found
 
 
