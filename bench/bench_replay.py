@@ -20,11 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from afa import Arc, Automaton
-from afa.frames.found import joined, written
 from afa.operator.options import Options as Asked
 from afa.replay import amend, replay
 from afa.replay.question import question
-from afa.replay.replaying import located, matches_of
+from afa.replay.replaying import answers, located
 from bench.full_run import Answer, History, answer, full
 from bench.measure import Options, Row, best_of, spent
 from bench.stored_trades import COLUMNS, ROWS, WINDOW, folder, group_of, source, thresholds, trades
@@ -290,8 +289,7 @@ def _in_order(pattern: Automaton, of: History, order: Sequence[str]) -> Callable
     def go() -> tuple[Any, Any]:
         asking = question(pattern, of.path, Asked(key=of.key, window=of.window), (of.time, None, None, "latest"))
         found, plan = located(asking, order=[(column,) for column in order])
-        tables = matches_of([asking], found, plan)[0]
-        return [written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading)], plan
+        return answers([asking], found, plan), plan
 
     return go
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from afa.replay.chains import Candidates, joined_candidates, spans_of
 from afa.replay.costs import Costs
+from afa.replay.holding import field_of
 from afa.replay.key_spans import Spans, all_met, joined, later, touching
 from afa.replay.question import Question
 from afa.replay.scan_plan import ReplayPlan, ScanStep
@@ -131,7 +132,7 @@ def _countable(asking: Question) -> bool:
         return False
     if sequence is None:
         return True
-    field = next(field for field in asking.plan.events.fields if field.name == sequence)
+    field = field_of(asking.plan.events, sequence)
     plain = field.type in (int, float) and not field.optional
     return plain and bool((begin > end).all())  # an LE has several steps, which must not be spread over row groups
 
@@ -151,33 +152,24 @@ def _next(
     """Return the scan that is worth most; None: none is worth what it costs."""
     if order is not None:
         return next((scan for columns in order if (scan := _scan(witnesses, set(columns), made, exact)).blocks), None)
-    options = _options(witnesses, made, exact)
     if spans is None:
-        left = costs.after_none(alive)
-        now = min(costs.of_replay(left), costs.total)
-        best, most, then = None, now * GAIN, left
-        firsts = []
-        for scan in options:
-            after = costs.after([scan], alive)
-            cost = costs.of_scan(scan, left.read, left.groups)
-            firsts.append((cost + min(costs.of_replay(after), costs.total), cost, scan, after))
-        firsts.sort(key=lambda one: one[0])
-        for whole, _, scan, after in firsts:
-            if whole < most:
-                best, most, then = scan, whole, after
-        for (_, cost, scan, after), (_, _, other, _) in _pairs(firsts[:TRIED]):
-            both = costs.after([scan, other], alive)
-            whole = cost + costs.of_scan(other, after.read, after.groups) + costs.of_replay(both)
-            if whole < most * GAIN:
-                best, most, then = scan, whole, both
+        left, each = costs.after_none(alive), None
     else:
         left, each = costs.of_spans(spans, many_keys)
-        best, most, then = None, min(costs.of_replay(left), costs.total) * GAIN, left
-        for scan in options:
-            after = costs.within(spans, each, scan)
-            whole = costs.of_scan(scan, left.read, left.groups) + costs.of_replay(after)
-            if whole < most:
-                best, most, then = scan, whole, after
+    firsts = []
+    for scan in _options(witnesses, made, exact):
+        after = costs.after([scan], alive) if spans is None else costs.within(spans, each, scan)
+        cost = costs.of_scan(scan, left.read, left.groups)
+        firsts.append((cost + min(costs.of_replay(after), costs.total), cost, scan, after))
+    firsts.sort(key=lambda one: one[0])
+    best, most, then = None, min(costs.of_replay(left), costs.total) * GAIN, left
+    if firsts and firsts[0][0] < most:
+        most, _, best, then = firsts[0]
+    for (_, cost, scan, after), (_, _, other, _) in _pairs(firsts[:TRIED]) if spans is None else ():
+        both = costs.after([scan, other], alive)
+        whole = cost + costs.of_scan(other, after.read, after.groups) + costs.of_replay(both)
+        if whole < most * GAIN:
+            best, most, then = scan, whole, both
     if best is not None:
         plan.expected = then.rows
     return best

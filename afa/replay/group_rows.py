@@ -86,13 +86,8 @@ class RowsOfGroups:
         return self.le if timed else self._home
 
     def _columns(self, witness: Witness) -> dict[str, Any]:
-        plan = self._asking.plan
-        fields = {field.name: field for field in plan.events.fields}
-        return {
-            name: compared(self._frame, fields[name], plan.events, plan.tick)
-            for name in witness.fields
-            if name != plan.events.instant
-        }
+        events, tick = self._asking.plan.events, self._asking.plan.tick
+        return {name: compared(self._frame, name, events, tick) for name in witness.fields if name != events.instant}
 
     def steps_hold(self, witness: Witness, steps: Any) -> Any:
         """Return which steps have a row that may be a witness."""
@@ -110,8 +105,7 @@ class RowsOfGroups:
             parts = home * (many + 1) + codes
         by: list[Any] = [parts, le]
         if plan.order_by is not None:
-            field = next(field for field in plan.events.fields if field.name == plan.order_by)
-            by.append(sortable(self._with([field.name]).field(field, plan.events, plan.tick)))
+            by.append(sortable(compared(self._with([plan.order_by]), plan.order_by, plan.events, plan.tick)))
         same = home[1:] == home[:-1]
         rising = bool((le[1:] >= le[:-1])[same].all())
         alone = not plan.keys and len(by) == 2

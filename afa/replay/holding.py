@@ -73,24 +73,26 @@ class Extents:
     def float_bounds(self, name: str) -> tuple[Any, Any] | None:
         """Return the bounds of a field of numbers as floats; None: it has none, or nobody knows them everywhere."""
         extent = self._extent(name)
-        if extent is None or self._field(name).type is str or not extent.known.all():
+        if extent is None or field_of(self._events, name).type is str or not extent.known.all():
             return None
         return np.asarray(extent.low, float), np.asarray(extent.high, float)
-
-    def _field(self, name: str) -> Field:
-        return next(field for field in self._events.fields if field.name == name)
 
     def _extent(self, name: str) -> Extent | None:
         if name == self._events.instant:
             some = np.zeros(len(self.rows), bool)
             return Extent(self.least, self.latest, ~some, some, some)
         if name not in self._known:
-            self._known[name] = extent_of(self._bounds(name), self.rows, self._field(name), self._events, self._tick)
+            self._known[name] = extent_of(self._bounds(name), self.rows, field_of(self._events, name), self._events, self._tick)
         return self._known[name]
 
     def _may(self, name: str, allowed: ValueRange) -> Any:
         extent = self._extent(name)
-        return np.ones(len(self.rows), bool) if extent is None else within(allowed, extent, self._field(name))
+        return np.ones(len(self.rows), bool) if extent is None else within(allowed, extent, field_of(self._events, name))
+
+
+def field_of(events: Schema, name: str) -> Field:
+    """Return the field of a name."""
+    return next(field for field in events.fields if field.name == name)
 
 
 def extent_of(bounds: BlockColumn, rows: Any, field: Field, events: Schema, tick: str | None) -> Extent | None:
@@ -198,7 +200,6 @@ def _values(allowed: ValueRange, field: Field) -> list[Any]:
 
 def rows_in(boxes: Sequence[Box], columns: Mapping[str, Any], le: Any, events: Schema) -> Any:
     """Return which rows are in one of the boxes; ``columns``: of the fields that the boxes name, as `Frame.field` gives them."""
-    fields = {field.name: field for field in events.fields}
     known: dict[tuple[str, ValueRange], Any] = {}
     found: Any = None
     for box in boxes:
@@ -208,16 +209,17 @@ def rows_in(boxes: Sequence[Box], columns: Mapping[str, Any], le: Any, events: S
         for name, allowed in box.fields:
             if (name, allowed) not in known:
                 column = le if name == events.instant else columns[name]
-                known[name, allowed] = values_in(allowed, column, fields[name])
+                known[name, allowed] = values_in(allowed, column, field_of(events, name))
             here = known[name, allowed] if here is None else here & known[name, allowed]
         here = np.ones(len(le), bool) if here is None else here
         found = here if found is None else found | here
     return found if found is not None else np.zeros(len(le), bool)
 
 
-def compared(frame: Frame, field: Field, events: Schema, tick: str | None) -> Any:
+def compared(frame: Frame, name: str, events: Schema, tick: str | None) -> Any:
     """Return a column of an event's field to be compared: without a copy where it has numbers of the field's own type."""
-    column = frame.raw(field.name, f"field {field.name} of {events.cls.__name__}")
+    field = field_of(events, name)
+    column = frame.raw(name, f"field {name} of {events.cls.__name__}")
     plain = {int: pa.int64(), float: pa.float64()}.get(field.type) if field.type else None
     alike = plain is not None and isinstance(column, pa.ChunkedArray) and column.type == plain
     if alike and column.num_chunks == 1 and not column.null_count:

@@ -15,7 +15,7 @@ from afa.errors import AfaError
 from afa.expression.intervals import ValueRange
 from afa.frames.slicing import numbered
 from afa.io.frame import Frame
-from afa.replay.holding import rows_in
+from afa.replay.holding import compared, rows_in
 from afa.replay.question import Question
 from afa.replay.witness.boxes import Box
 from afa.schema import Schema
@@ -115,10 +115,10 @@ class Shares:
         asking, plan = self._asking, self._asking.plan
         frame = Frame(asking.stored.sample(group, columns, ROWS))
         rows, keys = frame.given.num_rows, None
-        fields = {field.name: field for field in plan.events.fields}
+        fields = {field.name for field in plan.events.fields}
         try:
             le = frame.ticks(asking.reading.time, plan.tick, "time")
-            found = {name: frame.field(fields[name], plan.events, plan.tick) for name in columns if name in fields}
+            found = {name: compared(frame, name, plan.events, plan.tick) for name in columns if name in fields}
             if asking.key_names:
                 codes, _ = numbered([found[name] if name in found else frame.key(name) for name in asking.key_names])
                 keys = np.sort(np.bincount(codes))[::-1] / rows

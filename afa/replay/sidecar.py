@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.errors import AfaError
-from afa.io.listed_columns import missing
 from afa.replay.column_totals import block_column, chained, has_bounds, times_in, unknown_column
 from afa.replay.known_blocks import Stretches, batches, units
 from afa.replay.sidecar_file import Content, write_sidecar
@@ -110,12 +109,9 @@ def indexed_columns(stored: Stored, time: str, columns: Sequence[str] | None) ->
         ]
     given = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
     for name in given:
-        if not isinstance(name, str) or names.count(name) != 1:
-            raise (
-                missing(name, names, "columns")
-                if isinstance(name, str)
-                else AfaError(f"expected names of columns but got {name!r}")
-            )
+        if not isinstance(name, str):
+            raise AfaError(f"expected names of columns but got {name!r}")
+        stored.check_column(name, "columns")
         if name in parted:
             raise AfaError(f"expected columns of the files but got {name!r}, which the names of folders tell already")
         if not has_bounds(schema.field(name).type):

@@ -195,12 +195,16 @@ class Stored:
         """Return the type of a column's values, whether they are coded or not."""
         return value_type(self.schema.field(column).type)
 
+    def check_column(self, name: str, what: str) -> None:
+        """Refuse a name that no column has, or several; ``what``: what the column is for."""
+        if self.schema.names.count(name) != 1:
+            raise missing(name, self.schema.names, what)
+
     def kind_of_times(self, time: str) -> pa.DataType:
         """Return the type of the column of times; refuse a column that has none."""
         if not isinstance(time, str):
             raise ChangeError(f"expected the name of a column but got time={time!r}")
-        if self.schema.names.count(time) != 1:
-            raise missing(time, self.schema.names, "time")
+        self.check_column(time, "time")
         kind = self.kind(time)
         if not holds_times(kind):
             raise ChangeError(f"expected ints, timestamps or dates in column {time!r} (time) but got {kind}")

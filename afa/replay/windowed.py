@@ -15,7 +15,6 @@ from pyarrow import types
 
 from afa.errors import AfaError, Int64Error, did_you_mean
 from afa.io.frame import unit_of_times
-from afa.io.listed_columns import missing
 from afa.replay.column_totals import can_be_added, in_arrow, plain_type, whole_sums
 from afa.replay.slice_work import Measure, Wanted, Way, slices_of
 from afa.replay.slices import OverSlices, Slices, WindowCut, check_many
@@ -139,8 +138,7 @@ def _asked(stored: Stored, aggregates: Any) -> dict[str, list[str]]:
             if found[name] != ["count"]:
                 raise AfaError(f'expected "count" of all rows but got {said!r} for "*"')
             continue
-        if not isinstance(name, str) or stored.schema.names.count(name) != 1:
-            raise missing(str(name), stored.schema.names, "aggregates")
+        stored.check_column(str(name), "aggregates")
         _check_type(name, stored.schema.field(name).type, found[name])
     return found
 

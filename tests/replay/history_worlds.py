@@ -21,14 +21,13 @@ import pyarrow.parquet as pq
 
 from afa import BEGINNING, FOREVER, Arc, Automaton, Change, Keyed, Operator, Punctuation, insert
 from afa.errors import AutomatonError
-from afa.frames.found import joined, written
 from afa.model.arc import CONSUME
 from afa.operator.options import Options
 from afa.replay import scanning, sweeping, through_spans
 from afa.replay import stored as stored_tables
 from afa.replay.amending import amend
 from afa.replay.question import question
-from afa.replay.replaying import located, matches_of, replay
+from afa.replay.replaying import answers, located, replay
 from afa.replay.sidecar import index
 from tests.worlds.kind import Worlds
 
@@ -299,8 +298,7 @@ def _checked(seed: int) -> dict[str, int]:
         said = "at", "to" if found.until else None, "d" if found.diff else None, found.end
         asking = question(found.automaton, paths, options, said, found.arcs)  # type: ignore[arg-type]
         where, plan = located(asking, order=found.order)
-        tables = matches_of([asking], where, plan)[0]
-        got = counted(written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading), found.keys)
+        got = counted(answers([asking], where, plan)[0], found.keys)
         assert got == want, f"world {seed}: {plan}\nmissing {want - got}\nextra {got - want}"
         seen += Counter(
             {"matches": len(want), "part": int(not plan.full and plan.replayed < len(found.rows)), "full": int(plan.full)}

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import afa
-from afa.frames.found import joined, written
 from afa.operator.options import Options
 from afa.replay.question import Question, question
-from afa.replay.replaying import located, matches_of
+from afa.replay.replaying import answers, located
 from afa.replay.scan_plan import ReplayPlan
 
 Order = Sequence[tuple[str, ...]]
@@ -39,9 +38,7 @@ def forced(pattern: Any, source: Any, order: Order | None = None, **said: Any) -
     if order is None:
         order = [witness.fields for witness in asking.necessary().witnesses]
     found, plan = located(asking, order=order)
-    tables = matches_of([asking], found, plan)[0]
-    asking.stored.check_unchanged()
-    return written(joined(tables, asking.plan), asking.head, asking.plan, asking.reading), plan
+    return answers([asking], found, plan)[0], plan
 
 
 def agree(pattern: Any, table: Any, source: Any, **said: Any) -> ReplayPlan:
