@@ -39,6 +39,7 @@ class Costs:
         self, rows: Any, least: Any, latest: Any, witnesses: Sequence[Witness], shares: Shares, columns: int, window: int
     ) -> None:
         self._rows, self._least, self._latest = rows, least, latest
+        self._order = np.argsort(least, kind="stable")
         self._columns, self._window = columns, float(window)
         self._share = [np.maximum(shares.of_any(witness.boxes), 1e-12) for witness in witnesses]
         total = max(float(rows.sum()), 1.0)
@@ -113,9 +114,8 @@ class Costs:
     def of_spans(self, spans: Spans, many_keys: int) -> tuple[Left, Any]:
         """Return the work in spans, and the rows that each span is likely to have."""
         hit = touching(spans, self._least, self._latest)
-        order = np.argsort(self._least, kind="stable")
-        gone = np.append(0, np.cumsum(self._rows[order]))
-        times = np.append(self._least[order], self._latest.max() + 1).astype(float)
+        gone = np.append(0, np.cumsum(self._rows[self._order]))
+        times = np.append(self._least[self._order], self._latest.max() + 1).astype(float)
         before = np.interp(np.array([spans.low, spans.high], float), times, gone)
         part = self._keys[: max(many_keys, 1)].mean() if len(self._keys) else 1.0
         each = np.maximum((before[1] - before[0]) * part, 1.0)
@@ -124,8 +124,7 @@ class Costs:
 
     def within(self, spans: Spans, each: Any, scan: Scan) -> Left:
         """Return the work in spans behind one more scan."""
-        order = np.argsort(self._least, kind="stable")
-        home = order[np.maximum(np.searchsorted(self._least[order], spans.low, "right") - 1, 0)]
+        home = self._order[np.maximum(np.searchsorted(self._least[self._order], spans.low, "right") - 1, 0)]
         stay = np.ones(len(spans))
         for density in self.density(scan):
             stay = stay * -np.expm1(-density[home] * each)

@@ -12,7 +12,7 @@ from afa.frames.found import Columns
 from afa.frames.frame_reading import FrameReading
 from afa.frames.slicing import columns_of
 from afa.io.frame import Frame
-from afa.replay.key_spans import Spans, ranges_of, stable_order
+from afa.replay.key_spans import Spans, held, ranges_of, stable_order
 from afa.replay.question import Question, in_groups
 from afa.replay.seen_keys import SeenKeys
 
@@ -59,8 +59,7 @@ class RowsOfSpans:
         if bool((le[1:] >= le[:-1]).all()):
             low, high = np.searchsorted(le, times.low), np.searchsorted(le, times.high)
             return ranges_of(low, high)
-        at = np.searchsorted(times.low, le, "right") - 1
-        return np.flatnonzero((at >= 0) & (le < times.high[np.maximum(at, 0)]))
+        return np.flatnonzero(held(times, le))
 
 
 def operator_columns(asking: Question, frame: Frame, reading: FrameReading | None = None) -> Columns:

@@ -195,10 +195,10 @@ class Stored:
         """Return the type of a column's values, whether they are coded or not."""
         return value_type(self.schema.field(column).type)
 
-    def check_column(self, name: str, what: str) -> None:
+    def check_column(self, name: Any, what: str) -> None:
         """Refuse a name that no column has, or several; ``what``: what the column is for."""
-        if self.schema.names.count(name) != 1:
-            raise missing(name, self.schema.names, what)
+        if not isinstance(name, str) or self.schema.names.count(name) != 1:
+            raise missing(str(name), self.schema.names, what)
 
     def kind_of_times(self, time: str) -> pa.DataType:
         """Return the type of the column of times; refuse a column that has none."""

@@ -138,7 +138,7 @@ def _asked(stored: Stored, aggregates: Any) -> dict[str, list[str]]:
             if found[name] != ["count"]:
                 raise AfaError(f'expected "count" of all rows but got {said!r} for "*"')
             continue
-        stored.check_column(str(name), "aggregates")
+        stored.check_column(name, "aggregates")
         _check_type(name, stored.schema.field(name).type, found[name])
     return found
 
