@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from afa.replay.column_totals import (
+    BOUNDS,
+    SUMS,
     BlockColumn,
     Totals,
     chained,
@@ -140,19 +142,20 @@ class Blocks:
             parts += [] if found is None else [found]
         return chained(parts)
 
-    def totals(self, name: str, total: bool, bounds: bool) -> tuple[Totals, np.ndarray]:
-        """Return the totals of a column in each block, and whether they are known."""
+    def totals(self, name: str, words: set[str]) -> tuple[Totals, np.ndarray]:
+        """Return what aggregates of a column need, in each block, and whether it is known."""
         column = self.column(name)
         known, found = column.nulls >= 0, {}
         if column.nulls.any():
             found[name, "count"] = self.rows - column.nulls
-        if total:
+        if words & SUMS:
             assert column.total is not None
             known = known & np.asarray(column.total.is_valid())
             found |= parts_of_sums(name, column.total.fill_null(0).to_numpy(zero_copy_only=False))
-        if bounds:
-            known = known & column.known
-            for part, (values, valid) in (("min", plain(column.low)), ("max", plain(column.high))):
+        for part, ends in zip(BOUNDS, (column.low, column.high)):
+            if part in words:
+                known = known & column.known
+                values, valid = plain(ends)
                 absent = values.dtype.type(nothing(values.dtype, part))
                 found[name, part] = values if valid is None else np.where(valid, values, absent)
         return found, known

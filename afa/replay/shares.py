@@ -18,7 +18,6 @@ from afa.io.frame import Frame
 from afa.replay.holding import compared, rows_in
 from afa.replay.question import Question
 from afa.replay.witness.boxes import Box
-from afa.schema import Schema
 
 ROWS, GROUPS = 1 << 15, 6
 """How many rows of a row group are looked at, and of how many row groups at first."""
@@ -49,9 +48,8 @@ class Shares:
             even = np.where(self._asking.extents.may_hold([box]), self._evenly(box), 0.0)
             hits = expected = 0.0
             for sample in self._samples:
-                here = sample.hits(box, self._asking.plan.events) if 0 < even[sample.group] < 1 else -1.0
-                if here >= 0:
-                    hits += here
+                if 0 < even[sample.group] < 1:
+                    hits += float(rows_in([box], sample.columns, sample.le, self._asking.plan.events).sum())
                     expected += float(even[sample.group]) * sample.rows
             if expected:
                 even = np.where(even < 1, np.minimum(even * max(hits, 0.5) / expected, 1.0), 1.0)
@@ -135,9 +133,3 @@ class _Sample(NamedTuple):
     columns: dict[str, Any]
     le: Any
     keys: Any
-
-    def hits(self, box: Box, events: Schema) -> float:
-        """Count the rows in a box; -1: a column is not there."""
-        if any(name not in self.columns and name != events.instant for name, _ in box.fields):
-            return -1.0
-        return float(rows_in([box], self.columns, self.le, events).sum())

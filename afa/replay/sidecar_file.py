@@ -156,25 +156,21 @@ def _content(about: dict[str, Any], table: pa.Table, path: str) -> Content:
     count = len(about["columns"])
     if len(about["types"]) != count or not all(isinstance(name, str) for name in about["columns"]):
         raise _damaged(path, "its metadata tells of other columns")
-    wanted, kinds = (
-        ["group", "rows", "low", "high"],
-        {"group": pa.int32(), "rows": pa.int64(), "low": pa.int64(), "high": pa.int64()},
-    )
+    kinds = {"group": pa.int32(), "rows": pa.int64(), "low": pa.int64(), "high": pa.int64()}
     for i in range(count):
         kind = table.schema.field(f"{i}.low").type if f"{i}.low" in table.column_names else pa.null()
-        more = {f"{i}.low": kind, f"{i}.high": kind, f"{i}.nulls": pa.int64()}
-        more |= {f"{i}.nans": pa.int64()} if types.is_floating(kind) else {}
-        more |= {f"{i}.total": total_type(kind)} if can_be_added(kind) else {}
-        wanted, kinds = [*wanted, *more], {**kinds, **more}
+        kinds |= {f"{i}.low": kind, f"{i}.high": kind, f"{i}.nulls": pa.int64()}
+        kinds |= {f"{i}.nans": pa.int64()} if types.is_floating(kind) else {}
+        kinds |= {f"{i}.total": total_type(kind)} if can_be_added(kind) else {}
         if str(kind) != about["types"][i] or not has_bounds(kind) or types.is_dictionary(kind):
             raise _damaged(path, f"column {about['columns'][i]!r} has bounds of {kind}")
-    if table.column_names != wanted or any(table.schema.field(name).type != kind for name, kind in kinds.items()):
+    if table.column_names != list(kinds) or any(table.schema.field(name).type != kind for name, kind in kinds.items()):
         raise _damaged(path, "its columns are others than those of an index")
-    arrays = {name: _array(table[name]) for name in wanted}
-    whole = [name for name in wanted if not name.endswith((".low", ".high", ".total"))]
+    arrays = {name: _array(table[name]) for name in kinds}
+    whole = [name for name in kinds if not name.endswith((".low", ".high", ".total"))]
     if any(arrays[name].null_count for name in whole):
         raise _damaged(path, "a number is missing")
-    group, rows, low, high = (arrays[name].to_numpy().astype(np.int64) for name in wanted[:4])
+    group, rows, low, high = (arrays[name].to_numpy().astype(np.int64) for name in ("group", "rows", "low", "high"))
     columns = {}
     for i, name in enumerate(about["columns"]):
         nulls = arrays[f"{i}.nulls"].to_numpy()

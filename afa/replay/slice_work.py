@@ -28,20 +28,13 @@ SHARE = 0.97
 NONE = np.zeros(0, np.int64)
 
 
-class Measure(NamedTuple):
-    """What is wanted of a column, beside how many values there are."""
-
-    total: bool = False
-    bounds: bool = False
-
-
 class Wanted(NamedTuple):
-    """The column of times, the windows, whether they are of rows, and what is wanted of columns."""
+    """The column of times, the windows, whether they are of rows, and the aggregates of columns."""
 
     time: str
     cut: WindowCut
     of_rows: bool
-    measures: dict[str, Measure]
+    words: dict[str, set[str]]
 
 
 class Work(NamedTuple):
@@ -75,7 +68,7 @@ def slices_of(stored: Stored, wanted: Wanted, way: Way = "auto") -> Work:
         done = _add_known(blocks, wanted, begin, whole, gathered, cluster)
     stretches, left = (blocks.stretches, ~done) if of_rows or done.any() else (Stretches.whole(stored), None)
     together = units(cluster if of_rows else stretches.group, left)
-    for numbers, table in batches(stored, stretches, together, list(dict.fromkeys([wanted.time, *wanted.measures]))):
+    for numbers, table in batches(stored, stretches, together, list(dict.fromkeys([wanted.time, *wanted.words]))):
         ticks = times_in(table, wanted.time, stretches.where(stored, numbers))
         at, order = ticks, None
         if of_rows:
@@ -123,8 +116,8 @@ def _add_known(
     held = wanted.cut.counts(ids)
     used: Any = whole & held
     totals: Totals = {}
-    for name, measure in wanted.measures.items():
-        found, known = blocks.totals(name, *measure)
+    for name, words in wanted.words.items():
+        found, known = blocks.totals(name, words)
         totals |= found
         used = used & known
     used &= ~np.isin(cluster, cluster[~used])
@@ -161,8 +154,8 @@ def _runs(cut: WindowCut, ticks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _reduced(table: pa.Table, wanted: Wanted, ids: np.ndarray, starts: np.ndarray, order: np.ndarray | None = None) -> Slices:
     """Return the slices of rows that are read; ``order``: that of the rows by time, where they are not in it."""
     totals: Totals = {}
-    for name, measure in wanted.measures.items():
+    for name, words in wanted.words.items():
         column = plain(table[name]) if order is None else plain(table[name]).take(order)
-        totals |= totals_of(name, column, starts, total=measure.total, bounds=measure.bounds)
+        totals |= totals_of(name, column, starts, words)
     found, held = Slices(ids, np.diff(starts, append=len(table)), totals), wanted.cut.counts(ids)
     return joined([found if held.all() else found.take(held)])

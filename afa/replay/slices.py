@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from afa.errors import AfaError
-from afa.replay.column_totals import Totals, combined, nothing, ufunc_of
+from afa.replay.column_totals import BOUNDS, Totals, combined, nothing, ufunc_of
 from afa.replay.key_spans import ranges_of
 
 MOST = 100_000_000
@@ -185,8 +185,8 @@ class SliceAxis(NamedTuple):
 
     def over(self, part: str, values: np.ndarray) -> np.ndarray:
         """Return one value for each of the windows."""
-        ufunc = ufunc_of(part, values.dtype)
-        none = nothing(values.dtype, part) if part in ("min", "max") else 0
+        ufunc = ufunc_of(part)
+        none = nothing(values.dtype, part) if part in BOUNDS else 0
         each, behind = np.full(self.shape, none, values.dtype), np.empty(self.shape, values.dtype)
         before = np.full(each.size + 1, none, values.dtype)
         each.ravel()[self.places] = values[self.slices]

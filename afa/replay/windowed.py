@@ -15,8 +15,8 @@ from pyarrow import types
 
 from afa.errors import AfaError, Int64Error, did_you_mean
 from afa.io.frame import unit_of_times
-from afa.replay.column_totals import can_be_added, in_arrow, plain_type, whole_sums
-from afa.replay.slice_work import Measure, Wanted, Way, slices_of
+from afa.replay.column_totals import BOUNDS, SUMS, can_be_added, in_arrow, plain_type, whole_sums
+from afa.replay.slice_work import Wanted, Way, slices_of
 from afa.replay.slices import OverSlices, Slices, WindowCut, check_many
 from afa.replay.stored import Stored
 from punctuation.durations import NANOSECONDS, has_unit, ticks_of_duration
@@ -106,16 +106,15 @@ def windows(
     stored = Stored(source)
     kind = stored.kind_of_times(time)
     asked = _asked(stored, aggregates)
-    measures = {name: Measure(bool({"sum", "avg"} & {*words}), bool({"min", "max"} & {*words})) for name, words in asked.items()}
-    measures.pop(ROWS, None)
+    wanted = {name: {*words} for name, words in asked.items() if name != ROWS}
     slide = size if slide is None else slide
     cut = _of_rows(size, slide, origin, tick) if by == "rows" else _of_time((size, slide, origin), kind, tick, time)
     if by == "time":
         check_many(cut.size / cut.slide)
     else:
         cut = cut._replace(size=min(cut.size, max(stored.total, 1)))
-        measures[time] = measures.get(time, Measure())._replace(bounds=True)
-    found = slices_of(stored, Wanted(time, cut, by == "rows", measures), way).slices
+        wanted.setdefault(time, set()).update(BOUNDS)
+    found = slices_of(stored, Wanted(time, cut, by == "rows", wanted), way).slices
     stored.check_unchanged()
     return _table(found, asked, stored, (time, kind), cut, by == "rows")
 
@@ -145,9 +144,9 @@ def _asked(stored: Stored, aggregates: Any) -> dict[str, list[str]]:
 
 def _check_type(name: str, kind: pa.DataType, words: list[str]) -> None:
     for word in words:
-        if word in ("sum", "avg") and not can_be_added(kind):
+        if word in SUMS and not can_be_added(kind):
             raise AfaError(f"expected a column of ints, floats or truth for {word} but got {name!r} of {kind}")
-        if word in ("min", "max") and plain_type(kind) is None:
+        if word in BOUNDS and plain_type(kind) is None:
             raise AfaError(f"expected a column of numbers or times for {word} but got {name!r} of {kind}; count takes it")
 
 
@@ -196,7 +195,7 @@ def _table(
     over = OverSlices(slices.ids, cut, numbers)
     le = numbers * cut.slide + cut.origin
     if of_rows:
-        first, last = (over.of(part, slices.totals[time, part]) for part in ("min", "max"))
+        first, last = (over.of(part, slices.totals[time, part]) for part in BOUNDS)
         found = {"row": pa.array(le), "first": _times(first, kind), "last": _times(last, kind)}
     else:
         found = {"le": _times(le, kind), "re": _times(le + cut.size, kind)}
@@ -226,7 +225,7 @@ def _of_column(name: str, kind: pa.DataType, parts: dict[str, np.ndarray], prese
     if sums is not None:
         found["sum"] = pa.array(sums, mask=none)
         found["avg"] = pa.array(sums / np.maximum(present, 1), mask=none)
-    for word in ("min", "max"):
+    for word in BOUNDS:
         if word in parts:
             found[word] = in_arrow(parts[word] + parts[word].dtype.type(0), none, kind)  # -0.0 is told as 0.0
     return found

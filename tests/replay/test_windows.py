@@ -16,7 +16,7 @@ import pytest
 from afa import AfaError
 from afa.errors import ChangeError, Int64Error
 from afa.replay import index, slices, windows
-from afa.replay.slice_work import Measure, Wanted, slices_of
+from afa.replay.slice_work import Wanted, slices_of
 from afa.replay.slices import WindowCut
 from afa.replay.stored import Stored
 from tests.replay.window_oracle import NUMBERS, World, aggregate, of_rows, of_time, plain, same, world
@@ -99,23 +99,23 @@ def trades(path: Path, rows: int = 1000, **more: Any) -> Path:
     return path
 
 
-def work(path: Path, size: int, slide: int, way: str = "index", of_rows: bool = False, **measure: bool) -> Any:
-    return slices_of(Stored(path), Wanted("at", WindowCut(size, slide), of_rows, {"x": Measure(**measure)}), way)  # type: ignore[arg-type]
+def work(path: Path, size: int, slide: int, word: str, way: Any = "index", of_rows: bool = False) -> Any:
+    return slices_of(Stored(path), Wanted("at", WindowCut(size, slide), of_rows, {"x": {word}}), way)
 
 
 @pytest.mark.parametrize("of_rows", [False, True])
 def test_only_blocks_that_an_edge_cuts_are_read(of_rows: bool, tmp_path: Path) -> None:
     path = trades(tmp_path / "t.parquet", row_group_size=10)
     if of_rows:  # which always wants the times of the first and the last row
-        assert work(path, 100, 100, of_rows=True, bounds=True).rows == 0
-    assert work(path, 100, 100, bounds=True).rows == 0, "the footers tell bounds"
-    assert work(path, 100, 100, total=True, of_rows=of_rows).rows == 1000, "no footer tells sums"
-    assert work(path, 10, 100, total=True, of_rows=of_rows).rows == 100, "nobody asks for what lies in gaps"
+        assert work(path, 100, 100, "min", of_rows=True).rows == 0
+    assert work(path, 100, 100, "min").rows == 0, "the footers tell bounds"
+    assert work(path, 100, 100, "sum", of_rows=of_rows).rows == 1000, "no footer tells sums"
+    assert work(path, 10, 100, "sum", of_rows=of_rows).rows == 100, "nobody asks for what lies in gaps"
     index(path, time="at")
-    assert work(path, 100, 100, total=True, of_rows=of_rows).rows == 0
-    assert work(path, 105, 105, total=True, of_rows=of_rows).rows == 10 * 5, "every other of the 9 edges lies in a block"
-    assert work(path, 1000, 7, total=True, of_rows=of_rows).rows > 900
-    assert work(path, 10, 100, total=True, of_rows=of_rows).rows == 0
+    assert work(path, 100, 100, "sum", of_rows=of_rows).rows == 0
+    assert work(path, 105, 105, "sum", of_rows=of_rows).rows == 10 * 5, "every other of the 9 edges lies in a block"
+    assert work(path, 1000, 7, "sum", of_rows=of_rows).rows > 900
+    assert work(path, 10, 100, "sum", of_rows=of_rows).rows == 0
 
 
 def test_what_is_cheaper_is_chosen(tmp_path: Path) -> None:
@@ -123,12 +123,12 @@ def test_what_is_cheaper_is_chosen(tmp_path: Path) -> None:
     index(path, time="at")
     for way, slide in (("read", 1), ("read", 9), ("index", 20), ("index", 200), ("index", 205)):
         for by_rows in (False, True):
-            assert work(path, 3 * slide, slide, "auto", total=True, of_rows=by_rows).way == way, slide
+            assert work(path, 3 * slide, slide, "sum", "auto", of_rows=by_rows).way == way, slide
     large = trades(tmp_path / "large.parquet", row_group_size=1000)
     index(large, time="at", block=10)
-    assert work(large, 5, 5, "auto", total=True).way == "read"
-    assert work(large, 205, 205, "auto", total=True).way == "index", "a few blocks of the row group are looked at"
-    assert work(large, 205, 205, "auto", total=True).rows == 40 - 20
+    assert work(large, 5, 5, "sum", "auto").way == "read"
+    assert work(large, 205, 205, "sum", "auto").way == "index", "a few blocks of the row group are looked at"
+    assert work(large, 205, 205, "sum", "auto").rows == 40 - 20
 
 
 def test_long_streams_of_windows_over_many_slices(tmp_path: Path) -> None:
