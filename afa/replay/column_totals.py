@@ -203,7 +203,7 @@ def block_column(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColu
     if not len(starts):
         return unknown_column(kind, 0)
     if _is_text(kind):
-        return _block_texts(column, rows)
+        return _block_texts(column, starts, rows)
     numbers = plain(column)
     found = totals_of("", numbers, starts, {*BOUNDS, *(SUMS if can_be_added(kind) else ())})
     nans = np.zeros(len(starts), np.int64)
@@ -220,16 +220,20 @@ def block_column(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColu
     return BlockColumn(low, high, rows - present, nans, total, np.ones(len(starts), np.bool_))
 
 
-def _block_texts(column: Any, rows: np.ndarray) -> BlockColumn:
+def _block_texts(column: Any, starts: np.ndarray, rows: np.ndarray) -> BlockColumn:
     array = one_array(column)
     array = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    table = pa.table({"block": np.repeat(np.arange(len(rows)), rows), "text": array})
-    found = table.group_by("block", use_threads=False).aggregate([("text", part) for part in ("min", "max", "count")])
-    low, high, count = (one_array(found[f"text_{part}"]) for part in ("min", "max", "count"))
-    long = pc.greater(pc.max_element_wise(pc.binary_length(low), pc.binary_length(high)), LONGEST).fill_null(False)
-    low, high = (pc.if_else(long, None, ends) for ends in (low, high))
-    nulls = rows - count.to_numpy()
-    return BlockColumn(low, high, nulls, np.zeros_like(nulls), None, ~np.asarray(long))
+    low, high, nulls = [], [], np.zeros(len(starts), np.int64)
+    for i, (start, many) in enumerate(zip(starts.tolist(), rows.tolist())):
+        part = array.slice(start, many)
+        nulls[i] = part.null_count
+        ends = pc.min_max(part).as_py().values()
+        long = any(end is not None and len(end.encode()) > LONGEST for end in ends)
+        least, largest = (None, None) if long else ends
+        low.append(least)
+        high.append(largest)
+    known = np.array([text is not None for text in low], np.bool_) | (nulls == rows)
+    return BlockColumn(pa.array(low, array.type), pa.array(high, array.type), nulls, np.zeros_like(nulls), None, known)
 
 
 def unknown_column(kind: pa.DataType, many: int) -> BlockColumn:

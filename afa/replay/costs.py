@@ -85,11 +85,6 @@ class Costs:
             found.append(share)
         return found
 
-    def after_none(self, alive: Any) -> Left:
-        """Return the work in row groups before any scan."""
-        read = float(self._rows[alive].sum())
-        return Left(read, read, float(alive.sum()), 1.0)
-
     def after(self, scans: Sequence[Scan], alive: Any) -> Left:
         """Return the work in row groups behind some scans."""
         densities = [density[alive] for scan in scans for density in self.density(scan)]
@@ -111,8 +106,11 @@ class Costs:
         read = float((rows * -np.expm1(-touched)).sum())
         return Left(min(left, read), read, float((-np.expm1(-touched)).sum()), spans)
 
-    def of_spans(self, spans: Spans, many_keys: int) -> tuple[Left, Any]:
-        """Return the work in spans, and the rows that each span is likely to have."""
+    def left(self, spans: Spans | None, alive: Any, many_keys: int) -> tuple[Left, Any]:
+        """Return the work in spans, and the rows that each is likely to have; before any scan (None): that in row groups."""
+        if spans is None:
+            read = float(self._rows[alive].sum())
+            return Left(read, read, float(alive.sum()), 1.0), None
         hit = touching(spans, self._least, self._latest)
         gone = np.append(0, np.cumsum(self._rows[self._order]))
         times = np.append(self._least[self._order], self._latest.max() + 1).astype(float)

@@ -152,10 +152,7 @@ def _next(
     """Return the scan that is worth most; None: none is worth what it costs."""
     if order is not None:
         return next((scan for columns in order if (scan := _scan(witnesses, set(columns), made, exact)).blocks), None)
-    if spans is None:
-        left, each = costs.after_none(alive), None
-    else:
-        left, each = costs.of_spans(spans, many_keys)
+    left, each = costs.left(spans, alive, many_keys)
     firsts = []
     for scan in _options(witnesses, made, exact):
         after = costs.after([scan], alive) if spans is None else costs.within(spans, each, scan)

@@ -236,10 +236,7 @@ def located(
 
 def _dear(asking: Question, found: MatchSpans, costs: Costs, plan: ReplayPlan) -> bool:
     """Return whether a full run costs less than the replay of what was found."""
-    if found.spans is None:
-        left = costs.after_none(found.alive)
-    else:
-        left, _ = costs.of_spans(found.spans, len(found.keys))
+    left, _ = costs.left(found.spans, found.alive, len(found.keys))
     return costs.of_replay(left) >= costs.total
 
 
