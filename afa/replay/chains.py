@@ -39,6 +39,8 @@ def spans_of(several: Sequence[Candidates], longest: int, first: bool, last: boo
     candidate begins a run; whether the last one ends it, with nothing to wait for. ``strict``: whether a later event of a run has a
     larger LE. For each first candidate the earliest chain is followed by bisection: O(n log n) for each kind.
     """
+    if not all(len(one.key) for one in several):
+        return joined(*np.zeros((3, 0), np.int64))
     several = [_sorted(one, one.le) for one in several]
     head, tail = several[0], several[-1]
     at = Places(different(np.concatenate([part for one in several for part in (one.le, one.end, one.re)])))
@@ -47,15 +49,10 @@ def spans_of(several: Sequence[Candidates], longest: int, first: bool, last: boo
     for one in several[1:]:
         begun = reached if one.place[0] > place[1] else head.le[alive]  # a kind may stand between the events of another one
         index = _first_from(at, one, head.key[alive], begun, strict)
-        found = np.minimum(index, len(one.key) - 1) if len(one.key) else index
-        if not len(one.key):
-            alive = alive[:0]
-            break
+        found = np.minimum(index, len(one.key) - 1)
         good = (index < len(one.key)) & (one.key[found] == head.key[alive]) & (one.end[found] < head.re[alive])
         alive, reached, place = alive[good], one.end[found[good]], one.place
     key, le, re = head.key[alive], head.le[alive], head.re[alive]
-    if not len(alive):
-        return joined(key, le, re)
     low = le if first else later(reached, 1 - longest)
     high = re
     if last and len(several) == 1:

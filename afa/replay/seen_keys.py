@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,12 @@ import pyarrow as pa
 from afa.frames.asked import OperatorPlan
 from afa.frames.slicing import numbered
 from afa.io.frame import Frame
-from afa.io.listed_columns import listed, picked
+from afa.io.listed_columns import listed
 from afa.replay.question import Question, in_groups
 from afa.replay.stored import together
+
+FEW = 256
+"""The keys of so many rows are looked up one by one: a tenth less for a scan that meets few."""
 
 
 class SeenKeys:
@@ -45,17 +48,21 @@ class SeenKeys:
             if not self.values and new:
                 self._add(())
             return np.zeros(len(rows), np.int64) if self.values else np.full(len(rows), -1, np.int64)
-        codes, many = numbered([picked(key_column(self._asking.plan, frame, name, le), rows) for name in names])
-        if not len(codes):
-            return np.zeros(0, np.int64)
+        instant = self._asking.plan.events.instant
+
+        def values(seen: Any) -> Iterable[tuple[Any, ...]]:
+            return zip(*(le[seen].tolist() if name == instant else listed(frame.raw(name, "key").take(seen)) for name in names))
+
+        if len(rows) <= FEW:
+            return np.array([self._number(each, new) for each in values(rows)], np.int64)
+        some = Frame(frame.given.select(self._asking.key_names).take(pa.array(rows)))
+        codes, many = numbered([key_column(self._asking.plan, some, name, le[rows]) for name in names])
         first = np.full(many, -1, np.int64)
         first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
         used = np.flatnonzero(first >= 0)
-        instant, seen = self._asking.plan.events.instant, rows[first[used]]
-        parts = [le[seen].tolist() if name == instant else listed(frame.raw(name, "key").take(seen)) for name in names]
         of_code = np.full(many, -1, np.int64)
-        for code, values in zip(used.tolist(), zip(*parts)):
-            of_code[code] = self._number(values, new)
+        for code, each in zip(used.tolist(), values(rows[first[used]])):
+            of_code[code] = self._number(each, new)
         return of_code[codes]
 
     def _number(self, values: tuple[Any, ...], new: bool) -> int:

@@ -50,7 +50,7 @@ class Shares:
             for sample in self._samples:
                 if 0 < even[sample.group] < 1:
                     hits += float(rows_in([box], sample.columns, sample.le, self._asking.plan.events).sum())
-                    expected += float(even[sample.group]) * sample.rows
+                    expected += float(even[sample.group]) * len(sample.le)
             if expected:
                 even = np.where(even < 1, np.minimum(even * max(hits, 0.5) / expected, 1.0), 1.0)
             self._known[box] = even
@@ -112,24 +112,23 @@ class Shares:
     def _sample(self, group: int, columns: list[str]) -> None:
         asking, plan = self._asking, self._asking.plan
         frame = Frame(asking.stored.sample(group, columns, ROWS))
-        rows, keys = frame.given.num_rows, None
+        keys = None
         fields = {field.name for field in plan.events.fields}
         try:
             le = frame.ticks(asking.reading.time, plan.tick, "time")
             found = {name: compared(frame, name, plan.events, plan.tick) for name in columns if name in fields}
             if asking.key_names:
                 codes, _ = numbered([found[name] if name in found else frame.key(name) for name in asking.key_names])
-                keys = np.sort(np.bincount(codes))[::-1] / rows
+                keys = np.sort(np.bincount(codes))[::-1] / len(le)
         except AfaError:
             return  # a row that does not fit: the run will say so, if it comes to it
-        self._samples.append(_Sample(group, rows, found, le, keys))
+        self._samples.append(_Sample(group, found, le, keys))
 
 
 class _Sample(NamedTuple):
     """The first rows of a row group: their columns, LEs, and the shares of rows that its keys have."""
 
     group: int
-    rows: int
     columns: dict[str, Any]
     le: Any
     keys: Any

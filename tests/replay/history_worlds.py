@@ -23,7 +23,7 @@ from afa import BEGINNING, FOREVER, Arc, Automaton, Change, Keyed, Operator, Pun
 from afa.errors import AutomatonError
 from afa.model.arc import CONSUME
 from afa.operator.options import Options
-from afa.replay import scanning, sweeping, through_spans
+from afa.replay import scanning, seen_keys, sweeping, through_spans
 from afa.replay import stored as stored_tables
 from afa.replay.amending import amend
 from afa.replay.question import question
@@ -275,7 +275,7 @@ def counted(table: pa.Table, keys: tuple[str, ...]) -> Counter[Any]:
 def check(seed: int) -> dict[str, int]:
     """Check a world; return what was seen in it. Every second one with sizes at which large tables are read in parts."""
     rng = random.Random(-seed)
-    small = [(stored_tables, "TOGETHER", 6), (through_spans, "BATCH", 4)]
+    small = [(seen_keys, "FEW", 1), (stored_tables, "TOGETHER", 6), (through_spans, "BATCH", 4)]
     small += [
         (scanning, "DENSE", rng.choice([0.0, 0.3, 2.0])),
         (stored_tables, "OPEN", 1),
