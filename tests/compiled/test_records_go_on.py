@@ -1,4 +1,4 @@
-"""Keys at rest to which rows come in order: the engines agree, whether a record is opened or goes on as it is.
+"""Keys at rest to which rows come in order: the engines agree, whether a record is opened, goes on as it is, or is a block always.
 
 Rows in columns, mostly in order by key, with late ones, promises, failed calls and restarts in between; loops are compiled at once.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from afa import Arc, Automaton, Keyed, LateEventError, Punctuation
 from afa.compiled import batches, memory, mixed_rows
 from afa.compiled.kernel import layout as k
 from afa.compiled.store import Store
-from bench.queries import q1
+from bench.queries import q1, q3
 from tests.lanes import sample
 
 
@@ -45,7 +46,7 @@ def climbs() -> Automaton:
 
 
 ENGINES: Any = ("interpreted", "compiled")
-AUTOMATA = {"q1": q1, "climbs": climbs}
+AUTOMATA = {"q1": q1, "q3": q3, "climbs": climbs}
 
 
 def batch(rng: Any, name: str, n: int, keys: int, begin: int) -> dict[str, Any]:
@@ -55,8 +56,9 @@ def batch(rng: Any, name: str, n: int, keys: int, begin: int) -> dict[str, Any]:
     found = {"key": rng.integers(0, keys, n), "le": le}
     if rng.random() < 0.3:
         found["re"] = le + rng.integers(1, 60, n)
-    if name == "q1":
-        change = rng.normal(0, 1, n).round(2)
+    if name != "climbs":
+        change = rng.normal(0, 1, n).round(rng.choice([0, 2, 6]))
+        change[rng.random(n) < 0.02] = -0.0
         return {**found, "price": 100 + change, "change": change}
     return {**found, "kind": rng.integers(0, 4, n), "x": rng.normal(0, 1, n)}
 
@@ -65,18 +67,26 @@ def rows_of(out: dict[str, Any]) -> Counter[Any]:
     return Counter(zip(*(np.asarray(column).tolist() for column in out.values())))
 
 
-def world(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def made(rest: int, make: Any, *given: Any, **options: Any) -> Any:
+    """An operator whose keys go to rest in up to so many words."""
+    with mock.patch.object(memory, "REST", rest):
+        return make(*given, key="key", **options)
+
+
+def world(seed: int) -> int:
+    """The interpreted engine, and the compiled one with blocks alone and with records: how many keys were at rest."""
     rng = np.random.default_rng(seed)
-    name = str(rng.choice(list(AUTOMATA)))
-    monkeypatch.setattr(memory, "REST", int(rng.choice([0, 20, 60, k.MOST, k.MOST])))
-    automaton, window, keys = AUTOMATA[name](), int(rng.choice([20, 200, 10**12])), int(rng.choice([1, 4, 30]))
-    ops = [Keyed(automaton, key="key", window=window, engine=engine) for engine in ENGINES]
+    name, resting = str(rng.choice(list(AUTOMATA))), 0
+    sides = ("interpreted", 0), ("compiled", 0), ("compiled", int(rng.choice([20, 40, 60, k.MOST, k.MOST])))
+    automaton, window, keys = AUTOMATA[name](), int(rng.choice([12, 20, 200, 10**12])), int(rng.choice([1, 4, 30]))
+    ops = [made(rest, Keyed, automaton, window=window, engine=engine) for engine, rest in sides]
     begin = 0
     for _ in range(12):
         n = int(rng.choice([1, 5, 40, 120]))
         rows = batch(rng, name, n, keys, begin)
         outs = [op.push_many(dict(rows)) for op in ops]
         assert rows_of(outs[0]) == rows_of(outs[1]), seed
+        assert [column.tolist() for column in outs[1].values()] == [column.tolist() for column in outs[2].values()], seed
         begin += int(rng.choice([0, n, 3 * n]))
         if rng.random() < 0.3:
             failed = dict(batch(rng, name, 40, keys, begin + 200), le=np.append(begin + 200 + np.arange(39), -(10**6)))
@@ -86,19 +96,24 @@ def world(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 with pytest.raises(LateEventError):
                     op.push_many(failed)
         if rng.random() < 0.3:
-            assert ops[0].push(Punctuation(begin)) == ops[1].push(Punctuation(begin))
+            one, *others = [op.push(Punctuation(begin)) for op in ops]
+            assert others == [one, one]
         if rng.random() < 0.2:
             blobs = [op.snapshot() for op in ops]
-            assert blobs[0] == blobs[1], seed
-            ops = [Keyed.restore(automaton, blob, key="key", engine=engine) for blob, engine in zip(blobs, ENGINES)]
+            assert len(set(blobs)) == 1, seed
+            ops = [made(rest, Keyed.restore, automaton, blob, engine=engine) for blob, (engine, rest) in zip(blobs, sides)]
         ops[1]._check()
-    assert ops[0].snapshot() == ops[1].snapshot()
+        ops[2]._check()
+        plain, records = (int((op._core.engine.store.directory.entries[:, k.D_BLOCK] < 0).sum()) for op in ops[1:])
+        assert not plain
+        resting += records
+    assert len({op.snapshot() for op in ops}) == 1
+    return resting
 
 
 @sample(16, 5000)
-def test_worlds(at_once: None, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in numbers:
-        world(seed, monkeypatch)
+def test_worlds(at_once: None, numbers: range) -> None:
+    assert sum(map(world, numbers)) > 10 * len(numbers)
 
 
 def taken_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
@@ -168,3 +183,42 @@ def test_records_that_grow_and_are_cleaned_in_one_call_are_taken_back(
         op.push_many(failing)
     assert op.snapshot() == before
     op._check()
+
+
+class Quote(NamedTuple):
+    kind: int
+    feed: int
+
+
+class Seen(NamedTuple):
+    quotes: int = 0
+
+
+def kinds() -> Automaton:
+    return Automaton(
+        start="a",
+        final={"c"},
+        register=Seen(),
+        event=Quote,
+        arcs=[
+            Arc("a", "b", lambda e, r: e.kind == 0),
+            Arc("b", "b", lambda e, r: e.kind == 1, lambda e, r: r._replace(quotes=r.quotes + 1)),
+            Arc("b", "c", lambda e, r: e.kind == 2),
+        ],
+    )
+
+
+def test_what_is_promised_of_one_key_stays_promised(at_once: None, engine: str) -> None:
+
+    def push(kind: Any, feed: Any, begin: int) -> None:
+        n = len(feed)
+        op.push_many({"kind": np.broadcast_to(kind, n), "feed": np.array(feed), "le": np.arange(begin, begin + n)})
+
+    op = Keyed(kinds(), key="feed", window=500, retractions=False, engine=engine)
+    push(2, [1] * 50, 10)
+    push([0, 1, 1, 2, 2, 2], [1, 1, 1, 2, 3, 4], 61)
+    op.push(Punctuation(200, "feed == 1"))
+    op.push(Punctuation(115))
+    op = Keyed.restore(kinds(), op.snapshot(), key="feed", engine=engine)
+    push(1, [2, 1, 3], 210)
+    assert "200" in str(op._core.engine.save().pruned)
