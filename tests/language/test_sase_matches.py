@@ -1,4 +1,4 @@
-"""SASE+ text all the way: text, operator, matches; the papers' examples, and forms x random rows against the oracle of queries."""
+"""SASE+ text all the way: text, operator, matches, by the papers' examples. What trees mean: worlds of queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 import afa
 from afa import insert
 from tests.language import by_hand, test_sase_papers
-from tests.language.oracle import Event, matches
 from tests.language.test_sase_papers import Log, Stock
 
 STRATEGIES = ["strict_contiguity", "skip_till_next_match", "skip_till_any_match"]
@@ -57,50 +56,6 @@ def test_non_decreasing_loads_of_2014(strategy: str, engine: str) -> None:
     found = by_hand.net(afa.query(text, event=Log).operator(engine=engine), rows)
     chains = sorted(n for ((first, last, n, _), _, _) in found if (first, last) == (0.1, 0.25))
     assert chains == ([3] if strategy == "skip_till_next_match" else [2, 3, 3, 3, 4])
-
-
-# -- forms of text ---------------------------------------------------------------------------------------------------------------
-
-
-FORMS = [
-    "SEQ(A a, B b) WHERE strict_contiguity(a, b) { [n] and b.x >= a.x } WITHIN 9",
-    "SEQ(A+ a[], ~(N n), C c) WHERE strict_contiguity { [n] } WITHIN 9 RETURN a.LEN, c.x",
-    "SEQ(A a, B* b[], C c) WHERE partition_contiguity { [n] } WITHIN 9 RETURN a.x, sum(b[].x), b.LEN, c.x",
-    "SEQ(A a =>any B b =>next C c) WHERE b.x > a.x WITHIN 6",
-    "SEQ(A a, ~(N n), (B b =>any)+, ~(N m), C? c) WHERE n.x = a.x and m.x > b[b.LEN].x WITHIN 6 RETURN a.x, b.LEN, c.x",
-    "SEQ(A a, (B b[], C c[] =>any){1,2}) WHERE b[i].x != c[i-1].x and c[i].x >= b[i].x WITHIN 9 RETURN a.x, b.LEN, c[c.LEN].x",
-    "SEQ(A a, (B b | C+ c[]), _ d) WHERE [n] and c[i].x > max(c[..i-1].x) and (b.x = d.x or b.x is None) WITHIN 9 RETURN d.x",
-    "SEQ(A a, B+ b[], ~(N n)) WHERE b[b.LEN].at - a.at > 2 and n.x = b[1].x WITHIN 6 RETURN a.at, max(b[].at)",
-    "Row+ a[] WHERE a[1].x = 1 and a[i].x > a[i-2].x and a[a.LEN].x = 3 WITHIN 6 RETURN a.LEN, a[a.LEN].x, a[a.LEN-1].x",
-    "SEQ(A a, B b) WHERE skip_till_any_match { [n] } RETURN b.x AS of_b, a.x AS of_a",
-    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [n] and a[i].x > min(a[..i-1].x) and b.x < 3 } WITHIN 9 RETURN a.LEN, b.x",
-    "SEQ(A+ a[], ~(N n), C c) WHERE skip_till_any_match { n.x = a[a.LEN].x } WITHIN 9 RETURN a[a.LEN].x, a.LEN",
-]
-
-
-class Row(NamedTuple):
-    type: str
-    at: afa.Instant
-    n: int
-    x: int
-
-
-@pytest.mark.parametrize("text", FORMS)
-def test_forms_equal_the_oracle(text: str, engine: str) -> None:
-    query = afa.query(f"PATTERN {text}", event=Row)
-    found = 0
-    for seed in range(8):
-        rng = random.Random(seed)
-        rows = [(rng.choice("AABBCCN"), rng.randint(0, 14), rng.choice([1, 1, 2]), rng.randint(1, 3)) for _ in range(10)]
-        events = [Event(Row(kind, le, n, x), le) for kind, le, n, x in rows]
-        arrivals: list[Any] = [insert(each.payload._replace(at=None), each.le) for each in events]
-        rng.shuffle(arrivals)
-        op = query.operator(engine=engine)
-        want = matches(query.tree, events, 100)
-        assert set(by_hand.net(op, [*arrivals, afa.Punctuation(100)])) == want, seed
-        op._check()
-        found += len(want)
-    assert found
 
 
 # -- ties ------------------------------------------------------------------------------------------------------------------------
