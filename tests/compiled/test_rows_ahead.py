@@ -1,4 +1,7 @@
-"""Rows written eight at a time, and those that leave lists as they are passed over, give what rows one by one give."""
+"""Rows written eight at a time, and those that leave lists as they are passed over, give what rows one by one give.
+
+Some columns are of bools, some have nulls: they go through the loops as all others do.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert, retract
 from afa.compiled import batches
 from afa.compiled.code import in_order
+from afa.compiled.encode import Encoded
 from afa.compiled.machine.native import native
 from tests.lanes import sample
 from tests.strategies import Seeded
@@ -24,6 +29,8 @@ class Event(NamedTuple):
     tag: str
     low: float | None = None
     who: int | None = None
+    name: str | None = None
+    sure: bool | None = None
 
 
 class Row(NamedTuple):
@@ -32,9 +39,14 @@ class Row(NamedTuple):
     re: int | None  # None: the window says
 
 
+TYPES = {"low": pa.float64(), "who": pa.int64(), "name": pa.string(), "sure": pa.bool_()}
+"""Of the columns that may have nothing but nulls."""
+
+
 class Seen(NamedTuple):
     n: int = 0
     x: float = 0.0
+    low: float | None = None
 
 
 ALONE = [
@@ -48,10 +60,13 @@ ALONE = [
         "low",
         "x * 2.0 >= low if low is not None else up",
     ),
-    *("who is None or who == 1", "who == kind", "who"),
+    *("who is None or who == 1", "who == kind", "who", "name == 'x' or sure", "sure is None and not up"),
 ]
 """What the event decides; among it what vectors can't tell, as it may ask, or branches."""
-BOTH = ["kind > r.n", "x > r.x", "r.n < 3", "kind == 0 and r.n < 3", "not (up and x > r.x)", "tag == 'a' or r.n == 1"]
+BOTH = [
+    *("kind > r.n", "x > r.x", "r.n < 3", "kind == 0 and r.n < 3", "not (up and x > r.x)", "tag == 'a' or r.n == 1"),
+    "low is not None and (r.low is None or low > r.low)",
+]
 
 
 def fence(choose: Any, deep: int = 2) -> str:
@@ -64,7 +79,7 @@ def fence(choose: Any, deep: int = 2) -> str:
 def arcs(choose: Any) -> list[Arc]:
     """A chain with loops that pass most events; the quiet ones begin little."""
     quiet = choose.one(["kind == 0", "x < 0.5", "tag == 'a'", "low is None"])
-    moves = [None, "(r.n + 1, x)", "(r.n, x if x == x else 0.0)"]
+    moves = [None, "(r.n + 1, x, r.low)", "(r.n, x if x == x else 0.0, low)", "(r.n, r.x, None if sure else low)"]
     found = [Arc("s", "a", f"not ({quiet}) and {fence(choose)}", choose.one(moves), name="begins")]
     if choose.chance(25):
         found.append(Arc("f", "f", fence(choose), name="told again"))
@@ -73,7 +88,7 @@ def arcs(choose: Any) -> list[Arc]:
         found.append(Arc.skip(state, stays) if choose.chance(40) else Arc(state, state, stays, name=f"stays {i}"))
         found.append(Arc(state, further, f"not ({quiet}) and {fence(choose)}", choose.one(moves), name=f"goes {i}"))
         if choose.chance(50):
-            found.append(Arc(state, state, f"not ({quiet}) and {fence(choose, 1)}", "(r.n + 1, r.x)", name=f"counts {i}"))
+            found.append(Arc(state, state, f"not ({quiet}) and {fence(choose, 1)}", "(r.n + 1, r.x, r.low)", name=f"counts {i}"))
         if choose.chance(20):
             found.append(Arc(state, state, choose.one([quiet, choose.one(ALONE)]), name=f"stays, too, {i}"))
     return found
@@ -89,18 +104,18 @@ def event(choose: Any, quiet: int) -> Event:
     if choose.chance(quiet):
         return Event(0, 0.25, choose.chance(50), "a", None, choose.one([None, 1, 2]))
     x = choose.one([0.75, 1.5, -0.0, float("nan"), 0.5])
-    return Event(
-        choose.number(0, 3), x, choose.chance(50), choose.one("abc"), choose.one([None, 0.0, 1.0]), choose.one([None, 0, 1])
-    )
+    optional = choose.one([None, 0.0, 1.0]), choose.one([None, 0, 1]), choose.one([None, "x", "y"]), choose.one([None, True, False])
+    return Event(choose.number(0, 3), x, choose.chance(50), choose.one("abc"), *optional)
 
 
-def columns(rows: list[Row]) -> dict[str, Any]:
-    """The rows as columns; what is not a number in bits that are not Python's."""
+def columns(rows: list[Row], arrow: bool = False) -> Any:
+    """The rows as a table; what is not a number in bits that are not Python's."""
     found: dict[str, Any] = {name: [getattr(row.payload, name) for row in rows] for name in Event._fields}
     x = np.array(found["x"])
     x.view(np.int64)[np.isnan(x)] = -3
     ends = {} if rows[0].re is None else {"re": [row.re for row in rows]}
-    return {**found, "x": x, "le": [row.le for row in rows], **ends}
+    table = {**found, "x": x, "le": [row.le for row in rows], **ends}
+    return pa.table({name: pa.array(column, TYPES.get(name)) for name, column in table.items()}) if arrow else table
 
 
 def operator(made: Automaton, window: int, engine: Any, keyed: bool) -> Any:
@@ -116,7 +131,7 @@ def world(seed: int) -> int:
 
     def tell(how: str, what: Any) -> int:
         outs = [getattr(side, how)(what) for side in sides]
-        told = [Counter(map(repr, zip(*map(list, out.values())) if isinstance(out, dict) else out)) for out in outs]
+        told = [Counter(map(repr, out if isinstance(out, list) else pa.table(out).to_pylist())) for out in outs]
         assert told[0] == told[1], f"world {seed} at {le}"
         return len(told[0])
 
@@ -127,8 +142,10 @@ def world(seed: int) -> int:
             rows.append(Row(le, event(choose, quiet), le + choose.number(1, 3 * window) if long else None))
         if choose.chance(20):
             rows.append(rows.pop(choose.number(0, len(rows) - 1)))
+        elif choose.chance(10):
+            rows.sort(key=lambda row: row.le + choose.number(0, 5))
         held += rows
-        found += tell("push_many", columns(rows))
+        found += tell("push_many", columns(rows, choose.chance(40)))
         for _ in range(choose.number(0, 3)):
             if held and choose.chance(50):
                 row = held.pop(choose.number(0, len(held) - 1))
@@ -147,13 +164,19 @@ def world(seed: int) -> int:
 
 @sample(8, 1000)
 def test_random_automata_over_rows_ahead(at_once: None, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks, seen = in_order.looks_ahead, Counter[bool]()
+    looks, seen, straight = in_order.looks_ahead, Counter[bool](), Encoded.straight
 
     def counted(*args: Any) -> bool:
         seen[looks(*args)] += 1
         return looks(*args)
 
+    def as_columns(self: Encoded, codes: Any) -> Any:
+        found = straight(self, codes)
+        assert found is not None, "nulls and bools go row by row"
+        return found
+
     monkeypatch.setattr(in_order, "looks_ahead", counted)
+    monkeypatch.setattr(Encoded, "straight", as_columns)
     monkeypatch.setattr(native, "folder", None)
     found = 0
     for seed in numbers:
