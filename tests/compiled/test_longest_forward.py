@@ -1,7 +1,12 @@
-"""Rows in order where only the longest count: lists of many registers, through random arcs, beside the interpreted engine."""
+"""Rows where only the longest count: lists of many registers through random arcs, some of which ask for ranges of registers.
+
+In order, late and taken back; arcs come and go. Beside the interpreted engine, whose lists `_check` derives anew; comparisons in
+all forms, of ints and of floats with NaN and -0.0.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +15,11 @@ import pytest
 
 from afa import Arc, Automaton, Operator, Punctuation, insert, retract
 from afa.compiled import batches, inforce, memory
+from afa.compiled.kernel import names as k
 from tests import oracle
+from tests.lanes import sample
 from tests.strategies import Seeded
+from tests.stress.tables import is_arc
 
 
 class Sale(NamedTuple):
@@ -32,60 +40,94 @@ class Held(NamedTuple):
     note: str | None = None
 
 
-FENCES = ("e.sort == 1", "e.sort != 2", "e.val > 20", "e.text == 'x'", "e.sort == 1 and e.size > 0")
-MIXED = ("e.val >= r.last", "e.val != r.first", "e.size >= r.total", "r.note is None", "e.text != r.note", "e.val > r.first + 9")
-TRANSFERS = (
-    "r._replace(last=e.val)",
-    "r._replace(last=e.val, first=0)",
-    "Held(e.val)",
-    "r._replace(total=e.size, note=e.text)",
-    "r._replace(first=r.last, last=e.val % 7)",
-    "r._replace(last=3)",
+INTS = ("e.val >= r.last", "e.val > r.last", "r.last >= e.val", "e.val < r.last", "3 <= r.last", "r.last > 5")
+FLOATS = (
+    *("e.size >= r.total", "e.size > r.total", "r.total >= e.size"),
+    *("e.size < r.total", "1.5 <= r.total", "r.total <= e.size + 1.0"),
 )
+OTHERS = (
+    *("e.val != r.last", "e.val != r.first", "e.val >= r.last and e.size >= r.total", "r.last % 3 != e.sort", "e.val >= r.first"),
+    *("e.val < r.last + 1", "r.note is None", "e.text != r.note", "e.val > r.first + 9"),
+)
+EVENTS = ("e.sort == 1", "e.sort != 2", "e.val > 20", "e.text == 'x'", "e.sort == 1 and e.size > 0")
+ORDERED = ("Held(e.val, 0, e.size)", "r._replace(last=e.val, total=e.size)", "r._replace(last=e.val)", "r._replace(total=-e.size)")
+TRANSFERS = (
+    *("r._replace(last=e.val)", "r._replace(last=e.val, first=0)", "Held(e.val)", "r._replace(total=e.size, note=e.text)"),
+    *("r._replace(first=r.last, last=e.val % 7)", "r._replace(last=3)"),
+)
+SIZES = ((0.0, -0.0, 1.5, -1.5, 2.0, -3.0, math.nan, math.inf, -math.inf), tuple(n / 2 for n in range(-2, 6)))
 
 
-def arcs(choose: Seeded) -> list[Arc]:
-    """Random arcs; all states have skips, most for any event."""
+def arcs(choose: Seeded, ranges: bool) -> list[Arc]:
+    """Random arcs between states that events mostly leave as they are; those for ``ranges`` ask for hardly anything else."""
+    form, transfers = choose.one([INTS, FLOATS]), ORDERED if ranges else TRANSFERS
 
-    def fence() -> str:
-        return " and ".join([choose.one(FENCES), *([choose.one(MIXED)] if choose.chance(60) else [])])
+    def fence(sort: int) -> str:
+        if not ranges:
+            alone = choose.one(EVENTS) if sort == 1 else f"e.sort == {sort}"
+            return " and ".join([alone, *([choose.one(INTS + FLOATS + OTHERS)] if choose.chance(60 if sort == 1 else 20) else [])])
+        pool = form if choose.chance(80) else choose.one([INTS, FLOATS, OTHERS])
+        return f"e.sort == {sort}" + (f" and {choose.one(pool)}" if choose.chance(85) else "")
 
-    found = [Arc("s", "a", "e.sort == 0", choose.one([None, "r._replace(first=e.val % 3)", "Held()"]), name="begin")]
-    found += [Arc.skip("a", "True", name="skip a")]
-    found += [Arc("a", "b", "e.sort == 1", choose.one(TRANSFERS), name="ab")]
-    found += [Arc("b", "b", fence(), choose.one(TRANSFERS), name=f"bb {i}") for i in range(choose.number(1, 2))]
-    skip = choose.one(["True", "True", "e.sort != 3", "e.val != r.last"])
-    found += [Arc.skip("b", skip, choose.one([None, None, "r._replace(first=max(r.first, e.sort))"]), name="skip b")]
-    found += [Arc("b", "c", "e.sort == 2", choose.one(["Held(e.val)", "Held(r.last)", "r._replace(last=0)", None]), name="bc")]
+    def skip(state: str) -> Arc:
+        note = None if ranges or state == "a" else choose.one([None, None, "r._replace(first=max(r.first, e.sort))"])
+        return Arc.skip(
+            state, choose.one(["True"] * 6 + ["e.sort != 3", "e.val > 1", "e.val != r.last"]), note, name=f"skip {state}"
+        )
+
+    begin = choose.one([None, "r._replace(first=e.val % 3)", "Held(e.val, 0, e.size)"])
+    found = [Arc("s", "a", "e.sort == 0", begin, name="begin"), skip("a"), skip("b")]
+    found += [Arc("a", "b", fence(1), choose.one(transfers), name="ab")]
+    found += [Arc("b", "b", fence(1), choose.one(transfers), name=f"bb {i}") for i in range(choose.number(1, 2))]
     if choose.chance(50):
-        found += [Arc("b", "d", fence(), choose.one([None, *TRANSFERS]), name="bd"), Arc("d", "d", fence(), name="dd")]
-        found += [Arc("d", "c", "e.sort == 2 and e.val > r.last", "Held(0, r.first)", name="dc")]
-    if choose.chance(20):
-        found += [Arc.skip("c", "e.val < 30", name="skip c")]
-    return found
+        found += [Arc("b", "d", fence(1), choose.one([None, *transfers]), name="bd"), *([skip("d")] if ranges else [])]
+        found += [
+            Arc("d", choose.one(["d", "b"]), fence(1), choose.one([None, *transfers] if not ranges else transfers), name="dd")
+        ]
+        found += [Arc("d", "c", fence(2), choose.one(["Held(e.val)", "Held(0, r.first)", None]), name="dc")]
+    found += [
+        Arc("b", "c", fence(2), choose.one(["Held(e.val)", "Held(e.val)", "Held(r.last)", "r._replace(last=0)", None]), name="bc")
+    ]
+    return [*found, skip("c")] if choose.chance(15) else found
 
 
 def more_arcs(choose: Seeded) -> list[Arc]:
     """Arcs that come and go: some make states final."""
-    found = [Arc("b", "b", choose.one(FENCES), choose.one([None, *TRANSFERS]), name=f"more {i}", final=i == 0) for i in range(2)]
+    found = [Arc("b", "b", choose.one(EVENTS), choose.one([None, *TRANSFERS]), name=f"more {i}", final=i == 0) for i in range(2)]
     found += [
-        Arc("b", "d", choose.one(MIXED), name="to d", final=choose.chance(50)),
-        Arc.skip("d", choose.one(FENCES), name="more skip"),
+        Arc("b", "d", choose.one(OTHERS), name="to d", final=choose.chance(50)),
+        Arc.skip("d", choose.one(EVENTS), name="more skip"),
     ]
     return [*found, Arc("a", "c", "e.sort == 3", choose.one(TRANSFERS), name="ac")]
 
 
-def rows(choose: Seeded, low: int, high: int, window: int | None) -> dict[str, Any]:
-    """Events at most instants from ``low`` to ``high``, in order."""
-    le = np.array([t for t in range(low, high) if choose.chance(90)], np.int64)
-    n = len(le)
-    sorts = [choose.one([0, 1, 1, 1, 1, 1, 2, 3]) for _ in range(n)]
-    columns = {"le": le, "sort": np.array(sorts), "val": np.array([choose.number(0, 40) for _ in range(n)])}
-    columns["size"] = np.array([choose.number(-2, 5) / 2 for _ in range(n)])
+def rows(choose: Seeded, low: int, high: int, window: int | None, gap: int, late: bool, most: int) -> dict[str, Any]:
+    """Events at most instants from ``low`` to ``high``, hardly ever two at one; in order, or some of them ``late``."""
+    le = [t for t in range(low, high, gap) if choose.chance(90)]
+    for _ in range(choose.number(0, len(le) // 6) if late else 0):
+        le.insert(choose.number(0, len(le)), le.pop(choose.number(0, len(le) - 1)))
+    if late and choose.chance(20):
+        le.append(choose.one(le))
+    n, sizes = len(le), choose.one(SIZES)
+    columns = {"le": np.array(le), "sort": np.array([choose.one([0, 1, 1, 1, 1, 1, 1, 2, 3]) for _ in range(n)])}
+    columns |= {
+        "val": np.array([choose.number(0, most) for _ in range(n)]),
+        "size": np.array([choose.one(sizes) for _ in range(n)]),
+    }
     columns["text"] = np.array([choose.one(["x", "y", "z"]) for _ in range(n)])
     if window is None:
-        columns["re"] = le + np.array([choose.one([5, 60, 200, choose.number(1, 90)]) for _ in range(n)])
+        columns["re"] = columns["le"] + np.array([choose.one([5, 60, 60, 60, 200, choose.number(1, 90)]) for _ in range(n)])
     return columns
+
+
+def single(choose: Seeded, columns: dict[str, Any]) -> Any:
+    """A row taken back, or one more like it."""
+    at = choose.number(0, len(columns["le"]) - 1)
+    payload = Sale(*(columns[name][at].item() for name in Sale._fields))
+    lifetime = [int(columns[name][at]) for name in ("le", "re") if name in columns]
+    if choose.chance(50):
+        return retract(payload, *lifetime)
+    return insert(payload._replace(val=choose.one([6, 7]), sort=choose.number(0, 2)), *lifetime)
 
 
 def swapped(choose: Seeded, columns: dict[str, Any], pool: list[Arc], there: set[int]) -> dict[str, Any]:
@@ -101,67 +143,64 @@ def swapped(choose: Seeded, columns: dict[str, Any], pool: list[Arc], there: set
     return out
 
 
-def changes(table: pa.Table) -> list[Any]:
-    """A table of changes as matches."""
-    return [(Held(**{name: row[name] for name in Held._fields}), row["le"], row["re"], row["diff"]) for row in table.to_pylist()]
+def matches(changes: Any) -> list[Any]:
+    """Changes of matches by what they show, in which NaN is one value."""
+    return [(insert if diff > 0 else retract)(repr(tuple(payload)), le, re) for payload, le, re, diff, *_ in changes]
 
 
-def one(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """A random automaton over a random stream; how many matches there were."""
-    choose = Seeded(f"best/{number}")
-    for module, name, value in ((inforce, "WARM", 0), (memory, "SAMPLE", 8), (batches, "CHUNK", choose.one([64, 8192]))):
+def told(table: pa.Table) -> list[Any]:
+    """A table of changes as rows."""
+    return [([row[name] for name in Held._fields], row["le"], row["re"], row["diff"]) for row in table.to_pylist()]
+
+
+def one(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """A random automaton over a random stream; how many matches there were, and of how many events ranges were asked."""
+    choose = Seeded(f"longest/{number}")
+    constants = (inforce, "WARM", 0), (memory, "SAMPLE", 8), (memory, "SOON", choose.one([1, 1, 4]))
+    for module, name, value in (*constants, (batches, "CHUNK", choose.one([16, 64, 8192]))):
         monkeypatch.setattr(module, name, value)
-    window = choose.one([None, 40, 90, 250])
-    automaton = Automaton(start="s", final={"c"}, event=Sale, register=Held(), arcs=arcs(choose))
+    ranges, window, gap, late = choose.chance(50), choose.one([None, 40, 90, 250]), choose.one([1, 2]), choose.chance(50)
+    automaton = Automaton(start="s", final={"c"}, event=Sale, register=Held(), arcs=arcs(choose, ranges))
     options: dict[str, Any] = {} if window is None else {"window": window}
     sides = [Operator(automaton, longest=True, late="drop", engine=engine, **options) for engine in ("compiled", "interpreted")]
+    swaps, pool, there = choose.chance(60), more_arcs(choose), set[int]()
     held: list[set[Any]] = [set(), set()]
-    pool = more_arcs(choose)
-    there: set[int] = set()
-    clock, seen = 0, 0
+    clock = seen = quick = promised = 0
     while clock < n:
-        high = clock + choose.number(20, 150)
-        columns, late = rows(choose, clock, high, window), []
-        for _ in range(choose.number(0, 2)):
-            at = choose.number(0, len(columns["le"]) - 1)
-            payload = Sale(*(columns[name][at].item() for name in Sale._fields))
-            lifetime = [int(columns[name][at]) for name in ("le", "re") if name in columns]
-            late.append((retract if choose.chance(50) else insert)(payload, *lifetime))
-            if late[-1].diff > 0:
-                late[-1] = late[-1]._replace(payload=payload._replace(val=7, sort=choose.number(0, 2)))
-        given = swapped(choose, columns, pool, there) if choose.chance(40) else columns
+        high = clock + choose.number(20, 100)
+        columns = rows(
+            choose, max(promised, clock - (choose.one([0, 0, 30]) if late else 0)), high, window, gap, late, 12 if ranges else 40
+        )
+        singles = [single(choose, columns) for _ in range(choose.number(0, 3))]
+        if swaps and choose.chance(20):
+            singles.append(insert(pool[1], max(promised, clock - 20), high))
+        given = swapped(choose, columns, pool, there) if swaps and choose.chance(40) else columns
         for i, side in enumerate(sides):
             (table,) = side.push_many([pa.table(given)], arcs=pool)
-            found = changes(table)
-            for change in late:
-                found += [tuple(each)[:4] for each in side.push(change)]
-            held[i] = oracle.net([oracle_change(each) for each in found], held[i])
+            found = matches(told(table))
+            for change in singles:
+                found += matches(side.push_arc(change) if is_arc(change) else side.push(change))
+            held[i] = oracle.net(found, held[i])
             side._check()
         assert held[0] == held[1], f"{number}, at {clock}: too much {held[0] - held[1]}, missing {held[1] - held[0]}"
+        w = sides[0]._core.engine.store.memory.w if hasattr(sides[0]._core.engine, "store") else None
+        quick += 0 if w is None else int(w[w[k.W_LOOP] + k.X_QUICK])
         if choose.chance(30):
+            promised = max(promised, high - choose.number(10, 80))
             for side in sides:
-                side.push(Punctuation(high - choose.number(10, 60)))
+                side.push(Punctuation(promised))
         if choose.chance(20):
             name = "interpreted" if choose.chance(30) else "compiled"
-            sides[0] = Operator.restore(automaton, sides[0].snapshot(), arcs=pool, engine=name)
+            sides[0] = Operator.restore(automaton, sides[0].snapshot(), arcs=pool, late="drop", engine=name)
         clock, seen = high, seen + len(held[0])
-    return seen
+    return seen, quick
 
 
-def oracle_change(change: tuple[Any, ...]) -> Any:
-    payload, le, re, diff = change
-    return (insert if diff > 0 else retract)(payload, le, re)
-
-
-@pytest.mark.parametrize("number", [0, 1, 2, 4, 5, 6, 7, 8, 9])
-def test_random_arcs(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(number, 180, monkeypatch) > 0
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("number", range(10, 210))
-def test_random_arcs_long(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    one(number, 1500, monkeypatch)
+@sample(10, 500)
+def test_random_arcs(numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [one(number, 100 if len(numbers) < 20 else 1500, monkeypatch) for number in numbers]
+    assert sum(seen for seen, _ in found) > 10 * len(numbers)
+    assert sum(quick for _, quick in found) > len(numbers) // 3
 
 
 def test_a_state_becomes_final_in_the_midst_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,6 +221,6 @@ def test_a_state_becomes_final_in_the_midst_of_a_table(monkeypatch: pytest.Monke
         op.push_many(pa.table({name: column[:4] for name, column in columns.items()}), arcs=[ends])
         (table,) = op.push_many([pa.table({name: column[4:] for name, column in columns.items()})], arcs=[ends])
         op._check()
-        found.append(sorted(map(str, changes(table))))
+        found.append(sorted(map(str, told(table))))
     assert found[0] == found[1]
     assert len(found[0]) > 20
