@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from afa import BEGINNING, AfaError, Arc, Automaton, Operator
-from afa.compiled import batches, inforce
+from afa.compiled import batches
 from afa.compiled.kernel import layout as k
 from afa.compiled.mixed_rows import STEP, mixed_rows
 from tests.automata import Total
@@ -70,11 +70,9 @@ def cut(rows: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_both_engines_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_engines_give_the_same(at_once: None, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(batches, "CHUNK", int(rng.choice([40, 8192])))
-    monkeypatch.setattr(inforce, "LONG", 0)
-    monkeypatch.setattr(inforce, "WARM", 0)
     rows = rows_of(rng, 400)
     rows["kind"] = rows["kind"].astype(rng.choice([np.int8, np.int64]))
     n = len(rows["le"])
@@ -96,11 +94,9 @@ def test_both_engines_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_call_that_fails_behind_swaps_leaves_no_trace(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_fails_behind_swaps_leaves_no_trace(at_once: None, seed: int) -> None:
     """Arcs that came and went in the loop are as they were, and serve on."""
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(inforce, "LONG", 0)
-    monkeypatch.setattr(inforce, "WARM", 0)
     rows = rows_of(rng, 300)
     one, other = (Operator(automaton(), window=9, late="drop", engine="compiled") for _ in range(2))
     for op in (one, other):
@@ -156,10 +152,8 @@ def test_rows_that_are_no_events_are_found(seed: int) -> None:
     assert mixed_rows(store, le, kind, arc, diff, many) is None
 
 
-def test_slots_are_for_the_arcs_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slots_are_for_the_arcs_in_force(at_once: None) -> None:
     """There was one for each arc of the batch, and for each that ever was."""
-    monkeypatch.setattr(inforce, "LONG", 0)
-    monkeypatch.setattr(inforce, "WARM", 0)
     many = [Arc("0", "1", f"e.change > {i}", name=f"of {i}") for i in range(200)]
     op = Operator(Automaton(start="0", final={"1"}, event=Step, arcs=many[:1]), window=9, engine="compiled")
     store = op._core.engine.store
@@ -180,9 +174,7 @@ def test_slots_are_for_the_arcs_in_force(monkeypatch: pytest.MonkeyPatch) -> Non
     assert store.arcs.program.words[k.Program.spill] == 0
 
 
-def test_arcs_that_come_at_once_get_their_slots_in_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "LONG", 0)
-    monkeypatch.setattr(inforce, "WARM", 0)
+def test_arcs_that_come_at_once_get_their_slots_in_the_next_batch(at_once: None) -> None:
     many = [Arc("0", "1", f"e.change > {i}", name=f"of {i}") for i in range(30)]
     op = Operator(Automaton(start="0", final={"1"}, event=Step, arcs=many[:1]), window=9, engine="compiled")
     arcs = op._core.engine.store.arcs

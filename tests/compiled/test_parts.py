@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
-from afa.compiled import inforce, memory
+from afa.compiled import memory
 from afa.compiled.kernel import layout as k
 from tests.compiled import long_lists
+from tests.lanes import sample
 from tests.nojit import DISABLED
 
 
@@ -142,12 +143,10 @@ def test_an_event_writes_what_it_moves(at_once: None) -> None:
     assert op.statistics.partial_matches == 660
 
 
-@pytest.mark.parametrize("number", [pytest.param(i, marks=[] if i < 3 else [pytest.mark.stress]) for i in range(100)])
-def test_random_long_lists(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@sample(3, 100)
+def test_random_long_lists(numbers: range) -> None:
     """Against the other engine after each batch, and the oracle: late events, retractions, promises and arcs in the midst."""
-    for module, name in ((inforce, "WARM"), (inforce, "LONG"), (memory, "PARTS")):
-        monkeypatch.setattr(module, name, 0)
-    long_lists.run(f"test/{number}", 90 if DISABLED else 160)
+    long_lists.WORLDS.run("test", numbers, more_than={"changes": len(numbers)})
 
 
 def test_hundreds_wait_while_all_else_changes(at_once: None) -> None:
