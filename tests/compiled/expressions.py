@@ -37,15 +37,10 @@ class E(NamedTuple):
     os: str | None = None
 
 
-class R(NamedTuple):
-    f: float = 0.0
-    i: int = 0
-    b: bool = False
-    s: str = ""
-    of: float | None = None
-    oi: int | None = None
-    ob: bool | None = None
-    os: str | None = None
+class R(E):
+    """The same fields, of a register."""
+
+    __slots__ = ()
 
 
 EVENT, REGISTER = Layout.of(Schema.of(E, "event")), Layout.of(Schema.of(R, "register"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,13 @@ def automaton(rng: random.Random, strings: Strings) -> list[Slot]:
     return slots
 
 
+def automata(n: int) -> Iterator[tuple[int, random.Random, Strings, list[Slot]]]:
+    """So many of them, each with its seed, and what goes on with it."""
+    for seed in range(n):
+        rng, strings = random.Random(seed), Strings(STRS)
+        yield seed, rng, strings, automaton(rng, strings)
+
+
 def memory(slots: list[Slot], strings: Strings) -> tuple[Any, list[Any]]:
     """The slots' words, and the constants that they point to."""
     params = [of(*words(slot.kind.code.params, strings)) for slot in slots]
@@ -89,10 +97,7 @@ def a_row(rng: random.Random, strings: Strings, state: int, m: int) -> tuple[Row
 
 def test_a_step_does_what_its_arcs_do() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(60):
-        rng = random.Random(seed)
-        strings = Strings(STRS)
-        slots = automaton(rng, strings)
+    for seed, rng, strings, slots in automata(60):
         kinds = [slot.kind for slot in slots]
         step = function(NATIVE.function(step_key(kinds, WIDTH, 1), functools.partial(step_ir, kinds, WIDTH, 1)), 9)
         table, _kept = memory(slots, strings)
@@ -165,10 +170,7 @@ def quiet_states(slots: list[Slot], start: int, event: E) -> int:
 
 def test_quiet_tells_the_states_that_an_event_leaves_as_they_are() -> None:
     seen: Counter[int] = Counter()
-    for seed in range(50):
-        rng = random.Random(seed)
-        strings = Strings(STRS)
-        slots = automaton(rng, strings)
+    for seed, rng, strings, slots in automata(50):
         kinds = [slot.kind for slot in slots]
         unchanged = function(NATIVE.function(unchanged_key(kinds, 1), functools.partial(unchanged_ir, kinds, 1)), 2)
         table, _kept = memory(slots, strings)
