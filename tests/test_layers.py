@@ -67,7 +67,7 @@ WITH_ARROW = {
     "afa.operator": "member_columns",
     "afa.explain.reasons": "because_column",
     "afa.replay": "amending changed_rows column_totals holding interval_rows known_blocks question "
-    "replaying sidecar_file slice_work stored sweeping through_spans windowed",
+    "replaying sidecar_file slice_work seen_keys stored sweeping through_spans windowed",
     "afa.extra.live": "serve_run",
     "afa.extra.situations": "reading_tables",
     "afa.state": "key_columns plain",
