@@ -15,7 +15,7 @@ import pytest
 
 from afa import Arc, Automaton, Operator, Punctuation, insert, retract
 from afa.compiled import batches, inforce, memory
-from afa.compiled.kernel import names as k
+from afa.compiled.kernel import layout as k
 from tests import oracle
 from tests.lanes import sample
 from tests.strategies import Seeded
@@ -184,7 +184,7 @@ def one(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]
             side._check()
         assert held[0] == held[1], f"{number}, at {clock}: too much {held[0] - held[1]}, missing {held[1] - held[0]}"
         w = sides[0]._core.engine.store.memory.w if hasattr(sides[0]._core.engine, "store") else None
-        quick += 0 if w is None else int(w[w[k.W_LOOP] + k.X_QUICK])
+        quick += 0 if w is None else int(w[w[k.Scratch.loop] + k.Loop.quick])
         if choose.chance(30):
             promised = max(promised, high - choose.number(10, 80))
             for side in sides:

@@ -81,4 +81,4 @@ def test_the_loops_come_by_partial_matches_looked_at(
         op.push_many({name: column + ROWS for name, column in signals(1).items()} | {"key": np.zeros(1, np.int64)})
     assert arcs_of(many).program.loops
     assert not arcs_of(few).program.loops
-    assert int(arcs_of(few)._memory.m[inforce.k.C_LOOKS]) < looks
+    assert int(arcs_of(few)._memory.m[inforce.k.Memory.looks]) < looks
