@@ -14,7 +14,7 @@ from typing import NamedTuple
 from afa.compiled.code.arc_code import ArcCode
 from afa.compiled.code.column_ranges import orders_in
 from afa.compiled.code.column_step import columns_ir, columns_key, kept_words
-from afa.compiled.code.in_order import loop_ir, loop_key
+from afa.compiled.code.linked_loop import LinkedLoop
 from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
@@ -166,5 +166,4 @@ def _within(ir: str) -> str:
 
 
 def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, wanted: bool) -> int:
-    key = loop_key(classes, width, payload, runs)
-    return native.function(key, (lambda: loop_ir(classes, width, payload, runs)) if wanted else None)
+    return LinkedLoop(tuple(classes), width, payload, runs).address(wanted)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from afa.compiled.machine.kernel_ir import functions
+from afa.compiled.machine.kernel_ir import DECLARES, functions
 from afa.compiled.machine.native import FULL, digest_of, native
 
 ENTRY = """
@@ -15,9 +15,6 @@ define i64 @f(ptr %m, ptr %r, i64 %width, i64 %what, i64 %n) {
   %status = call i64 @row_entry.main(ptr %m, i64 0, ptr %r, i64 %width, i64 %what, i64 %n)
   ret i64 %status
 }
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.abs.i64(i64, i1)
 """
 SOURCES = ("speculation.rows", "afa.compiled.kernel", "afa.compiled.machine")
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)
@@ -29,7 +26,7 @@ def load() -> Callable[[Any, int, int], int]:
 
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return lambda memory, what, n: int(main(memory.m, memory.r, what, n))
-    function = PROTOTYPE(native.function(f"rows {digest_of(*SOURCES)}", lambda: functions(main) + ENTRY, FULL))
+    function = PROTOTYPE(native.function(f"rows {digest_of(*SOURCES)}", lambda: functions(main) + ENTRY + DECLARES, FULL))
 
     def call(memory: Any, what: int, n: int) -> int:
         status: int = function(memory.m_at, memory.r_at, memory.width, what, n)

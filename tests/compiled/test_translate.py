@@ -52,7 +52,7 @@ def ir_of(source: str, first: str = "kernel") -> str:
     trees = {tree.name: tree for tree in ast.parse(source).body if isinstance(tree, ast.FunctionDef)}
     known: dict[str, Any] = CONSTANTS | {name: _signature(tree, f"t.{name}") for name, tree in trees.items()}
     text = "".join(Body(tree, "example", known[name], known.get).ir for name, tree in trees.items())
-    declared = kernel_ir.ENTRY[kernel_ir.ENTRY.index("declare") :]
+    declared = kernel_ir.DECLARES
     return (
         text
         + f"""

@@ -6,6 +6,10 @@ COLD = "!prof !0"
 """The weights of a branch whose first side is hardly ever taken."""
 
 
+WEIGHTS = '!0 = !{!"branch_weights", i32 1, i32 2000}'
+"""Of a branch that is hardly ever taken."""
+
+
 class Writer:
     """The text of one function, line by line."""
 
@@ -80,5 +84,8 @@ class Writer:
 
     def function(self, head: str) -> str:
         """Return the module: one function, and what it calls."""
-        weights = '!0 = !{!"branch_weights", i32 1, i32 2000}'
-        return "\n".join([*sorted(self.declared), f"define {head} {{", "entry:", *self.lines, "}", weights, ""])
+        return "\n".join([*sorted(self.declared), self.body(head), WEIGHTS, ""])
+
+    def body(self, head: str) -> str:
+        """Return the function alone."""
+        return "\n".join([f"define {head} {{", "entry:", *self.lines, "}"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import pkgutil
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from afa.compiled.kernel.layout import Memory
@@ -32,24 +32,29 @@ define i64 @f(ptr %m, i64 %limit, ptr %w, ptr %p, ptr %c, i64 %n, i64 %what, i64
   %status = call i64 @entry.main(ptr %m, i64 0, ptr %w, i64 0, ptr %p, i64 0, ptr %c, i64 %n, i64 %what, i64 %low, i64 %high)
   ret i64 %status
 }}
+"""
+"""Arrays as a caller has them: ``n`` is the length of a row of the batch ``c``. Where they are is in `Memory`: what is kept of that
+could be out of date."""
+DECLARES = """
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.abs.i64(i64, i1)
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 """
-"""Arrays as a caller has them: ``n`` is the length of a row of the batch ``c``. Where they are is in `Memory`: what is kept of that
-could be out of date."""
 
 
 def kernels() -> str:
     """Return the IR of `main` and all that it calls, with a function ``@f`` that calls it."""
     from afa.compiled.kernel.entry import main
 
-    return functions(main) + ENTRY
+    return functions(main) + ENTRY + DECLARES
 
 
-def functions(first: Callable[..., Any]) -> str:
-    """Return the IR of a kernel and of all that it calls. Raises SyntaxError where one has in it what no kernel may have."""
+def functions(first: Callable[..., Any], holes: Mapping[str, Any] = {}) -> str:  # noqa: B006 - only read
+    """Return the IR of a kernel and of all that it calls. Raises SyntaxError where one has in it what no kernel may have.
+
+    ``holes``: by name what stands in the place of a module's own: an int, or the `Signature` of a function that is linked.
+    """
     modules: dict[str, dict[str, ast.FunctionDef]] = {}
     trees: dict[Any, ast.FunctionDef] = {}
     found: dict[Any, Signature] = {}
@@ -70,7 +75,7 @@ def functions(first: Callable[..., Any]) -> str:
 
     def meaning(function: Any) -> Callable[[str], Any]:
         def of(name: str) -> Any:
-            value = function.__globals__.get(name)
+            value = holes.get(name, function.__globals__.get(name))
             return signature(value) if isinstance(value, types.FunctionType) and hasattr(value, "is_kernel") else value
 
         return of

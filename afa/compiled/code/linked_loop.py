@@ -1,0 +1,151 @@
+"""The loop of `afa.compiled.kernel.row_loop` for one automaton: its own `write_event`, `step` and `unchanged` put into the holes.
+
+    i64 loop(ptr x)     ``x``: the words `Loop` of `afa.compiled.kernel.layout`
+
+With ``NUMBA_DISABLE_JIT=1`` the loop runs as the Python that it is, and calls the three by address.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from typing import Any, NamedTuple
+
+from afa.compiled.code.arc_code import ends
+from afa.compiled.code.columns import base_of, write_event
+from afa.compiled.code.emit import Emitter
+from afa.compiled.code.payload_layout import Layout
+from afa.compiled.code.step_function import HEAD, SlotClass, put_step, put_unchanged, text_of, told
+from afa.compiled.code.writer import WEIGHTS
+from afa.compiled.kernel import layout as k
+from afa.compiled.kernel import row_loop
+from afa.compiled.kernel.named_fields import as_words
+from afa.compiled.kernel.native_call import PLAIN, call2, call4, call9, peek, poke
+from afa.compiled.machine.kernel_ir import DECLARES, functions
+from afa.compiled.machine.kernel_words import WORD, Signature
+from afa.compiled.machine.native import FULL, native
+
+ENTRY = """
+define i64 @f(ptr noalias %x) nounwind {
+  %at = ptrtoint ptr %x to i64
+  %status = call i64 @row_loop.loop(ptr %x, i64 0, i64 0, i64 %at)
+  ret i64 %status
+}
+"""
+HOLES = {"write_event": 4, "step": 9, "unchanged": 2}
+"""The functions, and how many words they take."""
+CALLED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+EFFORT = FULL._replace(lasting=False)
+_kept: dict[str, Any] = {}
+"""Loops that run as Python, by key: native code calls them."""
+
+
+class LinkedLoop(NamedTuple):
+    """What the code of a loop depends on; classes in the order of the slots, computations begin in state ``start``."""
+
+    classes: tuple[SlotClass, ...]
+    width: int
+    payload: Layout
+    runs: bool
+    start: int = 0
+
+    @property
+    def key(self) -> str:
+        kinds = ",".join(base_of(slot) + "?" * (slot.width - 1) for slot in self.payload.slots)
+        return f"row loop {'runs' if self.runs else 'plain'} {self.start} {self.width} {kinds} {text_of(self.classes)}"
+
+    def address(self, wanted: bool) -> int:
+        """Return the address of the loop; not ``wanted``: 0 if no code of it is at hand."""
+        if PLAIN:
+            return (
+                self._python()
+                if wanted and self.key not in _kept
+                else int(ctypes.cast(_kept[self.key], ctypes.c_void_p).value or 0)
+                if self.key in _kept
+                else 0
+            )
+        return native.function(self.key, self._ir if wanted else None, EFFORT)
+
+    def _holes(self) -> dict[str, Any]:
+        """The words that the loop wants to know."""
+        values = {slot.value for slot in self.payload.slots}  # of other words bytes tell whether a value is there
+        return {
+            "EVENT_WORDS": k.EventRow.payload + self.payload.width,
+            "ROW_WORDS": HEAD + self.width,
+            "WIDTH": self.width,
+            "PAYLOAD": self.payload.width,
+            "RUNS": int(self.runs),
+            "BYTES": sum(1 << word for word in range(self.payload.width) if word not in values),
+            "UNASKED": ~told(self.classes),
+        }
+
+    def _ir(self) -> str:
+        known = {name: Signature(f"hole.{name}", (WORD,) * n, WORD) for name, n in HOLES.items()}
+        made = {name: getattr(self, f"_{name}")() for name in HOLES}
+        bodies = [e.body(f"internal i64 @hole.{name}({words}) alwaysinline nounwind") for name, (e, words) in made.items()]
+        declared = set(DECLARES.strip().split("\n")).union(*(e.declared for e, _ in made.values()))
+        loop = functions(row_loop.loop, self._holes() | known)
+        return "\n".join([*sorted(declared), *bodies, loop, ENTRY, WEIGHTS, ""])
+
+    def _python(self) -> int:
+        """Return the address of the loop as Python."""
+        scope: dict[str, Any] = vars(row_loop) | self._holes()
+        for name, n in HOLES.items():
+            e, words = getattr(self, f"_{name}")()
+            at = native.function(f"{name} of {self.key}", partial(e.function, f"i64 @f({words}) nounwind"))
+            scope[name] = partial({2: call2, 4: call4, 9: call9}[n], at)
+        for name, value in vars(row_loop).items():
+            if hasattr(value, "is_kernel") and value.__module__ == row_loop.__name__:
+                scope[name] = as_words(value, scope)
+        _kept[self.key] = CALLED(lambda x: int(scope["loop"](_Addressed(x), 0, x)))
+        return int(ctypes.cast(_kept[self.key], ctypes.c_void_p).value or 0)
+
+    # -- the holes -------------------------------------------------------------------------------------------------------------
+
+    def _write_event(self) -> tuple[Emitter, str]:
+        e = Emitter({})
+        _pointers(e, "x", "event")
+        for word in range(self.payload.width):
+            e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.Loop.payload + word)}, align 8")
+        write_event(e, self.payload)
+        e.line("ret i64 0")
+        return e, "i64 %x.word, i64 %event.word, i64 %line, i64 %re"
+
+    def _step(self) -> tuple[Emitter, str]:
+        e, stride = Emitter({}), 8 * (HEAD + self.width)
+        _pointers(e, "ev", "src", "begin", "out", "last", "slots")
+        e.line("%stays = alloca i64")
+        e.store("i64", "0", "%stays")
+        classes = self.classes if self.runs else [c._replace(ignorable=False) for c in self.classes]
+        put_step(e, classes, self.width, self.start, self.runs)
+        size = e.let(f"sub i64 {e.let('ptrtoint ptr %end to i64')}, {e.let('ptrtoint ptr %out to i64')}")
+        count = e.let(f"sdiv exact i64 {size}, {stride}")
+        stayed = e.let(f"shl i64 {e.load('i64', '%stays')}, {row_loop.STAYED}")
+        e.line(f"ret i64 {e.let(f'or i64 {stayed}, {count}')}")
+        ends(e, ask=-1, full=-2)
+        words = "i64 %ev.word, i64 %re, i64 %le, i64 %src.word, i64 %n, i64 %begin.word, i64 %out.word, i64 %last.word, i64 %slots.word"
+        return e, words
+
+    def _unchanged(self) -> tuple[Emitter, str]:
+        e = Emitter({})
+        _pointers(e, "ev", "slots")
+        e.line(f"ret i64 {put_unchanged(e, self.classes, self.start) if self.runs else 0}")
+        return e, "i64 %ev.word, i64 %slots.word"
+
+
+def _pointers(e: Emitter, *names: str) -> None:
+    for name in names:
+        e.line(f"%{name} = inttoptr i64 %{name}.word to ptr")
+
+
+class _Addressed:
+    """Words at an address, as an array."""
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+
+    def __getitem__(self, i: int) -> int:
+        return peek(self._at + 8 * i)
+
+    def __setitem__(self, i: int, word: int) -> None:
+        poke(self._at + 8 * i, word)
