@@ -14,10 +14,10 @@ from typing import NamedTuple
 from afa.compiled.code.arc_code import ArcCode
 from afa.compiled.code.column_ranges import orders_in
 from afa.compiled.code.column_step import columns_ir, columns_key, kept_words
-from afa.compiled.code.linked_loop import LinkedLoop
 from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
+from afa.compiled.linked_loop import LinkedLoop
 from afa.compiled.machine.native import native
 from afa.model.arc import SKIP
 from afa.model.arctable import ArcEvent
@@ -45,7 +45,7 @@ class Class(NamedTuple):
 class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
 
-    ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.code.in_order`,
+    ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.kernel.row_loop`,
     ``columns``: of `afa.compiled.code.column_step`, ``orders``: of `afa.compiled.code.column_ranges`.
     """
 

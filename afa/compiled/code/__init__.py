@@ -8,9 +8,5 @@ emit            terms -> LLVM IR; writer: as text; arithmetic: what overflows or
 step_function   all arcs of an automaton in one function; by_event: what an event alone decides of an arc
 column_step     the same over a list in columns, where only the longest count
                 column_parts: how arcs are asked; column_ranges: of the best of a range of rows; column_groups: of which rows, where
-                that does not suffice; column_rows: eight partial matches at a time
-in_order        the same in one loop over the rows of a batch; columns: their events, one by one
-ahead           rows eight at a time, before their turn; those that leave the list as it is are passed over
-                eight_rows: their words; lanes: their terms
-still           such rows one by one, where vectors can't tell
+                that does not suffice; column_rows: eight partial matches at a time; lanes: their terms
 """

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 
 from afa.compiled.code.column_parts import ClassPart, Flag, makes_alike
 from afa.compiled.code.column_rows import LEAST, ColumnFunction
-from afa.compiled.code.eight_rows import I64
-from afa.compiled.code.lanes import MANY, as_bits, both, either, splat
+from afa.compiled.code.lanes import I64, MANY, as_bits, both, either, splat
 from afa.compiled.kernel import layout as k
 
 LARGE, UNUSUAL = k.LARGE_STATE, k.UNUSUAL

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from afa.compiled.code.column_parts import ClassPart, Flag
-from afa.compiled.code.eight_rows import I64
 from afa.compiled.code.emit import TYPES, Emitter, Known
-from afa.compiled.code.lanes import MANY, NEVER, Lane, Lanes, as_bits, both, either, opposite, splat, vector
+from afa.compiled.code.lanes import I64, MANY, NEVER, Lane, Lanes, as_bits, both, either, opposite, splat, vector
 from afa.compiled.code.step_function import HEAD, same_register
 from afa.compiled.code.term import Term
 from afa.compiled.kernel import layout as k

@@ -23,8 +23,7 @@ from afa.compiled.code.column_groups import LARGE, kept_and_others, put_rows
 from afa.compiled.code.column_parts import part_of
 from afa.compiled.code.column_ranges import put_ranges
 from afa.compiled.code.column_rows import LEAST, ColumnFunction
-from afa.compiled.code.eight_rows import I64
-from afa.compiled.code.lanes import Lane, splat
+from afa.compiled.code.lanes import I64, Lane, splat
 from afa.compiled.code.step_function import HEAD, SlotClass, event_fields, text_of
 from afa.compiled.kernel import layout as k
 

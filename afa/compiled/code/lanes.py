@@ -28,14 +28,13 @@ def vector(type_: str) -> str:
     return f"<{MANY} x {type_}>"
 
 
+I64 = vector("i64")
+
+
 def splat(e: Emitter, type_: str, ssa: str) -> str:
     """Return a vector of one value."""
     one = e.let(f"insertelement {vector(type_)} poison, {type_} {ssa}, i64 0")
     return e.let(f"shufflevector {vector(type_)} {one}, {vector(type_)} poison, {vector('i32')} zeroinitializer")
-
-
-def store_eight(e: Emitter, ssa: str, pointer: str, word: str | int = 0) -> None:
-    e.line(f"store {vector('i64')} {ssa}, ptr {e.address(pointer, word)}, align 8")
 
 
 def both(e: Emitter, x: str, y: str) -> str:

@@ -18,7 +18,7 @@
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key that are brought into order for it; one_step: a step that its loops leave;
                          parts: long lists, of which an event looks at those alone that it may move; parts_by_state: by state
-                         join: the lists that its loops have written, stored as runs
+                         row_loop: its loop; join: the lists that the loop has written, stored as runs
       arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
       clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
                          ends: which beginnings are over, and why; living: where the first began that may go on

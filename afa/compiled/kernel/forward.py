@@ -10,7 +10,7 @@
                   nodes     p, q      -         -         p', s      a list that stays costs a step and no node; 23 ends all runs:
                   end       23  23                        ALONE      its list is written anew, one slice of nodes
 
-The same as `append` and `walk` one after the other. Most rows are done in the automaton's own loop (`afa.compiled.code.in_order`),
+The same as `append` and `propagate` one after the other. Most rows are done in the automaton's own loop (`row_loop`),
 of which there is one for whole lists and one for runs; here is what they leave: punctuations, changes of arcs, matches of which
 two may be the same. Where blocks keep runs, what the loops write is joined (`afa.compiled.kernel.join`).
 

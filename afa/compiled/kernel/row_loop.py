@@ -8,7 +8,7 @@
 With RUNS, a row that leaves the list as it is becomes a step without nodes: the nodes of the list before stand on, OPEN. Without,
 each row is a step with a list of its own.
 
-The names in capitals and the functions without a body are *holes*: `afa.compiled.code.linked_loop` fills them with the code of one
+The names in capitals and the functions without a body are *holes*: `afa.compiled.linked_loop` fills them with the code of one
 automaton, which LLVM inlines.
 """
 
@@ -35,7 +35,7 @@ def write_event(x: int, event: int, row: int, re: int) -> int:
 
 
 def step(words: int, re: int, le: int, src: int, n: int, begin: int, out: int, last: int, slots: int) -> int:
-    """Hole: `step_ir` of `afa.compiled.code.step_function`, up to the end ``last`` of the room, with the rows that have stayed from bit STAYED on."""
+    """Hole: `step_ir` of `afa.compiled.code.step_function`, with its room up to ``last``; from bit STAYED on, rows that stay."""
     raise NotImplementedError
 
 

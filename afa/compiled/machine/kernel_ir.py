@@ -50,7 +50,7 @@ def kernels() -> str:
     return functions(main) + ENTRY + DECLARES
 
 
-def functions(first: Callable[..., Any], holes: Mapping[str, Any] = {}) -> str:  # noqa: B006 - only read
+def functions(first: Callable[..., Any], holes: Mapping[str, Any] = {}) -> str:  # only read
     """Return the IR of a kernel and of all that it calls. Raises SyntaxError where one has in it what no kernel may have.
 
     ``holes``: by name what stands in the place of a module's own: an int, or the `Signature` of a function that is linked.

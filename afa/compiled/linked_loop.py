@@ -8,13 +8,14 @@ With ``NUMBA_DISABLE_JIT=1`` the loop runs as the Python that it is, and calls t
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 from afa.compiled.code.arc_code import ends
-from afa.compiled.code.columns import base_of, write_event
-from afa.compiled.code.emit import Emitter
-from afa.compiled.code.payload_layout import Layout
+from afa.compiled.code.arithmetic import canonical
+from afa.compiled.code.emit import TYPES, ZEROS, Emitter
+from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.step_function import HEAD, SlotClass, put_step, put_unchanged, text_of, told
 from afa.compiled.code.writer import WEIGHTS
 from afa.compiled.kernel import layout as k
@@ -23,7 +24,7 @@ from afa.compiled.kernel.named_fields import as_words
 from afa.compiled.kernel.native_call import PLAIN, call2, call4, call9, peek, poke
 from afa.compiled.machine.kernel_ir import DECLARES, functions
 from afa.compiled.machine.kernel_words import WORD, Signature
-from afa.compiled.machine.native import FULL, native
+from afa.compiled.machine.native import FULL, digest_of, native
 
 ENTRY = """
 define i64 @f(ptr noalias %x) nounwind {
@@ -51,23 +52,19 @@ class LinkedLoop(NamedTuple):
 
     @property
     def key(self) -> str:
-        kinds = ",".join(base_of(slot) + "?" * (slot.width - 1) for slot in self.payload.slots)
-        return f"row loop {'runs' if self.runs else 'plain'} {self.start} {self.width} {kinds} {text_of(self.classes)}"
+        kinds = ",".join(_base_of(slot) + "?" * (slot.width - 1) for slot in self.payload.slots)
+        source = digest_of(__name__, row_loop.__name__)
+        return f"row loop {source} {'runs' if self.runs else 'plain'} {self.start} {self.width} {kinds} {text_of(self.classes)}"
 
     def address(self, wanted: bool) -> int:
         """Return the address of the loop; not ``wanted``: 0 if no code of it is at hand."""
         if PLAIN:
-            return (
-                self._python()
-                if wanted and self.key not in _kept
-                else int(ctypes.cast(_kept[self.key], ctypes.c_void_p).value or 0)
-                if self.key in _kept
-                else 0
-            )
+            if wanted and self.key not in _kept:
+                _kept[self.key] = CALLED(self._python())
+            return ctypes.cast(_kept[self.key], ctypes.c_void_p).value or 0 if self.key in _kept else 0
         return native.function(self.key, self._ir if wanted else None, EFFORT)
 
     def _holes(self) -> dict[str, Any]:
-        """The words that the loop wants to know."""
         values = {slot.value for slot in self.payload.slots}  # of other words bytes tell whether a value is there
         return {
             "EVENT_WORDS": k.EventRow.payload + self.payload.width,
@@ -87,18 +84,18 @@ class LinkedLoop(NamedTuple):
         loop = functions(row_loop.loop, self._holes() | known)
         return "\n".join([*sorted(declared), *bodies, loop, ENTRY, WEIGHTS, ""])
 
-    def _python(self) -> int:
-        """Return the address of the loop as Python."""
+    def _python(self) -> Callable[[int], int]:
+        """Return the loop as Python."""
         scope: dict[str, Any] = vars(row_loop) | self._holes()
+        calls: dict[int, Callable[..., int]] = {2: call2, 4: call4, 9: call9}
         for name, n in HOLES.items():
             e, words = getattr(self, f"_{name}")()
             at = native.function(f"{name} of {self.key}", partial(e.function, f"i64 @f({words}) nounwind"))
-            scope[name] = partial({2: call2, 4: call4, 9: call9}[n], at)
+            scope[name] = partial(calls[n], at)
         for name, value in vars(row_loop).items():
             if hasattr(value, "is_kernel") and value.__module__ == row_loop.__name__:
                 scope[name] = as_words(value, scope)
-        _kept[self.key] = CALLED(lambda x: int(scope["loop"](_Addressed(x), 0, x)))
-        return int(ctypes.cast(_kept[self.key], ctypes.c_void_p).value or 0)
+        return lambda x: int(scope["loop"](_Addressed(x), 0, x))
 
     # -- the holes -------------------------------------------------------------------------------------------------------------
 
@@ -107,7 +104,7 @@ class LinkedLoop(NamedTuple):
         _pointers(e, "x", "event")
         for word in range(self.payload.width):
             e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.Loop.payload + word)}, align 8")
-        write_event(e, self.payload)
+        _put_event(e, self.payload)
         e.line("ret i64 0")
         return e, "i64 %x.word, i64 %event.word, i64 %line, i64 %re"
 
@@ -123,7 +120,9 @@ class LinkedLoop(NamedTuple):
         stayed = e.let(f"shl i64 {e.load('i64', '%stays')}, {row_loop.STAYED}")
         e.line(f"ret i64 {e.let(f'or i64 {stayed}, {count}')}")
         ends(e, ask=-1, full=-2)
-        words = "i64 %ev.word, i64 %re, i64 %le, i64 %src.word, i64 %n, i64 %begin.word, i64 %out.word, i64 %last.word, i64 %slots.word"
+        words = (
+            "i64 %ev.word, i64 %re, i64 %le, i64 %src.word, i64 %n, i64 %begin.word, i64 %out.word, i64 %last.word, i64 %slots.word"
+        )
         return e, words
 
     def _unchanged(self) -> tuple[Emitter, str]:
@@ -149,3 +148,29 @@ class _Addressed:
 
     def __setitem__(self, i: int, word: int) -> None:
         poke(self._at + 8 * i, word)
+
+
+def _base_of(slot: FieldSlot) -> str:
+    """Return the kind of a field, by the name that `afa.compiled.code.emit` has for it."""
+    assert slot.field.type is not None
+    return slot.field.type.__name__
+
+
+def _put_event(e: Emitter, payload: Layout) -> None:
+    """Write one event, of row ``%line`` of the columns ``%at0``, ``%at1``, ..: with one NaN, no -0.0, 0 for what is not there."""
+    e.store("i64", "%re", "%event", k.EventRow.re)
+    e.store("i64", "1", "%event", k.EventRow.copies)
+    words = e.address("%event", k.EventRow.payload)
+    for slot in payload.slots:
+        base = _base_of(slot)
+        type_, present = TYPES[base], None
+        if slot.width == 2:
+            byte = e.let(f"getelementptr i8, ptr %at{slot.offset}, i64 %line")
+            present = e.let(f"icmp ne i8 {e.let(f'load i8, ptr {byte}')}, 0")
+            e.store("i1", present, words, slot.offset)
+        value = e.load(type_, f"%at{slot.value}", "%line")
+        if base == "float":
+            value = canonical(e, value)
+        if present is not None:
+            value = e.let(f"select i1 {present}, {type_} {value}, {type_} {ZEROS[type_]}")
+        e.store(type_, value, words, slot.value)
