@@ -82,9 +82,7 @@ NAMED = "a path that the user names; `check_kind` has refused what is read, and 
 MEMORY = "no file: a buffer in memory"
 REVIEWED: dict[str, dict[str, str]] = {
     "afa/arclog/about.py": {
-        "put_about: hidden.write_text": DRAFT,
-        "put_about: os.replace": ".about.json of an arc log; one that no job has written stays",
-        "put_about: hidden.unlink": DRAFT,
+        "put_about: write_text": ".about.json of an arc log; one that no job has written stays",
     },
     "afa/arclog/answers.py": {
         "__init__: os.open": "a new file, its name is random",
@@ -92,9 +90,7 @@ REVIEWED: dict[str, dict[str, str]] = {
         "__init__: hidden.unlink": DRAFT,
     },
     "afa/arclog/log_writer.py": {
-        "_put: hidden.write_text": DRAFT,
-        "_put: os.replace": "a new name: an instant and a random number",
-        "_put: hidden.unlink": DRAFT,
+        "_put: write_text": "a new name: an instant and a random number",
         "take_back: file.unlink": "the file that this writer has just written",
     },
     "afa/cli/fault.py": {"close_pipes: os.open": "the null device"},
@@ -115,7 +111,7 @@ REVIEWED: dict[str, dict[str, str]] = {
         "_csv: pyarrow.csv.CSVWriter": DRAFT,
         "_csv: writer.write_table": DRAFT,
     },
-    "afa/compiled/machine/beside.py": {
+    "afa/compiled/machine/background.py": {
         "begin: tempfile.TemporaryFile": "a file without a name",
         "_started: subprocess.Popen": "Python with a module of ours, which writes to its output and by `Folder.put`",
     },

@@ -45,7 +45,7 @@ def planned(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> i
         now, comes = there, NOTHING
         while k < end and compared(m, r, m[index + k], row, words) == 0:
             other = m[index + k]
-            if m.unranked == 0 and now == 1 == (r.diff[other] > 0):
+            if m.unranked == 0 and (now == 1) == (r.diff[other] > 0):
                 m.fault = other
                 return FAULT
             now = 1 - now
