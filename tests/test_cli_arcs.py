@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -14,7 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from afa import AfaError
+from afa.cli import follow
 from afa.cli.main import app
+from afa.cli.pattern_run import given_pattern
 from afa.io.file_bytes import Stdin, blocks_of
 from tests.cli import call, fails, process, write
 from tests.cli import there as there  # the fixture of all tests here
@@ -253,6 +256,16 @@ def test_folders_that_are_not_there(there: Path) -> None:
     assert result.stderr == "afa: another: an empty arc log was made there\n"
     write("file", "")
     assert fails("run", "pay.py:large", "pay.jsonl", "--arcs", "file", "-q").endswith("file can't be one: File exists")
+
+
+def test_a_folder_that_nobody_may_look_into_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: Any) -> None:
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(follow, "put_about", refuse)
+    assert fails("run", "pay.py:large", "pay.jsonl", "--arcs", "rules", "-q") == "rules: Permission denied"
+    with pytest.raises(AfaError, match=r"^rules: Permission denied$"):
+        follow.make_log("rules", given_pattern("pay.py:large"), None)
 
 
 def test_faults_of_lines_are_told_and_the_job_goes_on() -> None:

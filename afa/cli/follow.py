@@ -37,7 +37,8 @@ def make_log(folder: str, pattern: Pattern | None, tick: str | None) -> None:
     opened_log(folder, lambda: Path(folder).mkdir(parents=True, exist_ok=True))
     automaton = automaton_of(pattern)
     if automaton is not None:
-        put_about(Path(folder), automaton, tick)
+        with in_one_line(folder):
+            put_about(Path(folder), automaton, tick)
 
 
 def automaton_of(pattern: Pattern | None) -> Automaton | None:
@@ -52,7 +53,8 @@ class Follow:
 
     def __init__(self, folder: str, automaton: Automaton, tick: str | None, job: str) -> None:
         self._log = opened_log(folder, lambda: ArcLog(folder, automaton, job=job))
-        put_about(self._log.path, automaton, tick)
+        with in_one_line(folder):
+            put_about(self._log.path, automaton, tick)
         self._folder = folder
         self._last = Poll(self._log)
 
