@@ -31,7 +31,7 @@ def test_what_is_slow_is_there() -> None:
 
 
 def test_the_longest_path_counts() -> None:
-    kernel, top = holding("afa/compiled/kernel/walk.py"), holding("afa/schema.py")
+    kernel, top = holding("afa/compiled/kernel/step.py"), holding("afa/schema.py")
     assert TESTS / "compiled" / "test_names.py" in kernel
     assert TESTS / "test_layers.py" in top
     assert TESTS / "expression" / "test_wire.py" in holding("afa/expression")

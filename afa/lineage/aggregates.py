@@ -2,7 +2,7 @@
 
 Of each way through a node: so many walks lead from the root to it, and so many go on from it to the beginning; their product is the
 number of paths that have its pick. Each walk is one path, so that the numbers are exact. Where computations are paths the compiled
-engine sums up in machine code (`afa.compiled.kernel.way_sums`). Source: Poppe et al., PVLDB 11(1), 2017.
+engine sums up in machine code (`afa.compiled.kernel.path_sums`). Source: Poppe et al., PVLDB 11(1), 2017.
 """
 
 from __future__ import annotations
