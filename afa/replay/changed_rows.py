@@ -49,7 +49,8 @@ def changed(changes: Any, asking: Question) -> Changed:
     if type(changes).__module__.startswith("pyspark"):
         changes = changes.toArrow()
     arcs: list[Change] = []
-    if isinstance(changes, (list, tuple)):
+    listed = isinstance(changes, (list, tuple))
+    if listed:
         arcs = [change for change in changes if isinstance(change, Change) and isinstance(change.payload, Arc)]
         changes = _table_of([change for change in changes if not any(change is arc for arc in arcs)], asking)
     frame = Frame(_arrow(changes, asking))
@@ -61,7 +62,7 @@ def changed(changes: Any, asking: Question) -> Changed:
     diff = frame.counts(reading.diff) if reading.diff is not None else np.ones(len(le), np.int64)
     if not diff.all():
         raise ChangeError(f"expected 1 for an insertion, -1 for a retraction but got diff=0 in row {int(np.argmin(diff != 0))}")
-    re = _ends(frame, reading, asking, le)
+    re = _ends(frame, reading, asking, le, listed)
     return Changed(frame, reading, le, re, diff, checked_arcs(arcs, asking.plan))
 
 
@@ -86,9 +87,11 @@ def _reading(frame: Frame, asking: Question, late: bool) -> FrameReading:
     return FrameReading(time, until, diff, said.end)
 
 
-def _ends(frame: Frame, reading: FrameReading, asking: Question, le: Any) -> Any:
+def _ends(frame: Frame, reading: FrameReading, asking: Question, le: Any, listed: bool) -> Any:
+    """Return the REs of rows; ``listed``: they were changes, whose RE is an end also where the source has another ``re``."""
     found = ends_of(frame, asking._replace(reading=reading), le)
-    if reading.until is None and "re" in frame.names and asking.reading.until is None and "re" not in asking.head.names:
+    own = listed or "re" not in asking.head.names
+    if reading.until is None and "re" in frame.names and asking.reading.until is None and own:
         told = ends_of(frame, asking._replace(reading=reading._replace(until="re")), le)
         wrong = np.flatnonzero(told != found)
         if len(wrong):
@@ -185,7 +188,7 @@ def check_met(
 ) -> None:
     """Refuse changes that stored rows contradict, and name the first one.
 
-    ``rows``: what is stored at the instants of the changes, of their keys; ``wanted``: the changes, and how many copies come or go;
+    ``rows``: what is stored at the instants of the changes; ``wanted``: the changes, and how many copies come or go;
     ``applied``: whether the source is as it is after them; ``said``: returns a row in words.
     """
     stored, total = Counter(rows), Counter[tuple[Any, ...]]()

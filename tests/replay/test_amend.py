@@ -442,3 +442,16 @@ def test_changes_that_are_none(tmp_path: Path, changes: Any, said: str) -> None:
     path = saved(table_of(rows_of(1)), tmp_path / "a.parquet")
     with pytest.raises(AfaError, match=said):
         amend(spike, path, changes, time="at", window=9, key="k", applied=False)
+
+
+@pytest.mark.parametrize("column", [False, True])
+def test_a_change_ends_where_the_window_says(tmp_path: Path, column: bool) -> None:
+    """Also where the source has a column ``re`` that tells something else, or the window is without an end."""
+    table = table_of(rows_of(1))
+    path = saved(table.append_column("re", table["at"]) if column else table, tmp_path / "a.parquet")
+    late = insert(Trade(95.0, "a", 1), 1, key="p")
+    for window, re in ((9, 10), (None, FOREVER)):
+        said: dict[str, Any] = {"time": "at", "window": window, "key": "k", "applied": False}
+        assert amend(spike, path, [late._replace(re=re)], **said).equals(amend(spike, path, [late], **said))
+        with pytest.raises(ChangeError, match=f"expected re={re}, le . window, .* but got re=5 in row 1"):
+            amend(spike, path, [late, late._replace(re=5)], **said)
