@@ -165,13 +165,15 @@ def one(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]
     sides = [Operator(automaton, longest=True, late="drop", engine=engine, **options) for engine in ("compiled", "interpreted")]
     swaps, pool, there = choose.chance(60), more_arcs(choose), set[int]()
     held: list[set[Any]] = [set(), set()]
+    before: list[dict[str, Any]] = []
     clock = seen = quick = promised = 0
     while clock < n:
         high = clock + choose.number(20, 100)
         columns = rows(
             choose, max(promised, clock - (choose.one([0, 0, 30]) if late else 0)), high, window, gap, late, 12 if ranges else 40
         )
-        singles = [single(choose, columns) for _ in range(choose.number(0, 3))]
+        before.append(columns)
+        singles = [single(choose, columns if choose.chance(60) else choose.one(before[-4:])) for _ in range(choose.number(0, 3))]
         if swaps and choose.chance(20):
             singles.append(insert(pool[1], max(promised, clock - 20), high))
         given = swapped(choose, columns, pool, there) if swaps and choose.chance(40) else columns

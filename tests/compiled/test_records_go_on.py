@@ -53,7 +53,7 @@ def batch(rng: Any, name: str, n: int, keys: int, begin: int) -> dict[str, Any]:
     le = begin + np.sort(rng.integers(0, 3 * n, n))
     late = rng.random(n) < rng.choice([0, 0, 0.1])
     le[late] = begin + rng.integers(0, 3 * n, int(late.sum()))
-    found = {"key": rng.integers(0, keys, n), "le": le}
+    found = {"key": rng.integers(0, keys, n) if rng.random() < 0.7 else np.arange(n) % keys, "le": le}
     if rng.random() < 0.3:
         found["re"] = le + rng.integers(1, 60, n)
     if name != "climbs":

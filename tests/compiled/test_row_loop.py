@@ -103,7 +103,8 @@ def event(choose: Any, quiet: int) -> Event:
     if choose.chance(quiet):
         return Event(0, 0.25, choose.chance(50), "a", None, choose.one([None, 1, 2]))
     x = choose.one([0.75, 1.5, -0.0, float("nan"), 0.5])
-    optional = choose.one([None, 0.0, 1.0]), choose.one([None, 0, 1]), choose.one([None, "x", "y"]), choose.one([None, True, False])
+    low = choose.one([None, 0.0, -0.0, 1.0, float("nan")])
+    optional = low, choose.one([None, 0, 1]), choose.one([None, "x", "y"]), choose.one([None, True, False])
     return Event(choose.number(0, 3), x, choose.chance(50), choose.one("abc"), *optional)
 
 
