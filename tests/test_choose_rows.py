@@ -19,6 +19,7 @@ from speculation.rows import row_layout as names
 from speculation.rows.row_entry import main
 from speculation.rows.row_memory import RowMemory
 from tests.automata import counting
+from tests.compiled.plain import plain
 from tests.nojit import Columns, Words
 
 W = 8
@@ -157,7 +158,7 @@ def test_both_ways_say_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     def checked() -> Any:
-        return lambda memory, what, n: int(main(Words(memory.m), Columns(memory.r), what, n))
+        return lambda memory, what, n: int(plain(main)(Words(memory.m), Columns(memory.r), what, n))
 
     monkeypatch.setattr(row_memory, "main", checked)
     monkeypatch.setattr(row_memory, "HEAP", 1 << 12)

@@ -20,6 +20,7 @@ from speculation import LastBefore, LookBack
 from speculation.last_rows import LastRows
 from speculation.rows import row_memory
 from speculation.rows.row_entry import main
+from tests.compiled.plain import plain
 from tests.nojit import Columns, Words
 
 
@@ -147,7 +148,8 @@ def test_tables_say_what_changes_say(seed: int) -> None:
 
 
 def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_memory, "main", lambda: lambda memory, *what: int(main(Words(memory.m), Columns(memory.r), *what)))
+    checked = plain(main)
+    monkeypatch.setattr(row_memory, "main", lambda: lambda memory, *what: int(checked(Words(memory.m), Columns(memory.r), *what)))
     monkeypatch.setattr(row_memory, "HEAP", 1 << 12)
     for number in range(2):
         world = World(number)

@@ -21,7 +21,7 @@ Change = Callable[[Any], None]
 def published(path: Path, rest: int = k.MOST) -> bytes:
     """Return an image of 40 keys of one event; ``rest``: the words that a key at rest may have."""
     op = Keyed(two_vees, key="price", window=50, engine="compiled")
-    op._core.engine.store.memory.m[k.Memory.rest] = rest  # type: ignore[attr-defined]
+    op._core.engine.store.memory.m[k.Memory.packed_limit] = rest  # type: ignore[attr-defined]
     op.push_many({"price": [float(i) for i in range(40)], "change": [-1.0] * 40, "le": list(range(40))})
     op.snapshot()
     image.publish(op._core, path, "note")
@@ -102,8 +102,8 @@ WRONG: list[tuple[Change, str]] = [
     (entry(k.KeyEntry.block, -1), r"expected records in the memory"),
     (entry(k.KeyEntry.block, -(2**50)), r"expected records in the memory"),
     (at(k.Memory.unpacked, 2**50), r"expected blocks in the memory"),
-    (at(k.Memory.draft, 2**50), r"expected a desk in the memory"),
-    (at(k.Memory.rest, 2**50), r"expected words of a record"),
+    (at(k.Memory.draft, 2**50), r"expected an unpack buffer in the memory"),
+    (at(k.Memory.packed_limit, 2**50), r"expected words of a record"),
     (at(k.Memory.pages, 17), r"expected free pages in the memory"),
     (at(k.Memory.cells, 17), r"expected pages in the memory"),
     (record(k.PackedKey.head, 0), r"expected records of some words"),

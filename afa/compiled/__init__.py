@@ -9,9 +9,9 @@
                                                                   v
                                                             record_words      matches
 
-compiled_engine      what the protocol of `afa.engine` asks for, as acts over a store
+compiled_engine      the protocol of `afa.engine` as acts over a store
 store                the data: all of the below that lasts, and the call of the kernels; arc_swaps: changes of arcs
-fit                  which automata and arcs are served, what is said of the others, what is refused
+fit                  automata and arcs that are served, logged as running in Python, refused
 memory               the arrays, and their growth; heap_trim: how the heap shrinks; reserve: address space that grows in place;
                      mapped_heap: a heap in a file
 directory            the entries of keys, and which of them the last snapshot has
@@ -20,20 +20,20 @@ key_numbers          keys and their numbers; key_arrays: their table; key_parts,
 record_words         payloads and registers as words, and back
 program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs;
                      linked_loop: the loop over rows, a kernel, with the automaton's own functions put in
-encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: how they go through the kernels
+encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: their way through the kernels
 callback             arcs that Python runs for the kernels
 number_lookup        gapless numbers: which are in force
 sharded_engine       the same over several memories, for threads; shards: their stores, own_directory: the keys of each,
                      sharded_states: their states as one, workers: the threads
-superfluous          what promises with conditions let go
-compiled_states      the states of keys as columns; block: one key read from Python; match_paths: all that leads
+superfluous          state that promises with conditions let go
+compiled_states      the states of keys as columns; block: one key read from Python; match_paths: the paths that lead
                      to a match, out of a path_table; match_totals: sums over its paths;
-                     compiled_invariants: what always holds
-image                the memory as a file, for another process; image_heap: held and free, apart
-kernel/              what runs: Algorithm 1 over arrays
+                     compiled_invariants: checks of a memory
+image                the memory as a file, for another process; image_heap: used and free words, apart
+kernel/              Algorithm 1 over arrays
 code/                expressions -> terms -> LLVM IR
 machine/             LLVM IR -> addresses; the kernels as one function
 
-Python's meaning is kept by asking: where a word can't hold what Python would give (an int beyond int64, a division by zero), the
-code returns "ask", and the user's own function decides that one case, with its own exception if need be.
+Python's meaning is kept by asking: where a word can't hold Python's result (an int beyond int64, a division by zero), the
+code returns "ask". Then the user's own function decides that one case, with its own exception if need be.
 """

@@ -30,9 +30,9 @@ def swap(store: Store, table: ArcTable, le: int, re: int) -> None:
 
 
 def _change_program(store: Store, table: ArcTable, le: int) -> bool:
-    """Let the kernels change arcs where they stand, if what differs is that arcs they know begin or end at ``le``.
+    """Change arcs in the kernels' program as it stands, if all that differs is that known arcs begin or end at ``le``.
 
-    A new program takes O(arc events). Where this returns False there must be one.
+    A new program takes O(arc events). Returns False where one is needed.
     """
     arcs = store.arcs
     changes = None if table.made is not None else _changes(arcs.table.events, table.events, le)
@@ -65,7 +65,7 @@ MANY = 512
 
 
 def follow(store: Store, host: Host) -> None:
-    """Let the operator's table of arcs be what the kernels have made of it since `changed`."""
+    """Bring the operator's table of arcs up to the changes that the kernels have made since `changed`."""
     store.ahead = False
     _drop(store, _over(store, store.progress.events))
     store.arcs.table = ArcTable(store.arcs.program.events())

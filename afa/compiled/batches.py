@@ -45,8 +45,8 @@ class Batches:
         self._then = k.BEGINNING  # all before is dropped by the end of the call
         self._spread = SPREAD * CHUNK  # how many rows to bring into order at once
         self._late = False  # whether the rows before were out of order
-        self._tells_later = False  # whether the operator is told what rows in order promise when it has to know: it takes 12 us
-        self._told: int | None = None  # what it has been told, where that is less
+        self._tells_later = False  # whether the operator is told of promises only when it has to know: it takes 12 us
+        self._told: int | None = None  # the last promise that it was told, where that is less
         self._program: ArcProgram | None = None  # whose numbers of arcs the columns at work have
         self._counts: Any = None  # rows of each key, by its number, in a batch that is taken in several chunks
         self._grouping = WordArray(np.empty((2, 1), np.int64))  # columns, and the rows that `forward_keys` leaves
@@ -113,7 +113,7 @@ class Batches:
             follow(store, host)
 
     def _tell(self, host: Host) -> None:
-        """Tell the operator what rows in order have promised."""
+        """Tell the operator the promises of rows in order."""
         if self._told is not None:
             progress = self._store.progress
             promised, progress.events, self._told = progress.events, self._told, None
@@ -178,7 +178,7 @@ class Batches:
         return found
 
     def _until(self, batch: Encoded, ends: Any, low: int, high: int) -> int:
-        """Return up to where to go from row ``low``: behind a promise before ``high`` where most of what is held must move else.
+        """Return the row to stop at from row ``low``: behind a promise before ``high``, if else most of the state would move.
 
         ``ends``: where promises are. With the one key only: the state of many is grown part by part.
         """
@@ -206,7 +206,7 @@ class Batches:
         return min(chunks * CHUNK, max(ROOM // words, LEAST), most)
 
     def _words(self, n: int) -> WordArray:
-        """Return an array for ``n`` records; kept: memory that is new costs more than what is written to it."""
+        """Return an array for ``n`` records; kept: new memory costs more than writing to it."""
         rows = k.Arrivals.payload + self._store.payloads.layout.width
         if self._buffer.n != n:
             self._buffer = WordArray(np.empty((rows, n), np.int64))
@@ -234,11 +234,11 @@ class Batches:
         return low
 
     def _arranged(self, straight: Any, batch: Encoded, low: int, high: int, host: Host) -> int:
-        """Take rows that are out of order: what is behind the last step on its own, then the others in order; where it stopped."""
+        """Take rows out of order: those before the last step on their own, then the others in order. Returns where it stopped."""
         store, m, progress = self._store, self._store.memory.m, self._store.progress
         m[k.Memory.now], m[k.Memory.stale] = progress.now, 0
         n = store.call(k.ARRANGE, low, high, straight)
-        self._late = bool(m[k.Memory.need])
+        self._late = bool(m[k.Memory.unordered])
         if not n:  # fewer rows are less likely to have two of one LE
             self._spread = CHUNK
             return low
@@ -247,7 +247,7 @@ class Batches:
         index = w[
             w[k.Scratch.index] : w[k.Scratch.index] + n
         ]  # INVARIANT: the kernels called below write there only to rows that are taken
-        stopped, behind, promised = int(m[k.Memory.place]), int(m[k.Memory.stopped]), int(m[k.Memory.events])
+        stopped, behind, promised = int(m[k.Memory.stopped]), int(m[k.Memory.behind]), int(m[k.Memory.events])
         progress.now = int(m[k.Memory.now])
         progress.stale += int(m[k.Memory.stale])
         self._run_rows(batch, index[:behind], host)
@@ -263,7 +263,7 @@ class Batches:
         return stopped
 
     def _in_parts(self, columns: Any, le: Any, rows: Any, ahead: int, host: Host) -> int:
-        """Take rows in order part by part, and drop what is over in between; where it stopped. No other row is before ``ahead``."""
+        """Take rows in order in parts; drop old state in between. Returns where it stopped. No other row is before ``ahead``."""
         low, n = 0, len(rows)
         while low < n:
             high = min(low + self._size(2), n)
@@ -336,7 +336,7 @@ class Batches:
             raise
 
     def _see_again(self, words: WordArray, low: int, high: int, seen: int, host: Host) -> None:
-        """Where numbers are gapless: what is repeated was not seen; ``seen``: the present before the records."""
+        """Where numbers are gapless: repeated events do not count as seen; ``seen``: the present before the records."""
         if not self._store.gaps:
             return
         host.numbers_applied()
@@ -353,7 +353,7 @@ class Batches:
         m[k.Memory.late] = m[k.Memory.stale] = m[k.Memory.changes] = 0
         stop = self._store.call(k.SCAN, low, high, words)
         if stop == k.LATE:
-            host.take_late(self._change(words, int(m[k.Memory.place])), int(m[k.Memory.events]))
+            host.take_late(self._change(words, int(m[k.Memory.record])), int(m[k.Memory.events]))
         progress.now = int(m[k.Memory.now])
         progress.stale += int(m[k.Memory.stale])
         host.changes += int(m[k.Memory.changes])
@@ -369,7 +369,7 @@ class Batches:
 
 
 def _then(batch: Encoded) -> int:
-    """Return what is promised by the end of a batch."""
+    """Return the promise at the end of a batch."""
     return batch.then if batch.mixed is None else int(batch.mixed.promises[:, k.OtherRow.value].max(initial=batch.then))
 
 

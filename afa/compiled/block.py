@@ -1,4 +1,4 @@
-"""Read the state of one key from Python: for readers, snapshots, statistics and checks; of a key at rest, a copy."""
+"""Read the state of one key from Python: for readers, snapshots, statistics and checks; of a packed key, a copy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def set_head_words(store: Store, codes: Any, name: int, values: Any) -> None:
 
 
 class KeyBlock:
-    """The state of one key, by its number, as it stands in memory; of a key at rest a copy."""
+    """The state of one key, by its number, as it stands in memory; of a packed key a copy."""
 
     def __init__(self, store: Store, code: int) -> None:
         self.store = store
@@ -123,7 +123,7 @@ def held_steps(store: Store, code: int, low: int, high: int, starts: Collection[
     last = min(bisect_right(order, high, key=times) + 1, len(order))
     among = np.array(sorted(starts or ()), np.int64)
     event, register, states = store.payloads.record, store.registers.record, store.arcs.states
-    standing: list[tuple[int, PMatch]] = []  # until when, and what
+    standing: list[tuple[int, PMatch]] = []  # until when a partial match stands, and which
     found = []
     wanted = starts is None or len(starts) > 0
     begin = bisect_left(order, min(block.word(k.Block.reach, order[first]), times(order[first])), key=times) if wanted else first

@@ -23,7 +23,7 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctyp
 class Callback:
     """The functions that kernels call in Python. A fault is kept here until the kernels have ended.
 
-    ``faults`` takes what the functions raise; None: it is a fault of the call.
+    ``faults`` takes the functions' exceptions; None: each is a fault of the call.
     """
 
     arcs: RunningProgram  # set once it is made, which needs the address of this
@@ -53,7 +53,7 @@ class Callback:
 
     @property
     def faults(self) -> Faults | None:
-        """What takes the exceptions that the functions raise."""
+        """The taker of exceptions that the functions raise."""
         return self._transitions.faults
 
     @faults.setter
@@ -67,7 +67,7 @@ class Callback:
         """Run one arc in Python for a kernel that can't. Returns YES or NO; else a fault. NOWHERE asks about an endless closure."""
         try:
             transitions, memory = self._transitions, self._memory
-            le = int(memory.m[k.Memory.place])
+            le = int(memory.m[k.Memory.instant])
             if transitions.faults is not None:
                 transitions.key = self._directory.name(int(memory.w[k.Scratch.key]))
             if code == k.NOWHERE:

@@ -1,4 +1,4 @@
-"""The compiled engine: what the protocol of `afa.engine` asks for, as acts over a `Store`."""
+"""The compiled engine: the protocol of `afa.engine` as acts over a `Store`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MANY = 4
 
 
 class CompiledEngine:
-    """See `afa.engine.Engine` for what each method promises, and `Store` for the parameters."""
+    """See `afa.engine.Engine` for the methods, and `Store` for the parameters."""
 
     name = "compiled"
 
@@ -75,7 +75,7 @@ class CompiledEngine:
         self.swap(table, k.BEGINNING, k.FOREVER)
 
     def prune(self, promises: PromisesByKey, arcs: int, changes: int) -> None:
-        """Drop what punctuations with conditions have made superfluous, of keys that have grown since."""
+        """Drop state that punctuations with conditions have made superfluous, of keys that have grown since."""
         if self.store.gaps is None and changes - self._looked >= len(self.store.directory) // PACE:
             self.store.journal.set(self, "_looked", changes)
             superfluous.prune(self.store, promises, arcs)
@@ -187,7 +187,7 @@ class CompiledEngine:
             self.store.call_all(k.TICK)
 
     def clean(self) -> None:
-        """Drop what is final: at once without keys, with keys when they are touched, or all now and then.
+        """Drop final state: at once without keys; with keys when they are touched, or all now and then.
 
         Where keys get many rows each from one time to the next, only those that nothing has touched since the last time.
         """
@@ -204,7 +204,7 @@ class CompiledEngine:
         self.store.call_all(k.CLEAN, whom, since)
 
     def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
-        """Drop all that is final, so that what is held is what must be; of CHANGED_KEYS only those that changed from a call on."""
+        """Drop all final state, so that no more than must be is left; of CHANGED_KEYS only of keys that changed from a call on."""
         if self.store.keyed and len(self.store.directory):
             self.store.call_all(k.CLEAN, whom, since)
             self.commit()
@@ -221,7 +221,7 @@ class CompiledEngine:
             self.store.forget_strings()
 
     def keep(self) -> None:
-        """Do the first part of `commit`: what is done can't be taken back any more."""
+        """Do the first part of `commit`: from here on no rollback is possible."""
         self.store.tell(k.COMMIT)
         if self.store.keyed:
             self.store.directory.take_gone()
@@ -231,7 +231,7 @@ class CompiledEngine:
         self._end()
 
     def restore(self) -> None:
-        """Do the first part of `rollback`: all but what follows from the state."""
+        """Do the first part of `rollback`: all that does not follow from the state."""
         self.store.tell(k.ROLLBACK)
         w = self.store.memory.w
         w[k.Scratch.log_top] = w[k.Scratch.taken] = 0
@@ -267,7 +267,7 @@ class CompiledEngine:
         other.store.directory.follow(store.directory)
         return other
 
-    # -- what is held ------------------------------------------------------------------------------------------------------
+    # -- the state ---------------------------------------------------------------------------------------------------------
 
     def keys(self) -> list[Hashable]:
         self.clean_all()

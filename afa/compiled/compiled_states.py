@@ -90,7 +90,7 @@ def by_state(store: Store) -> dict[str, int]:
 
 
 def ends(store: Store) -> Ends:
-    """Count what `afa.compiled.kernel.ends` counts, with a table that has room for the most beginnings of a key."""
+    """Count beginnings by `afa.compiled.kernel.ends`, with a table that has room for the most beginnings of a key."""
     steps = int(head_words(store, np.flatnonzero(store.directory.entries[:, k.KeyEntry.block]), STEPS).max(initial=0))
     places = 1 << (2 * steps + 30).bit_length()
     while True:
@@ -253,7 +253,7 @@ def _load_changes(store: Store, states: States, codes: Any) -> None:
 
 
 def _set_cleaned(store: Store, codes: Any, states: States) -> None:
-    """Let keys of which more is promised than of others be cleaned as far as they were."""
+    """Clean keys with further promises than others as far as they were cleaned."""
     parts = [part for part in states.pruned if as_time(part.promised, "promised") > store.progress.floor]
     set_head_words(store, codes[[part.key for part in parts]], k.Block.cleaned, [part.promised for part in parts])
 

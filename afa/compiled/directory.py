@@ -73,7 +73,7 @@ class Directory:
         return found.ravel()
 
     def _mark(self, codes: Any, call: int) -> None:
-        """Let the keys of some numbers have changed in a call."""
+        """Mark these keys as changed in the given call."""
         n = len(self.memories)
         for i, memory in enumerate(self.memories):
             entries_of(memory)[codes[codes % n == i] // n if n > 1 else codes, k.KeyEntry.changed] = call
@@ -92,7 +92,7 @@ class Directory:
         return found
 
     def check(self) -> None:
-        """Assert that there is a key for what is held, and for what the last snapshot has, and no other."""
+        """Assert that there is a key for each state, and for each key of the last snapshot, and no other."""
         kept = np.union1d(self.held(), np.flatnonzero(self._away))
         assert not self._keyed or np.array_equal(self.keys.live(), kept), f"keys {self.keys.live()}, held or kept {kept}"
 
@@ -276,13 +276,13 @@ class Directory:
                 )  # not m.serial: the undo log has none
 
     def saved(self) -> None:
-        """The last snapshot is one of what there is now. The keys that it says are gone are forgotten at the end of the call."""
+        """Note that the last snapshot is of the present state. Keys that it names as gone are forgotten at the end of the call."""
         if self._aways:
             self.touched.append(np.flatnonzero(self._away))
         self.put_saved(SavedKeys(self._all(k.KeyEntry.block) != 0, self._serial()))
 
     def as_of(self) -> SavedKeys:
-        """Return what is known of the last snapshot, for `put_saved`."""
+        """Return the words about the last snapshot, for `put_saved`."""
         return self._saved
 
     def put_saved(self, saved: SavedKeys) -> None:

@@ -51,7 +51,7 @@ _some_ones = [np.ones(0, bool)]
 
 
 def _ones(n: int) -> Any:
-    """Return a column of ones, of memory that is kept: new memory costs more than what is written to it."""
+    """Return a column of ones, of memory that is kept: new memory costs more than writing to it."""
     if len(_some_ones[0]) < n:
         _some_ones[0] = np.ones(n, bool)
     return _some_ones[0][:n]
@@ -71,10 +71,10 @@ class Encoded(NamedTuple):
     window: int | None
     sequence: FieldSlot | None
     single: bool  # whether all events are insertions of one copy
-    kept: list[Any]  # what must not be freed before the batch is done
+    kept: list[Any]  # arrays that must live until the batch is done
     name: Callable[[int], Any]  # the key that has a number
     mixed: MixedRows | None  # None: all rows are events, or nobody has looked yet
-    then: int = k.BEGINNING  # what is promised right behind it, in the same call
+    then: int = k.BEGINNING  # the promise right behind it, in the same call
 
     def promised(self, t: int) -> Encoded:
         return self._replace(then=t)
@@ -121,7 +121,7 @@ class Encoded(NamedTuple):
         words[k.Arrivals.seq] = 0 if self.sequence is None else sequence_words(self.sequence, words)
 
     def item(self, row: int) -> Change | Punctuation:
-        """Return a row that is no event, as what `Core.run` takes."""
+        """Return a row that is no event, as `Core.run` takes it."""
         le = int(self.le[row])
         if self.kind[row] == k.PUNCTUATION:
             return Punctuation(le)
@@ -182,7 +182,7 @@ def _plain(column: Any, kind: int) -> bool:
 
 
 def only(columns: WordArray, rows: Any) -> WordArray:
-    """Return what `Encoded.straight` returns, for some rows, all of them events. ``rows`` must outlive it."""
+    """Do as `Encoded.straight` for some rows, all of them events. ``rows`` must outlive the result."""
     words: Any = columns.words.copy()
     words[0, [k.TableWords.kind, k.TableWords.arc, k.TableWords.count]], words[0, k.TableWords.index] = 0, rows.ctypes.data
     return WordArray(words)
@@ -232,7 +232,7 @@ _RE = Field("re", int, True)
 
 
 def _ends(column: Any, le: Any, kind: Any, window: int | None) -> Any:
-    """Return the ends of lifetimes; where none is said, what the window says, and of an arc FOREVER."""
+    """Return the ends of lifetimes; where none is given, the end by the window, and of an arc FOREVER."""
     ((re, present, _),) = field_columns([column], [_RE], len(le))
     if present is None:
         return re

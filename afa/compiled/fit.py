@@ -21,7 +21,7 @@ _said_elsewhere: ContextVar[bool] = ContextVar("said_elsewhere", default=False)
 
 
 def serves(automaton: Automaton, strict: bool) -> bool:
-    """Return whether the compiled engine can hold what the automaton's schemas allow; with ``strict`` an AfaError says why not."""
+    """Return whether the compiled engine can store all that the schemas of an automaton allow; ``strict``: raise AfaError else."""
     if strict:
         check_schemas(automaton)
     return unfit(automaton) is None
@@ -73,7 +73,7 @@ def admitted(found: CompiledArc, strict: bool) -> CompiledArc:
 
 @contextmanager
 def known() -> Iterator[None]:
-    """Let the log say nothing of the arcs that are taken within: it was said elsewhere, of those that they are made of."""
+    """Suppress the 'runs in Python' log for arcs rewritten from others: it was logged for the originals."""
     token = _said_elsewhere.set(True)
     try:
         yield
@@ -82,5 +82,5 @@ def known() -> Iterator[None]:
 
 
 def know(arcs: Iterable[Arc]) -> None:
-    """Let the log say nothing of these arcs: it was said elsewhere."""
+    """Suppress the 'runs in Python' log for these arcs: it was logged elsewhere."""
     _told.update({id(arc): arc for arc in arcs})

@@ -15,7 +15,7 @@ SIZES = np.array([size_of(size) for size in range(k.CLASSES)])
 
 
 def trim(m: Any, end: int) -> None:
-    """Let the heap end where the last thing in it ends that is in use; the directory ends at ``end``. O(keys + what is free).
+    """End the heap behind the last block or page in use; the directory ends at ``end``. O(keys + free blocks and pages).
 
     *Requires* an empty undo log.
     """
@@ -33,7 +33,7 @@ def trim(m: Any, end: int) -> None:
 
 
 def _shorten(m: Any, at: int, link: int, top: int) -> None:
-    """Leave what lies from ``top`` on out of a chain that begins at the word ``at``; ``link``: which word names the next one."""
+    """Take all items from ``top`` on out of a chain that begins at the word ``at``; ``link``: which word names the next one."""
     following = int(m[at])
     while following:
         after = int(m[following + link])

@@ -65,7 +65,7 @@ def take_names(store: Store, found: list[Any]) -> None:
 
 
 def take_words(store: Store, found: list[Any], file: FileHeap) -> None:
-    """Let the words of a file be the memory, once the arcs are in force.
+    """Use the words of a file as the memory, once the arcs are in force.
 
     Raises OSError (the file system has no room), SnapshotError (the words point beyond the memory).
     """
@@ -131,18 +131,18 @@ def _check_words(m: Any, top: int, room: int, keys: int, fixed: dict[int, int], 
 
 
 def _check_cells(m: Any, held: Any, top: int) -> None:
-    """Check that keys at rest have a desk, on which they are opened, and records that lie within ``top`` words.
+    """Check that packed keys have an unpack buffer, and records that lie within ``top`` words.
 
-    ``held``: KeyEntry.block of all keys. See `afa.compiled.kernel.packed_keys` and `desk`.
+    ``held``: KeyEntry.block of all keys. See `afa.compiled.kernel.packed_keys` and `unpacked`.
     """
     unpacked, draft = int(m[k.Memory.unpacked]), int(m[k.Memory.draft])
-    wanted("words of a record", 0 <= m[k.Memory.rest] <= k.MOST, m[k.Memory.rest])
+    wanted("words of a record", 0 <= m[k.Memory.packed_limit] <= k.MOST, m[k.Memory.packed_limit])
     records = -held[held < 0]
     wanted("records in the memory", ((records >= k.CONTROL) & (records < top - k.PackedStep.rest)).all())
-    wanted("a desk for records", not len(records) or (unpacked and draft), [unpacked, draft])
+    wanted("an unpack buffer for records", not len(records) or (unpacked and draft), [unpacked, draft])
     if unpacked:
         wanted(
-            "a desk in the memory",
+            "an unpack buffer in the memory",
             k.CONTROL < unpacked <= top - k.HEAD and k.CONTROL < draft <= top - 3 * k.MOST,
             [unpacked, draft],
         )
@@ -151,7 +151,7 @@ def _check_cells(m: Any, held: Any, top: int) -> None:
             for name in (k.Block.cap, k.Block.event_cap, k.Block.node_cap, k.Block.match_cap, k.Block.pending_cap)
         ]
         wanted(
-            "a desk with room",
+            "an unpack buffer with room",
             all(
                 n >= least for n, least in zip(caps, unpack_rooms(int(m[k.Memory.payload_words]), int(m[k.Memory.register_words])))
             ),

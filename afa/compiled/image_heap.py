@@ -1,4 +1,4 @@
-"""Check that what a heap holds and what is free in it lie apart, and that its chains end (`afa.compiled.kernel.heap`, `slabs`).
+"""Check that used and free words of a heap lie apart, and that its chains end (`afa.compiled.kernel.heap`, `slabs`).
 
     heap     | control | directory | page | block of a key | page | free block | ..      no two of them share a word
     page     | head | cell held | cell free | cell held | never used ..                  each cell is held once, or free once
@@ -21,7 +21,7 @@ from afa.state.sound import wanted
 WORDS = np.array([cell_words(size) for size in range(RECORDS + BLOCKS + 1)])
 CLASSES = np.array([0, *map(cell_class, range(1, k.MOST + 1))])
 LEAST = 4
-"""The words of the smallest cell: of so many words beside each other one begins a cell at most."""
+"""The words of the smallest cell: of so many words side by side one begins a cell at most."""
 
 
 def sizes_up_to(words: int) -> Any:
@@ -72,7 +72,7 @@ def _free_blocks(m: Any, top: int, sizes: Any) -> tuple[Any, Any]:
 
 
 def _check_pages(m: Any, cells: Any, kinds: Any, top: int) -> Any:
-    """Check cells that are held, of these classes, with their pages and what is free there. Returns all pages."""
+    """Check cells in use, of these classes, with their pages and the free cells there. Returns all pages."""
     homes = cells & -k.PAGE
     wanted("pages in the memory", ((homes >= k.CONTROL) & (homes <= top - k.PAGE)).all())
     wanted("cells of their class", (m[homes + k.Page.size_class] == kinds).all())
@@ -95,7 +95,7 @@ def _check_pages(m: Any, cells: Any, kinds: Any, top: int) -> Any:
 
 
 def _check_free_cells(m: Any, pages: Any, marks: Any, words: Any, tops: Any) -> None:
-    """Follow the chains of free cells of all pages side by side; ``marks``: what is held. Each cell is held or free, once."""
+    """Follow the chains of free cells of all pages side by side; ``marks``: cells in use. Each cell is in use or free, once."""
     at, left = m[pages + k.Page.free], np.arange(len(pages))
     free = np.zeros(len(pages), np.int64)
     while (on := at != 0).any():

@@ -42,7 +42,7 @@ class KnownProgram(NamedTuple):
 
 
 class Shared:
-    """What engines have made of a table that they share: the buckets of a worker have the same arcs in force."""
+    """The program that engines share with a table: the buckets of a worker have the same arcs in force."""
 
     def __init__(self, key: Any, known: dict[int, CompiledArc]) -> None:
         self.key, self.known = key, known
@@ -58,7 +58,7 @@ class Shared:
 
 
 class RunningProgram:
-    """The program that the kernels work by. ``callback``: address of what asks Python; ``strict``: refuse arcs that would."""
+    """The program of the kernels. ``callback``: address at which native code asks Python; ``strict``: refuse arcs that would."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class RunningProgram:
         self._make_program()
 
     def follow(self, table: ArcTable) -> None:
-        """Take over what the kernels have made of the table: it has no arc that the program has not."""
+        """Take over the changes of the kernels to the table: it has no arc that the program has not."""
         self.table, self._shared = table, None
 
     def _shared_of(self, table: ArcTable) -> Shared | None:
@@ -173,14 +173,14 @@ class RunningProgram:
         return all(arc.code is not None for arc in self._known.values())
 
     def know_strings(self) -> None:
-        """Let the program's tables of strings be whole."""
+        """Complete the program's tables of strings."""
         strings = self._payloads.strings
         if strings.asked and self._tables != len(strings):
             self._tables = len(strings)
             self.program.address()
 
     def recover(self, anew: bool) -> None:
-        """Mend what a failed call has interrupted. ``anew``: the kernels have changed the program."""
+        """Repair the program after a failed call. ``anew``: the kernels have changed the program."""
         del self.states[len(self._numbers) :]
         if anew or self.program is not self._made:
             self.install(self.table)
@@ -190,10 +190,10 @@ class RunningProgram:
         """Return the error of a closure that goes on for ever; the kernels say which one."""
         memory = self._memory
         m, w, s = memory.m, memory.w, memory.row
-        rows, n = int(m[k.Memory.need]), int(m[k.Memory.arc])
+        rows, n = int(m[k.Memory.endless]), int(m[k.Memory.endless_rows])
         states = dict.fromkeys(self.states[int(state)] for state in w[rows : rows + n * s].reshape(n, s)[:, k.NodeRow.state])
         return ClosureError(
-            f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.Memory.place]} through "
+            f"expected a closure of at most {k.CLOSURE_LIMIT} steps but got one that goes on, at le={m[k.Memory.instant]} through "
             f"the states {', '.join(states)}; let the fence of an epsilon arc end the cycle"
         )
 
@@ -224,12 +224,12 @@ class RunningProgram:
         return [self.states, self._with_runs, self._counted, self._slots is not None, self._looped]
 
     def take_numbers(self, found: list[Any]) -> None:
-        """Let states have the numbers that they had; for the table that is put in force next."""
+        """Give states the numbers that they had, for the table that is put in force next."""
         self.states, self._with_runs, self._counted, self._warm, self._long = found
         self._numbers = {state: i for i, state in enumerate(self.states)}
 
     def installed(self) -> None:
-        """Compile at once what the memory's last process had compiled, as the memory has come as a whole."""
+        """Compile at once all code that the memory's last process had compiled, as the memory has come as a whole."""
         if self._warm:
             self._rows = LONG if self._long else 0
             self._compile_step()

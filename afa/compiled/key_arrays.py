@@ -1,6 +1,6 @@
 """The arrays of a table of keys, and how they grow; see `afa.compiled.kernel.key_layout`.
 
-What grows is made beside what there is, and takes its place in one step: whatever ends a call in between leaves the arrays whole.
+A larger array is made next to the old one, and takes its place in one step: a call that ends in between leaves the arrays whole.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SECRET = [secrets.randbits(64) - (1 << 63) for _ in range(4)]
 MASK = (1 << t.TAG) - 1
 """Which bits of a tag are used; fewer in tests, so that keys collide."""
 BITS, NUMBERS, WORDS, SPARE = 5, 16, 32, 16
-"""To begin with: slots, a power of two; room for numbers; words for records, and for what is looked for."""
+"""To begin with: slots, a power of two; room for numbers; words for records, and for the key that is looked for."""
 AHEAD, SMALL = 8, 1 << 12
-"""By what factor the address space of an array of SMALL words and more grows, if it costs nothing."""
+"""The factor by which the address space of an array of SMALL words and more grows, if it costs nothing."""
 MOST = (1 << 32) - 16
 """How many numbers there are."""
 
@@ -36,7 +36,7 @@ class KeyArrays:
     w_at: int
     p: Any
     at: int  # of p
-    sought: int  # address of what is looked for
+    sought: int  # address of the key that is looked for
     alone = False
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class KeyArrays:
         return words * reserve.WORD
 
     def provide(self, status: int, call: Any) -> None:
-        """Provide what a status asks for, or raise MemoryError; ``call``: the kernels."""
+        """Provide the room that a status asks for, or raise MemoryError; ``call``: the kernels."""
         if status == t.NEED_SLOTS:
             self._more_slots(call)
         elif status == t.NEED_NUMBERS:
@@ -105,7 +105,7 @@ class KeyArrays:
         self.m[t.KeyTable.room] = min(len(self.w) // t.GROUP * 8, MOST)
 
     def grow_arena(self, room: int, spare: int) -> None:
-        """Let the arena have so many words, and so many behind them for what is looked for."""
+        """Grow the arena to so many words, and so many behind them for the key that is looked for."""
         p = _words(t.ARENA + room + spare, AHEAD)
         top = int(self.p[t.KeyArena.top])
         p[:top] = self.p[:top]
@@ -121,17 +121,17 @@ class KeyArrays:
             self.grow_arena(room - t.ARENA, 2 * words)
 
     def background(self, w: Any) -> KeyArrays:
-        """Return the same with another ``w``, for what a kernel writes."""
+        """Return the same with another ``w``, for a kernel's output."""
         return _other(self.m, w, self.p)
 
     def chain(self, codes: Any, top: int) -> None:
-        """Let the numbers below ``top`` be given, and those of them that are free be these: they are given next, in this order."""
+        """Set the numbers below ``top`` as given, but for these free ones, which are given next, in this order."""
         places = codes // 8 * t.GROUP + 1 + codes % 8
         self.w[places] = np.append(codes[1:] + 1, 0)[: len(codes)]
         self.m[t.KeyTable.top], self.m[t.KeyTable.free] = top, codes[0] + 1 if len(codes) else 0
 
     def take(self, w: Any, p: Any, top: int) -> None:
-        """Let these be the keys of the numbers below ``top``, and their records; the table, without any yet, has slots for them."""
+        """Set the keys of the numbers below ``top``, and their records; the table, without any yet, has slots for them."""
         bits = max(BITS, (-(-4 * top // 3)).bit_length())
         m = _words(t.SLOTS + (1 << bits))
         m[: t.SLOTS] = self.m[: t.SLOTS]

@@ -5,7 +5,7 @@
     key_arrays            its memory
 
 A number is a key's until it is `gone`. Keys that Python alone can tell from others stand in the table too, so that they have
-numbers; which of them is meant says a dictionary beside it.
+numbers; a dictionary next to it says which one is meant.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class KeyNumbers:
         return found
 
     def _put(self, form: RecordForm) -> None:
-        """Let the call for one key be about this one."""
+        """Write the key that the next call for one key is about."""
         kind, value, record = form
         if record is None:
             _one(self._call.words, 0, 0, 1, 1, 0, kind, 0, kind, 0, self._word_at, 0, value)
@@ -124,7 +124,7 @@ class KeyNumbers:
         _one(self._call.words, 0, 0, 0, 1, 0, kind, value, 0, 0, 0, 0, 0)
 
     def _given_to(self, key: Hashable, form: RecordForm | None) -> int:
-        """Return the number of a key, a new one if the table has none; what this loses if it ends half-way is told by `given`."""
+        """Return the number of a key, a new one if the table has none; `given` lists numbers that are lost if it ends half-way."""
         torn, before = self._torn, self.news
         self.news = self._torn = True
         self._put(form or RecordForm(t.OBJECT | t.ODD, hash(key)))
@@ -216,7 +216,7 @@ class KeyNumbers:
             self.arrays.alone = False
 
     def _look(self, low: int, high: int, call: WordArray, parts: list[KeyPart]) -> int:
-        """Look for the keys of some rows. ``parts``: what the call points to; it lives as long as a thread is at work."""
+        """Look for the keys of some rows. ``parts``: memory that the call points to; it lives as long as a thread is at work."""
         return self.run(t.FIND, low, high, call)
 
     def _spread(self, n: int) -> int:
@@ -348,7 +348,7 @@ class KeyNumbers:
             self.arrays.compact(self.run)
 
     def take(self, names: KeyColumns, codes: Any, top: int) -> None:
-        """Let a table without keys give these numbers, which rise, to these keys; the others below ``top`` are free.
+        """Give these numbers, which rise, to these keys in a table without keys; the others below ``top`` are free.
 
         Raises ValueError where a key is there twice.
         """
@@ -389,7 +389,7 @@ def _coded(column: Any, n: int) -> tuple[Any, Any] | None:
 
 
 def _parts(columns: Sequence[KeyColumn], n: int) -> list[KeyPart] | None:
-    """Return columns of ``n`` rows as the kernels take them; None: one holds what Python alone can tell from others."""
+    """Return columns of ``n`` rows as the kernels take them; None: a column has a value that only Python can tell from others."""
     if any(len(column) != n for column in columns if column.kind is not None):
         raise Unfit
     if any(column.kind is None and not isinstance(column.values, list) for column in columns):

@@ -36,7 +36,7 @@ class KeyPart(NamedTuple):
 
 
 def column_of(column: Any, nulls: bool) -> KeyColumn:
-    """Return a column of any origin; of kind None: what it holds is for Python. ``nulls``: whether values may be missing.
+    """Return a column of any origin; of kind None: only Python understands its values. ``nulls``: whether values may be missing.
 
     Raises `Unfit` where rows must go one by one.
     """
@@ -72,7 +72,7 @@ def _numbers(column: Any) -> KeyColumn:
 
 
 def part_of(column: KeyColumn) -> KeyPart | None:
-    """Return a column as the kernels take it; None: Python alone can tell what it holds from others."""
+    """Return a column as the kernels take it; None: only Python can tell its values from others."""
     if column.kind is None:
         return _nothing(column)
     if column.kind is str:

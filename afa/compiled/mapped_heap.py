@@ -62,6 +62,6 @@ class FileHeap:
         self._there = size
 
     def cut(self, size: int) -> None:
-        """Let the file have no more than so many bytes."""
+        """Cut the file to so many bytes."""
         os.ftruncate(self.fd, size)
         self._held = min(self._held, size)

@@ -1,4 +1,4 @@
-"""The ways that lead to a match, as the kernels find them: what `afa.engine.Engine.ways` tells of a key."""
+"""The paths that lead to a match, as the kernels find them: `afa.engine.Engine.ways` of one key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT, MOST = 1 << 15, 1 << 22
 
 
 class WrittenPaths(NamedTuple):
-    """What the kernel has written: the table, the words of WayTable.asked, the names of components."""
+    """The output of the kernel: the table, the words of PathRows.asked, the names of components."""
 
     words: Any
     told: list[int]
@@ -30,7 +30,7 @@ class WrittenPaths(NamedTuple):
 
 
 def match_paths(store: Store, code: int, sought: SoughtMatch) -> Ways | None:
-    """Return all that leads to a match of a key that holds something; see `afa.engine.Engine.ways`."""
+    """Return all paths to a match of a key that has a state; see `afa.engine.Engine.ways`."""
     found = find_paths(store, code, sought)
     return None if found is None or found.told[y.PathQuestion.told] != y.FOUND else _read(store, *found)
 
@@ -77,10 +77,10 @@ def _picked(found: WrittenPaths, places: dict[int, int], times: list[int]) -> tu
 
 
 def find_paths(store: Store, code: int, sought: SoughtMatch, summed: Mapping[int, int] | None = None) -> WrittenPaths | None:
-    """Let the kernel find what leads to a match; ``told`` says what came of it. None: no such match, or a function raised.
+    """Find the paths to a match by the kernel; ``told`` is its answer. None: no such match, or a function raised.
 
-    ``summed``: what is summed up over all paths, words by fields of `WayQuestion`; then ``limbs`` and those behind it tell of the
-    sums.
+    ``summed``: the sum over all paths, words by fields of `PathQuestion`; then ``limbs`` and the rows behind it have the
+    result.
     """
     choices = [found for payload in sought.payloads if (found := _first_words(store, payload)) is not None]
     if not choices:
@@ -192,7 +192,7 @@ def _form(code: ArcCode | None) -> int:
 
 
 def _read(store: Store, words: Any, told: Sequence[int], components: list[str]) -> Ways:
-    """Return the ways that the kernel has written."""
+    """Return the paths that the kernel has written."""
     groups: list[list[int]] = words[y.PathRows.place : y.PathRows.component_of_group + 1, : told[y.PathQuestion.groups]].tolist()
     edges = words[y.PathRows.group_of : y.PathRows.source + 1, : told[y.PathQuestion.edges]].copy()
     ends: list[list[int]] = words[y.PathRows.end : y.PathRows.last + 1, : told[y.PathQuestion.ends]].tolist()

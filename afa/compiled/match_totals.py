@@ -1,4 +1,4 @@
-"""The aggregates over all paths of a match, as the kernels sum them up: what `afa.engine.Engine.totals` tells of a key."""
+"""The aggregates over all paths of a match, as the kernels sum them up: `afa.engine.Engine.totals` of one key."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The arrays that the kernels work on, and how they grow; see `afa.compiled.kernel.layout`.
 
-What grows is made beside what there is, and takes its place in one step; or it grows where it stands, and one word says so.
+A larger array is made next to the old one, and takes its place in one step; or it grows where it stands, and one word says so.
 Whatever ends a call in between (no more memory, an interrupt) leaves the arrays whole.
 """
 
@@ -19,13 +19,13 @@ from afa.engine.budget import Budget
 from afa.errors import BudgetError
 
 REST = k.MOST
-"""The words that the record of a key at rest may have."""
+"""The words that the record of a packed key may have."""
 SAMPLE = 64
 """How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
 SOON = 2
 """After so many steps behind a late event that were derived with whole lists, where only the longest count, columns are made."""
 PARTS = 64
-"""How many rows a list has that is taken in parts: with fewer, to write it anew costs less than to look at what stays."""
+"""How many rows a list has that is taken in parts: a shorter one is written anew for less than the look at rows that stay costs."""
 KEYS = 16
 """Room in a new directory."""
 HEAP, RESERVED = 1 << 18, 1 << 29
@@ -33,7 +33,7 @@ HEAP, RESERVED = 1 << 18, 1 << 29
 RATES = 80, 96, 8
 """Events, nodes and matches of 64 steps, until it is known: m.rate."""
 AHEAD = 16
-"""By what factor the address space grows when it does not suffice, so that copying is rare."""
+"""The factor by which the address space grows when it does not suffice, so that copying is rare."""
 SIZES = {"undo": 1 << 10, "log": 16, "places": 128, "batch": 8, "rows": 32, "temp": 256}
 """Of scratch, to begin with: words of the undo log; rows of the output log; steps of a block; records of a batch; rows of a buffer;
 words of matches."""
@@ -46,7 +46,7 @@ LASTING = {"undo": 1 << 19, "log": 1 << 19}
 UNASKED, STEP, PART = 1 << 25, 1 << 20, 16
 """Words of the heap for which no budget is asked; the fewest that are claimed at once, but of a budget of max_bytes a part."""
 SOONER = 8
-"""By what factor they grow in place: each time the work begins anew. By 2 the first 20,000 events, of 42 matches each, took 1.5
+"""The factor of their growth in place: each time the work begins anew. By 2 the first 20,000 events, of 42 matches each, took 1.5
 times as long. What nobody writes to is no memory yet."""
 
 
@@ -82,7 +82,7 @@ class EngineMemory:
     sizes: dict[str, int]
     alone = False  # whether one thread alone knows the operator, so that others may run while kernels work
     grown = False  # whether the call has claimed anything
-    budget: Budget | None = None  # what is claimed before it is used
+    budget: Budget | None = None  # bytes are claimed there before they are used
     _rooms: dict[str, int]
     _allowed: int = k.FOREVER  # so many words of the heap may be used, as far as they are claimed
 
@@ -101,7 +101,7 @@ class EngineMemory:
         )
         m[k.Memory.top], m[k.Memory.dir : k.Memory.dir + 3] = top, places
         m[k.Memory.keys], m[k.Memory.serial] = 0 if keyed else 1, 1
-        m[k.Memory.rest] = REST if keyed else 0
+        m[k.Memory.packed_limit] = REST if keyed else 0
         m[k.Memory.small] = (62 - k.NODE_SMALL) // register if register else 0
         m[k.Memory.rate : k.Memory.rate + 3] = RATES
         m[k.Memory.sample], m[k.Memory.soon] = SAMPLE, SOON
@@ -110,7 +110,7 @@ class EngineMemory:
         self._new_scratch(SIZES, ROOMS)
 
     def _use(self, file: FileHeap | None = None, **arrays: Any) -> None:
-        """Let the array ``m`` or ``w`` be this one, with what goes with it. INVARIANT: in one step, which nothing can interrupt."""
+        """Replace the array ``m`` or ``w``, and all that goes with it. INVARIANT: in one step, which nothing can interrupt."""
         found: dict[str, Any] = dict(arrays)
         for name in ("m", "w"):
             if name in arrays:
@@ -142,7 +142,7 @@ class EngineMemory:
     # -- the heap ------------------------------------------------------------------------------------------------------------
 
     def adopt(self, words: Any, file: FileHeap, sizes: dict[str, int]) -> None:
-        """Let the words of a file, all of them in use, be the heap; and scratch of these sizes."""
+        """Use the words of a file, all of them in use, as the heap; with scratch of these sizes."""
         self._allowed = max(self._allowed, len(words))
         self._use(m=words, file=file, grown=True)
         self._new_scratch(sizes, self._rooms)
@@ -173,12 +173,12 @@ class EngineMemory:
         self._use(m=more)
 
     def _claimed(self, budget: Budget, words: int) -> int:
-        """Claim as much as there is of the heap once more, or a part of what is left. Returns how many bytes."""
+        """Claim as many bytes as the heap has once more, or a part of those left. Returns how many."""
         least = _part(budget, STEP)
         return budget.claim(self, max(words, least) * reserve.WORD, least * reserve.WORD)
 
     def bound(self, budget: Budget) -> None:
-        """Let this be the budget from now on, of which is claimed what there is."""
+        """Set the budget from now on, and claim the bytes that are in use."""
         self._allowed = max(int(self.m[k.Memory.top]), min(_part(budget, UNASKED), len(self.m)))
         self.m_size = min(len(self.m), self._allowed)
         self.budget = budget
@@ -220,7 +220,7 @@ class EngineMemory:
             m[k.Memory.pages] = pages[0]
 
     def look_at_all(self) -> None:
-        """Let each key be one that the next punctuation concerns. O(keys)."""
+        """Make the next punctuation concern each key. O(keys)."""
         m, keys = self.m, int(self.m[k.Memory.keys])
         entries, minima, _, end = directory_at(int(m[k.Memory.dir]), self.keys)
         m[minima + k.DeadlineRow.act : end : k.DeadlineRow.SIZE] = k.BEGINNING
@@ -230,7 +230,7 @@ class EngineMemory:
     # -- scratch -------------------------------------------------------------------------------------------------------------
 
     def provide(self, status: int) -> bool:
-        """Provide what a status asks for, or raise MemoryError or BudgetError. Returns whether it asks for anything."""
+        """Provide the room that a status asks for, or raise MemoryError or BudgetError. Returns whether it asks for any."""
         if status == k.NEED_HEAP:
             self.grow_heap()
             return True
@@ -276,7 +276,7 @@ class EngineMemory:
             self._shrink(self.budget)
 
     def _shrink(self, budget: Budget) -> None:
-        """Give back what is claimed beyond the state. *Requires* an empty undo log. O(keys)."""
+        """Give back bytes that are claimed beyond the state. *Requires* an empty undo log. O(keys)."""
         size = self.m_size
         trim(self.m, directory_at(int(self.m[k.Memory.dir]), self.keys)[-1])
         self.m[k.Memory.rate : k.Memory.rate + 3] = RATES
@@ -287,7 +287,7 @@ class EngineMemory:
             reserve.release(self.m, self.m_size, size)
 
     def settle(self) -> None:
-        """End a call: give the system back what the call's logs needed beyond the usual."""
+        """End a call: give the memory of unusually long logs back to the system."""
         for what, words, width in (("undo", k.Scratch.undo, 1), ("log", k.Scratch.log, self.row)):
             size = self.sizes[what]
             if size > LASTING[what]:
@@ -300,7 +300,7 @@ class EngineMemory:
         self.grown = False
 
     def _new_scratch(self, sizes: dict[str, int], rooms: dict[str, int]) -> None:
-        """Let there be scratch of these sizes, with room to grow as far as ``rooms`` says, where address space costs nothing."""
+        """Make scratch of these sizes, with room to grow as far as ``rooms`` says, where address space costs nothing."""
         rooms = {what: max(size, rooms[what]) for what, size in sizes.items()}
         (tight, least), (places, end) = (_laid_out(each, self.row, self.payload) for each in (sizes, rooms))
         w = reserve.words(least, end)
@@ -318,7 +318,7 @@ class EngineMemory:
             for word, width, log in ((k.Scratch.undo_top, 1, k.Scratch.undo), (k.Scratch.log_top, self.row, k.Scratch.log)):
                 n = int(old[word]) * width
                 w[w[log] : w[log] + n] = old[old[log] : old[log] + n]
-            for word in (k.Scratch.undo_top, k.Scratch.owed, k.Scratch.loose, k.Scratch.log_top, k.Scratch.taken):
+            for word in (k.Scratch.undo_top, k.Scratch.owed, k.Scratch.replaced, k.Scratch.log_top, k.Scratch.taken):
                 w[word] = old[word]
         self._use(w=w, sizes=dict(sizes), _rooms=rooms)
 
@@ -338,7 +338,7 @@ def directory_at(begin: int, keys: int) -> tuple[int, int, int, int]:
 
 
 def _part(budget: Budget, words: int) -> int:
-    """Return so many words, or fewer where they are more than a part of what each thread may have."""
+    """Return so many words, or fewer where they are more than a part of each thread's share."""
     return words if budget.max_bytes is None else min(words, budget.max_bytes // (reserve.WORD * PART * budget.threads))
 
 

@@ -1,4 +1,4 @@
-"""Batches in which events, promises and changes of arcs stand side by side: what is found out in one pass over such a batch."""
+"""Batches in which events, promises and changes of arcs stand side by side: one pass over such a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEP = 64
 
 
 class MixedRows(NamedTuple):
-    """What is known of the rows of a batch.
+    """The facts that are known of the rows of a batch.
 
     others           those that are no events, `OtherRow` of `afa.compiled.kernel.layout`
     promises         those of them that are promises
@@ -35,7 +35,7 @@ class MixedRows(NamedTuple):
         return least[rows // STEP]
 
     def tell(self, columns: WordArray) -> None:
-        """Let the kernels read these rows; they must outlive ``columns``."""
+        """Write the rows' addresses for the kernels; the rows must outlive ``columns``."""
         columns.words[0, k.TableWords.others], columns.words[0, k.TableWords.count] = self.others.ctypes.data, len(self.others)
 
 

@@ -19,15 +19,15 @@ from afa.errors import AfaError
 
 
 class NumberLookup:
-    """What `afa.engine.NumberedEngine` asks for, over a store."""
+    """The protocol `afa.engine.NumberedEngine` over a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def look(self, host: Host, batch: WordArray) -> None:
-        """Let the operator decide about the numbers of the records at w.index; what takes no effect is left with a diff of 0.
+        """Ask the operator about the numbers of the records at w.index; a record without effect is left with a diff of 0.
 
-        What it refuses names its key; w.key names none then.
+        A refusal names its key; w.key names none then.
         """
         try:
             self._decide(host, batch)
@@ -39,7 +39,7 @@ class NumberLookup:
         host.numbers_applied()
         store, w = self._store, self._store.memory.w
         index = w[k.Scratch.index]
-        for x in sorted(w[index : index + store.memory.m[k.Memory.need]].tolist()):
+        for x in sorted(w[index : index + store.memory.m[k.Memory.numbered]].tolist()):
             le, re, diff, code, _, _, _, *words = batch.words[:, x].tolist()
             batch.words[k.Arrivals.diff, x] = host.take_numbered(
                 Change(store.payloads.record(words), le, re, diff, store.key_of(code))
@@ -68,7 +68,7 @@ class NumberLookup:
         return [at(step) for step in block.steps[max(place - 1, 0) : place + 2]]
 
     def _block(self, key: Hashable) -> KeyBlock | None:
-        """Drop what is final of a key, and return its block; None: the key holds nothing."""
+        """Drop the final state of a key, and return its block; None: it has none."""
         store = self._store
         m, code = store.memory.m, store.directory.find(key)
         at = 0 if code is None else int(m[m[k.Memory.dir] + code * k.KeyEntry.SIZE + k.KeyEntry.block])

@@ -1,4 +1,4 @@
-"""What the store of one memory sees of a directory over several: its own keys, by its own numbers."""
+"""The directory as the store of one memory of several sees it: its own keys, by its own numbers."""
 
 from __future__ import annotations
 

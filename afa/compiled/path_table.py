@@ -15,7 +15,7 @@ COLUMNS, LIMBS = 1 << 10, 3
 
 
 class KnownArcs(NamedTuple):
-    """What the arcs of a program take their events for."""
+    """The components for which the arcs of a program take their events."""
 
     program: ArcProgram
     many: int  # arcs that it had then
@@ -26,7 +26,7 @@ class KnownArcs(NamedTuple):
 
 
 class PathTable:
-    """A table that the kernel fills, and what it must know of the arcs; one an engine."""
+    """A table that the kernel fills, with all that it must know of the arcs; one an engine."""
 
     def __init__(self) -> None:
         self.batch = WordArray(np.zeros((y.PathRows.SIZE, COLUMNS), np.int64))
@@ -35,7 +35,7 @@ class PathTable:
         self.limbs = LIMBS  # of sums, as many as were enough the last time
 
     def grow(self, least: int = 0) -> None:
-        """Let the table have twice as many columns, or as many as are asked for; they say nothing."""
+        """Make the table anew with twice as many columns, or as many as are asked for."""
         n = 2 * self.batch.n
         while n < least:
             n *= 2

@@ -24,7 +24,7 @@ KINDS = {CONSUME: k.CONSUME, SKIP: k.SKIP, EPSILON: k.EPSILON, TIMEOUT: k.TIMEOU
 
 
 class ProgramForm(NamedTuple):
-    """All that a program depends on beside its arcs, but for what `p.twin` puts in."""
+    """All that a program depends on besides its arcs, but for the words that `twin` sets."""
 
     states: tuple[str, ...]  # by their numbers
     with_runs: bool  # p.ignorable
@@ -135,10 +135,10 @@ class ArcProgram:
             )
             w[k.Program.columns], (w[k.Program.kept], w[k.Program.keeping]) = slots.columns, slots.kept
             if slots.columns and slots.orders is not None and n < k.LARGE_STATE:
-                w[k.Program.orders], w[k.Program.stairs] = self._room(n, k.NOWHERE), self._room(n + 1)
+                w[k.Program.orders], w[k.Program.skylines] = self._room(n, k.NOWHERE), self._room(n + 1)
                 for number, (src, order) in enumerate(slots.orders):
-                    w[w[k.Program.orders] + src], w[w[k.Program.stairs] + src] = order, number
-                w[w[k.Program.stairs] + n] = len(slots.orders)
+                    w[w[k.Program.orders] + src], w[w[k.Program.skylines] + src] = order, number
+                w[w[k.Program.skylines] + n] = len(slots.orders)
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words

@@ -59,7 +59,7 @@ def words(least: int, wanted: int) -> Any:
 
 
 def heap(least: int, wanted: int) -> Any:
-    """Return the same, but what stands there may be anything; memory goes from one that is gone to the next one."""
+    """Return the same, but with any words in it; memory goes from an array that is gone to the next one."""
     while _kept:
         try:
             found, _ = _kept.pop()
@@ -73,7 +73,7 @@ def heap(least: int, wanted: int) -> Any:
 
 
 def release(array: Any, start: int, stop: int) -> None:
-    """Let the system have the memory of the words from ``start`` to ``stop``; they are 0 then, but for some at the ends."""
+    """Give the memory of the words from ``start`` to ``stop`` back to the system; they are 0 then, but for some at the ends."""
     _advise(array, "MADV_DONTNEED", start * WORD, stop * WORD, mmap.PAGESIZE)
 
 
@@ -103,7 +103,7 @@ def _array(found: mmap.mmap) -> Any:
 
 
 def _lent(found: mmap.mmap) -> Any:
-    """Return an array of what is kept again when nobody looks at it any more."""
+    """Return an array whose memory is kept again once nobody uses it."""
     array = _array(found)
     weakref.finalize(array, _keep, found).atexit = False
     return array

@@ -1,4 +1,4 @@
-"""The compiled engine over several memories, for threads: each method does with all of them what `CompiledEngine` does with one."""
+"""The compiled engine over several memories, for threads: each method does as `CompiledEngine`, with all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = 16
 
 
 class ShardedEngine(CompiledEngine):
-    """See `afa.engine.Engine` for what each method promises, and `afa.compiled.shards` for how keys are spread.
+    """See `afa.engine.Engine` for the methods, and `afa.compiled.shards` for how keys are spread.
 
     Output, snapshots and faults are those of a `CompiledEngine`, to the byte. Requires keys, and that numbers may have gaps.
     """
@@ -121,7 +121,7 @@ class ShardedEngine(CompiledEngine):
 
     def keep(self) -> None:
         self.store.recover()
-        size = sum(int(shard.memory.w[k.Scratch.loose]) for shard in self.store.shards) // WORDS
+        size = sum(int(shard.memory.w[k.Scratch.replaced]) for shard in self.store.shards) // WORDS
         self.store.each(lambda shard: shard.tell(k.COMMIT), size)
         for shard in self.store.shards:  # one after the other: numbers of keys that are gone are given again in this order
             shard.directory.take_gone()
@@ -161,7 +161,7 @@ class ShardedEngine(CompiledEngine):
             other.bound(copy.deepcopy(self.budget, memo))
         return other
 
-    # -- what is held ------------------------------------------------------------------------------------------------------
+    # -- the state ---------------------------------------------------------------------------------------------------------
 
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
         return self._reader_of(key).steps(key, low, high, starts)
@@ -217,7 +217,7 @@ class ShardedEngine(CompiledEngine):
 
 
 def _shared(table: ArcTable) -> ArcTable:
-    """Return a table that notes what is made of it: all memories have its arcs in force."""
+    """Return a table that remembers its program: all memories have its arcs in force."""
     if table.made is None:
         table.made = []
     return table

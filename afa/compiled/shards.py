@@ -3,10 +3,10 @@
     rows     a b a c b a       `ShardFront`: the rows of a call, looked at in order; it shares strings and numbers of keys with
              | | | | | |        the shards, and holds no key
     shard 0  a   a c   a       `Shard`: a memory, a program, a way back to Python each. Its kernels run through the same rows,
-    shard 1    b     b          and take those of its keys (`own` of `afa.compiled.kernel.many`)
+    shard 1    b     b          and take those of its keys (`local_number` of `afa.compiled.kernel.many`)
 
-All shards work on the same rows at a time, and the next rows come when all are done. So each key sees what it would see in one
-memory, and where functions of the user fail, the fault is told that would have been the first in one memory.
+All shards work on the same rows at a time, and the next rows come when all are done. So each key sees the same as in one
+memory. Where functions of the user fail, the fault is raised that would have been the first in one memory.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Shard(Store):
 
 
 class ShardFront(Store):
-    """What stands before the shards, and has their strings and their directory. Parameters: of `Store`, and how many there are."""
+    """The front of the shards: it has their strings and their directory. Parameters: of `Store`, and how many there are."""
 
     def __init__(self, setup: Setup, strict: bool, shards: int) -> None:
         super().__init__(setup, strict)
@@ -93,7 +93,7 @@ class ShardFront(Store):
         return jobs
 
     def all(self, work: Callable[[Shard], Any], size: int) -> list[Any]:
-        """Do the same, and return what it returns; what it raises is raised: the fault of the key with the least number."""
+        """Do the same, and return its result; raise its fault: that of the key with the least number."""
         jobs = self.each(work, size)
         failed = [(shard.at_work, job.error) for shard, job in zip(self.shards, jobs) if job.error is not None]
         for _, error in sorted(failed, key=lambda found: found[0]):
@@ -102,7 +102,7 @@ class ShardFront(Store):
         return [job.found for job in jobs]
 
     def recover(self) -> None:
-        """Let no shard be at work any more: a call has failed, perhaps by an interrupt."""
+        """End the work of all shards: a call has failed, perhaps by an interrupt."""
         self.workers.settle()
         for shard in self.shards:
             shard.memory.alone = self.memory.alone
@@ -142,7 +142,7 @@ class ShardFront(Store):
         return int(stopped)
 
     def _beside(self, n: int) -> list[WordArray]:
-        """Return the other shards' own arrays beside a batch of ``n`` words; kept, as memory that is new costs more."""
+        """Return the other shards' own arrays for a batch of ``n`` words; kept, as new memory costs more."""
         if not self._batches or self._batches[0].n < n:
             self._batches = [WordArray(np.empty((2, n), np.int64)) for _ in self.shards[1:]]
         return self._batches
@@ -161,7 +161,7 @@ class ShardFront(Store):
         return [job.found for job in jobs]
 
     def _prepare(self) -> None:
-        """Give the shards the control words of a call over rows, and what they would otherwise make of strings at the same time."""
+        """Give the shards the control words of a call over rows, and tables of strings, which they would else all make at once."""
         if self.ordered == 2:
             self.strings.ranks()
         for shard in self.shards:

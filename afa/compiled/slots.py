@@ -34,7 +34,7 @@ class TooLong(Exception):  # noqa: N818  (no error: arcs are served one by one)
 
 
 class Class(NamedTuple):
-    """What arcs have in common that may take the same slots."""
+    """The common part of arcs that may take the same slots."""
 
     state: int
     shape: str
@@ -43,7 +43,7 @@ class Class(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0 for what there is not.
+    """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0: there is none.
 
     ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.kernel.row_loop`,
     ``columns``: of `afa.compiled.code.column_step`, ``orders``: of `afa.compiled.code.column_ranges`.

@@ -1,13 +1,13 @@
-"""The data of the compiled engine: one memory for all keys, what its words mean, the arcs in force; and the call of the kernels.
+"""The data of the compiled engine: one memory for all keys, the meaning of its words, the arcs in force; and the kernels' call.
 
     memory                   the words: blocks of keys, directory, undo log, output log
     directory                keys <-> their numbers
     strings                  texts <-> their numbers
     payloads, registers      records <-> words
     arcs                     the arcs in force, as the kernels' program
-    callback                 what the kernels ask of Python
+    callback                 answers the kernels' questions to Python
 
-What is done with it stands in the files beside this one: each takes the store, or less.
+The files next to this one work with it: each takes the store, or less.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Store:
         self.registers = RecordForms(Layout.of(automaton.register_schema), self.strings)
         self.matches = RecordForms(Layout.of(automaton.match_schema), self.strings)  # their first words
         self.idle = 0  # records taken since all keys were cleaned
-        self.swept = k.BEGINNING  # what was final then
+        self.swept = k.BEGINNING  # all before was final then
         self.ahead = False  # whether the kernels have arcs in force that the table does not have
         self.sequence_slot = None if sequence is None else self.payloads.layout.slot(sequence)
         self._sequence = None if sequence is None else automaton.event_schema.cls._fields.index(sequence)  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ class Store:
         self.arcs.ready(n, coming)
 
     def forget_strings(self) -> None:
-        """Let the numbers of strings that nothing holds be given again (`Strings.keep`). O(state), all keys at once.
+        """Free the numbers of strings that nothing refers to (`Strings.keep`). O(state), all keys at once.
 
         *Requires* that no call is under way: an undo log holds words too. Rows that a block has left behind count as in use until
         it is moved.
@@ -138,9 +138,9 @@ class Store:
     # -- the kernels -------------------------------------------------------------------------------------------------------
 
     def call(self, what: int, low: int = 0, high: int = 0, batch: WordArray = EMPTY, final: int | None = None) -> int:
-        """Call the kernels until they need nothing more; ``final``: what is final, where that is not the effective punctuation.
+        """Call the kernels until they need nothing more; ``final``: all before is final, if not the effective punctuation.
 
-        Raises what a user's function raised, and ClosureError.
+        Raises the exception of a user's function, and ClosureError.
         """
         m = self.memory.m
         bounds = self.progress.events, self.progress.floor if final is None else final
@@ -194,7 +194,7 @@ class Store:
     def take_log(self, cuts: Cuts | None = None) -> Any:
         """Return the output log's net entries, ``[key, sign, T, m, register..]``, and empty the log.
 
-        Retractions come first, each by T, then by the key's number, then by what else they say. With ``cuts`` the entries of each
+        Retractions come first, each by T, then by the key's number, then by their other words. With ``cuts`` the entries of each
         change on their own, in order of arrival.
         """
         w, s = self.memory.w, self.memory.row
@@ -236,7 +236,7 @@ class Store:
                 words[1 + slot.value] = places[of]
 
     def _crowded(self, batch: WordArray) -> ChangeError:
-        le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.Memory.place]].tolist()
+        le, _, diff, _, _, _, _, *payload = batch.words[:, self.memory.m[k.Memory.record]].tolist()
         return crowded(self.payloads.record(payload), le, diff)
 
     def _key_at_work(self) -> Hashable:

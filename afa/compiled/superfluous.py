@@ -41,7 +41,7 @@ def _grown(store: Store) -> list[int]:
 
 
 def _looked_at(store: Store, code: int) -> None:
-    """Let a key grow before it is looked at again; a call that fails need not take that back."""
+    """Note how much a key must grow before it is looked at again; a failed call need not undo that."""
     if store.directory.entries[code, k.KeyEntry.block]:
         set_head_words(store, [code], k.Block.thinned, head_words(store, [code], STEPS))
 

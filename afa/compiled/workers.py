@@ -27,7 +27,7 @@ PAUSE, PATIENCE = 0.0002, 0.05
 
 
 class WorkerTask:
-    """A piece of work: it runs in the one thread that takes it, and keeps what it returns or raises."""
+    """A piece of work: it runs in the one thread that takes it, and keeps its result or exception."""
 
     __slots__ = ("_bell", "_by", "_home", "_work", "error", "found", "over")
 
@@ -103,7 +103,7 @@ class Workers:
         return jobs
 
     def settle(self) -> None:
-        """Let no job of an interrupted call be at work any more. Can be repeated."""
+        """End all jobs of an interrupted call. Can be repeated."""
         if self._jobs:
             for job in self._jobs:
                 job.settle()
@@ -160,7 +160,7 @@ def _before_fork() -> None:
 
 
 def _forked() -> None:
-    """Of the threads only the one that has forked is in the new process."""
+    """Drop all threads in a new process: only the one that has forked is there."""
     global _queue
     _queue = SimpleQueue()
     _threads.clear()

@@ -1,4 +1,4 @@
-"""Rows of words in kernels: what stages hold where they stand at the compiled operator, tables in, tables out.
+"""Rows of words in kernels: the state of stages at the compiled operator, tables in, tables out.
 
 row_layout    where everything stands in the arrays
 row_order    rows are compared and sorted

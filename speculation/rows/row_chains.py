@@ -1,6 +1,6 @@
 """The chain of chosen matches, as `speculation.chain` has it, over rows in order: an entry is marked where it is chosen.
 
-In order of start (or of end), of one start the preferred one first, the chain is what a greedy walk takes: each row that starts at
+In order of start (or of end), of one start the preferred one first, the chain is the greedy choice: each row that starts at
 the resume point of the last one taken, or behind it. Of a group only the first row can be taken, as a row starts before its own
 resume point.
 """
@@ -17,18 +17,18 @@ from speculation.rows.row_order import compared, signed
 def take_matches(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end: int) -> int:
     """Take the sorted rows of a batch from ``first`` to ``end``, of one key, and draw its chain anew.
 
-    Returns DONE; or what is asked for, and then nothing was done; or FAULT.
+    Returns DONE; or a status that asks for room, with nothing done; or FAULT.
     """
     count = planned(m, r, entry, first, end)
     if count < 0:
         return count
     n, place = entry.n, m[m.actions]
     tail = n - place if count else 0
-    if m.undo_top + tail + 3 > m.undo_cap:
+    if m.undo_top + tail + 3 > m.rooms[UNDO]:
         return NEED_UNDO
-    if m.log_top + 3 * (2 * tail + end - first) > m.log_cap:
+    if m.log_top + 3 * (2 * tail + end - first) > m.rooms[LOG]:
         return NEED_LOG
-    if m.gone_top + 2 * (end - first) > m.gone_cap:
+    if m.gone_top + 2 * (end - first) > m.rooms[GONE]:
         return NEED_GONE
     if reserved(m, entry, n, n + count) != DONE:
         return NEED_HEAP
@@ -143,7 +143,7 @@ def goes_on(m: RowControl, r: RowPool, link: int) -> bool:
     return behind(m, r, link, link, RowSpec.to) < 0
 
 
-# -- what has changed --------------------------------------------------------------------------------------------------------------
+# -- changes -----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -196,14 +196,14 @@ def log(m: RowControl, row: int, key: int, sign: int) -> None:
     m.log_top += 3
 
 
-# -- what is final -----------------------------------------------------------------------------------------------------------------
+# -- final entries -----------------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def settle_matches(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     """Forget the final rows of one key, where these are half of all, or it is asked for; the last link may stay.
 
-    Returns DONE; or what is asked for, and then nothing was done.
+    Returns DONE; or a status that asks for room, with nothing done.
     """
     a, n = entry.block + 1, entry.n
     cut = n if m.all else final_of(m, r, a, n)
@@ -215,11 +215,11 @@ def settle_matches(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     if gone <= 0 or (2 * gone + 1 < n and not m.force):
         entry.due = due(m, r, entry)
         return DONE
-    if m.undo_top + n + 3 > m.undo_cap:
+    if m.undo_top + n + 3 > m.rooms[UNDO]:
         return NEED_UNDO
-    if m.gone_top + n > m.gone_cap:
+    if m.gone_top + n > m.rooms[GONE]:
         return NEED_GONE
-    if m.log_top + 3 * n > m.log_cap:
+    if m.log_top + 3 * n > m.rooms[LOG]:
         return NEED_LOG
     save(m, entry, key, 0)
     for i in range(cut):

@@ -1,4 +1,4 @@
-"""The entry of the kernels for rows: what a caller may ask, by number; and the ways through keys."""
+"""The entry of the kernels for rows: all that a caller may ask, by number; and the passes over keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main(m: RowControl, r: RowPool, what: int, n: int) -> int:
 
 @kernel
 def take(m: RowControl, r: RowPool, n: int) -> int:
-    """Take the rows in INDEX, key by key; what is asked for goes on with the same key."""
+    """Take the rows in INDEX, key by key; a call that asked for room goes on with the same key."""
     if RowSpec(m.spec).texts and m.ranked == 0:
         return NEED_RANKS
     if m.done == NOTHING:
@@ -56,7 +56,7 @@ def take(m: RowControl, r: RowPool, n: int) -> int:
 
 @kernel
 def settle(m: RowControl, r: RowPool) -> int:
-    """Forget what is final behind the promise RowControl.promise, of the keys that it concerns."""
+    """Forget entries that the promise RowControl.promise makes final, of the keys that it concerns."""
     if RowSpec(m.spec).texts and m.ranked == 0:
         return NEED_RANKS
     while m.done < m.key_count:

@@ -1,4 +1,4 @@
-"""What stages that hold rows have in common: words, numbers of keys, arrays; a call that fails; what is no longer in use."""
+"""The common part of stages that hold rows: words, numbers of keys, arrays; a call that fails; rows no longer in use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from speculation.rows.row_memory import RowMemory
 from speculation.rows.row_words import RowWords
 
 PACE = 16
-"""Keys are looked through for what is final once in so many keys' changes, so that a promise for each change stays cheap."""
+"""Keys are looked through for final entries once in so many keys' changes, so that a promise for each change stays cheap."""
 
 
 class RowHeld:
@@ -60,7 +60,7 @@ class RowHeld:
         self._words.strings.keep(used)
 
     def _put(self, rows: Any) -> int:
-        """Let the kernels take rows, in order of arrival. Returns DONE or FAULT."""
+        """Call the kernels to take rows, in order of arrival. Returns DONE or FAULT."""
         memory = self._memory
         numbers = memory.rows(len(rows))
         memory.r[numbers] = rows
@@ -75,7 +75,7 @@ class RowHeld:
         return found
 
     def _settle(self, t: int, first: int, least: int, whole: bool, force: bool) -> bool:
-        """Let the kernels forget what is final behind a promise. Of many keys not at each one, unless ``force``."""
+        """Call the kernels to forget entries that a promise makes final. With many keys not at each promise, unless ``force``."""
         m = self._memory.m
         if not force and not whole and not m[k.RowControl.retractions] and self._idle * PACE < len(self._keys):
             return False

@@ -1,7 +1,7 @@
 """Events that look back, as `speculation.timeline` has them, over rows in order: for each condition the last one before.
 
     entries   (floor)  a b  c      a and b at one place: LE (and order); they have the same lasts
-    lasts     10       10   b's    what stands before a place; kept in each row, with how many copies have left
+    lasts     10       10   b's    the lasts before a place; kept in each row, with how many copies have left
 
 An entry is marked where it is a *floor*: no event, but the lasts behind all that a promise has made final. It is the first one. A
 condition that nothing satisfies before has the last one FOREVER.
@@ -20,7 +20,7 @@ from speculation.rows.row_order import compared
 def take_events(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end: int) -> int:
     """Take the sorted rows of a batch from ``first`` to ``end``, of one key.
 
-    Returns DONE; or what is asked for, and then nothing was done; or FAULT: one copy too many.
+    Returns DONE; or a status that asks for room, with nothing done; or FAULT: one copy too many.
     """
     count = counted(m, r, entry, first, end)
     if count < 0:
@@ -29,11 +29,11 @@ def take_events(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, 
     place = m[m.actions] if count else n
     size, rows = spec.lasts, n - place + count
     first_of = place_before(m, r, entry, place)
-    if m.undo_top + n - place + 3 + (2 * rows + place - first_of) * (size + 4) > m.undo_cap:
+    if m.undo_top + n - place + 3 + (2 * rows + place - first_of) * (size + 4) > m.rooms[UNDO]:
         return NEED_UNDO
-    if m.log_top + 2 * (rows + place - first_of) * (size + 3) > m.log_cap:
+    if m.log_top + 2 * (rows + place - first_of) * (size + 3) > m.rooms[LOG]:
         return NEED_LOG
-    if m.gone_top + rows + end - first > m.gone_cap:
+    if m.gone_top + rows + end - first > m.rooms[GONE]:
         return NEED_GONE
     if reserved(m, entry, n, n + count) != DONE:
         return NEED_HEAP
@@ -59,7 +59,7 @@ def take_events(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, 
 
 @kernel
 def counted(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> int:
-    """Work out what the sorted rows of a batch do to the entries of their key. Writes nothing else.
+    """Work out the actions of the sorted rows of a batch on the entries of their key. Writes nothing else.
 
     Returns how many actions there are: triples of a place, a row that comes (NOTHING: the entry there changes), and how many copies
     there are then. Or NEED_RANKS; or FAULT: there would be too many.
@@ -134,12 +134,12 @@ def keep_state(m: RowControl, r: RowPool, row: int) -> None:
     m.undo_top += words + 2
 
 
-# -- what events look back to ------------------------------------------------------------------------------------------------------
+# -- the last events --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def revise(m: RowControl, r: RowPool, entry: RowKey, key: int, place: int, last: int) -> None:
-    """Go through the entries from a place on, and write to the log what leaves and what goes; drop events without copies.
+    """Go through the entries from a place on, and log events that leave or go; drop events without copies.
 
     Ends behind the last place that was touched, where the lasts are what they were.
     """
@@ -223,7 +223,7 @@ def same_lasts(m: RowControl, r: RowPool, row: int) -> bool:
 
 @kernel
 def place_before(m: RowControl, r: RowPool, entry: RowKey, place: int) -> int:
-    """Return the first entry that may stand beside the one at ``place``: those of the place of the one before it."""
+    """Return the first entry of the same place in the order as the one before ``place``."""
     a, i = entry.block + 1, place
     while i > 0 and m[a + i - 1] & 1 == 0 and same_place(m, r, m[a + i - 1] >> 1, m[a + place - 1] >> 1):
         i -= 1
@@ -250,7 +250,7 @@ def lasts_before(m: RowControl, r: RowPool, a: int, i: int) -> None:
 
 @kernel
 def cut(m: RowControl, le: int) -> bool:
-    """Let NOW be without what lies too far back for an event; return whether anything is left."""
+    """Drop events from NOW that lie too far back for an event; return whether any is left."""
     window, found = RowSpec(m.spec).window, False
     for c in range(RowSpec(m.spec).lasts):
         last = m[m.last_events + c]
@@ -261,14 +261,14 @@ def cut(m: RowControl, le: int) -> bool:
     return bool(found)
 
 
-# -- what is final -----------------------------------------------------------------------------------------------------------------
+# -- final entries -----------------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     """Forget the final events of one key, where these are half of all, it is asked for, or one waits.
 
-    Returns DONE; or what is asked for, and then nothing was done.
+    Returns DONE; or a status that asks for room, with nothing done.
     """
     a, n, size, state = entry.block + 1, entry.n, RowSpec(m.spec).lasts, RowSpec(m.spec).state
     gone = n if m.all else final_of(m, r, a, n)
@@ -279,11 +279,11 @@ def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     if gone == 0 or (vain == 0 and not m.force and (2 * gone < n)):
         entry.due = due_events(m, r, entry)
         return DONE
-    if m.undo_top + n + size + 7 > m.undo_cap:
+    if m.undo_top + n + size + 7 > m.rooms[UNDO]:
         return NEED_UNDO
-    if m.gone_top + n > m.gone_cap:
+    if m.gone_top + n > m.rooms[GONE]:
         return NEED_GONE
-    if m.log_top + vain * (size + 3) > m.log_cap:
+    if m.log_top + vain * (size + 3) > m.rooms[LOG]:
         return NEED_LOG
     lasts_before(m, r, a, gone)
     stays = 0 if m.all or not cut(m, m.promise) else 1
@@ -313,7 +313,7 @@ def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
 
 @kernel
 def put_floors(m: RowControl, r: RowPool, n: int) -> int:
-    """Let the rows in INDEX be the floors of keys that have no entries yet."""
+    """Put the rows in INDEX as the floors of keys that have no entries yet."""
     while m.done < n:
         row = m[m.index + m.done]
         entry = RowKey(m.directory + r.key[row] * RowKey.SIZE)

@@ -19,39 +19,28 @@ from afa.compiled.kernel.layout import Memory
 from afa.compiled.kernel.record import Record
 
 BEGINNING, FOREVER, DONE, NEED_HEAP = layout.BEGINNING, layout.FOREVER, layout.DONE, layout.NEED_HEAP
-REGIONS = layout.CONTROL
-"""Of each region three words: where it begins, how many words it has, how many are in use."""
 DIRECTORY, INDEX, OTHER, ACTIONS, UNDO, LOG, GONE, RANKS, SPEC, NOW = range(10)
 """The regions by number, in the order of `RowControl`."""
 
 
-class RowControl(Memory, first=REGIONS):
-    """m: the control words of `afa.compiled.kernel.heap`, the regions, and what a call says."""
+class RowControl(Memory, first=layout.CONTROL):
+    """m: the control words of `afa.compiled.kernel.heap`, the regions, and the words of a call."""
 
-    directory = Record.word("entries of keys")
-    directory_cap = Record.word("not used by name: its room, in words; so for all that follow")
-    key_count = Record.word("how many keys it has")
+    directory = Record.word("the regions, where each begins: entries of keys, `RowKey`")
     index = Record.word("rows of a batch")
-    index_rest = Record.words("not used by name: its room, how much of it is in use", 2)
     other = Record.word("room to sort them")
-    other_rest = Record.words("not used by name: its room, how much of it is in use", 2)
     actions = Record.word("what they do")
-    actions_rest = Record.words("not used by name: its room, how much of it is in use", 2)
     undo = Record.word("the undo log")
-    undo_cap = Record.word("its room")
-    undo_top = Record.word("how many words are in use")
     log = Record.word("output: lines of row, key, sign")
-    log_cap = Record.word("its room")
-    log_top = Record.word("how many words are in use")
     gone = Record.word("rows that are no longer held")
-    gone_cap = Record.word("its room")
-    gone_top = Record.word("how many there are")
     text_ranks = Record.word("the rank of each text")
-    text_ranks_rest = Record.words("not used by name: its room, how much of it is in use", 2)
     spec = Record.word("how rows are compared: `RowSpec`")
-    spec_rest = Record.words("not used by name: its room, how much of it is in use", 2)
     last_events = Record.word("the last events so far")
-    last_events_rest = Record.words("not used by name: its room, how much of it is in use", 2)
+    rooms = Record.words("by region: how many words it has room for", 10)
+    key_count = Record.word("how many keys the directory has")
+    undo_top = Record.word("how many words of the undo log are in use")
+    log_top = Record.word("how many words of the output")
+    gone_top = Record.word("how many rows are no longer held")
     ranked = Record.word("whether the ranks of texts are known")
     unranked = Record.word("whether they were asked for")
     done = Record.word("how much of a batch, or of the keys, is done: what asks for room goes on there")
@@ -70,7 +59,7 @@ HEAP_BEGIN = RowControl.SIZE + 4
 
 
 class RowKey(Record, of="m"):
-    """What the directory says of a key."""
+    """The entry of a key in the directory."""
 
     block = Record.word("the key's block; 0: it has none")
     n = Record.word("how many entries there are")
@@ -90,13 +79,13 @@ class RowPool(Record, by="column"):
 
 
 HOLDS = RowPool.start
-"""Of an event that word says which conditions it satisfies, as bits."""
+"""The same word of an event: the conditions that it satisfies, as bits."""
 PAIRS = 128
 """The most words that order rows."""
 
 
 class RowSpec(Record, of="m"):
-    """How rows are compared, and what is told of them."""
+    """How rows are compared, and which columns are shown."""
 
     order_n = Record.word("how many words order rows")
     group_n = Record.word("how many of these make a group")

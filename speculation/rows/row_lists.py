@@ -29,7 +29,7 @@ def place_of(m: RowControl, r: RowPool, a: int, low: int, n: int, row: int) -> i
 
 @kernel
 def planned(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> int:
-    """Work out what the sorted rows of a batch from ``first`` to ``end``, all of one key, do to its entries. Writes nothing else.
+    """Work out the actions of the sorted rows of a batch from ``first`` to ``end`` on their key's entries. Writes nothing else.
 
     Returns how many actions there are: pairs of a place, a row that comes, or NOTHING where the entry there goes.
     Or NEED_RANKS, or FAULT: a match that is there comes, or one that is not there goes.
@@ -62,7 +62,7 @@ def planned(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> i
 
 @kernel
 def reserved(m: RowControl, entry: RowKey, n: int, least: int) -> int:
-    """Let a key's block have room for so many entries. Returns DONE, or NEED_HEAP."""
+    """Make room for so many entries in a key's block. Returns DONE, or NEED_HEAP."""
     block = entry.block
     if block != 0 and size_of(m[block]) > least:
         return DONE
@@ -121,7 +121,7 @@ def merge(m: RowControl, entry: RowKey, saved: int, place: int, count: int) -> i
 
 @kernel
 def undo(m: RowControl, r: RowPool) -> None:
-    """Restore what was there before the call."""
+    """Restore all as it was before the call."""
     while m.undo_top > 0:
         top = m.undo + m.undo_top
         if m[top - 1] == NOTHING:

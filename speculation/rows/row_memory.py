@@ -1,4 +1,4 @@
-"""The arrays of the kernels for rows, how they grow, and what a call must be able to undo; see `speculation.rows.row_layout`."""
+"""The arrays of the kernels for rows, how they grow, and how a call is undone; see `speculation.rows.row_layout`."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class RowMemory:
         self._use(m=self.m, r=self.r)
 
     def _use(self, **arrays: Any) -> None:
-        """Let an array be this one. INVARIANT: with its address in one step, which nothing can interrupt."""
+        """Replace an array. INVARIANT: with its address in one step, which nothing can interrupt."""
         vars(self).update({**arrays, **{f"{name}_at": array.ctypes.data for name, array in arrays.items()}})
 
     # -- room ------------------------------------------------------------------------------------------------------------------
 
     def _heap(self, words: int) -> None:
-        """Let the heap have so many words behind its top."""
+        """Grow the heap to so many words behind its top."""
         need = int(self.m[k.RowControl.top]) + words
         if need > len(self.m):
             more = np.zeros(max(need, 2 * len(self.m)), np.int64)
@@ -73,20 +73,21 @@ class RowMemory:
             self._use(m=more)
 
     def _region(self, region: int, words: int) -> None:
-        """Let a region have so many words."""
-        place = k.REGIONS + 3 * region
-        if self.m[place + 1] >= words:
+        """Grow a region to so many words."""
+        begin, room = k.RowControl.directory + region, k.RowControl.rooms + region
+        n = int(self.m[room])
+        if n >= words:
             return
-        words = max(words, 2 * int(self.m[place + 1]))
+        words = max(words, 2 * n)
         self._heap(words)
         m = self.m
-        old, n, new = int(m[place]), int(m[place + 1]), int(m[k.RowControl.top])
+        old, new = int(m[begin]), int(m[k.RowControl.top])
         m[new : new + n] = m[old : old + n]
         m[k.RowControl.top] = new + words
-        m[place : place + 2] = new, words
+        m[begin], m[room] = new, words
 
     def rows(self, n: int) -> Any:
-        """Return the numbers of ``n`` rows for what this call brings; the caller fills them at once."""
+        """Return the numbers of ``n`` rows for this call; the caller fills them at once."""
         spare = len(self._free)
         if n <= spare:
             found, free, top = self._free[spare - n :], self._free[: spare - n], self._top
@@ -104,7 +105,7 @@ class RowMemory:
         return found
 
     def keys(self, n: int) -> None:
-        """Let there be ``n`` keys."""
+        """Make room in the directory for ``n`` keys."""
         known = int(self.m[k.RowControl.key_count])
         if n <= known:
             return
@@ -117,13 +118,13 @@ class RowMemory:
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def floors(self, rows: Any) -> None:
-        """Let rows be the floors of keys that hold nothing yet."""
+        """Put rows as the floors of keys without any entry yet."""
         self._index(rows)
         self.m[k.RowControl.done] = 0
         self.call(k.FLOORS, len(rows))
 
     def take(self, rows: Any, ranks: Any) -> int:
-        """Let the kernels take rows, in order of arrival. Returns DONE or FAULT. ``ranks``: gives the ranks of texts."""
+        """Call the kernels to take rows, in order of arrival. Returns DONE or FAULT. ``ranks``: gives the ranks of texts."""
         self._index(rows)
         self.m[k.RowControl.done], self.m[k.RowControl.ranked] = k.NOTHING, 0
         return self.call(k.TAKE, len(rows), ranks)
@@ -152,7 +153,7 @@ class RowMemory:
                 self.m[k.RowControl.ranked], self.m[k.RowControl.unranked] = 1, 0
             elif status in _NEEDS:
                 region = _NEEDS[status]
-                self._region(region, 2 * int(self.m[k.REGIONS + 3 * region + 1]))
+                self._region(region, 2 * int(self.m[k.RowControl.rooms + region]))
             else:
                 return status
 
@@ -175,7 +176,7 @@ class RowMemory:
         main()(self, k.COMMIT, 0)
 
     def rollback(self) -> None:
-        """Restore what was there before the call."""
+        """Restore all as it was before the call."""
         main()(self, k.ROLLBACK, 0)
         vars(self).update(_free=np.concatenate([self._free, *self._fresh]), _fresh=())
 

@@ -44,7 +44,7 @@ def by_bits(x: int, y: int) -> int:
 
 @kernel
 def compared(m: RowControl, r: RowPool, x: int, y: int, n: int) -> int:
-    """Return -1, 0 or 1 as row ``x`` stands before, beside or behind row ``y`` by the first ``n`` words of the order."""
+    """Return -1, 0 or 1 as row ``x`` stands before, with or behind row ``y`` by the first ``n`` words of the order."""
     at = m.spec + RowSpec.order
     for i in range(n):
         column = m[at + 2 * i]

@@ -1,4 +1,4 @@
-"""The first run on a machine: code made in haste at once, code made in full by one process of all, for all."""
+"""The first run on a machine: baseline code at once, code compiled in full by one process of all, for all."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def compare(key: str, make_ir: Callable[[], str], effort: Effort, worlds: int, m
 
 @pytest.mark.skipif(nojit.DISABLED, reason="nothing is compiled")
 def test_code_made_in_haste_leaves_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare(f"{kernels.key()} in haste", kernel_ir.kernels, BASELINE, 12, monkeypatch)
+    compare(f"{kernels.key()} baseline", kernel_ir.kernels, BASELINE, 12, monkeypatch)
 
 
 @pytest.mark.stress

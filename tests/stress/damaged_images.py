@@ -43,7 +43,7 @@ class Made:
         self.sequence = choose.one([None, None, "name"]) if self.spec["event"] in ("Wide", "Quote") else None
         op = Keyed(self.family.automaton, key="who", window=9, late="drop", engine="compiled", order_by=self.sequence)
         memory = op._core.engine.store.memory  # type: ignore[attr-defined]
-        memory.m[k.Memory.rest] = choose.one([0, 9, 40, k.MOST, k.MOST])
+        memory.m[k.Memory.packed_limit] = choose.one([0, 9, 40, k.MOST, k.MOST])
         for _ in range(choose.number(2, 6)):
             self.rows(op, choose, 40)
         op.snapshot()

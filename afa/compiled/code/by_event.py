@@ -1,10 +1,10 @@
-"""What an event alone decides of an arc, whatever the register: ``not (e.kind == 2 and e.price > r.low)`` holds of kind 3.
+"""Decisions about an arc by the event alone, whatever the register: ``not (e.kind == 2 and e.price > r.low)`` holds of kind 3.
 
     decide   go by a truth: to ``yes``, to ``no``, or to ``unsure`` where the register may tell
     keeps    go by whether a transfer leaves the register as it is: to ``yes``, or to ``unsure``
 
-What only the event decides is asked first, unless something that may ask stands before it: where Python would raise, nothing is
-said.
+Terms that the event decides come first, unless a term that may ask stands before them: where Python would raise, nothing is
+decided.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _decide_along(e: Emitter, t: Term, yes: str, no: str, unsure: str) -> None:
 
 
 def in_turn(t: Term) -> tuple[list[Term], list[Term], bool]:
-    """Return the items that the event decides, the others, and whether these are all: the rest stands behind what may ask."""
+    """Return the items that the event decides, the others, and whether these are all: the rest is behind one that may ask."""
     alone: list[Term] = []
     others: list[Term] = []
     for item in t.items:

@@ -1,12 +1,12 @@
-"""Which rows of a list in columns are looked at: of eight rows it is known what the best of them is, and which states they are in.
+"""The rows of a list in columns that an event looks at: of each eight rows a summary has the best one, and the states they are in.
 
-    group    m, start of the best    least m    states      looked at where
-    0        70, 9                   61         a b         a row is over (LE), or its state may not stay
-    1        62, 1                   62         b           or takes an arc of which not only the best row counts
-    2        70, 9                   64         b           or has a better row than the best one that was found
+    group    until, start of the best    least until    states      looked at where
+    0        70, 9                       61             a b         a row is over (LE), or its state may not stay
+    1        62, 1                       62             b           or takes an arc of which not only the best row counts
+    2        70, 9                       64             b           or has a better row than the best one that was found
 
-The same is known of eight groups together, and asked first. At the very first come the groups where the last row came into a state:
-it is mostly the best one, and then hardly another is looked at.
+Eight groups together have the same summary, which is asked first. At the very first come the groups where the last row came into a
+state: it is mostly the best one, and then hardly another is looked at.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGE, UNUSUAL = k.LARGE_STATE, k.UNUSUAL
 
 
 def kept_and_others(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Flag]) -> tuple[str, str]:
-    """Return as bits the states whose rows all stay by this event, and those of which the best row does not suffice."""
+    """Return as bits the states whose rows all stay by this event, and those where the best row does not suffice."""
     stays, others, bests = "0", "0", "false"
     for part, (flag, _, _) in zip(parts, flags):
         bit = 1 << part.slot.state if part.slot.state < LARGE else 0
@@ -94,7 +94,7 @@ class Look:
         e.line("%i = shl i64 %group, 3")
 
     def hint(self, number: int, part: ClassPart, flag: Flag) -> tuple[str, str, str, str]:
-        """In one of the first steps, say which group is looked at: the last one into which a row of the part's state came."""
+        """Name, in one of the first steps, the group to look at: the last one into which a row of the part's state came."""
         e = self.e
         here, on = e.name(), e.name()
         e.branch(e.let(f"icmp eq i64 %step, {number}"), here, on)
@@ -139,7 +139,7 @@ class Look:
         return e.let(f"load {I64}, ptr {e.let(f'getelementptr i64, ptr %{sums}, i64 {at}')}, align 8")
 
     def larger(self, one: tuple[str, str], other: tuple[str, str], if_: str) -> tuple[str, str]:
-        """Return the better of two, each an ``m`` and a start; the first one unless a truth holds."""
+        """Return the better of two, each an ``until`` and a start; the first one unless a truth holds."""
         e = self.e
         tie = e.let(f"and i1 {e.let(f'icmp eq i64 {other[0]}, {one[0]}')}, {e.let(f'icmp sgt i64 {other[1]}, {one[1]}')}")
         longer = e.let(f"icmp sgt i64 {other[0]}, {one[0]}")

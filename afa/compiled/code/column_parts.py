@@ -1,4 +1,4 @@
-"""How the arcs of one class are asked of many partial matches at once: what the event alone says, then what the register says.
+"""The arcs of one class against many partial matches at once: first the event part of a fence, then its register part.
 
 b -> b   e.kind == 1 and e.val >= r.last      alone: e.kind == 1      rest: e.val >= r.last, of eight rows at once
          r._replace(last=e.val)               one register of all rows, but for what it takes over: only the best of them counts
@@ -18,7 +18,7 @@ Flag = tuple[str, str, str]
 
 
 class ClassPart(NamedTuple):
-    """How one class is asked: what the event alone says (``alone``), then the rest, in vectors if ``eight``; see `_part`."""
+    """The two parts of one class: that of the event alone (``alone``), then the rest, in vectors if ``eight``; see `_part`."""
 
     number: int
     slot: SlotClass
@@ -33,7 +33,7 @@ class ClassPart(NamedTuple):
 
     @property
     def best(self) -> bool:
-        """Whether all rows that it makes of an event have one register, but for what it takes over."""
+        """Whether all rows that it makes of an event have one register, but for words that it takes over."""
         transfer = self.slot.code.transfer
         if self.stays or self.slot.skip or not self.eight or transfer is None or transfer.op == "if":
             return False

@@ -1,12 +1,12 @@
 """Events that ask for ranges: a fence that compares one field of the register with the event holds of the first rows in its order.
 
     e.val >= r.last    rows of state b, by r.last    2   5   7   11        e.val 7: those up to 7
-                       of them the best so far       x   x       x         x.X_STAIRS: the last one up to 7 is the best of the range
+                       of them the best so far       x   x       x         skyline: the last one up to 7 is the best of the range
 
-What the event makes of all rows of a range is one row, with the start and m of the best of them, which bisection finds. So an
-event that lets all other rows stay costs O(log n), whatever the list. `afa.compiled.kernel.skyline` keeps the order. *Refused*,
-and then asked in vectors (`afa.compiled.code.column_groups`), is an event that ends rows which did not come with the last step,
-shortens lifetimes, or takes an arc of another kind.
+The event makes one row of all rows of a range, with the start and until of the best of them, which bisection finds. So an event
+that lets all other rows stay costs O(log n), whatever the list. `afa.compiled.kernel.skyline` keeps the order. An
+event that ends rows which did not come with the last step, shortens lifetimes, or takes an arc of another kind is *refused*, then
+asked in vectors (`afa.compiled.code.column_groups`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def orders_of(parts: Sequence[ClassPart]) -> dict[int, RowOrder] | None:
 
 
 def is_unsure(part: ClassPart) -> bool:
-    """Return whether of the rows of a state some may stay by a part, some not."""
+    """Return whether some rows of a state may stay by a part, and some not."""
     return part.stays and bool(part.rest or not part.eight)
 
 
@@ -92,7 +92,7 @@ def orders_in(classes: Sequence[SlotClass]) -> tuple[tuple[int, int], ...] | Non
 def put_ranges(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Flag], kept: str, others: str) -> None:
     """Go to ``slowly`` where events do not ask for ranges now, to ``refused``, or to ``begins`` with the rows written.
 
-    ``kept``: bits of states whose rows all stay, ``others``: of those of which the best row does not suffice.
+    ``kept``: bits of states whose rows all stay; ``others``: bits of states where the best row does not suffice.
     """
     orders = orders_of(parts)
     e.branch(e.let(f"icmp ne i64 {e.load('i64', '%x', k.Loop.quick)}, 0"), "quick", "slowly")
@@ -112,7 +112,7 @@ def put_ranges(e: ColumnFunction, parts: Sequence[ClassPart], flags: Sequence[Fl
     e.branch(e.let(f"or i1 {shorter}, {e.let(f'icmp ne i64 {wrong}, 0')}"), "refused", "ranges")
     e.place("ranges")
     e.store("i64", leaving, "%x", k.Loop.leave)
-    e.line(f"%stairs = load ptr, ptr {e.address('%x', k.Loop.stairs)}, align 8")
+    e.line(f"%skyline = load ptr, ptr {e.address('%x', k.Loop.skyline)}, align 8")
     numbers = {state: number for number, state in enumerate(sorted(orders))}
     for part, asked in zip(parts, flags):
         if served_by_range(part, orders):
@@ -129,10 +129,10 @@ def _put_best_of(e: ColumnFunction, part: ClassPart, flag: Flag, asked: RowRange
     e.known = dict(e.base)
     e.words, e.pointers["p"] = part.slot.code.words, params
     if asked is None:
-        m, start = e.load("i64", "%x", k.Loop.best_m + state), e.load("i64", "%x", k.Loop.best_start + state)
+        m, start = e.load("i64", "%x", k.Loop.best_until + state), e.load("i64", "%x", k.Loop.best_start + state)
     else:
         last = _last_of(e, asked, state, number, off)
-        m, start = (e.load("i64", "%stairs", e.let(f"add i64 {last}, {e.let(f'mul i64 %stride, {at}')}")) for at in (1, 2))
+        m, start = (e.load("i64", "%skyline", e.let(f"add i64 {last}, {e.let(f'mul i64 %stride, {at}')}")) for at in (1, 2))
     e.branch(e.let(f"icmp sgt i64 {m}, %le"), alive, off)
     e.place(alive)
     e.pointers["r"] = e.address("%begin", HEAD)
@@ -144,7 +144,7 @@ def _put_best_of(e: ColumnFunction, part: ClassPart, flag: Flag, asked: RowRange
 
 
 def _last_of(e: ColumnFunction, asked: RowRange, state: int, number: int, none: str) -> str:
-    """Return where in %stairs the last row of a range stands; goes to ``none`` where there is none."""
+    """Return where in %skyline the last row of a range stands; goes to ``none`` where there is none."""
     bound = e.value(asked.bound).ssa
     if asked.order.floats:
         bound, on = e.let(f"fadd double {bound}, 0.0"), e.name()  # -0.0 is 0.0
@@ -155,8 +155,8 @@ def _last_of(e: ColumnFunction, asked: RowRange, state: int, number: int, none: 
         bound = e.let(f"select i1 {e.let(f'icmp slt i64 {word}, 0')}, i64 {mirrored}, i64 {word}")
     if asked.order.falls:
         bound = e.let(f"xor i64 {bound}, -1")
-    first = e.let(f"mul i64 {e.load('i64', '%x', k.Loop.stair_room)}, {number}")
-    count = e.load("i64", "%x", k.Loop.stair_count + state)
+    first = e.let(f"mul i64 {e.load('i64', '%x', k.Loop.skyline_room)}, {number}")
+    count = e.load("i64", "%x", k.Loop.skyline_rows + state)
     before, loop, step, end = e.block, e.name(), e.name(), e.name()
     low, high, low_next, high_next = (e.name("%v") for _ in range(4))
     e.goto(loop)
@@ -166,7 +166,7 @@ def _last_of(e: ColumnFunction, asked: RowRange, state: int, number: int, none: 
     e.branch(e.let(f"icmp slt i64 {low}, {high}"), step, end)
     e.place(step)
     middle = e.let(f"lshr i64 {e.let(f'add i64 {low}, {high}')}, 1")
-    value = e.load("i64", "%stairs", e.let(f"add i64 {first}, {middle}"))
+    value = e.load("i64", "%skyline", e.let(f"add i64 {first}, {middle}"))
     within = e.let(f"icmp s{'lt' if asked.strict else 'le'} i64 {value}, {bound}")
     e.line(f"{low_next} = select i1 {within}, i64 {e.let(f'add i64 {middle}, 1')}, i64 {low}")
     e.line(f"{high_next} = select i1 {within}, i64 {high}, i64 {middle}")

@@ -42,7 +42,7 @@ class ColumnFunction(Emitter):
         return self.load("ptr", "%to")
 
     def asked(self, part: ClassPart) -> Flag:
-        """Ask what the event alone says. Returns whether it may hold, the arc's destination, and where its constants stand."""
+        """Ask the event part. Returns whether it may hold, the arc's destination, and where its constants stand."""
         on, yes, no, end = (self.name() for _ in range(4))
         dst = self.load("i64", "%slots", 2 * part.number)
         params = self.load("ptr", "%slots", 2 * part.number + 1)
@@ -138,7 +138,7 @@ class ColumnFunction(Emitter):
         return mask
 
     def better(self, number: int, mask: str, until: str, start: str) -> None:
-        """Note the best ``m`` and start of each lane so far, these eight rows among them."""
+        """Note the best ``until`` and start of each lane so far, these eight rows among them."""
         m, begun = (self.let(f"load {I64}, ptr %{name}{number}") for name in ("m", "start"))
         longer = self.let(f"icmp sgt {I64} {until}, {m}")
         alike = both(self, self.let(f"icmp eq {I64} {until}, {m}"), self.let(f"icmp sgt {I64} {start}, {begun}"))
@@ -148,7 +148,7 @@ class ColumnFunction(Emitter):
             self.line(f"store {I64} {found}, ptr %{name}{number}")
 
     def best(self, number: int) -> tuple[str, str]:
-        """Return the best ``m`` of a part so far, and its start; BEGINNING: there is none."""
+        """Return the best ``until`` of a part so far, and its start; BEGINNING: there is none."""
         ms, starts = (self.let(f"load {I64}, ptr %{name}{number}") for name in ("m", "start"))
         m = self.most(ms)
         alike = self.let(f"icmp eq {I64} {ms}, {splat(self, 'i64', m)}")

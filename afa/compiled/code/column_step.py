@@ -1,16 +1,16 @@
-"""What one event makes of a list that stands in columns, eight partial matches at a time; where only the longest count.
+"""One event against a list that stands in columns, eight partial matches at a time; where only the longest count.
 
     i64 step(ptr ev, i64 re, i64 le, ptr x)
 
-    m        x.X_SRC +  61   62   62   70   ..        Loop.stride words a column, Loop.n rows; behind them rows with m BEGINNING
-    state                a    b    b    b             columns stand as the words of a row do
+    until                61   62   62   70   ..        at Loop.src, Loop.stride words a column; behind the rows BEGINNING
+    state                a    b    b    b             columns stand in the order of a row's words
     register             0    7    9   12
     e.val >= r  (b)           T    T    F             one look at eight rows; event parts are asked once, before
-    made                 (start, m, b, 10)            of rows with one register, as far as a transfer tells, only the best
+    made                 (start, until, b, 10)        of rows with one register, as far as a transfer tells, only the best
     ended                .    .    .    .             a bit of Loop.gone a row that does not stay, eight a byte
 
-It writes rows ``[start, m, state, ALONE, register..]`` to Loop.out, up to Loop.last, in no order, and in Loop.ended whether any
-row ends. Returns how many, -1 (ask), -2 (no room) or REFUSED: see `afa.compiled.code.column_ranges`. What else a row means:
+It writes rows ``[start, until, state, ALONE, register..]`` to Loop.out, up to Loop.last, in no order, and in Loop.ended whether any
+row ends. Returns how many, -1 (ask), -2 (no room) or REFUSED: see `afa.compiled.code.column_ranges`. For rows see
 `afa.compiled.code.step_function`.
 """
 
@@ -73,7 +73,7 @@ def columns_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
 
 
 def kept_words(classes: Sequence[SlotClass]) -> tuple[int, int]:
-    """Return the words of a register, as bits, in which a row is unusual that has not the initial one; -1: any; and the states."""
+    """Return the words of a register, as bits, that make a row unusual unless they are initial ones; -1: all; and the states."""
     parts = [part_of(number, slot) for number, slot in enumerate(classes)]
     words = {word for part in parts if part.best for word in part.kept}
     states = {min(part.slot.state, LARGE) for part in parts if part.best and part.kept}

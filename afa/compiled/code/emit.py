@@ -60,7 +60,7 @@ class Emitter(Writer):
         return found
 
     def jump(self, t: Term, yes: str, no: str) -> tuple[Known, Known]:
-        """Go to ``yes`` or to ``no`` by a truth; returns what is known in each of them, if nothing else leads there.
+        """Go to ``yes`` or to ``no`` by a truth; returns the values known in each of them, if nothing else leads there.
 
         Afterwards that of ``yes`` is taken as known.
         """
@@ -79,7 +79,7 @@ class Emitter(Writer):
     def _go_along(self, t: Term, yes: str, no: str) -> tuple[Known, Known]:
         """`jump` by one item after the other, no further than needed."""
         further = t.op == "all"
-        left: list[Known] = []  # what is known where an item decides
+        left: list[Known] = []  # the values known where an item decides
         for item in t.items[:-1]:
             on = self.name()
             here, there = self.jump(item, *((on, no) if further else (yes, on)))
@@ -136,7 +136,7 @@ class Emitter(Writer):
     def choice(self, t: Term) -> Value:
         test, *ends = t.items
         if test.op not in JUMPS:
-            self.value(test)  # before it is asked what is known: what it is made of may be all that the ends need
+            self.value(test)  # first: its items may be all that the ends need
         if all(id(end) in self.known or (not end.asks and end.cost <= CHEAP) for end in ends):
             flag = self.value(test).ssa
             x, y = (self.value(end) for end in ends)

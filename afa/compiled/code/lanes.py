@@ -1,4 +1,4 @@
-"""Terms of eight events at once, in vectors: what `emit` writes of one, where the event alone decides and nothing asks.
+"""Terms of eight events at once, in vectors: as `emit` writes them for one event, where the event alone decides and nothing asks.
 
     row          0     1     2     3     4     5     6     7
     change     -0.5   0.0   0.0   0.7   0.0   0.0   0.0  -0.1        a column of the batch
@@ -95,7 +95,7 @@ class Lanes:
         parts = [self.told(item) for item in [*alone, *(others if whole else ())]]
         if not parts:
             return NEVER, NEVER
-        alike, first = (0, 1) if t.op == "all" else (1, 0)  # what all have to be, and what one of them suffices for
+        alike, first = (0, 1) if t.op == "all" else (1, 0)  # the truth that all must have, and the one for which one suffices
         found = [NEVER, NEVER]
         found[first] = self._joined("or", [part[first] for part in parts])
         if whole:

@@ -5,7 +5,7 @@
 
 A *slot* is an arc of the automaton: a source state and a shape, both part of the code; its destination and the address of its
 constants are read from ``slots``, two words each; destination < 0: no arc is there. Rows of src and out are
-``[start, m, state, mark, register..]``.
+``[start, until, state, mark, register..]``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ STEP = (
 )
 UNCHANGED = "i64 @f(ptr noalias readonly %ev, ptr noalias readonly %slots) nounwind"
 HEAD = NodeRow.register
-"""How many words of a row stand before its register: start, m, state, and as mark its end: ALONE for a row that is new."""
+"""How many words of a row stand before its register: start, until, state, and as mark its end: ALONE for a row that is new."""
 START = STATES
 """The bit of `unchanged` for the start state that no event part lets begin; states above have no bit."""
 
 
 class SlotClass(NamedTuple):
-    """What of a slot is part of the code: its source state, its arc's code, whether the arc is ignorable, and whether a skip."""
+    """The part of a slot that its code depends on: source state, the arc's code, whether it is ignorable, whether a skip."""
 
     state: int
     code: ArcCode
@@ -54,9 +54,9 @@ def text_of(classes: Sequence[SlotClass]) -> str:
 def step_ir(classes: Sequence[SlotClass], width: int, start: int = 0) -> str:
     """Return the code that takes one event against a list of partial matches, and against the one that begins, in ``start``.
 
-    It returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with m <= le are skipped. Along an ignorable arc
-    with m <= re a row of ``src`` *stays*: once, as a copy with its number as the mark; along a skip with any m. All other results
-    are ``[start, min(m, re), dst, ALONE, register..]``; of a skip, m as it is, and none of ``begin``.
+    It returns the number of rows written, -1 (ask) or -2 (more than ``cap``). Rows with until <= le are skipped. A row of ``src``
+    *stays* by an ignorable arc if until <= re, by a skip always: once, as a copy with its number as the mark. All other results are
+    ``[start, min(until, re), dst, ALONE, register..]``; of a skip with until as it is, and none of ``begin``.
     """
     e = Emitter({})
     stride = 8 * (HEAD + width)
@@ -144,7 +144,7 @@ def _load(pointer: str, e: Emitter, word: int) -> str:
 
 
 def event_fields(e: Emitter, classes: Sequence[SlotClass]) -> None:
-    """Read what the fences read of the event, once."""
+    """Read the fields of the event that the fences read, once."""
     seen: set[int] = set()
 
     def visit(t: Term) -> None:
@@ -223,14 +223,14 @@ def _slot(e: Emitter, k: int, slot: SlotClass, width: int, to: str, stayed: str,
 
 
 def _mark(e: Emitter, to: str, row: _Row) -> None:
-    """Say of the result at ``to`` that it is a row which stays."""
+    """Mark the result at ``to`` as a row that stays."""
     e.store("i64", str(ALONE) if row.counted else "%i", to, NodeRow.end)
     if row.counted:
         e.store("i64", e.let(f"add i64 {e.load('i64', '%stays')}, 1"), "%stays")
 
 
 def _noted(e: Emitter, to: str, after: str, width: int, stayed: str, end: str, row: _Row) -> list[tuple[str, str, str]]:
-    """Let the row stay, once, if a skip has left its register as it was; else go on."""
+    """Keep the row, once, if a skip has left its register as it was; else go on."""
     same = same_register(e, "%reg", to, width)
     stays, first, moves = e.name(), e.name(), e.name()
     e.branch(same, stays, moves)

@@ -1,4 +1,4 @@
-"""Number the strings of an operator, and answer what fences ask of strings by tables over these numbers.
+"""Number the strings of an operator, and answer questions of fences about strings by tables over these numbers.
 
 A number stays its string's for as long as the state holds it. Of strings that are no longer in use the numbers are given again, so
 that a stream of ever new ones takes bounded memory; nothing in the state is rewritten for that.
@@ -19,7 +19,7 @@ _METHODS: dict[str, Callable[[str, tuple[Any, ...]], bool]] = {
     "contains": lambda text, consts: any(const in text for const in consts),
     "satisfies": lambda text, consts: bool(evaluate(consts[0], TextEvent(text), None)),
 }
-"""What may be asked of a str; ``satisfies``: an expression over its one field, which never raises."""
+"""The questions about a str; ``satisfies``: an expression over its one field, which never raises."""
 
 
 class TextEvent(NamedTuple):

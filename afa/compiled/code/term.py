@@ -32,7 +32,7 @@ ASKING_NUM = frozenset(("add", "sub", "mul", "div"))
 
 
 class ValueKind(NamedTuple):
-    """What a value may be: int, float, bool, str, none, or num; and whether it may be None.
+    """The kind of a value: int, float, bool, str, none, or num; and whether it may be None.
 
     A *num* is a float64 that Python holds as an int or as a float: both have this value. ints beyond 2**53 ask instead.
     """

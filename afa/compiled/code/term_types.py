@@ -163,7 +163,7 @@ class TermTypes:
             return self._extreme(expr)
         if expr.name in ("str", "upper", "lower", "contains"):
             for item in expr.items:
-                self.value(item)  # what has no native form at all
+                self.value(item)  # a part without any native form is refused here
             return term("never", BOOL if expr.name == "contains" else STR)
         if expr.name not in ("abs", "round", "int", "float", "bool") or not 1 <= len(expr.items) <= (
             2 if expr.name == "round" else 1

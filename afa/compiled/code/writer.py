@@ -44,7 +44,7 @@ class Writer:
         self.line(f"br i1 {test}, label %{yes}, label %{no}{', ' if weights else ''}{weights}")
 
     def ask_if(self, test: str) -> None:
-        """Leave to the user's function what the compiled code does not decide."""
+        """Leave the decision to the user's function."""
         on = self.name()
         self.branch(test, self.ask, on, COLD)
         self.place(on)

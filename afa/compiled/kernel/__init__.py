@@ -1,41 +1,41 @@
 """The kernels: what the compiled engine does with events, in a subset of Python that is translated to LLVM IR.
 
-    entry      what may be asked of the kernels
-      many               the records of a batch, and what concerns many keys
-      by_key             the records of a batch side by side by key; due_keys: which keys a punctuation concerns
-      append_packed      rows in order of a packed key, without opening its record
-      one_key            one key: its records, its lists brought up to date, or all of it taken back
+    entry      all that a caller may ask of the kernels
+      many               the records of a batch, and work on many keys
+      by_key             the records of a batch side by side by key; due_keys: the keys that a punctuation concerns
+      append_packed      rows in order of a packed key, without opening it
+      one_key            one key: its records, its lists brought up to date, or all of it rolled back
       events, order      events in and out of steps, in the order of LE (and sequence)
       propagate          Algorithm 1 over the marked steps; propagate_runs: with ignorable runs, in buffers; step: one of them
-        derive             what a list of partial matches becomes by a step
-        closure            by epsilon arcs and time-outs
+        derive             the list of a step from the list before it
+        closure            epsilon arcs and time-outs
         gaps               numbers without gaps: which step continues which list
-        lists              the same partial match once; longest_rows: of those of one state and register the one that lasts longest
-        matches            what they stand for -> output log
-      longest_forward    the common case where only the longest count: rows in order; longest_replay: the steps behind late ones
-        longest_step       what one event changes of their list; longest_list: in columns; longest_matches: of its rows
-        skyline            its rows in the order of a field; group_sums: what is known of eight rows at a time
+        lists              each partial match once; longest_rows: of each state and register the one that lasts longest
+        matches            partial matches in final states -> output log
+      longest_forward    the common case where only the longest count: rows in order; longest_replay: steps behind late rows
+        longest_step       one event changes their list; longest_list: in columns; longest_matches: the matches of its rows
+        skyline            its rows in the order of a field; group_sums: summaries of eight rows at a time
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
-                         late_rows: rows of one key that are brought into order for it; one_step: a step that its loops leave;
-                         parts: long lists, of which an event looks at those alone that it may move; parts_by_state: by state
+                         late_rows: rows of one key, brought into order for it; one_step: a step that its loops leave;
+                         parts: long lists, in parts that an event moves or passes over; parts_by_state: by state
                          row_loop: its loop; join: the lists that the loop has written, stored as runs
-      arc_cursor         which arcs are in force at an instant; swap: arcs that change in the midst of a batch
-      clean              what a punctuation lets go; prune: what one with a condition does; report: what is held, what comes out;
-                         ends: which beginnings are over, and why; living: where the first began that may go on
-      paths              what leads to a match, for its lineage; path_ends: where it ends; live_paths: backward;
+      arc_cursor         the arcs in force at an instant; swap: arcs that change in the midst of a batch
+      clean              forgets what a punctuation makes final; prune: what one with a condition does; report: sizes, net output;
+                         ends: beginnings that are over, and why; living: the first start of a partial match that may go on
+      paths              the paths that lead to a match, for its lineage; path_ends: its ends; live_paths: backward;
                          path_sums: sums over all paths; path_rows: the list on the way; path_layout: the table
-      key_states         what a snapshot holds
+      key_states         the words of a snapshot
 
 key_out      keys -> their numbers, and back: a table of its own, in arrays of its own
-  key_table          look for keys, give and forget numbers
+  key_table          looks for keys, gives and forgets numbers
   key_hash           where a key stands; key_records: keys that are no word; key_rebuild: the table made anew
-  key_layout         where everything stands in these arrays
+  key_layout         every record of these arrays
 
-layout       where everything stands in the arrays: read it first; record: what a record is; named_fields: its fields -> words
+layout       every record of the arrays: read it first; record: a class of records; named_fields: its fields -> words
 blocks       the state of one key as a block of words; buffers: lists as rows, where runs are kept
-packed_keys  the state of a key that holds little, as a record of a few words; unpacked: where one is opened; looked_at: for Python
-heap         undo log, blocks on a heap; slabs: records in pages
-native_call  native code called by address; what marks a kernel
+packed_keys  the state of a key that has little, as a record of a few words; unpacked: its block while in use; looked_at: for Python
+heap         undo log, blocks on a heap; slabs: cells in pages
+native_call  native code called by address; the mark of a kernel
 
 One late event on its way through these files, as the pictures at their heads show it; step 2 is the new one, LE 7:
 
@@ -46,17 +46,18 @@ One late event on its way through these files, as the pictures at their heads sh
     matches          log     : (-, q's match) (+, q' match)
     (the next step's list is what it was: propagation ends)
 
-What kernels take goes by the same names everywhere:
+Parameters have the same names everywhere:
 
     m, w, p   `Memory`, `Scratch`, `Program`, shape (n,)  c          the batch, shape (rows, records)
     b         address of a block in m                     key        number of a key: its entry in the directory
     i         number of a step                            place      where a step stands in the order
     a, rows   a list: the array and its first word        n, s       how many rows it has, of ``s`` words
-    le, t     times, in ticks                             x          a record, or a row of the columns, or the `Loop`
+    le, t     times, in ticks                             x          a record, or the `Loop`
+    until     smallest RE of a partial match's events: the m of SEMANTICS.md
 
-What they return says their docstring. A *status* is DONE or a number below 0: NEED_* for room that is missing, FAULT and ENDLESS
+A *status* is DONE or a number below 0: NEED_* for room that is missing, FAULT and ENDLESS
 for the user's functions, CROWDED and LATE for records (`layout`). No kernel raises: the engine provides what is missing and asks
-again, or takes the call back.
+again, or rolls the call back.
 
 docs/how-it-works.md follows one late event with values.
 """

@@ -1,14 +1,14 @@
-"""Rows in order of a key at rest, the common case of many keys: its record goes on, without being opened.
+"""Append rows in order to a packed key without unpacking it: the common case of many keys.
 
-    before   [head | step | step | step 9]               its words stay as they are, but for the head
-    draft    [head | ..                  | 12 | 15]      a step for each row behind them, its list derived from the one before
-    after    [head | step | step | step 9 | 12 | 15]     in the same cell, or where that is full in another one
+    before   [head | step | step | step 9]               its words stay, but for the head
+    draft    [head | ..                  | 12 | 15]      a step for each row, its list derived from the one before
+    after    [head | step | step | step 9 | 12 | 15]     in the same cell, or in another one where that is full
 
     before   the same                                    after a promise of all of it, at 10
     draft    [head | 10 | cover: what step 9 has alive | 12 | 15]      the same as `clean` leaves, and the new steps
 
-Steps that a promise has made final only in part stay until the record is opened: they are not looked at here. Whatever is not
-plain (several events at a time, retractions that wait, time-outs, runs, numbers, sequences) is left to `serve`: nothing is done.
+Where a promise has made only some steps final, all stay until the key is unpacked. Keys that are not plain (several events at a
+time, waiting retractions, time-outs, runs, numbers, sequences) are left to `serve`, unchanged.
 """
 
 from __future__ import annotations
@@ -28,44 +28,46 @@ from afa.compiled.kernel.packed_keys import read_nodes, span_of, write_node
 from afa.compiled.kernel.unpacked import SWAPPED, put_draft
 
 LISTS = 120
-"""The rows of a list: two of them stand on the desk."""
+"""The most rows of a list: the unpack buffer holds two lists."""
 ROWS = 40
-"""The most rows of a unit that are tried."""
+"""The most rows of a key that are tried in one call."""
 
 
 @kernel
 def may_append_packed(m: Memory, w: Scratch, p: Program) -> bool:
-    """Return whether this program and these arrays let records go on."""
+    """Return whether this program and these arrays allow `append_packed`."""
     if m.longest:
         return False
-    if m.rest == 0 or m.draft == 0 or m.unpacked == 0 or m.ordered or m.gapless or p.ignorable or m.ties:
+    if m.packed_limit == 0 or m.draft == 0 or m.unpacked == 0 or m.ordered or m.gapless or p.ignorable or m.ties:
         return False
-    return bool(p.step != 0 and p.loop != 0 and p.timeout == 0 and p.counted == 0 and w.places >= 64)
+    return p.step != 0 and p.loop != 0 and p.timeout == 0 and p.counted == 0 and w.places >= 64
 
 
 @kernel
 def append_packed(m: Memory, w: Scratch, p: Program, c: Any, key: int, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of w.index, of one key, in order. Returns how many were taken, all or none, or a status.
+    """Append rows ``low`` to ``high`` of w.index, of one key, in order. Returns how many were taken, all or none, or a status.
 
-    *Requires* `goes_on`. A status is NEED_UNDO, NEED_HEAP, NEED_LOG, NEED_TEMP; then nothing is done.
+    *Requires* `may_append_packed`. A status is NEED_UNDO, NEED_HEAP, NEED_LOG, NEED_TEMP; then nothing is done.
     """
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
-    held, logged = entry.block, w.log_top
-    if held > 0 or high - low > ROWS:
+    packed, logged = -entry.block, w.log_top
+    if packed < 0 or high - low > ROWS:
         return 0
     if not room(w, SWAPPED + 16):
         return NEED_UNDO
     w.key = key
-    words, clean = begin_draft(m, w, -held, entry.clean)
+    # Keep the old words, or draft the cover that a promise leaves of them.
+    words, clean = begin_draft(m, w, packed)
     if words == 0:
         return 0
-    kept = words if clean == NOWHERE else 0
+    kept = words if clean == NOWHERE else 0  # how many words of the old record stay
     first = entry.clean if clean == NOWHERE else clean
     le = le_of(w, c, low)
-    status = write_rows(m, w, p, c, low, high, words, -held if kept else m.draft)
+    # Draft a step for each row, then store old words and draft as one record.
+    status = write_rows(m, w, p, c, low, high, words, packed if kept else m.draft)
     if status > 0:
         if clean != NOWHERE and w.owed > 0 and entry.changed == m.serial:
-            save_in_full(m, w)
+            save_in_full(m, w)  # INVARIANT: a record saved by its head only grows
         status = put_draft(m, w, key, status, kept)
         if status == DONE:
             put_deadlines(m, key, FOREVER, min(first, le + 1))
@@ -73,31 +75,32 @@ def append_packed(m: Memory, w: Scratch, p: Program, c: Any, key: int, low: int,
             m.changes += high - low
             m.now = max(m.now, le_of(w, c, high - 1) + 1)
             return high - low
-    w.log_top = logged
-    return int(status)
+    w.log_top = logged  # nothing else was written but the draft
+    return status
 
 
 @kernel
 def le_of(w: Scratch, c: TableWords, k: int) -> int:
-    """Return LE of a row at w.index."""
-    return int(peek(c.le + 8 * w[w.index + k]))
+    """Return the LE of a row at w.index."""
+    return peek(c.le + 8 * w[w.index + k])
 
 
 @kernel
-def begin_draft(m: Memory, w: Scratch, at: PackedKey, clean: int) -> Any:
-    """Draft what a promise leaves of the record at ``at`` (0: nothing is held), if that is less than all of it.
+def begin_draft(m: Memory, w: Scratch, at: PackedKey) -> Any:
+    """Draft the cover of the record at ``at`` if a promise has made all its steps final; 0: the key has no record.
 
-    The list of its last step comes to the desk. w.ready gets where the steps begin at which they began: [start, offset]..; w.made
-    how many of these, w.marked_from of rows. Returns how many words it has, 0: the record is not plain; and the deadline, or
-    NOWHERE for that of the entry: all of the record stays.
+    Unpacks the list of the last step, w.listed rows. Writes to w.ready where in the record the steps begin at which these rows
+    began: w.begins pairs [start, offset]. Returns how many words the draft has (0: the record is not plain), and its deadline.
+    The deadline NOWHERE says that the whole record and the deadline of the entry stay.
     """
     draft = m.draft
     rows = m.unpacked + Block(m.unpacked).nodes
-    s, n, pairs, known = NodeRow.register + m.register_words, 0, 0, w.ready
-    w.made = w.marked_from = 0
+    s, pairs, known = NodeRow.register + m.register_words, 0, w.ready
+    w.begins = w.listed = 0
     m[draft] = ZF_RUNS << HEAD_FLAGS
     if at == 0:
         return PackedKey.rest, FOREVER
+    # Refuse what is not plain, by the flags of the head and the forms of the last step.
     head = at.head
     flags, begin = head >> HEAD_FLAGS, head >> 2 * HEAD_BITS & HEAD_MASK
     if flags & ~(ZF_RUNS | ZF_CLEANED | ZF_SINCE) or head >> 3 * HEAD_BITS & HEAD_MASK or head >> HEAD_BITS & HEAD_MASK == 0:
@@ -109,21 +112,22 @@ def begin_draft(m: Memory, w: Scratch, at: PackedKey, clean: int) -> Any:
     forms, events = form >> STEP_FORMS, form & STEP_COUNT
     if forms & (SF_REACH | SF_COPIES) or events > 1:
         return 0, 0
-    x = PackedNode(step.rest + events * (m.payload_words + (forms & (SF_FOREVER | SF_SPAN) == 0)))
+    node = PackedNode(step.rest + events * (m.payload_words + (forms & (SF_FOREVER | SF_SPAN) == 0)))
     n = form >> STEP_BITS & STEP_COUNT
     if n > LISTS:
         return 0, 0
+    # Unpack its list. Rows stand by start, so that each start is noted once.
     for k in range(n):
-        offset, row = x.form >> NODE_STATES & MOST, NodeRow(rows + k * s)
-        x = PackedNode(read_nodes(m, at, x, row, 1))
+        offset, row = node.form >> NODE_STATES & MOST, NodeRow(rows + k * s)
+        node = PackedNode(read_nodes(m, at, node, row, 1))
         if row.end != ALONE:
             return 0, 0
         if offset and (pairs == 0 or w[known + 2 * pairs - 2] != row.start):
             w[known + 2 * pairs], w[known + 2 * pairs + 1] = row.start, offset
             pairs += 1
-    w.marked_from = n
+    w.listed = n
     if le >= m.final:
-        w.made = pairs
+        w.begins = pairs
         return head & HEAD_MASK, NOWHERE
     if form >> 2 * STEP_BITS & STEP_COUNT and forms & SF_HERE == 0:
         return 0, 0
@@ -132,8 +136,9 @@ def begin_draft(m: Memory, w: Scratch, at: PackedKey, clean: int) -> Any:
 
 @kernel
 def write_cover(m: Memory, w: Scratch, le: int, rows: int, n: int) -> Any:
-    """Write a draft in which nothing is but what goes on of the list of the last step, at ``le``. Returns as `begin_draft`."""
+    """Draft a cover: of the list of the last step, at ``le``, the rows that outlive the promise. Returns as `begin_draft`."""
     draft, s, t, alive, clean = m.draft, NodeRow.register + m.register_words, m.final, 0, FOREVER
+    # Keep the rows that are alive; the first of them to end is the deadline.
     for k in range(n):
         re = NodeRow(rows + k * s).until
         if re > t:
@@ -141,9 +146,9 @@ def write_cover(m: Memory, w: Scratch, le: int, rows: int, n: int) -> Any:
             if alive != k:
                 copy(m, rows + k * s, m, rows + alive * s, s)
             alive += 1
-    if PackedKey.rest + 1 + PackedStep.rest + alive * (s - 1) > m.rest:
+    if PackedKey.rest + 1 + PackedStep.rest + alive * (s - 1) > m.packed_limit:
         return 0, 0
-    w.marked_from = alive
+    w.listed = alive
     at, flags = PackedStep(draft + PackedKey.rest), ZF_RUNS
     if alive or t > m.known:
         flags |= ZF_CLEANED
@@ -159,11 +164,11 @@ def write_cover(m: Memory, w: Scratch, le: int, rows: int, n: int) -> Any:
 
 @kernel
 def write_list(m: Memory, w: Scratch, base: int, draft: int, step: PackedStep, at: int, rows: int, n: int) -> int:
-    """Write ``n`` rows as the nodes of the step at ``step``, the draft's last one. Returns what follows.
+    """Write ``n`` rows as the nodes of the step at ``step``, the draft's last one. Returns the word behind them.
 
-    ``base``: where the record is whose words stay, or the draft. What is drafted behind them has its place by their number.
+    ``base``: the record whose words stay, or the draft. Offsets in the draft count from the begin of the whole record.
     """
-    known, j, pairs, own, le = w.ready, 0, w.made, step - draft, step.le
+    known, j, pairs, own, le = w.ready, 0, w.begins, step - draft, step.le
     kept = 0 if base == draft else m[base] & HEAD_MASK
     for k in range(n):
         row = NodeRow(rows + k * (NodeRow.register + m.register_words))
@@ -185,9 +190,9 @@ def write_list(m: Memory, w: Scratch, base: int, draft: int, step: PackedStep, a
 def write_rows(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high: int, words: int, base: int) -> int:
     """Draft a step for each row behind the ``words`` of the record at ``base``, or of the draft, and a head.
 
-    Returns how many words there are then, 0: left; or a status.
+    Returns how many words the record has then (0: the rows go another way), or a status.
     """
-    draft, s, n = PackedKey(m.draft), NodeRow.register + m.register_words, w.marked_from
+    draft, s, n = PackedKey(m.draft), NodeRow.register + m.register_words, w.listed
     rows = m.unpacked + Block(m.unpacked).nodes
     out = rows + (LISTS + 8) * s
     steps, flags = m[base] >> HEAD_BITS & HEAD_MASK, m[base] >> HEAD_FLAGS
@@ -197,10 +202,11 @@ def write_rows(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high:
     for k in range(low, high):
         row = w[w.index + k]
         le = peek(c.le + 8 * row)
-        if (le <= latest and steps) or 2 * w.made + 2 >= w.rows * s:
+        if (le <= latest and steps) or 2 * w.begins + 2 >= w.rows * s:
             return 0
+        # Draft the step and its event, and derive its list from the one before.
         seek(p, le)
-        if p.spill or at - draft + PackedStep.rest + m.payload_words + 1 > m.rest:
+        if p.spill or at - draft + PackedStep.rest + m.payload_words + 1 > m.packed_limit:
             return 0
         step = PackedStep(at)
         at = write_event(m, c, step, le, row)
@@ -214,38 +220,39 @@ def write_rows(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high:
         n = unique(m, w, out, n, s)
         if n > w.budget:
             return 0
+        # Draft nodes and matches. INVARIANT: nothing is written where the record would get longer than m.packed_limit.
         found = accepted(m, w, p, m, out, n, le, 0)
         if found < 0:
-            return int(found)
-        if at - draft + n * (s - 1) + found * (1 + m.register_words) > m.rest:
+            return found
+        if at - draft + n * (s - 1) + found * (1 + m.register_words) > m.packed_limit:
             return 0
-        w[w.ready + 2 * w.made], w[w.ready + 2 * w.made + 1] = le, step - draft
+        w[w.ready + 2 * w.begins], w[w.ready + 2 * w.begins + 1] = le, step - draft
         at = write_list(m, w, base, draft, step, at, out, n)
         if at == 0:
             return 0
-        w.made += 1
+        w.begins += 1
         step.form |= n << STEP_BITS
         if found:
             if w.log_top + found > w.log_cap:
                 return NEED_LOG
             at = write_matches(m, w, step, at, found)
         begin, steps, latest = step - draft, steps + 1, le
-        rows, out = out, rows
+        rows, out = out, rows  # two lists in turn
     draft.head = (at - draft) | steps << HEAD_BITS | begin << 2 * HEAD_BITS | flags << HEAD_FLAGS
     return at - draft
 
 
 @kernel
 def re_of(m: Memory, c: TableWords, le: int, row: int) -> int:
-    """Return RE of a row."""
+    """Return the RE of a row."""
     if c.re:
-        return int(peek(c.re + 8 * row))
+        return peek(c.re + 8 * row)
     return le + c.window if c.window else FOREVER
 
 
 @kernel
 def write_event(m: Memory, c: Any, step: PackedStep, le: int, row: int) -> int:
-    """Write the step of one event. Returns what follows on its payload."""
+    """Write the step of one event. Returns the word behind its payload."""
     at, re = int(step.rest), re_of(m, c, le, row)
     step.le = le
     if re == FOREVER:
@@ -259,12 +266,12 @@ def write_event(m: Memory, c: Any, step: PackedStep, le: int, row: int) -> int:
             at += 1
     for j in range(m.payload_words):
         m[at + j] = payload_word(c, j, row)
-    return int(at + m.payload_words)
+    return at + m.payload_words
 
 
 @kernel
 def write_matches(m: Memory, w: Scratch, step: PackedStep, at: int, found: int) -> int:
-    """Write the matches at w.temp behind the nodes of a step, and to the output log. Returns what follows."""
+    """Write the matches at w.temp behind the nodes of a step, and to the output log. Returns the word behind them."""
     width = MatchRow.register + m.register_words
     for k in range(found):
         match = w.temp + k * width

@@ -1,4 +1,4 @@
-"""Arcs in force at an instant: a cursor over the bounds of their lifetimes ([AFA10] Sec. 2.3, 5.2).
+"""A cursor over the bounds of arc lifetimes: which arcs are in force at an instant ([AFA10] Sec. 2.3, 5.2).
 
     LE            0         10        20        30
     arc event 0   |------------------------|              bounds   0 +0, 10 +1, 25 -0, 30 +2
@@ -10,8 +10,8 @@
                   slots of their class:  [dst, constants of 0] [dst, constants of 1] [NOWHERE, -] ..
     seek(26)      one bound passed: 0 leaves the chain, and its slot is free again
 
-Events are mostly visited in order, so that going forward costs one bound; going back begins anew. A slot is what the step function
-reads: an arc of a shape that it knows is 2 words there. Arcs that find no slot are counted in p.spill: then `derive` goes arc by
+Events are mostly visited in order, so going forward costs the bounds passed; going back begins anew. The step function reads slots:
+an arc of a shape that it knows is 2 words there. p.spill counts the arcs without a slot: while it is not 0, `derive` goes arc by
 arc.
 """
 
@@ -23,7 +23,7 @@ from afa.compiled.kernel.native_call import call4, kernel
 
 @kernel
 def seek(p: Program, t: int) -> None:
-    """Move the cursor so that the arcs now are those in force at ``t``.
+    """Move the cursor to ``t``: the arcs now are those in force at ``t``.
 
     O(1) within a segment, O(bounds passed) forward, O(arc events) back.
     """
@@ -47,7 +47,7 @@ def seek(p: Program, t: int) -> None:
 
 @kernel
 def pass_bound(p: Program) -> None:
-    """Move the cursor past the last bound, which is new, if it has passed all others. O(1)."""
+    """Move the cursor past the last bound, a new one, if it has passed all others. O(1)."""
     last = p.boundcount - 1
     at = BoundRow(p.bounds + last * BoundRow.SIZE)
     if p.next != last or p.low > at.t:
@@ -61,13 +61,13 @@ def pass_bound(p: Program) -> None:
 
 @kernel
 def reset(p: Program) -> None:
-    """Move the cursor to the instant before all: no arc is in force."""
+    """Move the cursor before all bounds: no arc is in force."""
     for k in range(p.states):
         p[p.now + k] = p[p.finals + k]
         p[p.marks + k] = 0
         p[p.first + k] = NOWHERE
     count = p.slotcount
-    for k in range(count):
+    for k in range(count):  # INVARIANT: all slots of a class are on its free list, which the first slot of the next class ends
         p[p.slots + 2 * k] = NOWHERE
         p[p.free + k] = k
         p[p.free + count + k] = k + 1
@@ -79,7 +79,7 @@ def reset(p: Program) -> None:
 
 @kernel
 def begin_arc(p: Program, row: int) -> None:
-    """Put an arc event into force: into the chain of its state, and into a slot. O(1)."""
+    """Put an arc event into force: chain it to its state, and give it a slot. O(1)."""
     at = ArcRow(p.rows + row * ArcRow.SIZE)
     code = ArcWords(p.codes + at.code * ArcWords.SIZE)
     if code.kind != TIMEOUT:
@@ -108,7 +108,7 @@ def end_arc(p: Program, row: int) -> None:
     if code.final:
         dst = code.dst
         p[p.marks + dst] -= 1
-        if p[p.marks + dst] == 0:
+        if p[p.marks + dst] == 0:  # no other arc now makes the state final
             p[p.now + dst] = p[p.finals + dst]
     if code.kind == CONSUME or code.kind == SKIP:
         give_slot(p, at, code)
@@ -143,10 +143,10 @@ def give_slot(p: Program, at: ArcRow, code: ArcWords) -> None:
 
 @kernel
 def run_arc(m: Memory, p: Program, code: int, event: int, register: int, out: int) -> int:
-    """Run an arc's functions on the event and the register at these addresses; the new register goes to ``out``.
+    """Run an arc's functions on the event and the register at these addresses; write the new register to ``out``.
 
-    Returns 1 if the arc is taken, 0 if not, a number below 0 after a fault. Where native code meets what only Python can tell (an
-    overflow, a division by zero) it is the user's own function that runs.
+    Returns 1 if the arc is taken, 0 if not, a number below 0 after a fault. Where native code can't tell what Python would give (an
+    overflow, a division by zero), the user's own function runs.
     """
     at = ArcWords(p.codes + code * ArcWords.SIZE)
     status = NOWHERE
@@ -154,7 +154,6 @@ def run_arc(m: Memory, p: Program, code: int, event: int, register: int, out: in
         status = call4(at.code, event, register, out, at.constants)
     if status < 0:
         m.asked += 1
-        m.arc = code
         answer = call4(p.python, code, event, register, out)
         status = 1 if answer == YES else 0 if answer == NO else NOWHERE  # an exception that is lost on the way: neither
-    return int(status)
+    return status

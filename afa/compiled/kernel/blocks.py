@@ -1,13 +1,13 @@
 """Blocks: the state of one key; made, moved, measured.
 
-    b                                              move(b, to, first = 1): what nothing points to stays behind
-    order  [ 0  2  1 ]                             order  [ 0  1 ]
-    ev     [ 0:1  1:1  2:1 ]                       ev     [ 0:1  1:1 ]
-    events [ e0 ][ e1 ][ e2 ][ room ]       -->    events [ e2 ][ e1 ][ room        ]
-    nd     [ 0:1  3:2  1:1 ]                       nd     [ 0:1  1:2 ]
-    nodes  [ n0 ][ - ][ - ][ n3 ][ n4 ] ..         nodes  [ n1 ][ n3 ][ n4 ][ room  ]
+    b                                              move(b, to, first = 1): rows that no step points to are not copied
+    order      [ 0  2  1 ]                         order      [ 0  1 ]
+    events_of  [ 0:1  1:1  2:1 ]                   events_of  [ 0:1  1:1 ]
+    events     [ e0 ][ e1 ][ e2 ][ room ]   -->    events     [ e2 ][ e1 ][ room        ]
+    nodes_of   [ 0:1  3:2  1:1 ]                   nodes_of   [ 0:1  1:2 ]
+    nodes      [ n0 ][ n1 ][ - ][ n3 ][ n4 ] ..    nodes      [ n1 ][ n3 ][ n4 ][ room  ]
 
-Steps get new numbers, their rows stand in the order of time. The old block stays as it was: a call that fails goes back to it.
+Steps get new numbers, and their rows stand in the order of time. The old block stays unchanged: a call that fails goes back to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from afa.compiled.kernel.native_call import kernel
 
 @kernel
 def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: int) -> int:
-    """Make an empty block with room for so many rows of each kind; what its size class has left over goes to events and nodes.
+    """Make an empty block with room for so many rows of each kind; words left over in its size class go to events and nodes.
 
     Returns its address, or NEED_HEAP.
     """
@@ -31,7 +31,7 @@ def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: 
     words = fixed + (EventRow.payload + v) * events + (NodeRow.register + r) * nodes
     b = Block(take_block(m, words))
     if b < 0:
-        return int(b)
+        return b
     size = m[b]
     spare = size_of(size) - words
     events += spare // 4 // (EventRow.payload + v)
@@ -53,12 +53,12 @@ def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: 
     b.pruned = BEGINNING
     b.told, b.gap = m.events, FOREVER
     b.born = m.serial
-    return int(b)
+    return b
 
 
 @kernel
 def measure(m: Memory, b: Block, first: int) -> Any:
-    """Return how many steps a block has from a place on, and how many rows of events, nodes and matches they point to."""
+    """Return how many steps a block has from a place on, and how many events, nodes and matches they point to."""
     events = nodes = matches = 0
     for place in range(first, b.last):
         i = b.order[place]
@@ -70,11 +70,11 @@ def measure(m: Memory, b: Block, first: int) -> Any:
 
 @kernel
 def move(m: Memory, b: Block, to: Block, first: int) -> None:
-    """Copy the steps from a place on from one block to an empty one, in order; the old one stays as it was."""
+    """Copy the steps of a block from a place on to an empty block, in order; the old block stays unchanged."""
     v, r = m.payload_words, m.register_words
     order, n = b.order + first, b.last - first
     at = m[order] if n and in_a_row(m, order, n) else NOWHERE
-    for i in range(n):
+    for i in range(n):  # steps get new numbers, in the order of time
         to.order[i] = i
     for column in (Block.le, Block.seq, Block.reach):
         move_column(m, b, to, column, order, n, at)
@@ -99,7 +99,7 @@ def in_a_row(m: Memory, order: int, n: int) -> bool:
 
 @kernel
 def move_column(m: Memory, b: Block, to: Block, column: int, order: int, n: int, at: int) -> None:
-    """Copy the words of ``n`` steps; ``at``: the first of them if they are in a row, else NOWHERE."""
+    """Copy one column of ``n`` steps; ``at``: the first of them if they are in a row, else NOWHERE."""
     source, target = b.order + column * b.cap, to.order + column * to.cap
     if at != NOWHERE:
         copy(m, source + at, m, target, n)
@@ -110,7 +110,7 @@ def move_column(m: Memory, b: Block, to: Block, column: int, order: int, n: int,
 
 @kernel
 def move_slices(m: Memory, b: Block, to: Block, column: int, order: int, n: int, base: int, top: int, width: int) -> None:
-    """Copy the slices of ``n`` steps, with their rows to the end of a section: those that stand side by side at once."""
+    """Copy the slices of ``n`` steps, and their rows to the end of a section; rows side by side are copied at once."""
     source, target = b.order + column * b.cap, to.order + column * to.cap
     rows, out, at = b + m[b + base], to + m[to + base], m[to + top]
     begin = end = 0  # rows that are still to be copied to ``at``
@@ -120,7 +120,7 @@ def move_slices(m: Memory, b: Block, to: Block, column: int, order: int, n: int,
         if count == 0:
             m[target + k] = 0
             continue
-        if found.first != end:
+        if found.first != end:  # copy the run of rows that ends here
             copy(m, rows + begin * width, m, out + at * width, (end - begin) * width)
             at += end - begin
             begin = end = found.first
@@ -141,4 +141,4 @@ def copy_rows(m: Memory, b: int, to: int, rows: Slice, base: int, top: int, widt
     target = to + m[to + base] + at * width
     copy(m, source, m, target, count * width)
     m[to + top] = at + count
-    return int(Slice(at, count))
+    return Slice(at, count)

@@ -6,7 +6,7 @@
                                                        end     [ 15 ] [ ALONE ]
 
 A row has the number of its node in place of ``end``. Behind the rows stand two columns: the LE of the step where each is stored,
-and the end that its node had. w.old is the same list as it was before the walk began.
+and the end that its node had. w.old is the same list as it was before propagation began.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from afa.compiled.kernel.order import find_place
 
 @kernel
 def since_of(w: Scratch, rows: int, k: int, s: int) -> int:
-    """Return where the LE stands at which row ``k`` of a buffer is stored; one column further stands the end of its node."""
-    return int(rows + w.rows * s + k)
+    """Return where row ``k`` of a buffer has the LE of its step; the end of its node stands w.rows words further."""
+    return rows + w.rows * s + k
 
 
 @kernel
@@ -37,6 +37,7 @@ def load_list(m: Memory, w: Scratch, b: Block, place: int, rows: int) -> int:
     reach = b.reach[order[place]]
     at = place if reach >= le else max(find_place(m, b, reach, 0), b.first)
     n = 0
+    # Earlier nodes that reach this step, then its own nodes.
     while at <= place:
         i = order[at]
         n = add_nodes(m, w, b, i, b.nodes_of[i], rows, n, le if at < place else BEGINNING)
@@ -71,9 +72,9 @@ def add_nodes(m: Memory, w: Scratch, b: Block, i: int, old: Slice, rows: int, n:
 
 @kernel
 def advance_old(m: Memory, w: Scratch, b: Block, i: int, le: int, n: int) -> int:
-    """Move w.old, the list before step ``i`` as it was, on to the list of that step as it was.
+    """Advance w.old from the old list before step ``i`` to the old list of that step.
 
-    Rows that ended there leave, the step's own nodes come. Returns how many rows there are then, or NEED_ROWS.
+    Drops the rows that ended there and adds the step's own nodes. Returns how many rows there are then, or NEED_ROWS.
     """
     s, rows, kept = NodeRow.register + m.register_words, w.old, 0
     for k in range(n):
@@ -87,7 +88,7 @@ def advance_old(m: Memory, w: Scratch, b: Block, i: int, le: int, n: int) -> int
 
 @kernel
 def sorted_rows(w: Scratch, rows: int, n: int, s: int) -> int:
-    """Sort a row buffer by start, its columns with it. Returns ``n``. O(n) where few rows are not where they belong.
+    """Sort a row buffer and its columns by start. Returns ``n``. O(n) where few rows are out of order.
 
     Writes to w.ready where many are.
     """
@@ -98,6 +99,7 @@ def sorted_rows(w: Scratch, rows: int, n: int, s: int) -> int:
         moved += 1
         if moved > FEW:
             return sorted_all(w, rows, n, s)
+        # Insert row k where it belongs.
         copy_row(w, rows, k, rows, spare, s)
         j = k
         while j > 0 and NodeRow(w, rows + (j - 1) * s).start > NodeRow(w, rows + spare * s).start:
@@ -109,12 +111,12 @@ def sorted_rows(w: Scratch, rows: int, n: int, s: int) -> int:
 
 @kernel
 def sorted_all(w: Scratch, rows: int, n: int, s: int) -> int:
-    """Do the same by the numbers of the rows: those of several steps, each in order. Returns ``n``."""
+    """Sort a row buffer by start by way of row numbers, where many rows are out of order. Returns ``n``."""
     spare, at = w.rows - 1, w.ready
     for k in range(n):
         w[at + k] = k
     at = sort_by_start(w, rows, s, w, at, at + n, n)
-    for k in range(n):  # each cycle of rows that take one another's place
+    for k in range(n):  # carry out the permutation, cycle by cycle
         if w[at + k] == k:
             continue
         copy_row(w, rows, k, rows, spare, s)
@@ -140,14 +142,14 @@ def copy_row(w: Scratch, rows: int, k: int, others: int, to: int, s: int) -> Non
 
 @kernel
 def find_row(w: Scratch, rows: int, n: int, row: Annotated[NodeRow, "w"], s: int) -> int:
-    """Return which of ``n`` rows of a buffer, sorted by start, is the partial match of ``row``; NOWHERE if none is.
+    """Return the number of the row of a buffer, sorted by start, that is the partial match of ``row``; NOWHERE: none is.
 
-    O(log n + those of one start).
+    O(log n + rows of one start).
     """
     start = row.start
     k = count_until(w, rows, n, s, start - 1)
     while k < n and NodeRow(w, rows + k * s).start == start:
         if equal(w, rows + k * s, w, row, s):
-            return int(k)
+            return k
         k += 1
     return NOWHERE

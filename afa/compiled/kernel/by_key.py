@@ -1,11 +1,11 @@
-"""The records of a batch side by side by key: a stable sort of words, each a key and a record, digit by digit.
+"""Sort the records of a batch by key, stably, digit by digit: each word holds a key and a record.
 
     records   x      0   1   2   3   4
     key              7   3   7   7   3
     w.pairs          7:0 3:1 7:2 7:3 3:4   -->   3:1 3:4 | 7:0 7:2 7:3
 
-So keys come in the order of their entries, and of the memory that was taken for them one after the other. What the keys after the
-next few need is fetched ahead (`fetch_ahead`).
+So keys come in the order of their entries, and mostly of their memory. The memory of keys some places ahead is fetched meanwhile
+(`fetch_ahead`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import kernel, prefetch
 
 RECORD = 22
-"""Bits of a word that tell the record, from the first one of the batch on; the others are the key."""
+"""Bits of a word that number the record within the batch; the others are the key."""
 SOON, LATER = 6, 12
-"""How many keys ahead the state is fetched, and before that the entry that tells where it is."""
+"""How many keys ahead the state is fetched, and the entry that tells where it is."""
 
 
 @kernel
 def digits_of(most: int) -> Any:
-    """Return in how many rounds keys up to ``most`` are sorted, and by how many bits in each."""
+    """Return how many rounds sort keys up to ``most``, and how many bits each takes."""
     bits = 0
     while most >> bits:
         bits += 1
@@ -33,16 +33,17 @@ def digits_of(most: int) -> Any:
 
 @kernel
 def pairs_at(w: Scratch, rounds: int) -> int:
-    """Return where pairs are to be written that `sort_pairs` is to leave at w.pairs."""
-    return int(w.sort if rounds & 1 else w.pairs)
+    """Return where pairs must be written so that `sort_pairs` leaves them at w.pairs."""
+    return w.sort if rounds & 1 else w.pairs
 
 
 @kernel
 def sort_pairs(w: Scratch, source: int, n: int, rounds: int, bits: int) -> int:
-    """Sort ``n`` pairs by key, stably, with as many rounds; see `digits_of`. Returns where they are then: at w.pairs or w.sort."""
+    """Sort ``n`` pairs by key, stably, in ``rounds`` rounds; see `digits_of`. Returns where they are then: w.pairs or w.sort."""
     counts, mask = w.counts, (1 << bits) - 1
     for turn in range(rounds):
         shift, target = RECORD + turn * bits, w.sort + w.pairs - source
+        # Count each digit, turn counts into places, and move the pairs there.
         for digit in range(mask + 1):
             w[counts + digit] = 0
         for k in range(n):
@@ -75,7 +76,7 @@ def fetch_ahead(m: Memory, soon: int, later: int) -> None:
 
 @kernel
 def fetch_row(m: Memory, c: TableWords, row: int) -> None:
-    """Fetch what `go_on` reads of a row that is served soon: its LE, and its payload as far as it is words."""
+    """Fetch what `append_packed` reads of a row that is served soon: its LE, and its payload as far as it is words."""
     prefetch(c.le + 8 * row)
     for j in range(m.payload_words):
         prefetch(c.payload[2 * j] + 8 * row)

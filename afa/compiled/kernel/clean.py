@@ -3,12 +3,12 @@
     clean(b, 13)     before                             after
     order            [ 10  11  12  14 ]                 10  11 [ 12  14 ]           Block.first moves, nothing else does
     events of 12     [ e ]                              empty                       12 is ``cover``
-    list of 12       p (start 10, m 20)                 p  alone                    rows whose m is not behind 13 go,
-                     q (start 11, m 13)                                             those that stay are its own
-    matches of 12    T 12 (final), T 13 by a time-out   T 13                        only what may still be withdrawn
+    list of 12       p (start 10, m 20)                 p  alone                    rows whose m is not after 13 go;
+                     q (start 11, m 13)                                             rows that stay become its own nodes
+    matches of 12    T 12 (final), T 13 by a time-out   T 13                        only those that may still be withdrawn
 
-After cleanup the first step is ``cover``, the latest one before the punctuation: it has no events any more, and of its list what
-can still go on. No word is written before `save` has kept it, and what lies before ``cover`` is only left behind.
+After cleanup the first step is ``cover``, the latest one before the punctuation. It has no events any more, and its list holds only
+what can still go on. Steps before ``cover`` are left behind as they are; no older word is overwritten without undo.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from afa.compiled.kernel.step import is_cover, store_nodes, waits_since
 
 @kernel
 def tick(m: Memory, w: Scratch, p: Program, b: Block) -> int:
-    """Fire the time-outs that the clock has reached: the list of the last step waits until there. Returns the status of `walk`."""
+    """Fire the time-outs that the clock has reached: those of the last step's list. Returns the status of `propagate`."""
     if p.timeout == 0 or b.last == b.first:
         return DONE
     w.epoch += 1
     w.marked_from = b.last - 1
     w.until = BEGINNING
-    return int(propagate(m, w, p, b, mark_waits(m, w, b, w.marked_from) if m.gapless else w.marked_from))
+    return propagate(m, w, p, b, mark_waits(m, w, b, w.marked_from) if m.gapless else w.marked_from)
 
 
 @kernel
@@ -45,20 +45,20 @@ def cover_of(m: Memory, b: Block, t: int) -> int:
     cover = find_place(m, b, t, 0) - 1
     while cover >= b.first and b.le[b.order[cover]] >= t:
         cover -= 1  # of several at t, `find_place` may give a later one
-    return int(cover)
+    return cover
 
 
 @kernel
 def oldest(m: Memory, b: Block, t: int) -> int:
-    """Return the first place that is of use when a block is cleaned until ``t``: where the oldest node of ``cover`` stands."""
+    """Return the first place that cleaning until ``t`` reads: that of the oldest node in the list of ``cover``."""
     cover = cover_of(m, b, t)
     if cover < b.first:
-        return int(b.first)
+        return b.first
     i = b.order[cover]
     reach = b.reach[i]
     if reach >= b.le[i]:
-        return int(cover)
-    return int(max(find_place(m, b, reach, 0), b.first))
+        return cover
+    return max(find_place(m, b, reach, 0), b.first)
 
 
 @kernel
@@ -74,34 +74,38 @@ def clean(m: Memory, w: Scratch, p: Program, b: Block, t: int) -> int:
     i = b.order[cover]
     if b.le[i] > b.pruned:
         b.pruned = BEGINNING
-    rows, slices = w.source, b.events_of
+    # Of the list of cover, keep the partial matches whose lifetime goes on after t.
+    rows, events = w.source, b.events_of[i]
     n = cover_list(m, w, p, b, cover, t)
     if n < 0:
         return n
     alive, until = 0, BEGINNING
     for k in range(n):
-        if NodeRow(w, rows + k * s).until > t:
-            until = max(until, NodeRow(w, rows + k * s).until)
-            copy(w, rows + k * s, w, rows + alive * s, s)
+        row = NodeRow(w, rows + k * s)
+        if row.until > t:
+            until = max(until, row.until)
+            copy(w, row, w, rows + alive * s, s)
             alive += 1
     if not room(w, 64):
         return NEED_UNDO
     top = b.node_top
     if top + alive > b.node_cap:
         return NEED_NODES
-    waits = max(waits_since(m, b, cover), t)
-    b.since = waits
-    if m.gapless and Slice(slices[i]).count:
-        event = EventRow(b + b.events + Slice(slices[i]).first * (EventRow.payload + m.payload_words))
-        b.over = max(event.re, until)  # what has skipped the event may outlive it
-    put(m, w, slices + i, 0)
-    nodes = b + b.nodes + top * s
-    copy(w, rows, m, nodes, alive * s)
+    # Store them as nodes of its own, without its events. INVARIANT: the words of the step go to the undo log first; rows are
+    # appended, so that the old ones stay for a rollback.
+    b.since = max(waits_since(m, b, cover), t)
+    if m.gapless and events.count:
+        event = EventRow(b + b.events + events.first * (EventRow.payload + m.payload_words))
+        b.over = max(event.re, until)  # a partial match that has skipped the event may outlive it
+    put(m, w, b.events_of + i, 0)
+    copy(w, rows, m, b + b.nodes + top * s, alive * s)
     store_nodes(m, w, b, i, Slice(top, alive) if alive else 0, b.le[i])
-    b.first = cover if alive or m.gapless else cover + 1  # where numbers are gapless, for its number
-    count = open_matches(m, w, b, i, t) if alive else 0  # though no time-out is in force any more, one that was may have made some
+    # Drop the steps before it: from here on cover is never revised, as nothing comes or goes before it.
+    b.first = cover if alive or m.gapless else cover + 1  # gapless: the number of cover is still needed
+    # Keep the matches that may still be withdrawn: a time-out may have made some, though it is not in force any more.
+    count = open_matches(m, w, b, i, t) if alive else 0
     if count < 0:
-        return int(count)
+        return count
     if b.match_top + count > b.match_cap:
         return NEED_MATCHES
     store_matches(m, w, b, i, count)
@@ -110,9 +114,9 @@ def clean(m: Memory, w: Scratch, p: Program, b: Block, t: int) -> int:
 
 @kernel
 def open_matches(m: Memory, w: Scratch, b: Block, i: int, t: int) -> int:
-    """Put the matches of ``cover`` that are not final at w.temp. Returns how many, or NEED_TEMP.
+    """Copy the matches of ``cover`` that are not final to w.temp. Returns how many, or NEED_TEMP.
 
-    They are those that were announced: if arcs have changed since, who is told of that change sees to them.
+    They are those announced so far: where arcs have changed since, the call that changes arcs withdraws them.
     """
     width, count = MatchRow.register + m.register_words, 0
     rows = b.matches_of[i]
@@ -130,7 +134,7 @@ def open_matches(m: Memory, w: Scratch, b: Block, i: int, t: int) -> int:
 def cover_list(m: Memory, w: Scratch, p: Program, b: Block, cover: int, t: int) -> int:
     """Write the list of ``cover`` to w.source, each row with the end of its node. Returns how many rows, or a status.
 
-    What a time-out before ``t`` has made stands in it from now on: the arc that made it may be dropped.
+    From now on it also holds the partial matches that time-outs before ``t`` have made: the arcs that made them may be dropped.
     """
     s, rows = NodeRow.register + m.register_words, w.source
     n = load_list(m, w, b, cover, rows)
@@ -138,21 +142,19 @@ def cover_list(m: Memory, w: Scratch, p: Program, b: Block, cover: int, t: int) 
         NodeRow(w, rows + k * s).end = w[since_of(w, rows, k, s) + w.rows]
     if n <= 0 or p.timeout == 0:
         return n
-    order, times = b.order, b.le
-    le = times[order[cover]]
-    horizon = horizon_of(m, b, cover)
+    le, since, until = b.le[b.order[cover]], waits_since(m, b, cover), min(horizon_of(m, b, cover), t - 1)
     count = n
     for k in range(n):
-        found = fire(m, w, p, w, rows + k * s, le, waits_since(m, b, cover), min(horizon, t - 1))
+        found = fire(m, w, p, w, rows + k * s, le, since, until)
         if found < 0:
-            return int(found)
-        for q in range(1, found):
+            return found
+        for q in range(1, found):  # row 0 is the one that waits
             if count + 2 >= w.rows:
                 return NEED_ROWS
             copy(w, w.ready + q * s, w, rows + count * s, s)
             NodeRow(w, rows + count * s).end = ALONE
             count += 1
-    return int(distinct(m, w, w, rows, sorted_rows(w, rows, count, s), s))
+    return distinct(m, w, w, rows, sorted_rows(w, rows, count, s), s)
 
 
 @kernel
@@ -162,7 +164,7 @@ def expire(m: Memory, w: Scratch, b: Block, t: int) -> int:
     base, top = b + b.pending, b.pending_top
     if not room(w, top * size):
         return NEED_UNDO
-    save(m, w, base, top * size)
+    save(m, w, base, top * size)  # INVARIANT: before the rows are moved up
     kept = 0
     for row in range(top):
         if PendingRow(base + row * size).le >= t:
@@ -175,7 +177,7 @@ def expire(m: Memory, w: Scratch, b: Block, t: int) -> int:
 
 @kernel
 def set_deadlines(m: Memory, p: Program, b: Block, key: int) -> None:
-    """Write to the directory which punctuations concern this block, a key's, next: KeyEntry.act, KeyEntry.clean."""
+    """Write to the entry of a key which punctuation makes its block speak, and which makes it smaller, next."""
     s = NodeRow.register + m.register_words
     act, dead = FOREVER, FOREVER
     size = PendingRow.payload + m.payload_words
@@ -184,7 +186,7 @@ def set_deadlines(m: Memory, p: Program, b: Block, key: int) -> None:
     first, last = b.first, b.last
     if first < last:
         i = b.order[first]
-        if p.timeout:
+        if p.timeout:  # each punctuation may fire some
             act = dead = BEGINNING
         elif b.events_of[i].count or not is_cover(m, b, i):
             dead = b.le[i] + 1
@@ -192,7 +194,7 @@ def set_deadlines(m: Memory, p: Program, b: Block, key: int) -> None:
             rows = b.nodes_of[i]
             for k in range(rows.count):
                 dead = min(dead, NodeRow(b + b.nodes + (rows.first + k) * s).until)
-            if m.gapless and m.keyed and (first + 1 == last):
+            if m.gapless and m.keyed and first + 1 == last:
                 dead = min(dead, b.over)
             if first + 1 < last:
                 dead = min(dead, b.le[b.order[first + 1]] + 1)

@@ -1,11 +1,11 @@
-"""Epsilon arcs and time-outs: what a partial match becomes without an event ([AFA10] Sec. 2.2, App. E).
+"""Close partial matches under epsilon arcs, and fire time-outs: steps without an event ([AFA10] Sec. 2.2, App. E).
 
     close(row 2) with  a --eps--> b --eps--> c        rows  [..][..][a]   -->  [..][..][a][b][c]
     fire(row, le = 10, since = 10, horizon = 30) with  a --at 20--> b --at 25--> c --eps--> d
 
     w.ready   [ the row itself ] [ b, at 20 ] [ c, at 25 ] [ d, at 25 ]       the instant stands in place of ``end``
 
-A row that is there already is not added: a cycle that changes nothing ends, any other is cut at CLOSURE_LIMIT.
+A row is added once: so a cycle that changes nothing ends; any other is cut at CLOSURE_LIMIT.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from afa.compiled.kernel.native_call import call4, kernel
 
 @kernel
 def close(m: Memory, w: Scratch, p: Program, rows: int, at: int, n: int, t: int, waits: bool) -> int:
-    """Add to a buffer of ``n`` rows all that epsilon arcs in force at ``t`` make of its row ``at``, the last one so far.
+    """Add to a buffer of ``n`` rows all rows that epsilon arcs in force at ``t`` make of row ``at``, the last one.
 
-    With ``waits`` also what time-outs make of those rows that have waited long enough: ``at(r) <= t``. Returns how many rows there
-    are then, or NEED_ROWS, FAULT, ENDLESS. Where the closure goes on for ever, Python says whether the row is to stand alone.
+    With ``waits`` time-outs with ``at(r) <= t`` are taken, too. Returns how many rows there are then, or NEED_ROWS, FAULT, ENDLESS.
+    Where the closure goes on for ever, Python decides whether row ``at`` stands without it.
 
     *Requires* `seek` to ``t``.
     """
     s = NodeRow.register + m.register_words
     if p.epsilon == 0 and (not waits or p.timeout == 0 or p[p.waits + NodeRow(w, rows + at * s).state] < 0):
         return n
+    # The buffer from `at` on is a queue: each row taken from it may add others behind.
     todo, steps = at, 0
     new_set(w)
     add_to_set(w, w, rows + at * s, s, 0)
@@ -46,15 +47,16 @@ def close(m: Memory, w: Scratch, p: Program, rows: int, at: int, n: int, t: int,
             arc = ArcRow(p.rows + link * ArcRow.SIZE)
             link = arc.next
             code = arc.code
-            if waiting and (not arc.begin <= t < arc.end):
+            if waiting and not arc.begin <= t < arc.end:
                 continue
             if not waiting and ArcWords(p.codes + code * ArcWords.SIZE).kind != EPSILON:
                 continue
+            # Run the arc; its new row is written behind the others.
             if n + 2 >= w.rows:
                 return NEED_ROWS
             target = NodeRow(w, rows + n * s)
-            m.place = t
-            out = target if waiting else target.register  # where ``at`` goes, or the register
+            m.instant = t
+            out = target if waiting else target.register  # a time-out gives its instant, an epsilon arc the register
             taken = run_arc(m, p, code, 0, m.w_at + 8 * source.register, m.w_at + 8 * out)
             if taken < 0:
                 return FAULT
@@ -62,9 +64,10 @@ def close(m: Memory, w: Scratch, p: Program, rows: int, at: int, n: int, t: int,
                 continue
             if waiting:
                 copy(w, source.register, w, target.register, m.register_words)
+            # Cut a closure that goes on; else keep the row if it is a new one.
             steps += 1
             if steps > CLOSURE_LIMIT:
-                m.place, m.need, m.arc = t, rows + at * s, n - at
+                m.instant, m.endless, m.endless_rows = t, rows + at * s, n - at
                 return at + 1 if call4(p.python, NOWHERE, 0, 0, 0) == NO else ENDLESS
             target.start = source.start
             target.until = source.until
@@ -77,12 +80,12 @@ def close(m: Memory, w: Scratch, p: Program, rows: int, at: int, n: int, t: int,
 
 @kernel
 def fire(m: Memory, w: Scratch, p: Program, a: Any, row: Annotated[NodeRow, "a"], le: int, since: int, horizon: int) -> int:
-    """Write to w.ready what time-outs make of a partial match, from ``since`` until ``horizon``; its last event was at ``le``.
+    """Write to w.ready all rows that time-outs make of a partial match from ``since`` until ``horizon``; ``le``: its last event.
 
-    Each row has its instant in place of ``end``: ``T = at(r) <= horizon`` and ``T < m``; epsilon arcs and further time-outs from
-    there are in it. What fires at ``le`` stands in the list (`close`): ``since`` lies behind it. Returns how many rows, the first
-    of which is the partial match itself, or NEED_ROWS, FAULT, ENDLESS. Where they go on for ever, Python says whether none is to
-    fire. Moves the cursor of arcs.
+    Each row has its instant ``T = at(r)`` in place of ``end``, with ``T <= horizon`` and ``T < m``. Epsilon arcs and further
+    time-outs from there are followed. Time-outs at ``le`` itself are the business of `close`: ``since`` lies after it. Returns how
+    many rows, the first of which is the partial match itself, or NEED_ROWS, FAULT, ENDLESS. Where they go on for ever, Python
+    decides whether none fires. Moves the cursor of arcs.
     """
     if p[p.waits + row.state] < 0:
         return 0
@@ -90,7 +93,8 @@ def fire(m: Memory, w: Scratch, p: Program, a: Any, row: Annotated[NodeRow, "a"]
     ready = NodeRow(w, w.ready)
     if w.rows < 4:
         return NEED_ROWS
-    copy(a, row, w, ready, s)  # row 0 is what waits; what fires follows
+    # Again a queue: row 0 waits; the rows that fire follow.
+    copy(a, row, w, ready, s)
     ready.end = le
     n, todo = 1, 0
     while todo < n:
@@ -101,13 +105,15 @@ def fire(m: Memory, w: Scratch, p: Program, a: Any, row: Annotated[NodeRow, "a"]
             link = arc.next
             if n + 2 >= w.rows:
                 return NEED_ROWS
+            # When does it fire? Only within its bounds, and while the arc is in force.
             target = NodeRow(w, ready + n * s)
-            m.place = source.end
+            m.instant = source.end
             if run_arc(m, p, arc.code, 0, m.w_at + 8 * source.register, m.w_at + 8 * target) < 0:
                 return FAULT
             t = max(source.end, w[target])
-            if not (since <= t <= horizon and t < source.until and (arc.begin <= t < arc.end)):
+            if not (since <= t <= horizon and t < source.until and arc.begin <= t < arc.end):
                 continue
+            # Add the row with all that epsilon arcs make of it, at this instant.
             copy(w, source, w, target, s)
             target.state = ArcWords(p.codes + arc.code * ArcWords.SIZE).dst
             target.end = ALONE
@@ -117,7 +123,7 @@ def fire(m: Memory, w: Scratch, p: Program, a: Any, row: Annotated[NodeRow, "a"]
                 return end
             n = date_rows(w, ready, n, end, t, s)
             if n > CLOSURE_LIMIT:
-                m.place, m.need, m.arc = t, ready, n
+                m.instant, m.endless, m.endless_rows = t, ready, n
                 return 1 if call4(p.python, NOWHERE, 0, 0, 0) == NO else ENDLESS
         todo += 1
     return n
@@ -125,10 +131,10 @@ def fire(m: Memory, w: Scratch, p: Program, a: Any, row: Annotated[NodeRow, "a"]
 
 @kernel
 def date_rows(w: Scratch, ready: int, n: int, end: int, t: int, s: int) -> int:
-    """Give the rows from ``n`` to ``end`` the instant ``t``, and keep those that are new. Returns how many rows there are then."""
+    """Date the rows from ``n`` to ``end`` with the instant ``t``, and keep the new ones. Returns how many rows there are then."""
     new_set(w)
     for k in range(1, n):
-        add_to_set(w, w, ready + k * s, s, NodeRow(w, ready + k * s).end & 281474976710655)
+        add_to_set(w, w, ready + k * s, s, NodeRow(w, ready + k * s).end & 0xFFFFFFFFFFFF)
     kept = n
     for k in range(n, end):
         target = NodeRow(w, ready + kept * s)
@@ -142,7 +148,7 @@ def date_rows(w: Scratch, ready: int, n: int, end: int, t: int, s: int) -> int:
 
 @kernel
 def undated(m: Memory, w: Scratch, rows: int, n: int) -> int:
-    """Drop the instants of rows that time-outs made, and keep each partial match once. Returns how many are left."""
+    """Drop the instants of rows that time-outs have made, and keep each partial match once. Returns how many are left."""
     s = NodeRow.register + m.register_words
     for k in range(n):
         NodeRow(w, rows + k * s).end = ALONE

@@ -1,4 +1,4 @@
-"""The one entry: what a caller may ask of the kernels, by number, so that there is one thing to compile and to cache."""
+"""The one entry of the kernels: all that a caller may ask, by number, so that there is one function to compile and keep."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
         return keys(m, w, p, c, what, low, high)
     if what not in (FORWARD, GROUPS):
         m.coming = 0
-    if w.owed > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records may change that have grown
+    if w.owed > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records that have grown may change otherwise
         save_in_full(m, w)
     if what == RUN:
         return serve_records(m, w, p, c, low, high)
@@ -56,7 +56,7 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
         if w.log_top == 0:
             commit(m, w)
             m.serial += 2
-        return int(w.log_top)
+        return w.log_top
     if what == SERVE:
         for k in range(high):
             w[w.index + k] = k
@@ -105,7 +105,7 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
         return paths(m, w, p, c, low)
     if what == ROLLBACK:
         rollback(m, w, 0)
-        w.owed = w.loose = 0
+        w.owed = w.replaced = 0
         m.waiting = m.waited
     else:
         commit(m, w)

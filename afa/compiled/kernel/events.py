@@ -1,16 +1,16 @@
-"""Event records enter and leave the steps of a block; what they change is marked, and derived by `walk` afterwards.
+"""Bring event records into the steps of a block, and mark the steps that change; `propagate` derives their lists afterwards.
 
     records, in order     + at 7      - of e1 at 9 (its only event)      + at 9, another one       one more + of e0 at 5
 
     before   order  [ 0   1   3 ]       LE  5  9  12        events   0: e0    1: e1     3: e3
     after    order  [ 0   2   1   3 ]   LE  5  7  9  12     events   0: e0 twice   2: e2   1: e4   3: e3
-    marked                *   *                             e0 was there: nothing to derive from a copy more
+    marked                *   *                             e0 was there: one copy more changes no list
 
     where 1 loses all its events:
-             order  [ 0   2   3 ]       its nodes and matches go with it, and the step behind it is marked
+             order  [ 0   2   3 ]       its nodes and matches go with it, and the step after it is marked
     marked                *   *
 
-An event counts as often as it was inserted more than retracted. Where that is negative, retractions wait in the section ``pending``
+The copies of an event are its insertions less its retractions. Where that is negative, retractions wait in the section ``pending``
 until as many insertions have come.
 """
 
@@ -29,7 +29,7 @@ from afa.compiled.kernel.step import mark
 
 @kernel
 def append(m: Memory, w: Scratch, c: Arrivals, b: Block, n: int) -> int:
-    """Append the ``n`` records at w.index as new steps behind all others.
+    """Append the ``n`` records at w.index as new steps after all others.
 
     Returns the first place of them, or NEED_BLOCK, NEED_EVENTS.
 
@@ -45,24 +45,25 @@ def append(m: Memory, w: Scratch, c: Arrivals, b: Block, n: int) -> int:
     order, times, seqs = b.order, b.le, b.seq
     events, lists, matches = b.events_of, b.nodes_of, b.matches_of
     event = EventRow(b + b.events + top * size)
+    # INVARIANT: all words written here are beyond the ends that the header still says; a rollback restores the header.
     for k in range(n):
-        x = w[w.index + k]
+        record = w[w.index + k]
         order[place + k] = i + k
-        times[i + k] = c.le[x]
-        seqs[i + k] = c.seq[x]
+        times[i + k] = c.le[record]
+        seqs[i + k] = c.seq[record]
         events[i + k] = Slice(top + k, 1)
         lists[i + k] = 0
         matches[i + k] = 0
-        event.re = c.re[x]
+        event.re = c.re[record]
         event.copies = 1
         for j in range(v):
-            event.payload[j] = c.payload[j, x]
+            event.payload[j] = c.payload[j, record]
         event += size
     b.steps = i + n
     b.last = place + n
     b.event_top = top + n
     w.marked_from = place
-    return int(place)
+    return place
 
 
 @kernel
@@ -76,17 +77,20 @@ def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> i
         return NEED_BLOCK
     if cap > w.places:
         return NEED_PLACES
+    # The new order is built at w.order from `begin` on: place counts the old places passed, out the new ones written.
     order, times, seqs = b.order, b.le, b.seq
-    x = w[w.index]
-    begin = place = find_place(m, b, c.le[x], c.seq[x])
-    last, k, out, gone, moved = b.last, 0, begin, False, False
+    record = w[w.index]
+    begin = place = find_place(m, b, c.le[record], c.seq[record])
+    last, k, out, gone, moved = b.last, 0, begin, False, False  # gone: the step before was deleted; moved: the order differs
     built = w.order
     while k < n:
-        x = w[w.index + k]
+        # Take all records of one step.
+        record = w[w.index + k]
         group = k
-        while k < n and not earlier(m, c, 0, x, w[w.index + k]):
+        while k < n and not earlier(m, c, 0, record, w[w.index + k]):
             k += 1
-        le, seq = c.le[x], c.seq[x]
+        le, seq = c.le[record], c.seq[record]
+        # Copy the places of the steps before it. INVARIANT: the order stays sorted by LE (then sequence).
         while place < last and is_before(m, b, order[place], le, seq):
             w[built + out] = order[place]
             if gone:
@@ -94,6 +98,7 @@ def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> i
                 gone = False
             out += 1
             place += 1
+        # Find the step, or make one.
         i = order[place] if place < last else NOWHERE
         there = i != NOWHERE and times[i] == le and (m.ordered == 0 or seqs[i] == seq)
         if not there:
@@ -105,9 +110,10 @@ def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> i
             seqs[i] = seq
         else:
             place += 1
+        # Change its events. A step without events leaves the order; a new one of which nothing is left was never in it.
         changed = apply_to_step(m, w, c, b, i, group, k)
         if changed < 0:
-            return int(changed)
+            return changed
         if b.events_of[i].count == 0:
             if there:
                 status = empty_step(m, w, p, b, i)
@@ -121,23 +127,24 @@ def merge(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int) -> i
         w[built + out] = i
         if changed or gone:
             w[w.mark + out] = w.epoch
-            gone = gone and not there  # what follows on a deleted step is marked, and all that is new before it
+            gone = gone and not there  # after a deleted step the next old one is marked, and all new ones before that
         out += 1
+    # Move the places after the last record, and write the new order before them.
     rest = last - place
     if gone and rest:
         w[w.mark + out] = w.epoch
     if moved:
         if not room(w, last - begin):
             return NEED_UNDO
-        save(m, w, order + begin, last - begin)
+        save(m, w, order + begin, last - begin)  # INVARIANT: before any place is overwritten
         if out != place:
             move_words(m, order + place, order + out, rest)
         for at in range(begin, out):
             order[at] = w[built + at]
         b.last = out + rest
-        if gone and not rest and p.timeout:  # the wait of what is last now goes on
+        if gone and not rest and p.timeout:  # the list of the step that is last now waits longer
             mark(m, w, b, out - 1)
-    return int(begin)
+    return begin
 
 
 @kernel
@@ -160,34 +167,34 @@ def apply_to_step(m: Memory, w: Scratch, c: Arrivals, b: Block, i: int, first: i
     """
     v = m.payload_words
     size = EventRow.payload + v
-    slices = b.events_of
-    old = Slice(slices[i])
+    old = b.events_of[i]
     had, temp = old.count, w.temp
     if (had + last - first) * (size + 1) > w.temp_cap:
         return NEED_TEMP
+    # Copy the events to w.temp, and count the records into their copies there.
     copy(m, b + b.events + old.first * size, w, temp, had * size)
     n = had
     for k in range(first, last):
-        x = w[w.index + k]
+        record = w[w.index + k]
         row = 0
-        while row < n and not is_event(w, temp + row * size, c, x, v):
+        while row < n and not is_event(w, temp + row * size, c, record, v):
             row += 1
+        event = EventRow(w, temp + row * size)
         if row == n:
-            EventRow(w, temp + n * size).re = c.re[x]
-            EventRow(w, temp + n * size).copies = 0
+            event.re, event.copies = c.re[record], 0
             for j in range(v):
-                EventRow(w, temp + n * size).payload[j] = c.payload[j, x]
+                event.payload[j] = c.payload[j, record]
             n += 1
-        there = EventRow(w, temp + row * size).copies
-        if c.diff[x] > FOREVER - there:
-            m.place = x
+        if c.diff[record] > FOREVER - event.copies:
+            m.record = record
             return CROWDED
-        count = there + c.diff[x]
+        count = event.copies + c.diff[record]
         if b.pending_top or count < 0:
-            count = offset_waiting(m, w, c, b, x, count)
+            count = offset_waiting(m, w, c, b, record, count)
             if count < 0:
-                return int(count)
-        EventRow(w, temp + row * size).copies = count
+                return count
+        event.copies = count
+    # Drop the events of which no copy is left.
     kept = changed = 0
     for row in range(n):
         at = EventRow(w, temp + row * size)
@@ -201,12 +208,14 @@ def apply_to_step(m: Memory, w: Scratch, c: Arrivals, b: Block, i: int, first: i
     top = b.event_top
     if not room(w, 8 + 3 * had):
         return NEED_UNDO
+    # The same events: write the copies that differ in place.
     if not changed:
         for row in range(had):
-            at = EventRow(w, b + b.events + (old.first + row) * size + EventRow.copies)
-            if m[at] != EventRow(w, temp + row * size).copies:
-                put(m, w, at, EventRow(w, temp + row * size).copies)
+            word, copies = b + b.events + (old.first + row) * size + EventRow.copies, EventRow(w, temp + row * size).copies
+            if m[word] != copies:
+                put(m, w, word, copies)
         return 0
+    # Other events: append them as a new slice. INVARIANT: the old rows stay for a rollback, the old slice goes to the undo log.
     if top + kept > b.event_cap:
         return NEED_EVENTS
     if kept > 1 and m.ties:
@@ -215,39 +224,40 @@ def apply_to_step(m: Memory, w: Scratch, c: Arrivals, b: Block, i: int, first: i
     b.event_top = top + kept
     rows = Slice(top, kept) if kept else 0
     if i >= w.made:
-        slices[i] = rows
+        b.events_of[i] = rows
     else:
-        put(m, w, slices + i, rows)
+        put(m, w, b.events_of + i, rows)
     return 1
 
 
 @kernel
-def is_event(a: Any, row: Annotated[EventRow, "a"], c: Arrivals, x: int, v: int) -> bool:
+def is_event(a: Any, row: Annotated[EventRow, "a"], c: Arrivals, record: int, v: int) -> bool:
     """Return whether a row has the lifetime and the payload of a record."""
-    if row.re != c.re[x]:
+    if row.re != c.re[record]:
         return False
     for j in range(v):
-        if row.payload[j] != c.payload[j, x]:
+        if row.payload[j] != c.payload[j, record]:
             return False
     return True
 
 
 @kernel
-def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, x: int, count: int) -> int:
-    """Offset ``count`` copies of a record's event against the retractions of it that wait; if ``count`` is negative, they wait.
+def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, record: int, count: int) -> int:
+    """Offset ``count`` copies of a record's event against its retractions that wait; a negative rest waits with them.
 
     Returns how many copies are in force, or NEED_UNDO, NEED_BLOCK, CROWDED.
     """
     v = m.payload_words
     size = PendingRow.payload + v
     base, top = b + b.pending, b.pending_top
+    # Find the retractions of this event that wait.
     row = 0
     while row < top:
         at = PendingRow(base + row * size)
-        if at.le == c.le[x] and at.re == c.re[x]:
+        if at.le == c.le[record] and at.re == c.re[record]:
             equal = True
             for j in range(v):
-                equal = equal and at.payload[j] == c.payload[j, x]
+                equal = equal and at.payload[j] == c.payload[j, record]
             if equal:
                 break
         row += 1
@@ -256,27 +266,29 @@ def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, x: int, count: 
         return NEED_UNDO
     if row < top:
         if count < at.copies - FOREVER:
-            m.place = x
+            m.record = record
             return CROWDED
         count -= at.copies
+        # INVARIANT: both rows are saved, as the last one may take this one's place, and another one the last one's.
         save(m, w, at, size)
-        save(m, w, base + (top - 1) * size, size)  # it may take this one's place, and another one its own
+        save(m, w, base + (top - 1) * size, size)
         if count >= 0:
             copy(m, base + (top - 1) * size, m, at, size)
             b.pending_top = top - 1
             m.waiting -= 1
-            return int(count)
+            return count
         at.copies = -count
         return 0
     if count >= 0:
-        return int(count)
+        return count
+    # They are the first to wait.
     if top == b.pending_cap:
         return NEED_BLOCK
-    at.le = c.le[x]
-    at.re = c.re[x]
+    at.le = c.le[record]
+    at.re = c.re[record]
     at.copies = -count
     for j in range(v):
-        at.payload[j] = c.payload[j, x]
+        at.payload[j] = c.payload[j, record]
     b.pending_top = top + 1
     m.waiting += 1
     return 0
@@ -284,11 +296,11 @@ def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, x: int, count: 
 
 @kernel
 def empty_step(m: Memory, w: Scratch, p: Program, b: Block, i: int) -> int:
-    """Withdraw the matches of a step that has no events any more, and note how far its nodes reached. Returns a status."""
+    """Withdraw the matches of a step that has lost its events, and note in w.until how far its nodes reached. Returns a status."""
     s = NodeRow.register + m.register_words
     if not room(w, 8):
         return NEED_UNDO
     rows = b.nodes_of[i]
     for k in range(rows.first, rows.first + rows.count):
         w.until = max(w.until, NodeRow(b + b.nodes + k * s).end)
-    return int(set_matches(m, w, p, b, i, 0))
+    return set_matches(m, w, p, b, i, 0)

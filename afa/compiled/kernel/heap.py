@@ -2,22 +2,24 @@
 
 The undo log is a stack of records, read from its top:
 
-    [word.. , address, n]          n words of ``m`` as they were
-    [key, block, act, clean, before, -1]   the entry of a key in the directory; its old block is freed when the call is carried out,
-                                   and what stands there now when the call is taken back
-    [key, act, clean, -2]          the same of a key whose block stays
-    [word.. , n << 32 | key, act, clean, -3]   the record of a key that was at rest, whose cell is free for others at once
-    [head, act, clean, GREW - key]             the same of a record that begins the one that the key has now, but for its head
-    [-16 - key]                    a key of which nothing was held
-    [key, before, -4]              nothing is held of it any more
+    [word.. , address, n]                                 n words of ``m`` as they were
+    [key, block, act, clean, before, -1]       OWNER      the entry of a key. Its old block is freed when the call is carried out,
+                                                          its new one when the call is taken back
+    [key, act, clean, -2]                      DEADLINES  the deadlines of a key whose block stays
+    [word.. , n << 32 | key, act, clean, -3]   PACKED     the record of a packed key, whose cell is free for others at once
+    [head, act, clean, GREW - key]             GREW       the same where the key's record now begins with it, but for the head
+    [NEW - key]                                NEW        a key that had nothing
+    [key, before, -4]                          GONE       a key that has nothing any more
 
-By key, for the directory may have moved since. What is taken back goes in rounds: first all that the keys hold now is freed, then
-they get the blocks that they had, and at last the records. So there are cells for them: those that others hold are the ones that
-they held before. A record may be noted more than once in a call; then the oldest is the one that counts.
+``before`` chains the records that `commit` must see. Keys are numbers, for the directory may move in between.
 
-Of a record that only grows its head is noted: with a copy of each record, a row of each of a million keys took 200 MB of new memory
-in each call. w.owed says what the copies would take, and `room` leaves it free. They are made (`spell_out`) when the call is taken
-back, or when a record is about to change that has grown in the call.
+A rollback goes in rounds. First all blocks and cells that the keys have now are freed, then the keys get their old blocks, and at
+last their old records. So there are cells for these: the cells in use then are those that were in use before. A key may have
+several records in one log; the oldest one counts.
+
+Of a packed record that only grows, its head is saved: a copy of each record took 200 MB of new memory a call, with one row for each
+of a million keys. w.owed is what the copies would take, and `room` leaves it free. `save_in_full` makes them when the call is taken
+back, or before such a record changes otherwise.
 """
 
 from __future__ import annotations
@@ -28,17 +30,17 @@ from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.slabs import BLOCKS, RECORDS, cell_class, free_cell, take_cell
 
-OWNER, DEADLINES, REST, GONE, NEW, GREW = -1, -2, -3, -4, -16, -(1 << 40)
+OWNER, DEADLINES, PACKED, GONE, NEW, GREW = -1, -2, -3, -4, -16, -(1 << 40)
 KEY_BITS = 32
 KEY = (1 << KEY_BITS) - 1
 SMALLEST, LARGER = 64, 4
-LARGE = 44  # the size class of blocks of 2**17 words
+LARGE = 44  # the size class of 2**17 words
 
 
 @kernel
 def room(w: Scratch, words: int) -> bool:
-    """Return whether the undo log takes so many words more."""
-    return bool(w.undo_top + w.owed + words + 8 <= w.undo_cap)
+    """Return whether the undo log has room for so many words more."""
+    return w.undo_top + w.owed + words + 8 <= w.undo_cap
 
 
 @kernel
@@ -53,28 +55,28 @@ def save(m: Memory, w: Scratch, address: int, n: int) -> None:
 
 @kernel
 def put(m: Memory, w: Scratch, address: int, value: int) -> None:
-    """Write one word; the old one goes to the undo log. *Requires* `room` for 3."""
+    """Write one word, and save the old one to the undo log. *Requires* `room` for 3."""
     top = w.undo + w.undo_top
     w[top] = m[address]
     w[top + 1] = address
     w[top + 2] = 1
     w.undo_top += 3
-    m[address] = value
+    m[address] = value  # INVARIANT: only behind the save
 
 
 @kernel
 def save_entry(m: Memory, w: Scratch, key: int) -> None:
-    """Copy the directory's entry of a key whose block is about to be replaced to the undo log. *Requires* `room` for 6."""
+    """Save the entry of a key whose block is about to be replaced to the undo log. *Requires* `room` for 6."""
     top = w.undo + w.undo_top
-    w[top], w[top + 4], w[top + 5] = key, w.loose, OWNER
+    w[top], w[top + 4], w[top + 5] = key, w.replaced, OWNER
     copy(m, m.dir + key * KeyEntry.SIZE, w, top + 1, 3)
     w.undo_top += 6
-    w.loose = w.undo_top
+    w.replaced = w.undo_top
 
 
 @kernel
 def save_deadlines(m: Memory, w: Scratch, key: int) -> None:
-    """Copy the deadlines of a key whose block stays to the undo log. *Requires* `room` for 4."""
+    """Save the deadlines of a key whose block stays to the undo log. *Requires* `room` for 4."""
     top, entry = w.undo + w.undo_top, KeyEntry(m.dir + key * KeyEntry.SIZE)
     w[top], w[top + 1], w[top + 2] = key, entry.act, entry.clean
     w[top + 3] = DEADLINES
@@ -83,19 +85,19 @@ def save_deadlines(m: Memory, w: Scratch, key: int) -> None:
 
 @kernel
 def save_record(m: Memory, w: Scratch, key: int, words: int) -> None:
-    """Copy the record of a key at rest to the undo log, with its entry. *Requires* `room` for ``words + 4``."""
+    """Save the record of a packed key to the undo log, with its deadlines. *Requires* `room` for ``words + 4``."""
     top, entry = w.undo + w.undo_top, KeyEntry(m.dir + key * KeyEntry.SIZE)
     copy(m, -entry.block, w, top, words)
     top += words
-    w[top], w[top + 1], w[top + 2], w[top + 3] = words << KEY_BITS | key, entry.act, entry.clean, REST
+    w[top], w[top + 1], w[top + 2], w[top + 3] = words << KEY_BITS | key, entry.act, entry.clean, PACKED
     w.undo_top += words + 4
 
 
 @kernel
 def save_head(m: Memory, w: Scratch, key: int) -> None:
-    """Note the record of a key at rest that is about to become the begin of a longer one. *Requires* `room` for its words + 8.
+    """Save the head of a packed record that is about to grow. *Requires* `room` for its words + 8.
 
-    *Requires* that w.owed is not NOWHERE, and that nothing of the key was noted in this call.
+    *Requires* that w.owed is not NOWHERE, and that nothing of the key was saved in this call.
     """
     top, entry = w.undo + w.undo_top, KeyEntry(m.dir + key * KeyEntry.SIZE)
     head = PackedKey(-entry.block).head
@@ -106,10 +108,11 @@ def save_head(m: Memory, w: Scratch, key: int) -> None:
 
 @kernel
 def save_in_full(m: Memory, w: Scratch) -> None:
-    """Copy the records that were noted by their heads to the undo log, and let no more be noted so in this call.
+    """Save in full all records of which only the head was saved; later ones in this call are saved in full at once.
 
-    *Requires* that what has grown in the call has not changed otherwise, and no unit of work that may be taken back on its own.
+    *Requires* that these records have only grown, and that no key task is open that may be taken back on its own.
     """
+    # Append each record as it was: its first words, which are still there, with the old head.
     base = w.undo
     end = top = PackedKey(w, base + w.undo_top)
     while end > base:
@@ -118,7 +121,7 @@ def save_in_full(m: Memory, w: Scratch) -> None:
             copy(m, -KeyEntry(m.dir + key * KeyEntry.SIZE).block, w, top, words)
             top.head = w[end - 4]
             top += words
-            w[top], w[top + 1], w[top + 2], w[top + 3] = words << KEY_BITS | key, w[end - 3], w[end - 2], REST
+            w[top], w[top + 1], w[top + 2], w[top + 3] = words << KEY_BITS | key, w[end - 3], w[end - 2], PACKED
             top += 4
         end -= saved_words(w, end)
     w.undo_top, w.owed = top - base, NOWHERE
@@ -126,44 +129,43 @@ def save_in_full(m: Memory, w: Scratch) -> None:
 
 @kernel
 def save_new(w: Scratch, key: int) -> None:
-    """Note a key of which nothing is held. *Requires* `room` for 1."""
+    """Note that a key has nothing yet. *Requires* `room` for 1."""
     w[w.undo + w.undo_top] = NEW - key
     w.undo_top += 1
 
 
 @kernel
 def save_gone(w: Scratch, key: int) -> None:
-    """Note a key of which nothing is held any more. *Requires* `room` for 3."""
+    """Note that a key has nothing any more. *Requires* `room` for 3."""
     top = w.undo + w.undo_top
-    w[top], w[top + 1], w[top + 2] = key, w.loose, GONE
+    w[top], w[top + 1], w[top + 2] = key, w.replaced, GONE
     w.undo_top += 3
-    w.loose = w.undo_top
+    w.replaced = w.undo_top
 
 
 @kernel
 def free_held(m: Memory, key: int) -> None:
-    """Free what an entry holds."""
+    """Free the block or the cell of a key."""
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
-    held = entry.block
-    if held > 0:
-        free_block(m, held)
-    elif held < 0:
-        free_cell(m, -held)
+    if entry.block > 0:  # INVARIANT: a block above 0, a packed record below
+        free_block(m, entry.block)
+    elif entry.block < 0:
+        free_cell(m, -entry.block)
     entry.block = 0
 
 
 @kernel
 def saved_words(w: Scratch, end: int) -> int:
-    """Return how many words the record of the undo log takes that ends at ``end``."""
+    """Return how many words the record of the undo log that ends at ``end`` takes."""
     n = w[end - 1]
     if n >= 0:
-        return int(n + 2)
+        return n + 2
     if n == OWNER:
         return 6
     if n == DEADLINES:
         return 4
-    if n == REST:
-        return int((w[end - 4] >> KEY_BITS) + 4)
+    if n == PACKED:
+        return (w[end - 4] >> KEY_BITS) + 4
     if n <= GREW:
         return 4
     return 3 if n == GONE else 1
@@ -171,44 +173,47 @@ def saved_words(w: Scratch, end: int) -> int:
 
 @kernel
 def noted_key(w: Scratch, end: int) -> int:
-    """Return the key of which the record of the undo log that ends at ``end`` says in full what it held; NOWHERE: of none."""
+    """Return the key whose old block or record the log's record that ends at ``end`` restores; NOWHERE: none."""
     n = w[end - 1]
     if n == OWNER:
-        return int(w[end - 6])
-    if n == REST:
-        return int(w[end - 4] & KEY)
-    return int(NEW - n) if GREW < n <= NEW else NOWHERE
+        return w[end - 6]
+    if n == PACKED:
+        return w[end - 4] & KEY
+    return NEW - n if GREW < n <= NEW else NOWHERE
 
 
 @kernel
 def rollback(m: Memory, w: Scratch, mark: int) -> None:
-    """Restore what was written since the undo log stood at ``mark``. *Requires* `spell_out` where heads were noted since."""
+    """Undo all writes since the undo log stood at ``mark``. *Requires* `save_in_full` where heads were saved since."""
     begin, top = w.undo + mark, w.undo + w.undo_top
+    # Round 1: free the new block or cell of each key.
     end = top
     while end > begin:
         key = noted_key(w, end)
         if key != NOWHERE:
             free_held(m, key)
         end -= saved_words(w, end)
+    # Round 2: restore words and entries, the newest first, so that the oldest value is written last.
     end = top
     while end > begin:
         take_back(m, w, end)
         end -= saved_words(w, end)
+    # Round 3: give the packed records cells again, and restore the chain of `commit`.
     end = top
     while end > begin:
-        if w[end - 1] == REST:
-            rest_again(m, w, end)
+        if w[end - 1] == PACKED:
+            pack_again(m, w, end)
         elif w[end - 1] == OWNER or w[end - 1] == GONE:
-            w.loose = w[end - 2]
+            w.replaced = w[end - 2]
         end -= saved_words(w, end)
     w.undo_top = mark
 
 
 @kernel
 def take_back(m: Memory, w: Scratch, end: int) -> None:
-    """Carry out the record of the undo log that ends at ``end``, when all that its key holds now is freed.
+    """Restore what the log's record that ends at ``end`` has saved, once the key's new block or cell is freed.
 
-    Of a record of a key at rest the entry gets only where it stands in the log: an older one may take its place yet.
+    The entry of a packed key gets only the place of its record in the log: an older one may replace it yet.
     """
     n, key = w[end - 1], noted_key(w, end)
     if n >= 0:
@@ -218,7 +223,7 @@ def take_back(m: Memory, w: Scratch, end: int) -> None:
         put_deadlines(m, key, w[end - 4], w[end - 3])
     elif n == DEADLINES:
         put_deadlines(m, w[end - 4], w[end - 3], w[end - 2])
-    elif n == REST:
+    elif n == PACKED:
         KeyEntry(m.dir + key * KeyEntry.SIZE).block = -end
         put_deadlines(m, key, w[end - 3], w[end - 2])
     elif GREW < n <= NEW:
@@ -227,8 +232,8 @@ def take_back(m: Memory, w: Scratch, end: int) -> None:
 
 
 @kernel
-def rest_again(m: Memory, w: Scratch, end: int) -> None:
-    """Put the record of a key at rest into a cell that stands in the undo log until ``end``, if it is what the key had first."""
+def pack_again(m: Memory, w: Scratch, end: int) -> None:
+    """Copy the packed record in the undo log that ends at ``end`` to a cell, if it is the oldest one of its key."""
     entry, words = KeyEntry(m.dir + (w[end - 4] & KEY) * KeyEntry.SIZE), w[end - 4] >> KEY_BITS
     if entry.block == -end:
         cell = take_cell(m, cell_class(words))
@@ -238,12 +243,13 @@ def rest_again(m: Memory, w: Scratch, end: int) -> None:
 
 @kernel
 def commit(m: Memory, w: Scratch) -> None:
-    """Empty the undo log, and free the blocks that were replaced. What has lost all that it had stands at w.gone."""
-    loose, gone = w.loose, w.undo + w.undo_top
-    w.gones = w.owed = w.loose = 0
-    while loose:
-        end = w.undo + loose
-        loose = w[end - 2]
+    """Empty the undo log, and free the blocks that were replaced. Lists the keys that have nothing any more at w.gone."""
+    replaced, gone = w.replaced, w.undo + w.undo_top
+    w.gones = w.owed = w.replaced = 0
+    while replaced:
+        end = w.undo + replaced
+        replaced = w[end - 2]
+        # INVARIANT: the list grows down from the top of the log, over records that were read already.
         if w[end - 1] == GONE and KeyEntry(m.dir + w[end - 3] * KeyEntry.SIZE).block == 0:
             gone -= 1
             w[gone] = w[end - 3]
@@ -276,9 +282,9 @@ def class_of(words: int) -> int:
 def take_block(m: Memory, words: int) -> int:
     """Take a block of at least so many words from the heap; its first word is its size class.
 
-    Returns its address, or NEED_HEAP. Of many keys small ones lie in cells. Of the others one that was used before is taken even if
-    it is somewhat larger: new memory costs more. Hence a new one that is LARGE gets some room to spare: the next one that takes its
-    place may need a little more, and what nobody writes to is no memory yet.
+    Returns its address, or NEED_HEAP. With many keys small blocks lie in cells. A free block is taken even if somewhat larger: new
+    memory costs more. So a new LARGE block gets room to spare: the next one in its place may need a little more, and pages that
+    nobody writes to are no memory yet.
     """
     size = class_of(words)
     if size + LARGER >= CLASSES:
@@ -287,13 +293,13 @@ def take_block(m: Memory, words: int) -> int:
         cell = take_cell(m, RECORDS + size)
         if cell > 0:
             m[cell] = size
-        return int(cell)
-    for found in range(size, size + LARGER):
+        return cell
+    for found in range(size, size + LARGER):  # INVARIANT: the first word of a free block is the next one of its class
         head = m.free[found]
         if head != 0:
             m.free[found] = m[head]
             m[head] = found
-            return int(head)
+            return head
     address = m.top
     if size >= LARGE and address + size_of(size + 1) <= m.limit:
         size += 1
@@ -301,7 +307,7 @@ def take_block(m: Memory, words: int) -> int:
         return NEED_HEAP
     m.top = address + size_of(size)
     m[address] = size
-    return int(address)
+    return address
 
 
 @kernel

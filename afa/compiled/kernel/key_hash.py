@@ -1,4 +1,4 @@
-"""SipHash-1-3 of whole words, with a secret of the process: who chooses keys can't know which of them share a place."""
+"""SipHash-1-3 of whole words, with a secret of the process: who chooses keys can't make them collide."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from afa.compiled.kernel.native_call import kernel, wrapped
 
 @kernel
 def turned(x: int, bits: int) -> int:
-    """Return a word turned to the left."""
+    """Return a word rotated to the left."""
     return wrapped(x << bits) | ((x >> (64 - bits)) & ((1 << bits) - 1))
 
 
@@ -26,7 +26,7 @@ def mixed(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 @kernel
 def ended(m: KeyTable, a: int, b: int, c: int, d: int) -> int:
-    """Return the tag of what was taken in."""
+    """Return the tag, once all words are taken in."""
     a, b, c, d = mixed(a, b, c ^ 255, d)
     a, b, c, d = mixed(a, b, c, d)
     a, b, c, d = mixed(a, b, c, d)
@@ -35,7 +35,7 @@ def ended(m: KeyTable, a: int, b: int, c: int, d: int) -> int:
 
 @kernel
 def tag_of_word(m: KeyTable, kind: int, word: int) -> int:
-    """Return the tag of a key that is a word of some class."""
+    """Return the tag of a key that is one word."""
     a, b, c, d = int(m.secret[0]) ^ int(kind) & CLASS, int(m.secret[1]), int(m.secret[2]), int(m.secret[3])
     a, b, c, d = mixed(a, b, c, d ^ int(word))
     return ended(m, a ^ int(word), b, c, d)
@@ -43,7 +43,7 @@ def tag_of_word(m: KeyTable, kind: int, word: int) -> int:
 
 @kernel
 def tag_of_record(m: KeyTable, p: KeyArena, at: int, kind: int, length: int) -> int:
-    """Return the tag of a key whose record stands at ``p[at]``; ``length`` as its value has it."""
+    """Return the tag of a key whose record stands at ``p[at]``; ``length``: as its value counts it."""
     a, b, c, d = int(m.secret[0]) ^ int(kind) & CLASS, int(m.secret[1]), int(m.secret[2]), int(m.secret[3])
     a, b, c, d = mixed(a, b, c, d ^ int(length))
     a = a ^ int(length)
@@ -59,7 +59,7 @@ def tag_of_record(m: KeyTable, p: KeyArena, at: int, kind: int, length: int) -> 
 
 @kernel
 def words_of(kind: int, length: int) -> int:
-    """Return how many words a record of that length takes."""
+    """Return how many words a record of a length takes."""
     return length if kind & CLASS == TUPLE else length + 7 >> 3
 
 

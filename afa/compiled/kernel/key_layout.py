@@ -1,19 +1,19 @@
-"""Where everything stands of the table of keys. The kernels of `key_table` work on arrays of their own, by the same four names:
+"""The memory of the key table. Its kernels work on arrays of their own, by the same four names:
 
-    m   the table    `KeyTable`     | slots: ``tag << 32 | number + 1``, 0 where none is; a key's slot is the first free one from
-                     the place on that the first bits of its tag name
+    m   the table    `KeyTable`     | slots: ``tag << 32 | number + 1``, 0: free; a key takes the first free slot from the one on
+                     that the first bits of its tag name
     w   the keys     by number, eight in a group: [eight kinds, a byte each] [value] .. [value]
-    p   the arena    `KeyArena`     | the records of keys that are no word, in whole words
+    p   the arena    `KeyArena`     | records of keys that are no word, in whole words
     c   a call       `KeyCall`; rows OUT, LOG
 
-A kind is ``class | named << 3``. The class says how equal keys are told, the rest what the key's name is:
+A kind is ``class | named << 3``. The class says how keys are compared, the rest how the key's name differs from its value:
 
     class        value                              named
     INT          the int                            AS_IS  AS_BOOL  AS_FLOAT: 1, True and 1.0 are one key      ODD
     REAL         the bits of a float that is none   AS_IS  AS_INT: 10**20                                      ODD
     TEXT         ``offset << LENGTH | bytes``       AS_IS                                                      ODD
     TUPLE        ``offset << LENGTH | words``       AS_IS                                                      ODD
-    OBJECT       its hash                                  Python has it, and tells it from others             ODD
+    OBJECT       its hash                                  Python has it, and compares it                      ODD
 
 ``named << 3`` is ODD where Python has the name. The record of a text is its UTF-8 bytes, filled up with 0. The record of a tuple:
 
@@ -51,7 +51,7 @@ class KeyTable(Record):
     room = Record.word("how many numbers there is room for")
     free = Record.word("one past the free number that is given next; 0: none")
     next = Record.word("the row at which `insert` goes on")
-    logged = Record.word("how many numbers `insert` has given that were another key's before")
+    logged = Record.word("how many numbers `insert` has given again")
 
 
 SLOTS = -(-KeyTable.SIZE // 8) * 8
@@ -66,7 +66,7 @@ class KeyArena(Record):
 
     unused = Record.words("not used: an arena takes the place of the table while `compact` writes it", 4)
     top = Record.word("the first word that was never used")
-    room = Record.word("one past the last word; behind it stands what is looked for")
+    room = Record.word("one past the last word; behind it stands the record that is looked for")
     freed = Record.word("how many words the free records take")
     free = Record.words("first free record of each size", SIZES)
 
@@ -74,7 +74,7 @@ class KeyArena(Record):
 ARENA = -(-KeyArena.SIZE // 8) * 8
 
 # -- c: what a call is about --------------------------------------------------------------------------------------------------
-OUT, LOG = 1, 2  # rows: numbers; numbers given that were another key's before
+OUT, LOG = 1, 2  # rows: numbers; numbers given again
 
 
 class KeyCall(Record, by="one"):
@@ -82,8 +82,8 @@ class KeyCall(Record, by="one"):
 
     tuple = Record.word("whether a key is a tuple of its parts")
     parts = Record.word("how many columns make a key; 0: there is one row, and its record stands behind `room` of the arena")
-    rows = Record.word("of how many rows each part is that is looked for by a thread of its own")
-    width = Record.word("the records of rows are made behind KeyArena.room; how many words the next part's records begin behind")
+    rows = Record.word("how many rows each part has that one thread looks for")
+    width = Record.word("each part makes the records of its rows behind KeyArena.room, so many words behind the part before")
     kind = Record.word("the kind of the only row's key")
     length = Record.word("the length of its record, as its value counts it")
     columns = Record.words("of each column a `KeyColumnWords`")

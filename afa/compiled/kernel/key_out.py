@@ -1,4 +1,4 @@
-"""Keys out of the table: parts of many keys by their numbers, texts side by side; the arena made anew, without free places."""
+"""The entry of the key table, and keys by their numbers: parts, texts side by side, the arena without free places."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def keys(m: KeyTable, w: Any, p: KeyArena, c: Any, what: int, low: int, high: in
 
 @kernel
 def cells(m: KeyTable, w: Any, p: KeyArena, c: Any, part: int, high: int) -> int:
-    """Write kind and value of the keys of the numbers at OUT to the rows behind; ``part`` >= 0: those of a part of each tuple.
+    """Write kind and value of the keys with the numbers at OUT to rows 2 and 3; ``part`` >= 0: those of a part of each tuple.
 
-    Returns how many of them are tuples with such a part.
+    Returns how many are tuples with such a part.
     """
     count = 0
     for r in range(high):
         ahead = min(r + ROUND, high - 1)
         prefetch(m.w_at + 8 * value_at(c[OUT, ahead]))
-        kind, value = kind_at(w, c[OUT, r]), int(w[value_at(c[OUT, r])])
+        kind, value = kind_at(w, c[OUT, r]), w[value_at(c[OUT, r])]
         if part >= 0 and kind & CLASS == TUPLE and part < p[value >> LENGTH] & 255:
             count += 1
             kind, value = part_of(p, value >> LENGTH, part)
@@ -55,26 +55,23 @@ def cells(m: KeyTable, w: Any, p: KeyArena, c: Any, part: int, high: int) -> int
 
 @kernel
 def part_of(p: KeyArena, record: int, part: int) -> tuple[int, int]:
-    """Return kind and value of a part of the tuple whose record this is; that of a text as the value of a key."""
-    at = record + heads_of(TUPLE, int(p[record]) & 255)
+    """Return kind and value of a part of a tuple, by its record; of a text the value that a key of it has."""
+    at = record + heads_of(TUPLE, p[record] & 255)
     for i in range(part):
         kind = (p[record + (i + 1 >> 3)] >> 8 * (i + 1 & 7)) & CLASS
         if kind == TEXT:
-            at += 1 + words_of(TEXT, int(p[at]))
+            at += 1 + words_of(TEXT, p[at])
         elif kind != NONE:
             at += 1
     kind = (p[record + (part + 1 >> 3)] >> 8 * (part + 1 & 7)) & 255
     if kind & CLASS == TEXT:
-        return kind, at + 1 << LENGTH | int(p[at])
-    return kind, 0 if kind & CLASS == NONE else int(p[at])
+        return kind, at + 1 << LENGTH | p[at]
+    return kind, 0 if kind & CLASS == NONE else p[at]
 
 
 @kernel
 def pack(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
-    """Write texts, whose kinds and values are in the rows that `cells` writes, side by side to ``w``. What is no text is left out.
-
-    Returns how many bytes they take.
-    """
+    """Write the texts among the keys that `cells` has written to rows 2 and 3 side by side to ``w``. Returns their bytes."""
     end, fill, word = 0, 0, 0
     for r in range(high):
         ahead = min(r + ROUND, high - 1)
@@ -82,9 +79,9 @@ def pack(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
             prefetch(m.p_at + 8 * (c[3, ahead] >> LENGTH))
         if c[2, r] & CLASS != TEXT:
             continue
-        at, size = int(c[3, r]) >> LENGTH, int(c[3, r]) & LONGEST
-        for i in range(size + 7 >> 3):
-            here, n = int(p[at + i]), min(size - 8 * i, 8)
+        at, size = c[3, r] >> LENGTH, c[3, r] & LONGEST
+        for i in range(size + 7 >> 3):  # word: the `fill` bytes, less than 8, that are not written yet
+            here, n = p[at + i], min(size - 8 * i, 8)
             word = word | wrapped(here << 8 * fill)
             if fill + n >= 8:
                 w[end] = word
@@ -97,10 +94,10 @@ def pack(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 
 
 @kernel
-def compact(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
-    """Move all records to another arena, given as ``m``, and write their keys' values to ``c``, a copy of ``w``. Returns DONE."""
+def compact(m: KeyArena, w: Any, p: KeyArena, c: Any, high: int) -> int:
+    """Copy all records to an empty arena, given as ``m``, and write their keys' values to ``c``, a copy of ``w``. Returns DONE."""
     for number in range(high):
-        kind, value = kind_at(w, number), int(w[value_at(number)])
+        kind, value = kind_at(w, number), w[value_at(number)]
         if kind & CLASS not in (TEXT, TUPLE):
             continue
         size = words_of(kind, value & LONGEST)

@@ -1,4 +1,4 @@
-"""The table of keys made anew from the keys themselves, which came from elsewhere."""
+"""Rebuild the key table from keys that came from elsewhere."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from afa.compiled.kernel.native_call import kernel, prefetch
 
 @kernel
 def rebuild(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
-    """Fill an empty table with the keys of the numbers below ``high``; the others are free, and given again from the least on.
+    """Fill an empty table with the keys of the numbers below ``high``; numbers without a key are free, the least given first.
 
-    Returns DONE; NOWHERE if something there is no key, or a key is there twice. *Requires* slots for all, ROUND words in ``c``.
+    Returns DONE; NOWHERE if a key is not sound, or there twice. *Requires* slots for all, and ROUND words in ``c``.
     """
     row = 0
     while row < high:
@@ -23,15 +23,16 @@ def rebuild(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
         for number in range(row, end):
             kind = kind_at(w, number)
             if kind != 0:
-                if not is_sound(p, kind, int(w[value_at(number)])):
+                if not is_sound(p, kind, w[value_at(number)]):
                     return NOWHERE
                 c[0, number - row] = tag_at(m, w, p, number)
-                prefetch(m.m_at + 8 * (SLOTS + home_of(m, int(c[0, number - row]))))
+                prefetch(m.m_at + 8 * (SLOTS + home_of(m, c[0, number - row])))
         for number in range(row, end):
-            if kind_at(w, number) != 0 and not enter(m, w, p, number, int(c[0, number - row])):
+            if kind_at(w, number) != 0 and not enter(m, w, p, number, c[0, number - row]):
                 return NOWHERE
         row = end
     m.top, m.free = high, 0
+    # INVARIANT: a free number's value is one past the next free number; 0 ends the list.
     for number in range(high - 1, -1, -1):
         if kind_at(w, number) == 0:
             w[value_at(number)] = m.free
@@ -41,8 +42,8 @@ def rebuild(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 
 @kernel
 def enter(m: KeyTable, w: Any, p: KeyArena, number: int, tag: int) -> bool:
-    """Give a key that has a number a slot. Returns whether it had none."""
-    kind, value = kind_at(w, number), int(w[value_at(number)])
+    """Give the key of a number a slot. Returns whether it had none."""
+    kind, value = kind_at(w, number), w[value_at(number)]
     if kind & CLASS in (TEXT, TUPLE):
         found, slot = search(m, w, p, tag, kind, value & LONGEST, value >> LENGTH)
     else:
@@ -56,7 +57,7 @@ def enter(m: KeyTable, w: Any, p: KeyArena, number: int, tag: int) -> bool:
 
 @kernel
 def is_sound(p: KeyArena, kind: int, value: int) -> bool:
-    """Return whether a value is one of its kind: its record lies in the arena, and its parts in the record."""
+    """Return whether a value fits its kind: its record lies in the arena, and its parts in the record."""
     if kind & ~CLASS == ODD:
         return False
     if kind & CLASS in (INT, REAL):
@@ -68,7 +69,7 @@ def is_sound(p: KeyArena, kind: int, value: int) -> bool:
         return True
     if length == 0:
         return False
-    parts = int(p[at]) & 255
+    parts = p[at] & 255
     end, heads = at + length, at
     at += heads_of(TUPLE, parts)
     for i in range(parts):
@@ -78,7 +79,7 @@ def is_sound(p: KeyArena, kind: int, value: int) -> bool:
         if kind == TEXT:
             if at == end or p[at] < 0 or p[at] > LONGEST:
                 return False
-            at += 1 + words_of(TEXT, int(p[at]))
+            at += 1 + words_of(TEXT, p[at])
         elif kind != NONE:
             at += 1
-    return bool(at == end)
+    return at == end

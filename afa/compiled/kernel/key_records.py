@@ -1,4 +1,4 @@
-"""Keys that are no word: their records, made from columns, and kept in the arena in places by size."""
+"""Records of keys that are no word: made from columns, and kept in an arena with free lists by size."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from afa.compiled.kernel.native_call import kernel, peek, peek_byte
 
 @kernel
 def kind_of(c: Any, part: int, row: int) -> int:
-    """Return the kind of a value of a column."""
+    """Return the kind of a row's value in a column."""
     at = KeyColumnWords(KeyCall.columns + part * KeyColumnWords.SIZE)
-    return peek_byte(at.kinds + row) if at.kinds else int(at.kind)
+    return peek_byte(at.kinds + row) if at.kinds else at.kind
 
 
 @kernel
 def text_at(p: KeyArena, at: int, begin: int, size: int) -> int:
-    """Write the bytes from an address on as words from ``p[at]`` on, the last one filled up with 0. Returns the word behind."""
+    """Write the ``size`` bytes at address ``begin`` to ``p[at]``, filled up with 0 to whole words. Returns the word behind them."""
     whole, rest = size >> 3, size & 7
     for i in range(whole):
         p[at + i] = peek(begin + 8 * i)
     if rest == 0:
         return at + whole
-    if whole:  # no byte is read that is not the text's
+    if whole:  # only bytes of the text are read
         p[at + whole] = (peek(begin + size - 8) >> (64 - 8 * rest)) & ((1 << 8 * rest) - 1)
     else:
         word = 0
@@ -36,41 +36,43 @@ def text_at(p: KeyArena, at: int, begin: int, size: int) -> int:
 
 @kernel
 def record_of(p: KeyArena, c: KeyCall, row: int, at: int) -> tuple[int, int]:
-    """Make the record of a row at ``p[at]``. Returns the kind of its key, and its length. *Requires* room."""
-    parts = int(c.parts)
-    if parts == 0:
-        return int(c.kind), int(c.length)
-    if c.tuple == 0:
-        offsets = KeyColumnWords(KeyCall.columns).at + 8 * row
+    """Make the record of a row's key at ``p[at]``. Returns its kind and its length. *Requires* room."""
+    parts = c.parts
+    if parts == 0:  # it stands there already
+        return c.kind, c.length
+    column = KeyColumnWords(KeyCall.columns)
+    if c.tuple == 0:  # a text
+        offsets = column.at + 8 * row
         begin = peek(offsets)
         size = peek(offsets + 8) - begin
-        text_at(p, at, KeyColumnWords(KeyCall.columns).data + begin, size)
+        text_at(p, at, column.data + begin, size)
         return kind_of(c, 0, row), size
+    # A tuple: its number of parts and their kinds, then its parts.
     heads = heads_of(TUPLE, parts)
     for i in range(1, heads):
         p[at + i] = 0
     p[at] = parts
     end = at + heads
     for i in range(parts):
-        kind, v = kind_of(c, i, row), KeyColumnWords(KeyCall.columns + i * KeyColumnWords.SIZE)
+        kind, column = kind_of(c, i, row), KeyColumnWords(KeyCall.columns + i * KeyColumnWords.SIZE)
         p[at + (i + 1 >> 3)] = p[at + (i + 1 >> 3)] | kind << 8 * (i + 1 & 7)
         if kind & CLASS == NONE:
             continue
         if kind & CLASS != TEXT:
-            p[end] = peek(v.at + 8 * row)
+            p[end] = peek(column.at + 8 * row)
             end += 1
             continue
-        offsets = v.at + 8 * row
+        offsets = column.at + 8 * row
         begin = peek(offsets)
         p[end] = peek(offsets + 8) - begin
-        end = text_at(p, end + 1, v.data + begin, int(p[end]))
+        end = text_at(p, end + 1, column.data + begin, p[end])
     return TUPLE, end - at
 
 
 @kernel
 def same_record(p: KeyArena, at: int, kind: int, length: int, other: int) -> bool:
-    """Return whether the records at two places of one class and length are of one key."""
-    heads = heads_of(kind, int(p[at]) & 255) if length else 0
+    """Return whether two records of one class and length are of one key."""
+    heads = heads_of(kind, p[at] & 255) if length else 0
     for i in range(words_of(kind, length)):
         differ = p[at + i] ^ p[other + i]
         if differ if i >= heads else differ & (HEADS if i == 0 else KINDS):
@@ -80,7 +82,7 @@ def same_record(p: KeyArena, at: int, kind: int, length: int, other: int) -> boo
 
 @kernel
 def size_of_record(words: int) -> tuple[int, int]:
-    """Return the size class of so many words, and how many it has: up to 16 each its own, then eight for twice as many."""
+    """Return the size class for so many words, and its words: up to 16 one class each, then eight for each doubling."""
     double, units = 0, words
     while units > 16:
         units = units + 1 >> 1
@@ -90,23 +92,24 @@ def size_of_record(words: int) -> tuple[int, int]:
 
 @kernel
 def take_record(p: KeyArena, words: int) -> int:
-    """Take a place for a record. Returns where it is, or NEED_ARENA."""
+    """Take room for a record from the arena. Returns where it is, or NEED_ARENA."""
     if words == 0:
         return ARENA
     size, whole = size_of_record(words)
-    found = int(p.free[size])
-    if found != 0:
+    found = p.free[size]
+    if found != 0:  # INVARIANT: the first word of a free record is the next one of its size
         p.free[size] = p[found]
         p.freed -= whole
         return found
     if p.top + whole > p.room:
         return NEED_ARENA
     p.top += whole
-    return int(p.top) - whole
+    return p.top - whole
 
 
 @kernel
 def free_record(p: KeyArena, at: int, words: int) -> None:
+    """Put a record on the free list of its size."""
     if words:
         size, whole = size_of_record(words)
         p[at] = p.free[size]

@@ -1,10 +1,9 @@
-"""What a snapshot holds of many keys at once, and those keys again; see `afa.state.states`.
+"""Write the state of many keys to a batch for a snapshot, and restore keys from one; see `afa.state.states`.
 
-A batch of three forms: its first row always tells of which keys (their numbers in the directory; NOWHERE: nothing is held), in
-whatever order.
+The first row of a batch holds the numbers of the keys in the directory, in any order; NOWHERE: a key without state. Three forms:
 
     HEADS      changes, rows, LE, number, RE    of each key, without the steps that `given` counts; see `afa.state.states`;
-               pruned                           and whether promises with conditions have thinned it out, or said more of it
+               pruned                           and whether promises with conditions have thinned it out, or promise more of it
     COVERS     start, m, state, register..      of each partial match of their covers
     CHANGES    LE, RE, copies, words..          of each event, and with -copies of each retraction that waits
 """
@@ -25,14 +24,14 @@ from afa.compiled.kernel.step import derive_matches
 from afa.compiled.kernel.unpacked import SWAPPED, block_of_key, replace
 
 AHEAD = 8
-"""How many keys ahead memory is asked for: as long as it takes to come. First their entries, then, as far, what they point to."""
+"""How many keys ahead memory is fetched: twice as far their entries, then the blocks and records to which these point."""
 LINES = 4
-"""How many lines of a block or record are asked for."""
+"""How many lines of a block or record are fetched."""
 
 
 @kernel
 def save_keys(m: Memory, c: Any, n: int, what: int) -> int:
-    """Write what HEADS, COVERS or CHANGES says of ``n`` keys to the batch. Returns DONE."""
+    """Write HEADS, COVERS or CHANGES of ``n`` keys to the batch. Returns DONE."""
     at = 0
     for k in range(n):
         ask_ahead(m, c, k, n)
@@ -50,7 +49,7 @@ def save_keys(m: Memory, c: Any, n: int, what: int) -> int:
 
 @kernel
 def ask_ahead(m: Memory, c: Any, k: int, n: int) -> None:
-    """Have the memory brought in that holds the keys some places behind ``k``."""
+    """Fetch the memory of keys some places after ``k``."""
     if k + 2 * AHEAD < n:
         prefetch(m.m_at + 8 * (m.dir + c[0, k + 2 * AHEAD] * KeyEntry.SIZE))
     if k + AHEAD < n and c[0, k + AHEAD] != NOWHERE:
@@ -61,23 +60,23 @@ def ask_ahead(m: Memory, c: Any, k: int, n: int) -> None:
 
 @kernel
 def covered(m: Memory, b: Block) -> bool:
-    """Return whether a block's first step is ``cover``, and derived as others are."""
+    """Return whether a block's first step is ``cover``, and no list is pruned."""
     if b.pruned != BEGINNING or b.first == b.last:
         return False
-    return bool(b.events_of[b.order[b.first]].count == 0)
+    return b.events_of[b.order[b.first]].count == 0
 
 
 @kernel
 def given(m: Memory, b: Block) -> int:
-    """Return how many steps there are whose lists a snapshot must give: to the first behind ``pruned``; the others follow."""
+    """Return how many steps a snapshot must give with their lists: up to the first one after ``pruned``; others are derived."""
     if b.pruned == BEGINNING:
         return 0
-    return int(min(find_place(m, b, b.pruned + 1, 0) + 1, b.last) - b.first)
+    return min(find_place(m, b, b.pruned + 1, 0) + 1, b.last) - b.first
 
 
 @kernel
 def save_head(m: Memory, c: Any, b: Block, k: int) -> None:
-    """Write how many changes and rows a block has (0: there is none), and the times of its cover, to column ``k``."""
+    """Write to column ``k`` how many changes and cover rows a block has, and the times of its cover; ``b`` 0: all 0."""
     for i in range(1, 7):
         c[i, k] = 0
     if b == 0:
@@ -112,29 +111,29 @@ def save_cover(m: Memory, c: Any, b: Block, at: int) -> int:
 
 @kernel
 def save_changes(m: Memory, c: Any, b: Block, at: int) -> int:
-    """Write the events of a block and its retractions that wait from column ``at`` on. Returns the column behind them."""
+    """Write a block's events, then its retractions that wait, from column ``at`` on. Returns the column behind them."""
     v = m.payload_words
     for place in range(b.first + given(m, b), b.last):
         step = b.order[place]
         rows = b.events_of[step]
         for k in range(rows.count):
-            row = b + b.events + (rows.first + k) * (EventRow.payload + v)
-            c[1, at], c[2, at], c[3, at] = b.le[step], EventRow(row).re, EventRow(row).copies
+            event = EventRow(b + b.events + (rows.first + k) * (EventRow.payload + v))
+            c[1, at], c[2, at], c[3, at] = b.le[step], event.re, event.copies
             for i in range(v):
-                c[4 + i, at] = EventRow(row).payload[i]
+                c[4 + i, at] = event.payload[i]
             at += 1
     for k in range(b.pending_top):
-        row = b + b.pending + k * (PendingRow.payload + v)
-        c[1, at], c[2, at], c[3, at] = PendingRow(row).le, PendingRow(row).re, -PendingRow(row).copies
+        waiting = PendingRow(b + b.pending + k * (PendingRow.payload + v))
+        c[1, at], c[2, at], c[3, at] = waiting.le, waiting.re, -waiting.copies
         for i in range(v):
-            c[4 + i, at] = PendingRow(row).payload[i]
+            c[4 + i, at] = waiting.payload[i]
         at += 1
     return at
 
 
 @kernel
 def restore_covers(m: Memory, w: Scratch, c: Any, high: int) -> int:
-    """Make first blocks of keys with their cover steps, from column m.next of the batch on. Returns a status.
+    """Make the first blocks of keys, each with a cover step, from column m.next of the batch on. Returns a status.
 
     A column ``[key, LE, since, n, number, RE]``, then ``n`` columns as COVERS has them.
     """
@@ -152,7 +151,8 @@ def restore(m: Memory, w: Scratch, c: Any, key: int, at: int, n: int) -> int:
     """Make a key's first block, with a cover step of ``n`` partial matches. Returns DONE, NEED_UNDO or NEED_HEAP."""
     b = Block(grow(m, w, key, 0, n, DONE))
     if b < 0:
-        return int(b)
+        return b
+    # One step, number 0: all its columns, then its list.
     s, cap = NodeRow.register + m.register_words, b.cap
     for column in range(COLUMNS):
         b.order[column * cap] = 0
@@ -160,33 +160,33 @@ def restore(m: Memory, w: Scratch, c: Any, key: int, at: int, n: int) -> int:
     m[b.seq], b.over = c[4, at], c[5, at]
     b.since, b.cleaned = c[2, at], m.final
     for k in range(n):
-        row, x = NodeRow(b + b.nodes + k * s), at + 1 + k
-        row.start, row.until, row.state, row.end = c[1, x], c[2, x], c[3, x], ALONE
+        row, here = NodeRow(b + b.nodes + k * s), at + 1 + k
+        row.start, row.until, row.state, row.end = c[1, here], c[2, here], c[3, here], ALONE
         for i in range(m.register_words):
-            row.register[i] = c[4 + i, x]
+            row.register[i] = c[4 + i, here]
     m[b.nodes_of] = b.node_top = n
     b.steps = b.last = 1
     put_deadlines(m, key, BEGINNING, BEGINNING)
-    return int(min(settled(m, w, key, b), DONE))
+    return min(settled(m, w, key, b), DONE)
 
 
 @kernel
 def restore_changes(m: Memory, w: Scratch, p: Program, c: Arrivals, high: int) -> int:
-    """Serve the records of each key, which stand side by side, from column m.next on; nothing is said of it. Returns a status.
+    """Serve the records of each key, which stand side by side, from column m.next on. Returns a status.
 
-    Without gaps to be told, that is. Arrivals.key is the number of a key in this memory.
+    The output log is emptied, unless gaps are to be told. Arrivals.key is the number of a key in this memory.
     """
     while m.next < high:
-        x, n = m.next, 0
-        while x + n < high and c.key[x + n] == c.key[x]:
-            w[w.index + n] = x + n
+        first, n = m.next, 0
+        while first + n < high and c.key[first + n] == c.key[first]:
+            w[w.index + n] = first + n
             n += 1
-        status = serve(m, w, p, c, c.key[x], n, SERVE, 0, 0)
+        status = serve(m, w, p, c, c.key[first], n, SERVE, 0, 0)
         if status < 0:
             return status
         if m.gapless == 0:
             w.log_top = w.taken = 0
-        m.next = x + n
+        m.next = first + n
     return DONE
 
 
@@ -214,38 +214,41 @@ def restore_given(m: Memory, w: Scratch, p: Program, c: Any, at: int) -> int:
         return NEED_UNDO
     b = Block(make(m, steps + 3, events + 3, nodes + 3, nodes + 3, 1))
     if b < 0:
-        return int(b)
+        return b
     b.runs, b.cleaned, b.pruned = 1, max(m.final, c[5, at]), c[4, at]
     b.steps, b.last = steps, steps
-    times, cap, x = b.le, b.cap, at + 1
+    # Steps in order; their nodes and events are appended.
+    times, cap, here = b.le, b.cap, at + 1
     for i in range(steps):
-        le, rows, changes = c[0, x], c[1, x], c[2, x]
+        le, rows, changes = c[0, here], c[1, here], c[2, here]
         for column in range(COLUMNS):
             b.order[column * cap + i] = 0
-        b.order[i], times[i], b.reach[i] = i, le, c[3, x]
+        b.order[i], times[i], b.reach[i] = i, le, c[3, here]
         if rows:
             b.nodes_of[i] = Slice(b.node_top, rows)
         if changes:
             b.events_of[i] = Slice(b.event_top, changes)
-        x += 1
+        here += 1
         for _ in range(rows):
-            row = EventRow(b + b.nodes + b.node_top * s)
+            node = b + b.nodes + b.node_top * s
             for j in range(s):
-                m[row + j] = c[j, x]
+                m[node + j] = c[j, here]
             b.node_top += 1
-            x += 1
+            here += 1
         for _ in range(changes):
-            row = EventRow(b + b.events + b.event_top * (EventRow.payload + v))
-            row.re, row.copies = c[0, x], c[1, x]
+            event = EventRow(b + b.events + b.event_top * (EventRow.payload + v))
+            event.re, event.copies = c[0, here], c[1, here]
             for j in range(v):
-                row.payload[j] = c[2 + j, x]
+                event.payload[j] = c[2 + j, here]
             b.event_top += 1
-            x += 1
+            here += 1
+    # The key gets the block now: it may be grown below, and a rollback frees it.
     key = c[0, at]
     replace(m, w, key, b)
     put_deadlines(m, key, BEGINNING, BEGINNING)
     w.made, w.key = 0, key
     i = 0
+    # Derive the matches of each step from its list.
     while i < steps and b > 0:
         n = load_list(m, w, b, i, w.source)
         status = derive_matches(m, w, p, b, i, w, w.source, n) if n >= 0 else n
@@ -259,5 +262,5 @@ def restore_given(m: Memory, w: Scratch, p: Program, c: Any, at: int) -> int:
         b = Block(settled(m, w, key, b))
     if b < 0:
         replace(m, w, key, 0)
-        return int(b)
+        return b
     return DONE

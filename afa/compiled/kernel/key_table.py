@@ -1,10 +1,10 @@
-"""The table of keys: open addressing, a slot of one word a key. See `key_names`.
+"""The table of keys: open addressing, one word for a slot. See `key_layout`.
 
-Many keys are looked for side by side, in rounds over a few rows each, so that the lines of cache that they need are on their way at
-once: tag -> slot -> value -> record. `find` writes nothing but its own rows, so that threads may look for parts of the rows.
+Many keys are looked up together, in rounds over a few rows each, so that their lines of cache are fetched at the same time:
+tag -> slot -> value -> record. `find` writes only to its own rows, so that several threads may each look up a part of them.
 
-Rows often have the key of a row shortly before: of few keys, or side by side by key. So words that were found are noted with their
-numbers, in the rows' part of LOG, where the next ones look first; no longer where hardly any is there.
+Rows often have the key of a row shortly before. So words that were found are noted with their numbers, in the rows' part of LOG,
+and looked up there first; no longer once few rows are found there.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from afa.compiled.kernel.layout import DONE
 from afa.compiled.kernel.native_call import kernel, peek, prefetch, wrapped
 
 ROUND = 32
-"""How many rows are looked for side by side."""
+"""How many rows are looked up side by side."""
 NUMBER = (1 << 32) - 1
 """The bits of a slot that hold the number."""
 NOTES, SPREAD = 256, 0x9E3779B97F4A7C15 - (1 << 64)
-"""How many words are noted, each with its number; the multiplier that tells the place of a word."""
+"""How many words are noted, each with its number; the multiplier of their hash."""
 NOTED = 4 * NOTES
-"""From how many rows on words are noted; and for how many no less than a quarter of the rows must be noted ones."""
+"""From how many rows on words are noted. After so many rows noting ends if less than a quarter of them was found so."""
 
 
 @kernel
 def home_of(m: KeyTable, tag: int) -> int:
     """Return the first slot in which a key of this tag may stand."""
-    return tag >> TAG - int(m.bits)
+    return tag >> TAG - m.bits
 
 
 @kernel
@@ -41,11 +41,13 @@ def value_at(number: int) -> int:
 
 @kernel
 def kind_at(w: Any, number: int) -> int:
+    """Return the kind of the key of a number; 0: the number is free."""
     return (w[(number >> 3) * GROUP] >> 8 * (number & 7)) & 127
 
 
 @kernel
 def put_kind(w: Any, number: int, kind: int) -> None:
+    """Write the kind of the key of a number."""
     at, bits = (number >> 3) * GROUP, 8 * (number & 7)
     w[at] = (w[at] & ~(127 << bits)) | kind << bits
 
@@ -53,15 +55,15 @@ def put_kind(w: Any, number: int, kind: int) -> None:
 @kernel
 def of_words(c: KeyCall) -> bool:
     """Return whether the keys of a call are words, not records."""
-    return c.tuple == 0 and c.parts == 1 and (KeyColumnWords(KeyCall.columns).data == 0)
+    return c.tuple == 0 and c.parts == 1 and KeyColumnWords(KeyCall.columns).data == 0
 
 
 @kernel
 def is_key(w: Any, p: KeyArena, number: int, kind: int, word: int, at: int) -> bool:
-    """Return whether a number is that of a key: a word; or at ``at`` (not 0) a record, whose length is ``word``."""
+    """Return whether a number is that of a key: of a word, or where ``at`` is not 0 of the record there, of length ``word``."""
     if (kind_at(w, number) ^ kind) & CLASS or kind & CLASS == OBJECT:
         return False
-    value = int(w[value_at(number)])
+    value = w[value_at(number)]
     if at == 0:
         return value == word
     return value & LONGEST == word and same_record(p, at, kind, word, value >> LENGTH)
@@ -69,10 +71,10 @@ def is_key(w: Any, p: KeyArena, number: int, kind: int, word: int, at: int) -> b
 
 @kernel
 def search(m: KeyTable, w: Any, p: KeyArena, tag: int, kind: int, word: int, at: int) -> tuple[int, int]:
-    """Return the number of a key, NOWHERE if it has none; and the slot where it stands, or would. O(1) expected."""
-    last, slot = ((1 << int(m.bits)) - 1, home_of(m, tag))
+    """Return the number of a key, NOWHERE if it has none; and its slot, or the free one for it. O(1) expected."""
+    last, slot = (1 << m.bits) - 1, home_of(m, tag)
     while m[SLOTS + slot] != 0:
-        found = int(m[SLOTS + slot])
+        found = m[SLOTS + slot]
         if found >> 32 == tag and is_key(w, p, (found & NUMBER) - 1, kind, word, at):
             return (found & NUMBER) - 1, slot
         slot = (slot + 1) & last
@@ -81,22 +83,22 @@ def search(m: KeyTable, w: Any, p: KeyArena, tag: int, kind: int, word: int, at:
 
 @kernel
 def first_of_tag(m: KeyTable, tag: int) -> int:
-    """Return the first slot's word of a tag; 0: there is none."""
-    last, slot = ((1 << int(m.bits)) - 1, home_of(m, tag))
+    """Return the word of the first slot with a tag; 0: there is none."""
+    last, slot = (1 << m.bits) - 1, home_of(m, tag)
     while m[SLOTS + slot] != 0 and m[SLOTS + slot] >> 32 != tag:
         slot = (slot + 1) & last
-    return int(m[SLOTS + slot])
+    return m[SLOTS + slot]
 
 
 @kernel
 def note_of(word: int) -> int:
-    """Return where a word is noted, if it is: a pair of words behind the rows that `unnoted` lists."""
+    """Return where a word would be noted: a pair of words behind the rows that `unnoted` lists."""
     return ROUND + 2 * (wrapped(word * SPREAD) >> 56 & NOTES - 1)
 
 
 @kernel
 def unnoted(c: KeyCall, low: int, row: int, end: int, notes: bool) -> int:
-    """Write the numbers of those rows whose words are noted, and list the others at ``c[LOG, low]``. Returns how many these are."""
+    """Write the numbers of rows whose words are noted, and list the other rows at ``c[LOG, low]``. Returns how many these are."""
     count, words = 0, KeyColumnWords(KeyCall.columns).at
     for r in range(row, end):
         if notes:
@@ -112,28 +114,30 @@ def unnoted(c: KeyCall, low: int, row: int, end: int, notes: bool) -> int:
 
 @kernel
 def find(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, low: int, high: int) -> int:
-    """Write the numbers of the keys of some rows to OUT; of those that have none, -1 less their tag. Returns how many have none."""
-    missing, row, words, known = 0, low, of_words(c), 0
-    at = 0 if words else int(p.room + low // c.rows * c.width)
-    notes = words and KeyColumnWords(KeyCall.columns).kinds == 0 and (high - low >= NOTED)
+    """Write the numbers of rows' keys to OUT; of a key without one, -1 less its tag. Returns how many have none."""
+    missing, row, words, known, column = 0, low, of_words(c), 0, KeyColumnWords(KeyCall.columns)
+    at = 0 if words else p.room + low // c.rows * c.width
+    notes = words and column.kinds == 0 and high - low >= NOTED
     if notes:
         for k in range(NOTES):
             c[LOG, low + ROUND + 2 * k + 1] = -1
     while row < high:
         end = min(row + ROUND, high)
         count = unnoted(c, low, row, end, notes)
+        # 1. Tags; fetch the slots.
         for k in range(count):
-            r = int(c[LOG, low + k])
+            r = c[LOG, low + k]
             if words:
-                tag = tag_of_word(m, kind_of(c, 0, r), peek(KeyColumnWords(KeyCall.columns).at + 8 * r))
+                tag = tag_of_word(m, kind_of(c, 0, r), peek(column.at + 8 * r))
             else:
                 kind, length = record_of(p, c, r, at)
                 tag = tag_of_record(m, p, at, kind, length)
             c[OUT, r] = tag
             prefetch(m.m_at + 8 * (SLOTS + home_of(m, tag)))
+        # 2. The first slot of each tag; fetch the values, then the records.
         for k in range(count):
-            r = int(c[LOG, low + k])
-            tag = int(c[OUT, r])
+            r = c[LOG, low + k]
+            tag = c[OUT, r]
             found = first_of_tag(m, tag)
             c[OUT, r] = found if found else -1 - tag
             if found:
@@ -142,14 +146,15 @@ def find(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, low: int, high: int) -> i
             for r in range(row, end):
                 if c[OUT, r] >= 0:
                     prefetch(m.p_at + 8 * (w[value_at((c[OUT, r] & NUMBER) - 1)] >> LENGTH))
+        # 3. Compare the keys, and note the words.
         for k in range(count):
-            r = int(c[LOG, low + k])
+            r = c[LOG, low + k]
             if c[OUT, r] >= 0:
                 settle(m, w, p, c, r, at)
             if c[OUT, r] < 0:
                 missing += 1
             elif notes:
-                word = peek(KeyColumnWords(KeyCall.columns).at + 8 * r)
+                word = peek(column.at + 8 * r)
                 note = low + note_of(word)
                 c[LOG, note], c[LOG, note + 1] = word, c[OUT, r]
         known += end - row - count
@@ -160,8 +165,8 @@ def find(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, low: int, high: int) -> i
 
 @kernel
 def settle(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, at: int) -> None:
-    """Write the number of a row's key, of whose tag a slot was found; ``at``: where its record is made, 0: it is a word."""
-    found = int(c[OUT, r])
+    """Write the number of a row's key, whose tag has a slot; ``at``: where its record is made, 0: it is a word."""
+    found = c[OUT, r]
     if at:
         kind, word = record_of(p, c, r, at)
     else:
@@ -177,10 +182,10 @@ def insert(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
     """Give numbers to the keys of the rows from KeyTable.next on to which `find` gave none. Returns a status."""
     words = of_words(c)
     while m.next < high:
-        r = int(m.next)
+        r = m.next
         ahead = min(r + ROUND, high - 1)
         if c[OUT, ahead] < 0:
-            prefetch(m.m_at + 8 * (SLOTS + home_of(m, -1 - int(c[OUT, ahead]))))
+            prefetch(m.m_at + 8 * (SLOTS + home_of(m, -1 - c[OUT, ahead])))
         if c[OUT, r] < 0:
             number = place(m, w, p, c, r, words)
             if number < 0:
@@ -193,19 +198,19 @@ def insert(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 @kernel
 def give(m: KeyTable, w: Any, p: KeyArena, c: Any) -> int:
     """Write the number of the key of the only row to OUT. Returns 0; 1 for a new key, whose number it was given; or a status."""
-    count = int(m.count)
+    count = m.count
     m.next, m.logged = 0, 0
     if find(m, w, p, c, 0, 1):
         status = insert(m, w, p, c, 1)
         if status < 0:
             return status
-    return int(m.count) - count
+    return m.count - count
 
 
 @kernel
 def place(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, words: bool) -> int:
-    """Return the number of a row's key, a new one if it has none; or a status."""
-    tag, at = -1 - int(c[OUT, r]), 0 if words else int(p.room)
+    """Return the number of a row's key, a new one if it has none, or a status."""
+    tag, at = -1 - c[OUT, r], 0 if words else p.room
     if words:
         kind, word = kind_of(c, 0, r), peek(KeyColumnWords(KeyCall.columns).at + 8 * r)
     else:
@@ -213,7 +218,8 @@ def place(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, words: bool) -> 
     number, slot = search(m, w, p, tag, kind, word, at)
     if number >= 0:
         return number
-    if 4 * (m.count + 1) > 3 << int(m.bits):
+    # INVARIANT: nothing is written before all that may be lacking is there; a quarter of the slots stays free.
+    if 4 * (m.count + 1) > 3 << m.bits:
         return NEED_SLOTS
     if m.free == 0 and m.top == m.room:
         return NEED_NUMBERS
@@ -236,11 +242,11 @@ def place(m: KeyTable, w: Any, p: KeyArena, c: KeyCall, r: int, words: bool) -> 
 
 @kernel
 def take_number(m: KeyTable, w: Any, c: Any) -> int:
-    """Return a free number, or the first that was never given."""
+    """Take a free number, which is logged, or the first that was never given."""
     if m.free == 0:
         m.top += 1
-        return int(m.top) - 1
-    number = int(m.free) - 1
+        return m.top - 1
+    number = m.free - 1
     m.free = w[value_at(number)]
     c[LOG, m.logged] = number
     m.logged += 1
@@ -250,7 +256,7 @@ def take_number(m: KeyTable, w: Any, c: Any) -> int:
 @kernel
 def tag_at(m: KeyTable, w: Any, p: KeyArena, number: int) -> int:
     """Return the tag of the key that has a number."""
-    kind, value = kind_at(w, number), int(w[value_at(number)])
+    kind, value = kind_at(w, number), w[value_at(number)]
     if kind & CLASS in (TEXT, TUPLE):
         return tag_of_record(m, p, value >> LENGTH, kind, value & LONGEST)
     return tag_of_word(m, kind, value)
@@ -258,7 +264,7 @@ def tag_at(m: KeyTable, w: Any, p: KeyArena, number: int) -> int:
 
 @kernel
 def remove(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
-    """Forget the keys of the numbers at OUT, whose numbers are free then. Numbers that are free stay so. Returns DONE."""
+    """Forget the keys of the numbers at OUT, and free the numbers. Numbers that are free stay so. Returns DONE."""
     row = 0
     while row < high:
         end = min(row + ROUND, high)
@@ -267,13 +273,13 @@ def remove(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
         for r in range(row, end):
             if kind_at(w, c[OUT, r]):
                 c[LOG, r] = tag_at(m, w, p, c[OUT, r])
-                prefetch(m.m_at + 8 * (SLOTS + home_of(m, int(c[LOG, r]))))
+                prefetch(m.m_at + 8 * (SLOTS + home_of(m, c[LOG, r])))
         for r in range(row, end):
-            number = int(c[OUT, r])
-            kind, value = kind_at(w, number), int(w[value_at(number)])
+            number = c[OUT, r]
+            kind, value = kind_at(w, number), w[value_at(number)]
             if kind == 0:
                 continue
-            clear_slot(m, int(c[LOG, r]), number)
+            clear_slot(m, c[LOG, r], number)
             if kind & CLASS in (TEXT, TUPLE):
                 free_record(p, value >> LENGTH, words_of(kind, value & LONGEST))
             put_kind(w, number, 0)
@@ -286,13 +292,14 @@ def remove(m: KeyTable, w: Any, p: KeyArena, c: Any, high: int) -> int:
 
 @kernel
 def clear_slot(m: KeyTable, tag: int, number: int) -> None:
-    """Let the slot of a number be free: those behind it that have it on their way move up."""
-    last, slot = ((1 << int(m.bits)) - 1, home_of(m, tag))
+    """Free a number's slot, and shift later entries of its probe sequence back."""
+    last, slot = (1 << m.bits) - 1, home_of(m, tag)
     while m[SLOTS + slot] & NUMBER != number + 1:
         slot = (slot + 1) & last
     after = (slot + 1) & last
     while m[SLOTS + after] != 0:
-        home = home_of(m, int(m[SLOTS + after]) >> 32)
+        home = home_of(m, m[SLOTS + after] >> 32)
+        # INVARIANT: no free slot between the home of a key and its slot.
         if (after - home) & last >= (after - slot) & last:
             m[SLOTS + slot] = m[SLOTS + after]
             slot = after
@@ -302,10 +309,10 @@ def clear_slot(m: KeyTable, tag: int, number: int) -> None:
 
 @kernel
 def refill(m: KeyTable, w: KeyTable) -> int:
-    """Fill the free slots of a larger table with those of another, given as ``w``. Returns DONE."""
-    last = (1 << int(m.bits)) - 1
-    for i in range(1 << int(w.bits)):
-        found = int(w[SLOTS + i])
+    """Copy the slots of a table, given as ``w``, to a larger one. Returns DONE."""
+    last = (1 << m.bits) - 1
+    for i in range(1 << w.bits):
+        found = w[SLOTS + i]
         if found != 0:
             slot = home_of(m, found >> 32)
             while m[SLOTS + slot] != 0:

@@ -48,7 +48,7 @@ CELLS = 68
 class Memory(Record):
     """m: control words, then a heap of blocks, with a directory of keys."""
 
-    m_at = Record.word("address of m; like the next three, set whenever the kernels are called")
+    m_at = Record.word("address of m; this and the next three words are set at each call of the kernels")
     w_at = Record.word("address of w")
     p_at = Record.word("address of p")
     limit = Record.word("one past the last word of the heap")
@@ -56,78 +56,80 @@ class Memory(Record):
     serial = Record.word("number of the call")
     dir = Record.word("where the directory begins")
     minima = Record.word("where the minima over its deadlines begin, see `DeadlineRow`")
-    above = Record.word("where the minima over those begin")
+    above = Record.word("where the minima over these minima begin")
     keys = Record.word("how many entries the directory has")
-    events = Record.word("no event comes before: the last punctuation of the event input")
-    final = Record.word("nothing changes before: the effective punctuation")
-    now = Record.word("one past all that was seen")
+    events = Record.word("no event comes before this LE: the last punctuation of the event input")
+    final = Record.word("nothing changes before this LE: the effective punctuation")
+    now = Record.word("one past the latest LE that was seen")
     payload_words = Record.word("words of a payload")
     register_words = Record.word("words of a register")
     ordered = Record.word("0: no sequence; 1: its words are in order; 2: its words are strings, in the order of their ranks")
-    seq = Record.word("which word of a payload is the sequence's as it stands; NOWHERE: none")
-    gapless = Record.word("0: numbers may have gaps; BREAK or JOIN: what becomes of one that can't close any more")
+    seq = Record.word("which word of a payload is that of the sequence, unchanged; NOWHERE: none")
+    gapless = Record.word("0: numbers may have gaps; BREAK or JOIN: what a gap does that can't close any more")
     longest = Record.word(
         "whether of partial matches of a state and register, and of matches with one LE and payload, the longest count"
     )
     told = Record.word("how many words of a register a match shows")
     looked = Record.word(
-        "ONCE: Python has looked at the numbers of the next unit's records; ALWAYS: of all, as a snapshot is loaded"
+        "ONCE: Python has looked at the numbers of the next key task's records; ALWAYS: of all, as a snapshot is loaded"
     )
     ranks = Record.word("address of the ranks of strings")
-    keyed = Record.word("whether there are many keys: they are cleaned when they are touched, not at once")
+    keyed = Record.word("whether there are many keys: each is cleaned when it is touched, not all at once")
     shards = Record.word("over how many memories the keys are spread")
-    shard = Record.word("which of them this one is: its keys are those whose number leaves it as the rest, see `own` of `many`")
-    arc = Record.word("what a status is about: the arc")
-    place = Record.word("what a status is about: the record, or the time")
-    need = Record.word("what a status is about: where the rows stand")
+    shard = Record.word("which of them this one is: its keys are those with ``number % shards == shard``")
+    record = Record.word("the record that LATE or CROWDED is about")
+    numbered = Record.word("how many records at Scratch.index NUMBERS is about")
+    instant = Record.word("LE at which an arc is taken: Python is told it, and ENDLESS is about it")
+    endless = Record.word("where the rows of the closure stand in w that goes on for ever")
+    endless_rows = Record.word("how many they are")
     late = Record.word("late records of this call")
     refuse = Record.word("whether a late record ends the call")
-    stale = Record.word("punctuations that promised nothing new")
-    changes = Record.word("event changes taken")
-    arcs = Record.word("arc changes among the records taken")
+    stale = Record.word("how many punctuations promised nothing new")
+    changes = Record.word("how many event changes were taken")
+    arcs = Record.word("how many arc changes among the records were taken")
     asked = Record.word("how often Python was asked")
     general = Record.word("how many steps were derived arc by arc")
     looks = Record.word("how many partial matches were looked at, where lists were derived step by step")
-    waiting = Record.word("how many retractions wait, of different events")
+    waiting = Record.word("of how many different events retractions wait")
     waited = Record.word("Memory.waiting when the call began")
-    next = Record.word("where work on many keys goes on: the next key, or column of the batch")
+    next = Record.word("where work on many keys goes on: the next key, or the next column of the batch")
     next_row = Record.word("where `forward_keys` goes on among the rows of a key")
-    left = Record.word("how many rows it has left to another way")
-    coming = Record.word("rows that a key is about to get in this call; 0: not known")
-    stopped = Record.word("the row at which `forward` stopped")
+    left = Record.word("how many rows it has left for another way")
+    coming = Record.word("how many rows a key will get in this call; 0: not known")
+    stopped = Record.word("the row at which FORWARD or ARRANGE stopped")
+    unordered = Record.word("of ARRANGE: how many of the rows were out of order")
+    behind = Record.word("of ARRANGE: how many of the events are not after the last step of the block")
     ties = Record.word("whether events that share a step are refused")
-    tied = Record.word("where they are: whether a step came to hold several")
+    tied = Record.word("where they are refused: whether a step got several")
     short = Record.word("whether `forward` stopped because the block was full")
     runs = Record.word("whether the block at work keeps runs")
-    sample = Record.word("how many last steps tell whether a block should keep runs")
-    soon = Record.word(
-        "after how many steps behind a late event `replay` goes on, and compares lists; where only the longest count"
-    )
-    rate = Record.words("rows of events, nodes and matches that a step takes, in 64ths", 3)
-    rest = Record.word("how many words a record may have; 0: no key is at rest")
-    unpacked = Record.word("the block on which records are opened; 0: not made yet")
-    draft = Record.word("where a record is written before it has a cell")
-    small = Record.word("how many bits a word of a register has in the form of a node of a record; 0: none")
-    then = Record.word("all before is dropped by the end of the call, as far as that is known while rows in order are taken")
-    known = Record.word("what is final for all keys, though more may be for the key at work: the effective punctuation")
+    sample = Record.word("how many of the last steps tell whether a block should keep runs")
+    soon = Record.word("where only the longest count: after how many steps behind a late event `replay` compares lists")
+    rate = Record.words("how many rows of events, nodes and matches a step takes, in 64ths", 3)
+    packed_limit = Record.word("how many words a packed record may have; 0: no key is packed")
+    unpacked = Record.word("the unpack buffer, a block into which packed records are unpacked; 0: not made yet")
+    draft = Record.word("where a packed record is written before it has a cell")
+    small = Record.word("how many bits a word of a register has in PackedNode.form; 0: none")
+    then = Record.word("all before is dropped at the end of the call, as far as that is known while rows in order are taken")
+    known = Record.word("what is final for all keys: the effective punctuation; more may be final for the key at work")
     pages = Record.word("the first free page, chained by Page.next; 0: none")
-    free = Record.words("first free block of each size class", CLASSES)
-    cells = Record.words("first page with room of each size class of cells", CELLS)
+    free = Record.words("by size class: the first free block", CLASSES)
+    cells = Record.words("by size class of cells: the first page with room", CELLS)
 
 
 CONTROL = -(-Memory.SIZE // 16) * 16 + 8
-"""Where the heap begins: in the middle of a pair of cache lines. Size classes are whole pairs, so that each block does: most words
-of a header that change (from MOVING on) stand in one pair. Many keys take rows 5 to 8 % faster than from the begin of a pair."""
+"""Where the heap begins: in the middle of a pair of cache lines. Size classes are whole pairs, so each block begins there, and most
+words of a header that change (from MOVING on) stand in one pair. With many keys, rows are 5 to 8 % faster so."""
 
 
 # -- m: an entry of the directory --------------------------------------------------------------------------------------------
 class KeyEntry(Record, of="m"):
-    """An entry of the directory: half a line of cache; the directory begins at a whole one."""
+    """An entry of the directory: half a line of cache. The directory begins with a whole one."""
 
-    block = Record.word("address of the key's block; 0: none; below 0: less the address of its record, the key is at rest")
+    block = Record.word("address of the key's block; 0: none; below 0: the key is packed, less the address of its record")
     act = Record.word("the smallest punctuation that makes the key speak")
     clean = Record.word("the smallest punctuation that makes its block smaller")
-    changed = Record.word("the call in which what a snapshot holds of it last changed")
+    changed = Record.word("the last call in which the key's part of a snapshot changed")
 
 
 class DeadlineRow(Record, of="m"):
@@ -148,64 +150,62 @@ class Page(Record, of="m"):
 
     size_class = Record.word("size class of its cells")
     used = Record.word("how many cells are in use")
-    free = Record.word("the first cell that was used and is free, chained by its first word; 0: none")
-    top = Record.word("where the cells begin that were never used, in words from the page's first")
+    free = Record.word("the first free cell that was used before, chained by first words; 0: none")
+    top = Record.word("where the first cell that was never used begins, in words from the begin of the page")
     next = Record.word("the next page of the class with room, or the next free page")
-    back = Record.word("the one before it")
+    back = Record.word("the page before it")
 
 
 CELL = 8
 """Where the cells of a page begin."""
 
 
-# -- m: a record: a key at rest, see `rest` --------------------------------------------------------------------------------------
+# -- m: the record of a packed key, see `packed_keys` ----------------------------------------------------------------------------
 class PackedKey(Record, of="m"):
-    """A record: a key at rest, see `rest`."""
+    """The record of a packed key, see `packed_keys`."""
 
     head = Record.word("words used | steps | where the last step begins | retractions that wait: HEAD_BITS each | flags ZF_..")
-    rest = Record.words("what is not as usual, by flags; retractions; steps")
+    rest = Record.words("words of the header that are not as usual, by flags; retractions; steps")
 
 
 HEAD_BITS = 10
 HEAD_MASK = (1 << HEAD_BITS) - 1
 HEAD_FLAGS = 4 * HEAD_BITS
 ZF_RUNS, ZF_CLEANED, ZF_SINCE, ZF_PRUNED, ZF_THINNED, ZF_TOLD, ZF_GAP, ZF_OVER = 1, 2, 4, 8, 16, 32, 64, 128
-"""Block.runs; then of which names of the header a word follows, in this order. Block.since without a word is Block.cleaned."""
+"""Block.runs; then which fields of the header have a word, in this order. Block.since without a word is Block.cleaned."""
 
 
 class PackedStep(Record, of="m"):
-    """A step of such a key."""
+    """A step of a packed key."""
 
     form = Record.word("events | nodes | matches: STEP_BITS each | forms SF_.. | RE less LE, SPAN_BITS bits")
     le = Record.word("LE, ticks")
-    rest = Record.words("sequence where steps have one; REACH by form; events; nodes; matches")
+    rest = Record.words("sequence where steps have one; Block.reach by form; events; nodes; matches")
 
 
 STEP_BITS = 7
 STEP_COUNT = (1 << STEP_BITS) - 1
 STEP_FORMS = 3 * STEP_BITS
 SF_FOREVER, SF_SPAN, SF_COPIES, SF_REACH, SF_HERE = 1, 2, 4, 8, 16
-"""All events have RE FOREVER; LE and the span; a word of copies; REACH is a word, not LE; all matches have T = LE, no word."""
+"""Of all events RE is FOREVER; RE is LE + span; copies have a word. Reach is a word, else LE; matches have T = LE, no word."""
 STEP_SPANS = STEP_FORMS + 5
 SPAN_BITS = 62 - STEP_SPANS
 
 
 class PackedNode(Record, of="m"):
-    """A partial match of such a step."""
+    """A partial match of a packed step."""
 
-    form = Record.word(
-        "state | where the step of its start begins in the record, 0: not there | forms VF_.. | register, where it is small"
-    )
-    rest = Record.words("start, m, end, as far as forms say so; words of the register")
+    form = Record.word("state | offset of the step of its start in the record, 0: none | forms VF_.. | register, where it is small")
+    rest = Record.words("start, m, end, those that forms name; words of the register")
 
 
 NODE_STATES, NODE_BEGINS, NODE_FORMS = 16, 9, 4
 """Bits of the parts of a form."""
 VF_M, VF_OPEN, VF_END, VF_SMALL = 1, 2, 4, 8
-"""m is not RE of the first event of its start's step; end is OPEN; end is a word, else it is ALONE; the register is in the form."""
+"""m is a word, else RE of the first event at its start; end is OPEN; end is a word, else ALONE; the register is in the form."""
 NODE_SMALL = NODE_STATES + NODE_BEGINS + NODE_FORMS
 MOST = (1 << NODE_BEGINS) - 1
-"""The most words of a record: nodes say by NODE_BEGINS bits where in it a step begins."""
+"""The most words of a packed record: nodes have NODE_BEGINS bits for where in it a step begins."""
 
 
 # -- m: header of a block ----------------------------------------------------------------------------------------------------
@@ -220,28 +220,28 @@ class Block(Record, of="m"):
     node_cap = Record.word("room for nodes")
     matches = Record.word("where the matches begin")
     match_cap = Record.word("room for matches")
-    pending = Record.word("where the retractions begin that wait")
-    pending_cap = Record.word("room for them")
+    pending = Record.word("where the waiting retractions begin")
+    pending_cap = Record.word("room for waiting retractions")
     born = Record.word("the call in which the block was made")
-    first = Record.word("first live place; from this word on the header changes with the state, what is before it never does")
+    first = Record.word("first live place; this word and those behind it change with the state, those before it never do")
     last = Record.word("one past the last live place")
     steps = Record.word("how many steps were made")
     event_top = Record.word("how many rows of events are used")
-    node_top = Record.word("how many rows of nodes")
-    match_top = Record.word("how many rows of matches")
+    node_top = Record.word("how many rows of nodes are used")
+    match_top = Record.word("how many rows of matches are used")
     pending_top = Record.word("how many retractions wait")
     since = Record.word("since when the list of a cover step waits")
-    cleaned = Record.word("the punctuation that was carried out last")
+    cleaned = Record.word("the last punctuation by which the block was cleaned")
     runs = Record.word(
-        "whether partial matches that stay are kept as runs; else each step has its whole list. Where Program.ignorable is"
+        "where Program.ignorable: whether partial matches that stay are kept as runs; else each step has its whole list"
     )
     pruned = Record.word(
-        "LE of the last step whose list is not what the one before it gives, or not what the next one needs; BEGINNING: none"
+        "LE of the last step whose list does not follow from the one before, or is not enough for the next; BEGINNING: none"
     )
     thinned = Record.word("how many steps there were when the block was pruned last")
-    told = Record.word("where numbers are gapless: gaps that end before are final, and told")
+    told = Record.word("where numbers are gapless: gaps that end before this LE are final, and told")
     gap = Record.word("no gap that can still close ends before this LE")
-    over = Record.word("RE of the event of cover, or until when its list lives, if that is later")
+    over = Record.word("RE of the event of cover, or the end of the last lifetime in its list, if that is later")
     order = Record.column("place -> step, sorted by LE (then sequence)")
     le = Record.column("step -> LE, ticks")
     seq = Record.column("step -> the word of its sequence, 0 without one")
@@ -262,7 +262,7 @@ class NodeRow(Record, of="m"):
     start = Record.word("LE of the step at which its computation began")
     until = Record.word("smallest RE of its events")
     state = Record.word("number of its state")
-    end = Record.word("ALONE, OPEN, or the LE from which on it does not stand any more; in a row buffer the number of its node")
+    end = Record.word("ALONE, OPEN, or the first LE at which it does not stand any more; in a row buffer the number of its node")
     register = Record.words("words of the register")
 
 
@@ -270,7 +270,7 @@ class EventRow(Record, of="m"):
     """An event."""
 
     re = Record.word("RE, ticks")
-    copies = Record.word("how often it was inserted more than retracted")
+    copies = Record.word("how many more times it was inserted than retracted")
     payload = Record.words("words of the payload")
 
 
@@ -297,7 +297,7 @@ class LogRow(Record, of="w"):
 
     key = Record.word("number of the key")
     sign = Record.word(
-        "1: the match comes into force; -1: it leaves; 0: cancelled by another entry; GAP: none, but the ends of a gap"
+        "1: the match comes into force; -1: it leaves; 0: another entry cancels this one; GAP: no match, but the ends of a gap"
     )
     t = Record.word("LE of the match")
     re = Record.word("RE of the match")
@@ -317,27 +317,25 @@ class Program(Record):
     loop = Record.word("address of the loop over rows in order, for whole lists")
     loop_runs = Record.word("address of the loop over rows in order, for runs")
     columns = Record.word("address of the function that takes one event against a list in columns")
-    kept = Record.word(
-        "the words of a register, as bits, which the function at Program.columns expects to be the initial ones; -1: all"
-    )
-    keeping = Record.word("in which states, as bits")
+    kept = Record.word("words of a register, as bits, that the function at Program.columns expects to be the initial ones; -1: all")
+    keeping = Record.word("the states, as bits, where it expects that")
     orders = Record.word(
-        "by state: the word of the register by which its rows are in order, `word << 2 | floats << 1 | falls`; NOWHERE: none"
+        "by state: the word of the register that orders its skyline, `word << 2 | floats << 1 | falls`; NOWHERE: none"
     )
-    stairs = Record.word(
-        "by state: the number of its stairs; behind them how many states have stairs; 0: the function never asks for ranges"
+    skylines = Record.word(
+        "by state: the number of its skyline; then how many skylines there are; 0: the function never asks for ranges"
     )
-    python = Record.word("address of the way back to the user's functions")
+    python = Record.word("address by which native code calls the user's functions")
     finals = Record.word("by state: whether it is always final")
     now = Record.word("by state: whether it is final now")
     marks = Record.word("by state: how many arcs now make it final")
     first = Record.word("by state: the first of its arcs now, chained by ArcRow.next")
     waits = Record.word("by state: its first time-out among all arc events, chained by ArcRow.next")
-    codes = Record.word("records of arcs, `ArcWords`")
+    codes = Record.word("the arcs, `ArcWords`")
     rows = Record.word("arc events, `ArcRow`")
     count = Record.word("how many arc events")
     rowcap = Record.word("room for arc events")
-    places = Record.word("where arc events go when others are dropped")
+    places = Record.word("by arc event: where it goes when others are dropped")
     bounds = Record.word("where lifetimes begin and end, in order, `BoundRow`")
     boundcount = Record.word("how many bounds")
     boundcap = Record.word("room for bounds")
@@ -349,8 +347,8 @@ class Program(Record):
     free = Record.word("by the first slot of a class, the first of its slots that is free; then by slot the next one")
     spill = Record.word("how many arcs now have no slot")
     begin = Record.word("the row of a computation that begins")
-    counted = Record.word("whether two steps may stand for one match: OF_ONE_LE, with a sequence; BY_TIMEOUTS")
-    plain = Record.word("whether arcs change by `change_arc`: each has a name of its own, and no end is known beforehand")
+    counted = Record.word("whether two steps may stand for one match, as bits: OF_ONE_LE, with a sequence; BY_TIMEOUTS")
+    plain = Record.word("whether `change_arc` serves: each arc has a name of its own, and no end is known beforehand")
 
 
 PROGRAM = Program.SIZE
@@ -369,7 +367,7 @@ class ArcWords(Record, of="p"):
     constants = Record.word("address of its constants")
     slot = Record.word("the first slot of its class")
     slots = Record.word("how many slots its class has")
-    latest = Record.word("the arc event of it that began last and still lasts, where the program is Program.plain")
+    latest = Record.word("the last arc event of it to begin that still lasts, where Program.plain")
 
 
 CONSUME, EPSILON, TIMEOUT, SKIP = 0, 1, 2, 3
@@ -383,7 +381,7 @@ class ArcRow(Record, of="p"):
     end = Record.word("end of the lifetime")
     next = Record.word("the next arc event now of the same source state")
     back = Record.word("the one before it")
-    before = Record.word("the arc event that was ArcWords.latest of the arc before")
+    before = Record.word("the arc event that was ArcWords.latest before")
     slot = Record.word("the slot that it has while it is in force; NOWHERE: none")
 
 
@@ -397,16 +395,18 @@ class BoundRow(Record, of="p"):
 
 # -- w: scratch --------------------------------------------------------------------------------------------------------------
 class Scratch(Record):
-    """w: what a call works with, none of which lasts."""
+    """w: the working memory of a call; nothing of it lasts."""
 
     undo = Record.word("the undo log, see `heap`")
     undo_top = Record.word("how many words of it are used")
     undo_cap = Record.word("room, in words")
-    owed = Record.word("how many words more `spell_out` would take; NOWHERE: it was done, and records are noted whole")
-    loose = Record.word(
-        "where the last record of it ends that `commit` is to see, which says where the one before it does; 0: none"
+    owed = Record.word(
+        "how many more words `save_in_full` would take; NOWHERE: all are saved, and from now on records are saved in full"
     )
-    gone = Record.word("after a call: where the numbers of the keys stand that lost all they had in it")
+    replaced = Record.word(
+        "where the last record of a replaced block ends in it, which says where the one before ends; 0: none; for `commit`"
+    )
+    gone = Record.word("after a call: the numbers of the keys that lost all they had in it")
     gones = Record.word("how many")
     log = Record.word("the output log")
     log_top = Record.word("how many rows of it are used")
@@ -415,6 +415,8 @@ class Scratch(Record):
     mark = Record.word("by place: the epoch in which it was marked")
     epoch = Record.word("of marks")
     marked_from = Record.word("all places from here on are marked")
+    begins = Record.word("of `append_packed`: of how many steps Scratch.ready says where they begin in the record")
+    listed = Record.word("of `append_packed`: how many rows the list of the last step has")
     order = Record.word("a new order")
     places = Record.word("room of Scratch.mark and Scratch.order, in places")
     index = Record.word("numbers of records, in order")
@@ -422,45 +424,45 @@ class Scratch(Record):
     pairs = Record.word("keys and their records, see `by_key`")
     touched = Record.word("the keys of the records")
     batch = Record.word("room of Scratch.index, Scratch.pairs, Scratch.touched, in records")
-    counts = Record.word("by digit of a key, where the next record goes that has it")
+    counts = Record.word("by digit of a key: where the next record with that digit goes")
     # A row buffer has two columns behind its rows: the LE of the step where each row is stored, and the end that it had.
     new = Record.word("row buffer: what a step's list becomes")
     source = Record.word("row buffer: the list before a step")
     old = Record.word("row buffer: the list before a step as it was")
-    other = Record.word("row buffer: the list of a step, which is Scratch.source of the next one")
-    ready = Record.word("row buffer: what time-outs and epsilon arcs make ready")
+    other = Record.word("row buffer: the list of a step; it becomes Scratch.source of the next one")
+    ready = Record.word("row buffer: rows that time-outs and epsilon arcs reach")
     rows = Record.word("room of a row buffer, in rows")
     temp = Record.word("matches of a step, or events of a step")
     temp_cap = Record.word("room, in words")
     hash = Record.word("a set of rows")
     hashes = Record.word("how many places the set has")
     stamp = Record.word("which places are of this set")
-    made = Record.word("the first step that is new since the block's part of the call began: its words need no undo")
+    made = Record.word("the first step that is new since work on the key began: its words need no undo")
     key = Record.word("the key at work")
     until = Record.word(
-        "lists can't be as they were up to the first step at or after this LE: one was deleted whose nodes ended here"
+        "up to the first step at or after this LE lists differ from what they were: a deleted step's nodes ended here"
     )
-    whole = Record.word("from this LE on each list is what the one before it gives, wherever Block.pruned is")
-    low = Record.word("of the list at Scratch.source, as `summarize` found: the earliest m")
-    high = Record.word("the latest m")
+    whole = Record.word("from this LE on the list before a step gives its list, whatever Block.pruned says")
+    low = Record.word("of the list at Scratch.source, as `summarize` found: the least `until`")
+    high = Record.word("the greatest `until`")
     reach = Record.word("the LE of its earliest node")
     soonest = Record.word("the first end among its nodes")
     many = Record.word("lists of so many rows or more are taken in parts, see `parts`")
-    parts = Record.word("a list in parts, `PartRow`")
-    parted = Record.word("how many parts there were at one time, so far")
-    spare = Record.word("the first part of those that are free again, chained by PartRow.next; NOWHERE: none")
-    chains = Record.word("by state: its parts, `StateChain`")
+    parts = Record.word("the parts of a list, `PartRow`")
+    parted = Record.word("how many of them were ever used")
+    spare = Record.word("the first part that is free again, chained by PartRow.next; NOWHERE: none")
+    chains = Record.word("by state: its chain of parts, `StateChain`")
     held = Record.word("the states that have parts")
-    holds = Record.word("how many they are")
-    standing = Record.word("how many rows")
-    fresh = Record.word("of its nodes those from this one on are ALONE, all others OPEN")
+    holds = Record.word("how many states have")
+    standing = Record.word("how many rows stand in parts")
+    fresh = Record.word("nodes of these rows from this one on are ALONE, all others OPEN")
     own = Record.word("nodes from this one on need no undo")
-    set = Record.word("a set of its rows, places of two words: stamp, node")
+    set = Record.word("the set of these rows, places of two words: stamp, node")
     set_stamp = Record.word("which places are of this set")
-    set_used = Record.word("how many")
-    loss = Record.word("what parts have cost more than they have saved, in rows")
-    wait = Record.word("so many rows are to come before lists are taken in parts again")
-    loop = Record.word("what the loops over rows in order work on, `Loop`")
+    set_used = Record.word("how many of its places are used")
+    loss = Record.word("by how many rows parts have cost more than whole lists")
+    wait = Record.word("how many rows come before lists are taken in parts again")
+    loop = Record.word("the words of the loops over rows in order, `Loop`")
     budget = Record.word("how many partial matches of a key may stand at one step; FOREVER: any number")
     over = Record.words("what OVER is about: LE of the step, how many would stand there, where their rows stand, whether in m", 4)
 
@@ -469,28 +471,28 @@ SCRATCH = -(-Scratch.SIZE // 8) * 8
 
 
 class PartRow(Record, of="w"):
-    """What one step has of nodes in one state, that stand now."""
+    """A part: the nodes of one step in one state that stand."""
 
     state = Record.word("number of the state")
-    first = Record.word("the first of the nodes; there may be others among them, and some that stand no more")
+    first = Record.word("the first of the nodes; others may stand among them, of another state or over")
     end = Record.word("one past the last")
-    low = Record.word("no m of them is below")
-    high = Record.word("no m of them is above")
-    rises = Record.word("whether each m is at or above that of the node before")
+    low = Record.word("each `until` of them is at or above this one")
+    high = Record.word("each `until` of them is at or below this one")
+    rises = Record.word("whether each `until` is at or above that of the node before")
     since = Record.word("LE of the step")
     moves = Record.word("whether the event at work may move them, where StateChain.moves")
-    next = Record.word("the part of the same state of the next step that has one; NOWHERE: there is none")
+    next = Record.word("the next part of the state, of a later step; NOWHERE: none")
 
 
 class StateChain(Record, of="w"):
     """The parts of one state, in the order of their steps."""
 
-    first = Record.word("the first of them; NOWHERE: there is none")
-    last = Record.word("the last")
+    first = Record.word("its first part; NOWHERE: none")
+    last = Record.word("its last part")
     low = Record.word("the least of their PartRow.low")
-    high = Record.word("no m of their nodes is above")
+    high = Record.word("each `until` of their nodes is at or below this one")
     rises = Record.word("whether each PartRow.low is at or above that of the part before")
-    before = Record.word("PartRow.low of the part before the last, when that began")
+    before = Record.word("PartRow.low, at that time, of the last part but one")
     moves = Record.word("whether the event at work may move any of their nodes")
 
 
@@ -504,49 +506,49 @@ class Arrivals(Record, by="row"):
     key = Record.line("number of the key")
     seq = Record.line("word of the sequence")
     kind = Record.line("EVENT, ARC, PUNCTUATION, DROPPED or TAKEN")
-    arc = Record.line("number of the arc; of EACH: where the output log ends behind the record")
+    arc = Record.line("number of the arc; after EACH: the end of the output log after the record")
     payload = Record.words("words of the payload")
 
 
 EVENT, ARC, PUNCTUATION, DROPPED, TAKEN = range(5)  # kinds of records: as given, late, carried out
 
 
-# -- c: columns of a table, where `forward` reads: their addresses, 0 for those that are not there -----------------------------
+# -- c: columns of a table, where `forward` reads ------------------------------------------------------------------------------
 class TableWords(Record, by="one"):
-    """c: where the columns of a table stand, which `forward` reads; 0 for those that are not there."""
+    """c: the addresses of the columns that `forward` reads; 0: there is no such column."""
 
     le = Record.word("LE")
     re = Record.word("RE")
-    window = Record.word("the window: RE - LE of each row where there is no column")
+    window = Record.word("the window: RE - LE of each row, where there is no column of RE")
     kind = Record.word("kinds, bytes")
-    arc = Record.word("rows in TableWords.codes")
+    arc = Record.word("by row: number of its arc in TableWords.codes")
     codes = Record.word("numbers of arcs")
     diff = Record.word("diff of arcs")
     key = Record.word("numbers of keys")
     index = Record.word("the rows to take")
     counts = Record.word("by key: how many rows it has in the call")
     others = Record.word("the rows that are no events, `OtherRow`, in order")
-    count = Record.word("how many they are; of OTHERS, how many rows there are")
-    least = Record.word("the least LE of an event, of so many rows each")
-    payload = Record.words("of each word of the payload: address of its column, and of what kind it is")
+    count = Record.word("how many they are; for OTHERS, how many rows there are")
+    least = Record.word("the least LE of an event, of each so many rows")
+    payload = Record.words("of each word of the payload: the address of its column, and its kind")
 
 
 WORD, FLOAT, BYTE, OPTIONAL = 0, 1, 2, 4
-"""Words; floats; bytes, 0 or not; values of which those count that the column before it, of bytes, has."""
+"""Kinds: words; floats; bytes, 0 or not; values that count only where the column before, of bytes, is not 0."""
 
 
 class OtherRow(Record, of="c", by="one"):
     """A row that is no event."""
 
-    row = Record.word("four times its number, and what it is: PROMISED, COMES, GOES or UNFIT")
-    value = Record.word("LE of the promise; of an arc its number among those of the batch")
+    row = Record.word("four times its number, plus its kind: PROMISED, COMES, GOES or UNFIT")
+    value = Record.word("LE of the promise; number of the arc among those of the batch")
 
 
-PROMISED, COMES, GOES, UNFIT = range(4)  # a promise; an arc comes, goes in the default mode; what goes another way
-UNKNOWN, SINGLE, OWN = 1, 2, 4  # what OTHERS finds out
+PROMISED, COMES, GOES, UNFIT = range(4)  # a promise; an arc comes, or goes, in the default mode; any other change
+UNKNOWN, SINGLE, OWN = 1, 2, 4  # the answers of OTHERS, as bits
 
 
-# -- c: what PRUNE is told of a key ---------------------------------------------------------------------------------------------
+# -- c: of PRUNE, about a key --------------------------------------------------------------------------------------------------
 class PruneWords(Record):
     """The words of the row `begins` of `PruneTable`."""
 
@@ -559,22 +561,22 @@ class PruneWords(Record):
 class PruneTable(Record, by="row"):
     """c, for PRUNE."""
 
-    begins = Record.nested(PruneWords, "what concerns the key as a whole")
-    idle = Record.line("by state: before which time nothing continues it")
-    use = Record.line("by arc: before which time `first_use` says that it is not taken")
+    begins = Record.nested(PruneWords, "words of the key as a whole")
+    idle = Record.line("by state: nothing continues it before this time")
+    use = Record.line("by arc: it is not taken before this time, as `first_use` found")
     test = Record.line("by arc: address of its test of an event")
-    constants = Record.line("by arc: address of their constants")
+    constants = Record.line("by arc: address of the constants of that test")
 
 
-# -- w: what a loop over rows in order works on; masks are 0 or -1: whether the row's number, or its LE, counts ----------------
+# -- w: the words of a loop over rows in order ---------------------------------------------------------------------------------
 class Loop(Record, of="w"):
-    """What a loop over rows in order works on; masks are 0 or -1: whether the row's number, or its LE, counts."""
+    """The words of a loop over rows in order. Masks are 0 or -1: whether the row's number, or its LE, counts."""
 
     record = Record.word("the next row; the loop goes on while Loop.record < Loop.high, LE > Loop.latest, LE < Loop.bound")
     high = Record.word("one past the last row")
     room = Record.word("one past the last row that the block has room for")
     latest = Record.word("LE of the last step")
-    bound = Record.word("from this LE on the loop may not go")
+    bound = Record.word("the loop ends before a row at or after this LE")
     le_at = Record.word("address of the column of LE")
     re_at = Record.word("address of the column of RE, or of Loop.constant_re")
     re_mask = Record.word("whether there is a column of RE")
@@ -589,58 +591,54 @@ class Loop(Record, of="w"):
     last = Record.word("address of the end of the room for nodes")
     top = Record.word("row of the next node")
     src = Record.word("address of the list before")
-    n = Record.word("how many rows it has")
+    n = Record.word("how many rows the list before has")
     begin = Record.word("address of the row of a computation that begins")
     slots = Record.word("address of the slots")
-    now = Record.word("address of what is final now")
-    wanted = Record.word("the bits that the function at Program.unchanged must give while the list stays; -1: it can't")
-    lowest = Record.word("least m of the list")
-    highest = Record.word("greatest m of the list")
+    now = Record.word("by state, at this address: whether it is final now")
+    wanted = Record.word("the bits that the function at Program.unchanged gives if the list stays; -1: the list never stays")
+    lowest = Record.word("least `until` of the list")
+    highest = Record.word("greatest `until` of the list")
     reach = Record.word("LE of its first node")
     open = Record.word("whether all its nodes are OPEN")
-    most = Record.word(
-        "with so many rows or more the list can only stay; 0: it is not the loop's own, which may not write to it at all"
-    )
+    most = Record.word("lists of this many rows or more are read-only for the loop; 0: every list is")
     rows = Record.word("how many rows Scratch.source has, where the list stands there")
     parted = Record.word("whether the list stands in parts, see `parts`")
     made = Record.word("how many rows the step has that has to be looked at")
-    constant_re = Record.word("what Loop.re_at points to where there is no column: the window, or FOREVER")
-    none = Record.word("0, for Loop.index_at")
+    own = Record.word("of a list in columns: the first node that the call has made; older ones need undo")
+    newest = Record.word("of a list in columns: the first node of the last step; FOREVER: none of them stands on")
+    constant_re = Record.word("the word at Loop.re_at where there is no column: the window, or FOREVER")
+    none = Record.word("0, the word at Loop.index_at where there are no numbers of rows")
     index_at = Record.word("address of the numbers of the rows to take")
     index_mask = Record.word("whether there are any")
     plain_mask = Record.word("whether there are none")
-    ahead = Record.word("whether memory is asked for row by row: FAR, as rows stand far apart; MIXED, as some do; 0: not")
-    stride = Record.word("of a list in columns: how many words one has")
+    ahead = Record.word("whether lines are fetched row by row: FAR, rows stand far apart; MIXED, some do; 0: they are not")
+    stride = Record.word("of a list in columns: how many words a column has")
     set = Record.word("the stamp of the set of its rows")
     used = Record.word("how many places of the set are used")
     finals = Record.word("how many of its rows are in a state that is final")
-    sums = Record.word(
-        "address of what is known of its rows, eight by eight: of the best its m and start, the least m, states as bits"
-    )
-    sums_span = Record.word("how many words each of these takes")
-    overs = Record.word("address of the same of eight times eight rows")
-    overs_span = Record.word("how many words each of these takes")
+    sums = Record.word("address of a summary of each eight rows: until and start of the best, the least `until`, states as bits")
+    sums_span = Record.word("how many words each part of the summaries takes")
+    overs = Record.word("address of the same summary of each block of eight times eight rows")
+    overs_span = Record.word("how many words each part takes")
     hints = Record.word("address of the row that came last, by state")
-    gone = Record.word("address of bits, eight a byte: which of its rows do not stay")
-    ended = Record.word("whether there are such rows")
-    quick = Record.word(
-        "whether events may ask for ranges: rows stand in stairs, see `best_stairs`; else what is at Loop.sums and Loop.overs holds"
-    )
-    credit = Record.word("how many more events may be refused before rows are looked at in groups for good")
-    there = Record.word("as bits: the states of its rows; and whether any is UNUSUAL")
-    passing = Record.word("as bits: the states whose rows all came with the last step")
-    leave = Record.word("as bits: the states of which all rows leave")
-    farthest = Record.word("no m of its rows is above")
+    gone = Record.word("address of bits, eight a byte: which rows of the list do not stay")
+    ended = Record.word("whether any row does not")
+    quick = Record.word("whether events may ask for ranges: skylines are kept; else the summaries at Loop.sums and Loop.overs are")
+    credit = Record.word("how many more events may be refused until rows are looked at in groups for good")
+    there = Record.word("states of its rows, as bits; and UNUSUAL, if any row is")
+    passing = Record.word("states, as bits, all of whose rows came with the last step")
+    leave = Record.word("states, as bits, all of whose rows leave")
+    farthest = Record.word("each `until` of its rows is at or below this one")
     fresh = Record.word("the first row that came with the last step")
     unusuals = Record.word("how many rows are UNUSUAL")
-    stairs = Record.word("address of stairs: words of the order, m, start, Loop.stride words each")
-    stair_room = Record.word("room for the stairs of one state")
-    next_look = Record.word("when rows that are over are taken out: before this step")
+    skyline = Record.word("address of the skylines: words of the order, until, start, Loop.stride words each")
+    skyline_room = Record.word("how many rows the skyline of one state has room for")
+    next_look = Record.word("before this step rows that are over are looked for")
     state_rows = Record.words("by state: how many rows are in it", 62)
-    stair_count = Record.words("by state: how many stairs it has", 62)
-    best_m = Record.words("by state: m of its best row; BEGINNING: it has none", 62)
-    best_start = Record.words("by state: when that began", 62)
-    change = Record.word("where other arcs come into force")
+    skyline_rows = Record.words("by state: how many rows its skyline has", 62)
+    best_until = Record.words("by state: until of its best row; BEGINNING: it has no row", 62)
+    best_start = Record.words("by state: start of that row", 62)
+    change = Record.word("the LE at which other arcs come into force")
     match = Record.word("address of the next match")
     match_last = Record.word("address of the end of the room for matches")
     mtop = Record.word("row of the next match")
@@ -653,10 +651,11 @@ class Loop(Record, of="w"):
 
 
 LARGE_STATE, UNUSUAL = 61, 62
-"""Bits of Loop.sums beside those of states: of states from here on; of rows whose words at p.kept are not the initial ones."""
-REFUSED = -3  # of the function at p.columns: the event asks for more than ranges
+"""More bits of Loop.sums: of all states from this one on; of rows whose words of Program.kept are not the initial ones."""
+REFUSED = -3  # of the function at Program.columns: ranges do not suffice for the event
 FAR, MIXED = 1, 2  # see Loop.ahead
 LOOP_STOP, LOOP_LOOK = 0, 1  # why a loop ended
+BY_ARCS, NO_ROOM = -1, -2  # of step functions and loops: the step can only be derived arc by arc; its rows find no room
 
 # -- statuses ------------------------------------------------------------------------------------------------------------------
 DONE = 0
@@ -665,23 +664,23 @@ NEED_EVENTS, NEED_NODES, NEED_MATCHES = -12, -13, -14
 FAULT, ENDLESS = -8, -9
 CROWDED = -10  # more copies of one event than int64 counts
 LATE = -11
-TIED = -17  # where ties are refused: records of a unit share a step, or come to one that has an event
+TIED = -17  # where ties are refused: records of a key share a step, or come to one that has an event
 OVER = -18  # more partial matches at a step than w.budget, see w.over
-NUMBERS = -16  # Python is to look at the numbers of the m.need records at w.index
-ASK = -100  # a step that only arc by arc can be taken
-INSTANT = -2  # less the number of a time-out: asks Python for its instant, read off its expression
-YES, NO = 0x0AFA_0001, 0x0AFA_0002  # what Python answers of an arc; all else is a fault, an answer that was lost among it
+NUMBERS = -16  # Python is to look at the numbers of the m.numbered records at w.index
+ASK = -100  # the step must be taken arc by arc
+INSTANT = -2  # less the number of a time-out: asks Python for its instant, by its expression
+YES, NO = 0x0AFA_0001, 0x0AFA_0002  # Python's answer of an arc; any other word is a fault, as is a lost answer
 
 
 # -- c: beginnings, for ENDS ------------------------------------------------------------------------------------------------------
 class Beginnings(Record, by="row"):
     """c, for ENDS: one a column."""
 
-    stamp = Record.line("one more than the number of the key; another number: the column is free")
+    stamp = Record.line("one more than the number of the key; any other number: the column is free")
     start = Record.line("LE at which it began")
-    until = Record.line("the LE from which on none of its partial matches stands")
+    until = Record.line("none of its partial matches stands from this LE on")
     latest = Record.line("the latest RE bound of those that stood last")
-    past = Record.line("whether a time-out of one of them comes past that")
+    past = Record.line("whether a time-out of one of them comes after that bound")
 
 
 # -- what `main` does ------------------------------------------------------------------------------------------------------------
@@ -691,12 +690,12 @@ BEGIN_ARC, END_ARC, PATHS_TO = 29, 30, 31
 LIVING = 39
 RESTORE_CHANGES = 40
 BY_STATE = 41
-ALL_KEYS, CHANGED_KEYS, IDLE_KEYS, FULL_KEYS = 1, 2, 3, 4  # of CLEAN: whom else it concerns
-HEADS, COVERS, CHANGES = 0, 1, 2  # what SAVE writes
+ALL_KEYS, CHANGED_KEYS, IDLE_KEYS, FULL_KEYS = 1, 2, 3, 4  # of CLEAN: which other keys it takes
+HEADS, COVERS, CHANGES = 0, 1, 2  # of SAVE: the words that it writes
 BREAK, JOIN = 1, 2  # of m.gapless
 DIGIT = 11  # bits of a digit, see w.counts
 ONCE, ALWAYS = 1, 2  # of m.looked
 GAP = 2  # of LogRow.sign
-STATES = 62  # bits of what the function at p.unchanged gives, by state; one more says that no computation begins
-BUSY = -1  # a list of which no event is known to leave it as it is
+STATES = 62  # bits that the function at Program.unchanged gives, one a state; one more: no computation begins
+BUSY = -1  # a list that no event is known to leave as it is
 CLOSURE_LIMIT = 10_000

@@ -4,8 +4,8 @@
     merge_lists   (1, a) (4, a) | (2, b) (4, a)                -->  (1, a) (2, b) (4, a)      the second part was sorted in
     count_until   (1, a) (1, b) (4, a), bound 1                -->  2                         rows that began by then: the head
 
-A row is ``[start, m, state, end, register..]``; all words but ``end`` say which partial match it is. Above FEW rows of one start a
-set is used: places of 3 words ``[stamp, row, key]``, free if the stamp is not that of the set at work; see `place_of`.
+A row is ``[start, until, state, end, register..]``; all words but ``end`` say which partial match it is. Above FEW rows of one
+start a set is used: places of 3 words ``[stamp, row, key]``, free if the stamp is not that of the set at work; see `place_of`.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ def same_words(a: Any, x: int, c: Any, y: int, n: int) -> bool:
 
 @kernel
 def hash_of(a: Any, w: Scratch, x: int, n: int, but: int, key: int) -> int:
-    """Return the place of the set where ``n`` words, but for word ``but``, stand for ``key``, if those before it are taken."""
+    """Return where the set looks first for ``n`` words, but for word ``but``, and ``key``."""
     h = key & 0xFFFFFFF
     for i in range(n):
         if i != but:
             word = a[x + i]
             h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
-    return int((h ^ h >> 17) & w.hashes - 1)
+    return (h ^ h >> 17) & w.hashes - 1
 
 
 @kernel
 def place_of(a: Any, w: Scratch, x: int, n: int, but: int, key: int) -> int:
     """Return the place in the set of the ``n`` words at ``x``, but for word ``but`` (NOWHERE: of all), and of ``key``. O(n).
 
-    It is that of equal words, or a free one, whose stamp is not that of the set, for the caller to fill.
+    Where no equal words stand it is a free place, whose stamp is not that of the set, for the caller to fill.
     """
     places, table = w.hashes, w.hash
     at = hash_of(a, w, x, n, but, key)
@@ -78,7 +78,7 @@ def place_of(a: Any, w: Scratch, x: int, n: int, but: int, key: int) -> int:
             if i == n:
                 break
         at = (at + 1) & (places - 1)
-    return int(table + 3 * at)
+    return table + 3 * at
 
 
 @kernel
@@ -93,6 +93,7 @@ def sort_by_start(a: Any, rows: int, s: int, w: Scratch, at: int, spare: int, n:
 
     Returns where they stand then: ``at`` or ``spare``.
     """
+    # Merge neighbouring parts that are in order, until all is one part.
     while True:
         low, first = 0, rise_of(a, rows, s, w, at, 0, n)
         if first == n:
@@ -114,7 +115,7 @@ def sort_by_start(a: Any, rows: int, s: int, w: Scratch, at: int, spare: int, n:
 
 @kernel
 def rise_of(a: Any, rows: int, s: int, w: Scratch, at: int, low: int, n: int) -> int:
-    """Return until where the rows whose numbers stand from ``w[at + low]`` on are in order of start."""
+    """Return the end of the rows in order of start whose numbers stand from ``w[at + low]`` on."""
     k = low + 1
     while k < n and NodeRow(a, rows + w[at + k] * s).start >= NodeRow(a, rows + w[at + k - 1] * s).start:
         k += 1
@@ -123,32 +124,34 @@ def rise_of(a: Any, rows: int, s: int, w: Scratch, at: int, low: int, n: int) ->
 
 @kernel
 def add_to_set(a: Any, w: Scratch, x: int, s: int, key: int) -> int:
-    """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already, or -1. O(1)."""
+    """Put the row at ``x`` into the set, for ``key``. Returns where an equal one stands already; NOWHERE: there was none. O(1)."""
     place = place_of(a, w, x, s, NodeRow.end, key)
     if w[place] == w.stamp:
-        return int(w[place + 1])
+        return w[place + 1]
     fill_place(w, place, x, key)
-    return -1
+    return NOWHERE
 
 
 @kernel
 def find_in_set(a: Any, w: Scratch, x: int, s: int, key: int) -> int:
-    """Return where the row of the set stands, for ``key``, that is equal to the one at ``x``; -1: none is. O(1)."""
+    """Return the row of the set that is equal to the one at ``x``, for ``key``; NOWHERE: none is. O(1)."""
     place = place_of(a, w, x, s, NodeRow.end, key)
-    return int(w[place + 1]) if w[place] == w.stamp else -1
+    return w[place + 1] if w[place] == w.stamp else NOWHERE
 
 
 @kernel
 def unique(a: Any, w: Scratch, rows: int, n: int, s: int) -> int:
-    """Keep each partial match once; one that stays before an equal one that was derived. Returns how many are left. O(n).
+    """Keep each partial match once; one that stays rather than an equal one that was derived. Returns how many are left. O(n).
 
-    Equal ones have one start, and stand side by side with all others of that start.
+    Equal ones have one start, so they stand in one group of rows of that start.
     """
-    first = 1  # the first row that began when the one before it did
+    # Up to the first row that began when the one before it did nothing can be equal.
+    first = 1
     while first < n and NodeRow(a, rows + first * s).start != NodeRow(a, rows + (first - 1) * s).start:
         first += 1
     if first >= n:
         return n
+    # Rows of one start are compared: a few one by one, more by the set. INVARIANT: the order of those kept stays.
     kept = group = first - 1
     hashed = False
     for k in range(first - 1, n):
@@ -159,29 +162,29 @@ def unique(a: Any, w: Scratch, rows: int, n: int, s: int) -> int:
         at = NodeRow(a, rows + kept * s)
         if at != row:
             copy(a, row, a, at, s)
-        twin = NodeRow(a, -1)
+        same = NodeRow(a, NOWHERE)
         if not hashed and kept - group > FEW:
             hashed = True
             new_set(w)
             for j in range(group, kept):
                 add_to_set(a, w, rows + j * s, s, 0)
         if hashed:
-            twin = NodeRow(a, add_to_set(a, w, at, s, 0))
+            same = NodeRow(a, add_to_set(a, w, at, s, 0))
         else:
             for j in range(group, kept):
                 if equal(a, at, a, rows + j * s, s):
-                    twin = NodeRow(a, rows + j * s)
+                    same = NodeRow(a, rows + j * s)
                     break
-        if twin < 0:
+        if same == NOWHERE:
             kept += 1
         elif at.end != ALONE:
-            twin.end = at.end
+            same.end = at.end
     return kept
 
 
 @kernel
 def merge_lists(a: Any, w: Scratch, rows: int, first: int, n: int, s: int) -> int:
-    """Merge the ``n`` rows of two lists, of which the second begins at row ``first``, each once. Returns how many are left."""
+    """Sort a list's rows from ``first`` on into those before, each once; ``n`` in all. Returns how many are left."""
     spare = NodeRow(w, w.ready)
     for k in range(first, n):
         copy(a, rows + k * s, w, spare, s)
@@ -190,7 +193,7 @@ def merge_lists(a: Any, w: Scratch, rows: int, first: int, n: int, s: int) -> in
             copy(a, rows + (j - 1) * s, a, rows + j * s, s)
             j -= 1
         copy(w, spare, a, rows + j * s, s)
-    return int(unique(a, w, rows, n, s))
+    return unique(a, w, rows, n, s)
 
 
 @kernel
@@ -216,6 +219,7 @@ def same_list(a: Any, x: int, n: int, c: Any, y: int, k: int, s: int) -> bool:
     for i in range(n):
         if equal(a, x + i * s, c, y + i * s, s):
             continue
+        # Not at the same place: it must be among the rows of its start.
         start = NodeRow(a, x + i * s).start
         if NodeRow(c, y + i * s).start != start:
             return False

@@ -1,4 +1,4 @@
-"""Of the ways ahead those that lead to the match: backward over groups and edges, then numbered anew.
+"""Those of the paths found ahead that lead to the match: backward over groups and edges, then numbered anew.
 
 groups    (3, q: from p)   (4, r: from p)   (5, q: from q)   (6, f: from q)         f is the match
 live      *                                 *                *                      nothing leads on from r
@@ -13,7 +13,8 @@ from afa.compiled.kernel.path_layout import *
 
 @kernel
 def keep_alive(c: PathRows) -> None:
-    """Let WayRows.next of each group tell whether it leads to the match: 1, else NOWHERE. O(groups + edges)."""
+    """Set PathRows.next of each group that leads to the match to 1, of others to NOWHERE. O(groups + edges)."""
+    # From the last step back: a group lives if its number does, then so do the numbers that its edges come from.
     group, edge, end = c.asked.groups, c.asked.edges, c.asked.ends
     while group > 0:
         place = c.place[group - 1]
@@ -35,7 +36,7 @@ def keep_alive(c: PathRows) -> None:
 
 @kernel
 def renumber(m: Memory, c: PathRows, b: Block) -> None:
-    """Drop all groups and edges that do not lead to the match, and number steps and partial matches anew, as they come."""
+    """Drop groups and edges that do not lead to the match, and number steps and partial matches anew, as they come."""
     for number in range(c.asked.numbers):
         c.moved[number] = NOWHERE
     c.moved[BEGUN_ANEW] = BEGUN_ANEW

@@ -1,7 +1,7 @@
-"""Where what may go on has begun: how far back lineages may be asked for; see `afa.operator.kept_lineage`.
+"""The first start of a partial match that may go on: how far back lineages may be asked for; see `afa.operator.kept_lineage`.
 
 living at 20     LE      3     8    12    17  |  20
-                 list          .     .   p (start 8, m 25)  q (start 3, m 18)      q is over: 8
+                 list          .     .   p (start 8, until 25)  q (start 3, until 18)      q is over: 8
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from afa.compiled.kernel.unpacked import block_of_key
 
 @kernel
 def living(m: Memory, w: Scratch, t: int, floor: int) -> int:
-    """Write to w.temp where the first partial match began, over all keys, that may go on at ``t``; FOREVER: none may.
+    """Write to w.temp the first start, over all keys, of a partial match that may go on at ``t``; FOREVER: there is none.
 
-    Then how many partial matches were looked at, or steps, and how many keys. Nothing before ``floor`` counts. Returns DONE or
+    Then how many partial matches, or steps, were looked at, and how many keys. Nothing before ``floor`` counts. Returns DONE or
     NEED_ROWS. O(keys + lists there).
     """
     at, keys = w.temp, 0
@@ -42,29 +42,30 @@ def living(m: Memory, w: Scratch, t: int, floor: int) -> int:
 
 
 @kernel
-def first_begun(m: Memory, w: Scratch, b: int, place: int, t: int) -> int:
-    """Let w.temp be at most the first start in the list of a place whose ``m`` lies behind ``t``. Returns DONE or NEED_ROWS."""
+def first_begun(m: Memory, w: Scratch, b: Block, place: int, t: int) -> int:
+    """Lower w.temp to the first start in the list of a place whose ``until`` lies behind ``t``. Returns DONE or NEED_ROWS."""
     rows, s, at = w.source, NodeRow.register + m.register_words, w.temp
     n = load_list(m, w, b, place, rows)
     if n < 0:
-        return int(n)
+        return n
     w[at + 1] += n
     for k in range(n):
-        if NodeRow(w, rows + k * s).until > t:
-            w[at] = min(w[at], NodeRow(w, rows + k * s).start)
+        row = NodeRow(w, rows + k * s)
+        if row.until > t:  # the first one: a list is in order of start
+            w[at] = min(w[at], row.start)
             break
     return DONE
 
 
 @kernel
 def first_alive(m: Memory, w: Scratch, b: Block, first: int, last: int, t: int) -> None:
-    """Let w.temp be at most the LE of the first step of some places with an event whose RE lies behind ``t``.
+    """Lower w.temp to the LE of the first step from place ``first`` to ``last`` with an event whose RE lies behind ``t``.
 
-    Of those that last longest the starts say nothing.
+    Where only the longest count, the starts of those kept say nothing of others.
     """
     size, out = EventRow.payload + m.payload_words, w.temp
-    for at in range(first, last + 1):
-        i = b.order[at]
+    for place in range(first, last + 1):
+        i = b.order[place]
         w[out + 1] += 1
         events = b.events_of[i]
         for k in range(events.first, events.first + events.count):

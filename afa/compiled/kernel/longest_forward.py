@@ -1,6 +1,6 @@
 """Events in order where only the longest count: each is appended, and changes a few rows of one list in columns.
 
-The same as `forward`, from the list of the block's last step on. What one event changes of the list says `best_step`.
+The same as `forward`, from the list of the block's last step on. `longest_step` makes the changes of one event.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from afa.compiled.kernel.other_rows import first_other, row_of_other, take_other
 
 @kernel
 def may_go_longest(m: Memory, p: Program, b: Block) -> bool:
-    """Return whether `forward_best` serves this program and this block."""
+    """Return whether `forward_longest` serves this program and this block."""
     return bool(p.columns != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
 
 
@@ -26,12 +26,13 @@ def may_go_longest(m: Memory, p: Program, b: Block) -> bool:
 def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` one by one.
 
-    Returns the first row that must go another way, or a status. *Requires* `may_go_best`.
+    Returns the first row that must go another way, or a status. *Requires* `may_go_longest`.
     """
+    # The list of the last step goes into columns.
     cap, i, place, event_top = b.cap, b.steps, b.last, b.event_top
-    first, times = i, b.le
+    first = i
     x = Loop(set_columns(m, w, p, c, b))
-    latest = times[b.order[place - 1]] if place > b.first else BEGINNING
+    latest = b.le[b.order[place - 1]] if place > b.first else BEGINNING
     n = load_list(m, w, b, place - 1, w.source) if place > b.first else 0
     if n < 0:
         return n
@@ -41,6 +42,7 @@ def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, 
     record, others = low, first_other(c, low)
     other = row_of_other(c, others)
     while record < high:
+        # Promises and changes of arcs stand between events.
         if record == other:
             arcs = m.arcs
             after = take_others(m, w, p, c, others, high, latest)
@@ -51,6 +53,7 @@ def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, 
             if record == other:
                 break
             continue
+        # One event, one step.
         row = row_of(c, record)
         le = peek(c.le + 8 * row)
         if le <= latest or le < m.events or le >= x.change:
@@ -67,6 +70,7 @@ def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, 
         if status < 0:
             break
         i, place, event_top, record, latest = i + 1, place + 1, event_top + 1, record + 1, le
+    # What was taken counts, whatever ended the loop.
     end_list(m, w, p, b, x, latest)
     b.steps, b.last, b.event_top = i, place, event_top
     return count_taken(m, i - first, latest, record, DONE if status == ASK else status)
@@ -74,7 +78,7 @@ def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, 
 
 @kernel
 def longest_step(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, i: int, place: int, event: int, row: int) -> int:
-    """Make step ``i`` of the event in a row of the columns. Returns DONE, ASK: nothing is done, or NEED_*."""
+    """Make step ``i`` of the event in a row of the columns. Returns DONE, NEED_*, or ASK: nothing is done."""
     x, le = Loop(w.loop), peek(c.le + 8 * row)
     at = EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
     re = peek(x.re_at + 8 * (row & x.re_mask)) + (le & x.le_mask)

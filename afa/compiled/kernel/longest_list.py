@@ -1,12 +1,12 @@
 """One list in columns, where only the longest count: its rows, and the set that finds them.
 
-columns      start   1    4    9            w.other: w.rows words a column, as the words of a row stand; instead of ``end`` the
-             m      61   64   69            number of the node; then the place in the set, and the LE at which it was stored
+columns      start   1    4    9            w.other: w.rows words a column, in the order of a row's words; instead of ``end`` the
+             until   61   64   69           number of the node; then the place in the set, and the LE at which it was stored
              state   b    b    a
-             node   17   20   21
+             node    17   20   21
 set          (b, 7) -> 0                    w.hash: the row of a state and register
 
-`best_stairs` and `best_sums` say which of them an event concerns.
+`skyline` and `group_sums` tell which of them an event concerns.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from afa.compiled.kernel.native_call import kernel
 
 @kernel
 def column(m: Memory, w: Scratch, word: int) -> int:
-    """Return where a column of the list begins; behind those of a row: PLACED, the place in the set, and SINCE."""
-    return int(w.other + word * w.rows)
+    """Return where a column of the list begins; behind a row's words: its place in the set, the LE at which it was stored."""
+    return w.other + word * w.rows
 
 
 @kernel
@@ -33,12 +33,12 @@ def begin_columns(m: Memory, w: Scratch, p: Program, x: Loop, n: int) -> int:
         at = column(m, w, j)
         for k in range(n):
             w[at + k] = w[rows + k * s + j]
-    since, ms = column(m, w, s + 1), column(m, w, NodeRow.until)
+    since, untils = column(m, w, s + 1), column(m, w, NodeRow.until)
     for k in range(n):
         w[since + k] = w[since_of(w, rows, k, s)]
         reach = min(reach, w[since + k])
-    for k in range(n, n + 9):
-        w[ms + k] = BEGINNING
+    for k in range(n, n + 9):  # INVARIANT: rows behind the last, which a group of eight takes in, are over
+        w[untils + k] = BEGINNING
     x.n = n
     x.src, x.stride = m.w_at + 8 * w.other, w.rows
     x.out = m.w_at + 8 * w.new
@@ -50,11 +50,11 @@ def begin_columns(m: Memory, w: Scratch, p: Program, x: Loop, n: int) -> int:
 
 @kernel
 def fill_set(m: Memory, w: Scratch, x: Loop) -> None:
-    """Make the set anew: of all rows of the list."""
+    """Make the set anew, of all rows of the list."""
     new_set(w)
     x.set, x.used = w.stamp, 0
-    state, placed = column(m, w, NodeRow.state), column(m, w, NodeRow.register + m.register_words)
-    row = NodeRow(w, w.new + (w.rows - 1) * (NodeRow.register + m.register_words))
+    s = NodeRow.register + m.register_words
+    state, placed, row = column(m, w, NodeRow.state), column(m, w, s), NodeRow(w, w.new + (w.rows - 1) * s)
     for k in range(x.n):
         for j in range(m.register_words):
             row.register[j] = w[column(m, w, NodeRow.register + j) + k]
@@ -69,7 +69,7 @@ def fill_set(m: Memory, w: Scratch, x: Loop) -> None:
 def find_longest(m: Memory, w: Scratch, row: Annotated[NodeRow, "w"]) -> int:
     """Return the place in the set of the state and register of ``w[row]``, or a free one. O(1).
 
-    A place is 3 words ``[stamp, number of the row in the list, -]``; NOWHERE: of one that has gone.
+    A place is 3 words ``[stamp, number of the row in the list, -]``; NOWHERE: that row has gone.
     """
     r, places, table = m.register_words, w.hashes, w.hash
     h = row.state
@@ -82,7 +82,7 @@ def find_longest(m: Memory, w: Scratch, row: Annotated[NodeRow, "w"]) -> int:
         if k != NOWHERE and is_row(m, w, row, k):
             break
         at = (at + 1) & (places - 1)
-    return int(table + 3 * at)
+    return table + 3 * at
 
 
 @kernel
@@ -107,11 +107,11 @@ def count_finals(m: Memory, w: Scratch, p: Program, x: Loop) -> None:
 
 @kernel
 def take_out(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> int:
-    """Take row ``k`` out of the list and the set: the last row takes its place. Returns where that stood."""
+    """Take row ``k`` out of the list and the set; the last row takes its place. Returns where the last one stood."""
     s, last = NodeRow.register + m.register_words, x.n - 1
     placed = column(m, w, s)
     x.finals -= p[p.now + w[column(m, w, NodeRow.state) + k]] != 0
-    w[w[placed + k] + 1] = NOWHERE
+    w[w[placed + k] + 1] = NOWHERE  # INVARIANT: the place stays taken, so that others are found behind it
     if k != last:
         for j in range(s + 2):
             at = column(m, w, j)

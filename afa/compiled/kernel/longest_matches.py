@@ -1,7 +1,7 @@
 """The matches of a step whose list stands in columns, where only the longest count: mostly one, or none.
 
-rows in final states    (9, 69, F, 4)         one payload: its match is compared with the one that the step had, without a set
-                        (9, 69, F, 4) ..      several: as `matches` does
+rows in final states    (9, 69, F, 4)         one payload: compared with the match that the step had, without a set
+                        (9, 69, F, 4) ..      several: by `matches`
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from afa.compiled.kernel.native_call import kernel
 def final_rows(m: Memory, w: Scratch, p: Program, x: Loop, le: int) -> int:
     """Copy the rows in states that are final at ``le`` to w.source. Returns how many."""
     s, source, count, finals = NodeRow.register + m.register_words, w.source, 0, x.finals
-    state, ms, k = column(m, w, NodeRow.state), column(m, w, NodeRow.until), x.n - 1
+    state, untils, k = column(m, w, NodeRow.state), column(m, w, NodeRow.until), x.n - 1
     while k >= 0 and finals > 0:
         if p[p.now + w[state + k]]:
             finals -= 1
-            if w[ms + k] > le:
+            if w[untils + k] > le:
                 for j in range(s):
                     w[source + count * s + j] = w[column(m, w, j) + k]
                 count += 1
@@ -31,7 +31,7 @@ def final_rows(m: Memory, w: Scratch, p: Program, x: Loop, le: int) -> int:
 
 
 @kernel
-def longest_matches(m: Memory, w: Scratch, p: Program, b: Block, x: int, i: int, le: int) -> int:
+def longest_matches(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, i: int, le: int) -> int:
     """Make the matches of a step those of the list in columns. Returns DONE or NEED_LOG, NEED_TEMP, NEED_ROWS, NEED_MATCHES.
 
     *Requires* `room` for 3, and that no other step stands for these matches.
@@ -39,9 +39,10 @@ def longest_matches(m: Memory, w: Scratch, p: Program, b: Block, x: int, i: int,
     old, width, count = b.matches_of[i], MatchRow.register + m.register_words, final_rows(m, w, p, x, le)
     if count > 1 or old.count > 1 or le < m.final:
         found = accepted(m, w, p, w, w.source, count, le, 0)
-        return int(set_matches(m, w, p, b, i, found)) if found >= 0 else int(found)
+        return set_matches(m, w, p, b, i, found) if found >= 0 else found
     if count == 0 and old.count == 0:
         return DONE
+    # One match at most, before and now.
     if w.log_top + 4 > w.log_cap:
         return NEED_LOG
     if 2 * width > w.temp_cap:
@@ -57,6 +58,7 @@ def longest_matches(m: Memory, w: Scratch, p: Program, b: Block, x: int, i: int,
     if old.count:
         copy(m, b + b.matches + old.first * width, w, before, width)
         was = before.re
+    # Of another payload it is another match: the old one ends. Of the same one it changes its end.
     if old.count and count and not same_words(w, match.register, w, before.register, m.register_words):
         log_end(m, w, before, was, BEGINNING)
         was = BEGINNING

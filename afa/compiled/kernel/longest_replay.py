@@ -1,13 +1,13 @@
-"""Steps behind a late event once more, where only the longest count: by one event after the other, until lists are what they were.
+"""Replay of the steps behind a late event, where only the longest count: event by event, until lists are what they were.
 
     step          41       42       43       44 ..     the list before 41 goes into columns; each event changes a few rows of it
-    nodes now     p q      r        -        s         (`best_step`), the rows that come are the step's nodes from now on
+    nodes now     p q      r        -        s         (`longest_step`), the rows that come are the step's nodes from now on
     as it was     p q' t   r'       u        s         w.old: the list as it was, brought up to a step where they are compared
                                              |
                                              both lists hold the same: nodes take over how far those of w.old reached
 
-So a step costs what an event costs that comes in order, whatever the list, where `walk_runs` would derive and compare it whole. It
-gives the walk back at a step of several events, or of none, and at one that only arc by arc can be taken.
+So a step costs no more than an event that comes in order, whatever the list; `propagate_runs` would derive and compare it whole.
+Replay ends at a step of several events, or of none, and at one that only arc by arc can be taken: `propagate_runs` goes on there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.step import marked, store_nodes
 
 APART = 64
-"""How many steps lie between two comparisons at most, if there are no more rows; at first m.soon, then twice as many each time."""
+"""How many steps lie between two comparisons at most, or the list's rows if more. At first m.soon, then twice as many each time."""
 
 
 @kernel
@@ -35,13 +35,12 @@ def may_replay(m: Memory, p: Program) -> bool:
 
 @kernel
 def replay(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, before: int) -> tuple[int, int, int, int]:
-    """Make the steps from a place on from the ``n`` rows at w.source, the list before it; w.old has ``before``, as it was.
+    """Make the steps from a place on. The list before it: ``n`` rows at w.source; as it was, ``before`` rows at w.old.
 
     Returns the place where it stops or a status, how many rows w.source and w.old have there, and whether the two lists hold the
-    same, by rows. *Requires* `may_replay`, and a step before the place.
+    same. *Requires* `may_replay`, and a step before the place.
     """
-    x, last = Loop(w.loop), b.last
-    order, times, slices, lists = b.order, b.le, b.events_of, b.nodes_of
+    x, last, order, times = Loop(w.loop), b.last, b.order, b.le
     status = begin_list(m, w, p, b, n)
     if status < 0:
         return status, n, before, 0
@@ -49,16 +48,18 @@ def replay(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, befo
     ahead = place + apart
     while place < last:
         i = order[place]
-        le, events = times[i], Slice(slices[i])
+        le, events = times[i], b.events_of[i]
+        # Now and then both lists are compared: propagation ends where they are the same.
         if place >= ahead and not marked(w, place):
             before, seen = bring_up(m, w, b, seen, place, before), place
             if before < 0:
                 return before, n, before, 0
             if last_before(m, w, b, place) >= w.until and agrees(m, w, x, before, times[order[place - 1]]):
                 end_list(m, w, p, b, x, times[order[place - 1]])
-                return place, pair_rows(m, w, x, before), before, 1
+                return place, pair_rows(m, w, before), before, 1
             apart = min(2 * apart, max(APART, x.n))
             ahead = place + apart
+        # The arcs in force at the step.
         if events.count != 1:
             break
         if le >= until:
@@ -69,13 +70,14 @@ def replay(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, befo
             break
         if not room(w, 24):
             return NEED_UNDO, n, before, 0
+        # Its event changes the list; what comes are its nodes. The nodes that it had are kept for `bring_up`.
         event = EventRow(b + b.events + events.first * (EventRow.payload + m.payload_words))
         fresh = change_columns(m, w, p, b, x, m.m_at + 8 * event.payload, event.re, le)
         if fresh == ASK:
             break
         if fresh < 0:
             return fresh, n, before, 0
-        w[w.order + place] = lists[i]
+        w[w.order + place] = b.nodes_of[i]
         store_nodes(m, w, b, i, Slice(b.node_top, fresh) if fresh else 0, x.reach)
         if x.finals or b.matches_of[i]:
             status = longest_matches(m, w, p, b, x, i, le)
@@ -94,21 +96,21 @@ def replay(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, befo
 
 @kernel
 def last_before(m: Memory, w: Scratch, b: Block, place: int) -> int:
-    """Return the LE of the last step before a place that was there before; BEGINNING: there is none."""
+    """Return the LE of the last old (not new) step before a place; BEGINNING: there is none."""
     order, times = b.order, b.le
     at = place - 1
     while at >= b.first:
         if order[at] < w.made:
-            return int(times[order[at]])
+            return times[order[at]]
         at -= 1
     return BEGINNING
 
 
 @kernel
 def bring_up(m: Memory, w: Scratch, b: Block, seen: int, place: int, n: int) -> int:
-    """Move w.old, the list before place ``seen`` as it was, on to the last step before ``place`` that was there before.
+    """Move w.old, the list before place ``seen`` as it was, on to the last old step before ``place``.
 
-    At w.order stand the nodes that these steps had. Returns how many rows there are then, or NEED_ROWS.
+    *Requires* at w.order the nodes that these steps had. Returns how many rows there are then, or NEED_ROWS.
     """
     order, times, rows, s = b.order, b.le, w.old, NodeRow.register + m.register_words
     last = place - 1
@@ -116,6 +118,7 @@ def bring_up(m: Memory, w: Scratch, b: Block, seen: int, place: int, n: int) -> 
         last -= 1
     if last < seen:
         return n
+    # Rows whose nodes reached that step, then the nodes of the steps up to it.
     le, kept = times[order[last]], 0
     for k in range(n):
         if w[since_of(w, rows, k, s) + w.rows] > le:
@@ -134,10 +137,11 @@ def bring_up(m: Memory, w: Scratch, b: Block, seen: int, place: int, n: int) -> 
 @kernel
 def agrees(m: Memory, w: Scratch, x: Loop, n: int, le: int) -> bool:
     """Return whether the list in columns, of a step at ``le``, holds the ``n`` rows at w.old and no others. O(n)."""
-    s, rows, ms, starts = NodeRow.register + m.register_words, w.old, column(m, w, NodeRow.until), column(m, w, NodeRow.start)
+    s, rows = NodeRow.register + m.register_words, w.old
+    untils, starts = column(m, w, NodeRow.until), column(m, w, NodeRow.start)
     alive = 0
     for k in range(x.n):
-        alive += w[ms + k] > le
+        alive += w[untils + k] > le
     if alive != n:
         return False
     if x.set != w.stamp:
@@ -148,14 +152,14 @@ def agrees(m: Memory, w: Scratch, x: Loop, n: int, le: int) -> bool:
         if w[place] != w.stamp:
             return False
         k = w[place + 1]
-        if w[ms + k] != row.until or w[starts + k] != row.start:
+        if w[untils + k] != row.until or w[starts + k] != row.start:
             return False
     return True
 
 
 @kernel
-def pair_rows(m: Memory, w: Scratch, x: int, n: int) -> int:
-    """Write the list in columns to w.source in the order of the ``n`` rows at w.old, which `agrees` with it. Returns ``n``."""
+def pair_rows(m: Memory, w: Scratch, n: int) -> int:
+    """Write the list in columns to w.source in the order of the ``n`` rows at w.old, with which it `agrees`. Returns ``n``."""
     s, rows, old = NodeRow.register + m.register_words, w.source, w.old
     nodes, since = column(m, w, NodeRow.end), column(m, w, s + 1)
     for j in range(n):

@@ -1,14 +1,14 @@
-"""What one event changes of a list in columns, where only the longest count.
+"""The changes that one event makes to a list in columns, where only the longest count.
 
-    the list     (1, 61, b, 7)  (4, 64, b, 4)  (9, 69, a, 0)      start, m, state, register; see `best_list`
+    the list     (1, 61, b, 7)  (4, 64, b, 4)  (9, 69, a, 0)      start, until, state, register; see `longest_list`
 
-    an event     ends   row 0 (m is over)       the last row takes its place; node 17 ends at the event's LE
+    an event     ends   row 0 (it is over)      the last row takes its place; node 17 ends at the event's LE
                  makes  (9, 69, b, 4)           it outlives row 1, of its state and register: node 20 ends, node 22 takes its place
     the step     nodes  22                      all others stand on: their nodes are OPEN
 
-`afa.compiled.code.column_step` says what an event makes and ends. So a step costs a look at the list and what changes of it, and
-holds a node for each row that comes: lists of thousands of rows, of which most stay, are never copied. Nodes that were there before
-the unit of work are noted before they end.
+`afa.compiled.code.column_step` finds the rows that an event makes and ends. So a step costs a look at the list and its changes, and
+has a node for each row that comes: lists of thousands of rows, of which most stay, are never copied. Of nodes that were there
+before the work on the key began the undo log has the old end.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from afa.compiled.kernel.skyline import begin_skyline, count_in, count_out, drop
 from afa.compiled.kernel.step import over
 
 APART = 64
-"""After so many steps it is looked at which rows are over, and where the oldest node of the list stands."""
+"""After so many steps rows that are over are looked for, and the oldest node of the list."""
 CREDIT, RETURNED = 8, 64
-"""So many events may be refused, one more for so many that are not: for each all rows are looked at, and put in order anew."""
+"""So many events may be refused, one more for so many that are not: each one costs a look at all rows, and a new skyline."""
 
 
 @kernel
@@ -39,7 +39,7 @@ def begin_list(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
         return NEED_ROWS
     x.begin, x.slots = m.p_at + 8 * p.begin, m.p_at + 8 * p.slots
     x.reach = begin_columns(m, w, p, x, n)
-    x.top, x.made = b.node_top, b.node_top  # the unit's first node; the last step's
+    x.own = x.newest = b.node_top
     x.open, x.credit, x.next_look = 0, CREDIT * RETURNED, APART
     begin_skyline(m, w, p, x)
     if x.quick == 0:
@@ -52,11 +52,11 @@ def change_columns(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: 
     """Change the list by the event whose payload is at address ``event``; the rows that come are the next nodes of the block.
 
     Returns how many these are, ASK: nothing is done, or NEED_ROWS, NEED_NODES, NEED_MATCHES, OVER. *Requires* `begin_list`.
-    INVARIANT: what asks for another block is looked at before anything is written that the steps before would miss.
     """
+    # The code of the arcs looks at the rows that the event may concern, and writes what they become to w.new.
     refused = False
     made = call4(p.columns, event, re, le, m.w_at + 8 * x)
-    if made == REFUSED:
+    if made == REFUSED:  # ranges do not suffice: once more, over all groups of eight rows
         refused = True
         x.credit -= RETURNED
         begin_sums(m, w, p, x)
@@ -65,7 +65,8 @@ def change_columns(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: 
     if made < 0:
         if quick == 0:
             forget_ends(w, x)
-        return ASK if made == -1 else NEED_ROWS
+        return ASK if made == BY_ARCS else NEED_ROWS
+    # INVARIANT: room in the block is asked for before anything is written that the steps before would miss.
     top = b.node_top
     if top + made > b.node_cap:
         return NEED_NODES
@@ -73,6 +74,7 @@ def change_columns(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: 
         return NEED_MATCHES
     if x.set != w.stamp or 2 * (x.used + made) > w.hashes:
         fill_set(m, w, x)
+    # Rows that the event ends, and now and then all that are over, leave the list.
     if quick:
         if x.leave:
             leave(m, w, p, b, x, le)
@@ -85,6 +87,7 @@ def change_columns(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: 
         x.next_look = max(APART, x.n >> 2)
         if x.n + made + 16 >= w.rows:
             return NEED_ROWS
+    # Rows that stay stand on; rows that come join them, or take the place of one that they outlive.
     x.passing, x.fresh = 0, x.n
     if x.open == 0:
         open_nodes(m, w, b, x)
@@ -93,27 +96,27 @@ def change_columns(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: 
         fresh = add_longest_row(m, w, p, b, x, w.new + k * s, le, fresh)
     if x.n > w.budget and standing(m, w, x, le) > w.budget:
         return over(w, le, standing(m, w, x, le), NOWHERE, False)
-    put_nodes(m, w, b, x, fresh)
-    x.made = top
+    put_nodes(m, w, b, fresh)
+    x.newest = top
     x.reach = le if x.n == fresh else min(x.reach, le)
     if refused and x.credit > 0:
         begin_skyline(m, w, p, x)
-    elif quick and x.quick == 0:  # no room for more stairs
+    elif quick and x.quick == 0:  # the skyline has no more room
         begin_sums(m, w, p, x)
     return fresh
 
 
 @kernel
 def standing(m: Memory, w: Scratch, x: Loop, le: int) -> int:
-    """Return how many rows of the list in columns stand at ``le``: others, over by then, are still among them. O(n)."""
-    ms, n = column(m, w, NodeRow.until), 0
+    """Return how many rows of the list in columns stand at ``le``; others that are over may still be in it. O(n)."""
+    untils, n = column(m, w, NodeRow.until), 0
     for k in range(x.n):
-        n += w[ms + k] > le
+        n += w[untils + k] > le
     return n
 
 
 @kernel
-def leave(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> None:
+def leave(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, le: int) -> None:
     """Take the rows out whose states are among Loop.leave: they came with the last step."""
     states, bits = column(m, w, NodeRow.state), x.leave
     for k in range(x.n - 1, x.fresh - 1, -1):
@@ -124,14 +127,14 @@ def leave(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> None:
 
 
 @kernel
-def take_over_out(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> int:
-    """Take the rows out whose m is over at ``le``. Returns the LE at which the oldest node of the others was stored. O(n)."""
-    found, since, ms = FOREVER, column(m, w, NodeRow.register + m.register_words + 1), column(m, w, NodeRow.until)
+def take_over_out(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, le: int) -> int:
+    """Take the rows out that are over at ``le``. Returns the LE at which the oldest node of the others was stored. O(n)."""
+    found, since, untils = FOREVER, column(m, w, NodeRow.register + m.register_words + 1), column(m, w, NodeRow.until)
     for k in range(x.n - 1, -1, -1):
-        if w[ms + k] > le:
+        if w[untils + k] > le:
             found = min(found, w[since + k])
             continue
-        end_node(m, w, b, x, w[column(m, w, NodeRow.end) + k], w[ms + k])
+        end_node(m, w, b, x, w[column(m, w, NodeRow.end) + k], w[untils + k])
         if x.quick:
             count_out(m, w, p, x, k)
             take_out(m, w, p, x, k)
@@ -144,8 +147,8 @@ def take_over_out(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -
 
 
 @kernel
-def end_rows(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> None:
-    """Take the rows out of the list that the bits at Loop.gone name, and end their nodes."""
+def end_rows(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, le: int) -> None:
+    """Take the rows out of the list whose bits are set at Loop.gone, and end their nodes."""
     blocks = x.n + 63 >> 6
     for back in range(blocks):
         block = blocks - 1 - back
@@ -155,8 +158,8 @@ def end_rows(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int) -> Non
 
 
 @kernel
-def end_groups(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int, first: int) -> None:
-    """Do so with those of eight groups, the last one first: rows behind those at work have been taken out."""
+def end_groups(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, le: int, first: int) -> None:
+    """Take such rows out of eight groups, the last one first: rows behind the one at work have left by then."""
     for back in range(8):
         group, lane = first + 7 - back, 7
         bits = peek_byte(x.gone + group)
@@ -174,46 +177,47 @@ def end_groups(m: Memory, w: Scratch, p: Program, b: int, x: Loop, le: int, firs
 
 @kernel
 def end_node(m: Memory, w: Scratch, b: Block, x: Loop, node: int, le: int) -> None:
-    """End a node at ``le``, by the step at work. *Requires* `room` for 3 for a node that is older than the unit."""
+    """End a node at ``le``, by the step at work. *Requires* `room` for 3 for a node that is older than this work."""
     end = b + b.nodes + node * (NodeRow.register + m.register_words) + NodeRow.end
-    if x.open == 0:  # the first step of the unit
+    if x.open == 0:  # the first step of this work
         if m[end] > le:
             put(m, w, end, le)
-    elif node >= x.made:
+    elif node >= x.newest:  # of the last step: it stood nowhere else
         m[end] = ALONE
-    elif node >= x.top:
+    elif node >= x.own:
         m[end] = le
-    else:
+    else:  # INVARIANT: of an older node the undo log has the old end
         put(m, w, end, le)
 
 
 @kernel
 def open_nodes(m: Memory, w: Scratch, b: Block, x: Loop) -> None:
-    """Let all nodes of the list stand on. *Requires* `room` for 3 each."""
+    """Set the end of all nodes of the list to OPEN. *Requires* `room` for 3 each."""
     nodes, end = column(m, w, NodeRow.end), b + b.nodes + NodeRow.end
     for k in range(x.n):
         at = end + w[nodes + k] * (NodeRow.register + m.register_words)
         if m[at] != OPEN:
             put(m, w, at, OPEN)
     x.open = 1
-    x.made = FOREVER  # those that stand on are not new
+    x.newest = FOREVER  # those that stand on are not new
 
 
 @kernel
 def add_longest_row(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: Annotated[NodeRow, "w"], le: int, fresh: int) -> int:
-    """Add the row at ``w[row]`` to the list, or let it take the place of one of its state and register, unless that lasts as long.
+    """Add the row at ``w[row]`` to the list, or replace the one of its state and register, unless that lasts as long.
 
     The numbers of the rows that have come stand at w.source. Returns how many these are.
     """
     s, place = NodeRow.register + m.register_words, find_longest(m, w, row)
     n, node = x.n, b.node_top
-    nodes, ms, starts = column(m, w, NodeRow.end), column(m, w, NodeRow.until), column(m, w, NodeRow.start)
+    nodes, untils, starts = column(m, w, NodeRow.end), column(m, w, NodeRow.until), column(m, w, NodeRow.start)
     if w[place] == w.stamp:
+        # One of its state and register: the row that lasts longer, of these the one that began later, stays.
         k = w[place + 1]
-        if w[ms + k] > row.until or (w[ms + k] == row.until and w[starts + k] >= row.start):
+        least = w[untils + k]
+        if least > row.until or (least == row.until and w[starts + k] >= row.start):
             return fresh
-        least = w[ms + k]
-        w[ms + k], w[starts + k] = row.until, row.start
+        w[untils + k], w[starts + k] = row.until, row.start
         if x.quick:
             raise_row(m, w, p, x, k)
         else:
@@ -222,10 +226,11 @@ def add_longest_row(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: A
             return fresh
         end_node(m, w, b, x, w[nodes + k], min(le, least))
     else:
+        # A new row: into the columns, the set, the counts, and the skyline or the sums.
         k = n
         for j in range(s):
             w[column(m, w, j) + k] = w[row + j]
-        w[ms + k + 9] = BEGINNING
+        w[untils + k + 9] = BEGINNING
         w[place], w[place + 1], w[column(m, w, s) + k] = w.stamp, k, place
         x.n, x.used = n + 1, x.used + 1
         x.finals += p[p.now + row.state] != 0
@@ -244,9 +249,10 @@ def add_longest_row(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: A
 
 
 @kernel
-def put_nodes(m: Memory, w: Scratch, b: Block, x: int, fresh: int) -> None:
+def put_nodes(m: Memory, w: Scratch, b: Block, fresh: int) -> None:
     """Write the nodes of the ``fresh`` rows at w.source, by start, as the next ones of the block."""
     s, rows, starts, top = NodeRow.register + m.register_words, w.source, column(m, w, NodeRow.start), b.node_top
+    # INVARIANT: Ordering.
     for q in range(1, fresh):
         k, j = w[rows + q], q
         while j > 0 and w[starts + w[rows + j - 1]] > w[starts + k]:
@@ -264,9 +270,9 @@ def put_nodes(m: Memory, w: Scratch, b: Block, x: int, fresh: int) -> None:
 
 @kernel
 def end_list(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, le: int) -> None:
-    """Let the nodes of the last step, at ``le``, stand alone: there is no step behind it yet; and end those that are over."""
+    """Set the end of the last step's nodes, at ``le``, to ALONE, as no step follows yet; end those that are over."""
     take_over_out(m, w, p, b, x, le)
-    if x.open == 0 or x.made == FOREVER:
+    if x.open == 0 or x.newest == FOREVER:
         return
-    for node in range(x.made, b.node_top):
+    for node in range(x.newest, b.node_top):
         NodeRow(b + b.nodes + node * (NodeRow.register + m.register_words)).end = ALONE

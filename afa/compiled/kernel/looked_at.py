@@ -1,6 +1,6 @@
-"""Keys as Python looks at them: words of their headers, the strings that they hold; and whether records are sound.
+"""Keys as Python looks at them: words of their headers, the strings that they refer to; and whether records are sound.
 
-A batch names the keys in its first row, by their numbers; what is told of each, or said, stands in the second.
+A batch names the keys in its first row, by their numbers; the second row has what is read or set of each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STEPS = -1  # instead of a field of `Block`: how many steps
 
 @kernel
 def heads_of(m: Memory, c: Any, n: int, name: int) -> int:
-    """Write a word of the header of each of ``n`` keys, or STEPS. Returns DONE."""
+    """Read a word of the header of each of ``n`` keys, or STEPS. Returns DONE."""
     for k in range(n):
         b = Block(block_of_key(m, c[0, k]))
         if b:
@@ -29,29 +29,29 @@ def heads_of(m: Memory, c: Any, n: int, name: int) -> int:
 def set_heads(m: Memory, w: Scratch, c: Any, n: int, name: int) -> int:
     """Set a word of the header of each of ``n`` keys, from m.next on. Returns a status.
 
-    *Requires* keys that have changed in this call, or a word that no call need take back.
+    *Requires* keys that have changed in this call, or a word that no rollback need restore.
     """
     while m.next < n:
         key = c[0, m.next]
-        b = block_of_key(m, key)
+        b = Block(block_of_key(m, key))
         if b and m[b + name] != c[1, m.next]:
             m[b + name] = c[1, m.next]
             if b == m.unpacked:
-                status = pack(m, w, key, b, m.rest)
+                status = pack(m, w, key, b, m.packed_limit)
                 if status == TOO_MUCH:
                     status = min(grow(m, w, key, b, 0, DONE), DONE)
                 if status < 0:
-                    return int(status)
+                    return status
         m.next += 1
     return DONE
 
 
 @kernel
 def mark_strings(m: Memory, c: Any, n: int) -> int:
-    """Mark in row 2 of the batch the numbers of strings that keys hold, as far as they are below ``n``. Returns DONE.
+    """Mark in row 2 of the batch the numbers below ``n`` of strings that keys refer to. Returns DONE.
 
-    Row 0 says which words of a payload are strings, row 1 the same of a register. Whether the sequence is one says m.ordered. What
-    a block has left behind counts until it is moved.
+    Row 0 says which words of a payload are strings, row 1 the same of a register; m.ordered whether the sequence is one. Rows that
+    a block has left behind count until it is moved.
     """
     v, r = m.payload_words, m.register_words
     for key in range(m.keys):
@@ -79,17 +79,17 @@ def mark_rows(m: Memory, c: Any, n: int, of: int, words: int, at: int, width: in
 
 @kernel
 def mark_string(c: Any, number: int, n: int) -> None:
-    """Mark a string; what is left behind may be anything."""
+    """Mark a string; a row that was left behind may hold any number."""
     if 0 <= number < n:
         c[2, number] = 1
 
 
 @kernel
 def sound(m: Memory, c: Any, n: int, states: int) -> int:
-    """Look whether the records of ``n`` keys can be read: their words, in the order in which they are read. Returns DONE.
+    """Check whether the records of ``n`` keys can be read: their words, in the order in which they are read. Returns DONE.
 
-    Of each key its row says 1 if not; at first how many strings may be sequences. Nothing of a record is trusted but that all words
-    up to MOST behind its address can be read.
+    The row of each key becomes 1 if not; it comes with how many strings may be sequences. Nothing of a record is trusted, but all
+    words up to MOST behind its address must be readable.
     """
     for k in range(n):
         at = -KeyEntry(m.dir + c[0, k] * KeyEntry.SIZE).block
@@ -99,12 +99,13 @@ def sound(m: Memory, c: Any, n: int, states: int) -> int:
 
 @kernel
 def is_sound(m: Memory, at: PackedKey, states: int, strings: int) -> bool:
-    """Return whether a record is one."""
+    """Return whether a record is sound: all that its words say lies within it."""
     head = at.head
     end, flags = at + (head & HEAD_MASK), head >> HEAD_FLAGS
     n, waiting = head >> HEAD_BITS & HEAD_MASK, head >> 3 * HEAD_BITS & HEAD_MASK
     if head < 0 or end > at + MOST or flags > 2 * ZF_OVER - 1:
         return False
+    # Header, retractions, steps: each must begin before the end, and the last one end there.
     x, flag = PackedStep(at.rest + waiting * (PendingRow.payload + m.payload_words)), ZF_CLEANED
     while flag <= ZF_OVER:
         x += flags & flag != 0
@@ -119,17 +120,17 @@ def is_sound(m: Memory, at: PackedKey, states: int, strings: int) -> bool:
         x = PackedStep(sound_step(m, at, x, end, first, states))
         if x == 0 or events > MOST:
             return False
-    return bool(x == end)
+    return x == end
 
 
 @kernel
 def has_end(m: Memory, step: PackedStep, end: int) -> bool:
-    """Return whether `first_end` finds what it reads of a step before ``end``, the end of its record."""
+    """Return whether all words that `first_end` reads of a step lie before ``end``, the end of its record."""
     form = step.form
     forms = form >> STEP_FORMS
     if form < 0 or form & STEP_COUNT == 0:
         return False
-    return bool(forms & (SF_FOREVER | SF_SPAN) != 0 or step.rest + (m.ordered != 0) + (forms & SF_REACH != 0) < end)
+    return forms & (SF_FOREVER | SF_SPAN) != 0 or step.rest + (m.ordered != 0) + (forms & SF_REACH != 0) < end
 
 
 @kernel
@@ -141,6 +142,7 @@ def sound_step(m: Memory, at: int, x: PackedStep, end: int, first: int, states: 
     forms, n = form >> STEP_FORMS, form & STEP_COUNT
     x += PackedStep.rest + (m.ordered != 0) + (forms & SF_REACH != 0)
     x += n * (v + (forms & (SF_FOREVER | SF_SPAN) == 0) + (forms & SF_COPIES != 0))
+    # Nodes say by forms how long they are, and may point to an earlier step.
     for _ in range(form >> STEP_BITS & STEP_COUNT):
         if x >= end:
             return 0

@@ -1,13 +1,13 @@
-"""Records of a batch, and all keys that a punctuation or a change of arcs concerns: a unit of work each.
+"""Records of a batch, and all keys that a punctuation or a change of arcs concerns: served key by key.
 
-    records  x      0   1   2   3   4          w.pairs    a:1 a:4 | b:0 b:2 b:3      side by side by key, see `by_key`
-    key             b   a   b   b   a          w.index    [ 1 4 ] then [ 0 2 3 ]      the records of one key, served as one unit
+    records         0   1   2   3   4          w.pairs    a:1 a:4 | b:0 b:2 b:3      side by side by key, see `by_key`
+    key             b   a   b   b   a          w.index    [ 1 4 ] then [ 0 2 3 ]      the records of one key, served at once
 
     rows in columns, many keys (`group_rows`)
                                                w.index    [ 1 4 | 0 2 3 ]             all keys side by side, each by LE
                                                ends       [ 2, 5 ]                    then each part through `forward`
 
-Nothing of a record is copied but its number.
+Only the number of a record is copied.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from afa.compiled.kernel.order import promise, sort
 from afa.compiled.kernel.unpacked import block_of_key
 
 LONG = 64
-"""The words of a record that is opened only if much of it goes."""
+"""A packed key of so many words is unpacked only if much of it goes."""
 
 
 @kernel
 def serve_due(m: Memory, w: Scratch, p: Program, c: Any, what: int, low: int, high: int) -> int:
     """Serve each key that a punctuation (TICK, CLEAN) or a change of arcs (SWAP) concerns, from key m.next on. Returns a status.
 
-    CLEAN leaves those keys alone that it would only make smaller, but with ``low`` = ALL_KEYS; with CHANGED_KEYS it takes those of
-    them that have changed since the call ``high``, with IDLE_KEYS those that a punctuation at ``high`` would have made smaller.
-    With IDLE_KEYS and FULL_KEYS records stay of which little would go.
+    CLEAN leaves keys alone that it would only make smaller, unless ``low`` says otherwise. ALL_KEYS: it takes all of them.
+    CHANGED_KEYS: those that have changed since the call ``high``. IDLE_KEYS: those that a punctuation at ``high`` would have made
+    smaller. With IDLE_KEYS and FULL_KEYS a packed key stays of which little would go.
     """
+    # Which deadlines of keys have come: the minima over them lead to the keys.
     act = clean = FOREVER
     if what != SWAP:
         act, clean = m.events, m.final if low else BEGINNING
@@ -57,20 +58,20 @@ def serve_due(m: Memory, w: Scratch, p: Program, c: Any, what: int, low: int, hi
 
 @kernel
 def little_goes(m: Memory, entry: KeyEntry) -> bool:
-    """Return whether a key has a long record, of whose span of time less is final than a quarter of what is not.
+    """Return whether a key is packed and long, and less of its span of time is final than a quarter of the rest.
 
-    To open it for each step that goes took five times as long as the step, where 40 rows of each key are held.
+    Unpacking it for each step that goes took five times as long as the step, with 40 rows of each key.
     """
     at = PackedKey(-entry.block)
     if at <= 0 or at.head & HEAD_MASK < LONG:
         return False
     latest = PackedStep(at + (at.head >> 2 * HEAD_BITS & HEAD_MASK)).le
-    return bool(m.final < entry.clean + (latest - m.final >> 2))
+    return m.final < entry.clean + (latest - m.final >> 2)
 
 
 @kernel
 def next_waiting(m: Memory, t: int) -> int:
-    """Return the first key from m.next on that has retractions waiting for insertions before ``t``; m.keys: there is none."""
+    """Return the first key from m.next on with retractions that wait for insertions before ``t``; m.keys: there is none."""
     key = next_due(m, m.next, t, BEGINNING)
     while key < m.keys and Block(block_of_key(m, key)).pending_top == 0:
         key = next_due(m, key + 1, t, BEGINNING)
@@ -79,8 +80,8 @@ def next_waiting(m: Memory, t: int) -> int:
 
 
 @kernel
-def own(m: Memory, key: int) -> int:
-    """Return the number that a key of a record has in this memory; NOWHERE: it is in another one.
+def local_number(m: Memory, key: int) -> int:
+    """Return the number that a key of a record has in this memory; NOWHERE: the key is in another memory.
 
     Records number the keys of all memories: with three, key 7 is key 2 of memory 1.
     """
@@ -94,9 +95,9 @@ def own(m: Memory, key: int) -> int:
 def listed_events(w: Scratch, c: Arrivals, low: int, high: int) -> int:
     """Put the events among records ``low`` to ``high`` at w.index. Returns how many."""
     index, n = w.index, 0
-    for x in range(low, high):
-        if c.kind[x] == EVENT:
-            w[index + n] = x
+    for record in range(low, high):
+        if c.kind[record] == EVENT:
+            w[index + n] = record
             n += 1
     return n
 
@@ -104,18 +105,19 @@ def listed_events(w: Scratch, c: Arrivals, low: int, high: int) -> int:
 @kernel
 def events_by_key(m: Memory, w: Scratch, c: Arrivals, low: int, high: int) -> int:
     """Put the events among records ``low`` to ``high`` side by side by key, in order of arrival, at w.pairs. Returns how many."""
+    # The greatest key, and whether keys come in order already: how many rounds of the sort that takes.
     most, n, before, rises = 0, 0, NOWHERE, True
-    for x in range(low, high):
-        key = own(m, c.key[x]) if c.kind[x] == EVENT else NOWHERE
+    for record in range(low, high):
+        key = local_number(m, c.key[record]) if c.kind[record] == EVENT else NOWHERE
         if key != NOWHERE:
             rises = rises and key >= before
             most, before = max(most, key), key
     rounds, bits = digits_of(0 if rises else most)
     pairs = pairs_at(w, rounds)
-    for x in range(low, high):
-        key = own(m, c.key[x]) if c.kind[x] == EVENT else NOWHERE
+    for record in range(low, high):
+        key = local_number(m, c.key[record]) if c.kind[record] == EVENT else NOWHERE
         if key != NOWHERE:
-            w[pairs + n] = key << RECORD | x - low
+            w[pairs + n] = key << RECORD | record - low
             n += 1
     sort_pairs(w, pairs, n, rounds, bits)
     return n
@@ -123,45 +125,47 @@ def events_by_key(m: Memory, w: Scratch, c: Arrivals, low: int, high: int) -> in
 
 @kernel
 def scan(m: Memory, c: Arrivals, low: int, high: int) -> int:
-    """Take records in order of arrival until ``high``, or the first that needs what came before it carried out.
+    """Take records in order of arrival until ``high``, or the first that needs the earlier ones carried out.
 
-    Late events are told apart, and what is seen moves the present. Returns where it stopped, or LATE.
+    Late events are dropped, or refused; m.now moves behind all that was seen. Returns where it stopped, or LATE.
     """
+    # A promise can be taken at once only where nothing waits for it: no retraction, no gap of many keys.
     safe = m.waiting == 0 and (m.gapless == 0 or m.keyed == 0)
     latest, started = BEGINNING, False
-    x = low
-    while x < high:
-        kind = c.kind[x]
+    record = low
+    while record < high:
+        kind = c.kind[record]
         if kind == EVENT:
-            le = c.le[x]
+            le = c.le[record]
             if le < m.events:
                 m.late += 1
-                m.place = x
+                m.record = record
                 if m.refuse:
                     return LATE
-                c.kind[x] = DROPPED
+                c.kind[record] = DROPPED
             else:
                 started = True
                 latest = max(latest, le)
-                m.changes += abs(c.diff[x])
-                safe = safe and c.diff[x] > 0
+                m.changes += abs(c.diff[record])
+                safe = safe and c.diff[record] > 0
         elif kind != PUNCTUATION or not safe:
             break
         else:
-            promise(m, c.le[x])
-        x += 1
+            promise(m, c.le[record])
+        record += 1
     if started:
         m.now = max(m.now, latest + 1)
-    return x
+    return record
 
 
 @kernel
 def serve_records(m: Memory, w: Scratch, p: Program, c: Arrivals, low: int, high: int) -> int:
-    """Serve the events among records ``low`` to ``high``, key by key, but those that are TAKEN. Returns a status."""
+    """Serve the events among records ``low`` to ``high`` that are not TAKEN, key by key. Returns a status."""
     index = w.index
     if m.keyed == 0:
         n = listed_events(w, c, low, high)
         return serve(m, w, p, c, 0, n, SERVE, 0, 0) if n else DONE
+    # Records of one key side by side; what later keys need is fetched ahead.
     count, pairs, first = events_by_key(m, w, c, low, high), w.pairs, 0
     while first < count:
         key, n = w[pairs + first] >> RECORD, 0
@@ -172,7 +176,7 @@ def serve_records(m: Memory, w: Scratch, p: Program, c: Arrivals, low: int, high
         status = serve(m, w, p, c, key, n, SERVE, 0, 0)
         if status < 0:
             return status
-        for i in range(n):
+        for i in range(n):  # INVARIANT: a call that is asked for again does not serve them twice
             c.kind[w[index + i]] = TAKEN
         first += n
     return DONE
@@ -180,87 +184,86 @@ def serve_records(m: Memory, w: Scratch, p: Program, c: Arrivals, low: int, high
 
 @kernel
 def rows_to_come(m: Memory, c: TableWords, key: int) -> int:
-    """Return about how many rows of a key are still to come in this call; 0: no more than are at work."""
+    """Return about how many rows of a key are still to come in this call; 0: only those at work."""
     if c.counts == 0:
         return 0
     b = Block(KeyEntry(m.dir + key * KeyEntry.SIZE).block)
     held = b.last - b.first if b > 0 else m[-b] >> HEAD_BITS & HEAD_MASK if b < 0 else 0
-    return int(peek(c.counts + 8 * (key * m.shards + m.shard)) - held)
+    return peek(c.counts + 8 * (key * m.shards + m.shard)) - held
 
 
 @kernel
 def serve_each(m: Memory, w: Scratch, p: Program, c: Arrivals, low: int, high: int) -> int:
-    """Serve the events among records ``low`` to ``high`` one by one, but those that are TAKEN. Returns a status.
+    """Serve the events among records ``low`` to ``high`` that are not TAKEN, one by one. Returns a status.
 
-    At Arrivals.arc of each stands where the output log ends after it.
+    Arrivals.arc of each record becomes the end of the output log after it.
     """
-    for x in range(low, high):
-        key = own(m, c.key[x]) if c.kind[x] == EVENT else NOWHERE
+    for record in range(low, high):
+        key = local_number(m, c.key[record]) if c.kind[record] == EVENT else NOWHERE
         if key == NOWHERE:
             continue
-        w[w.index] = x
+        w[w.index] = record
         status = serve(m, w, p, c, key, 1, SERVE, 0, 0)
         if status < 0:
             return status
         if m.tied:
             return TIED
-        c.kind[x], c.arc[x] = TAKEN, w.log_top
+        c.kind[record], c.arc[record] = TAKEN, w.log_top
     return DONE
 
 
 @kernel
-def group_rows(m: Memory, w: Scratch, c: Any, low: int, high: int) -> int:
+def group_rows(m: Memory, w: Scratch, c: Any, low: int, high: int) -> tuple[int, int]:
     """Put rows ``low`` to ``high`` of the columns at ``c`` at w.index, those of a key side by side by LE.
 
-    Ends (m.place) at the first row that is no event, or late. At w.touched stand the keys; behind the first half of w.sort where
-    the rows of each of them end. Returns how many keys.
+    Ends at the first row that is no event, or late. Writes the keys to w.touched, and behind the first half of w.sort where the
+    rows of each end. Returns how many keys, and the row at which it ends.
     """
-    n, most, together, ascends = rows_at_hand(m, w, c, low, high)
+    n, most, together, ascends, stopped = rows_at_hand(m, w, c, low, high)
     count = place_few(w, low, n) if most < 1 << DIGIT else place_many(w, low, n, 0 if together else most)
     if not ascends:
         sort_each(m, w, c, count)
-    return int(count)
+    return count, stopped
 
 
 @kernel
-def rows_at_hand(m: Memory, w: Scratch, c: TableWords, low: int, high: int) -> tuple[int, int, bool, bool]:
-    """Put the rows that `group_rows` is about, with their keys, at w.pairs, and where they end at m.place.
+def rows_at_hand(m: Memory, w: Scratch, c: TableWords, low: int, high: int) -> tuple[int, int, bool, bool, int]:
+    """Put the rows of `group_rows`, with their keys, at w.pairs.
 
-    At w.counts stands how many of them each of the first keys has. Returns how many rows; the greatest key; whether keys never fall
-    from one row to the next; whether LE does not. Without a branch on whose a row is: of rows of two memories by chance half the
-    guesses are wrong.
+    Writes to w.counts how many rows each of the first keys has. Returns how many rows; the greatest key; whether keys never fall
+    from one row to the next; whether LE never does; the row behind them. It does not branch on the memory of a row: with two
+    memories half the guesses would be wrong.
     """
     le_at, kind_at, key_at, counts, promised = c.le, c.kind, c.key, w.counts, m.events
     pairs, shards, shard, first = w.pairs, m.shards, m.shard, 1 << DIGIT
     shift = shift_of(shards)
     for digit in range(first):
         w[counts + digit] = 0
-    n, most, before, latest, falls, ascends, x = 0, 0, 0, BEGINNING, 0, True, low
-    while x < high:
-        if kind_at != 0 and peek_byte(kind_at + x) != EVENT:
+    n, most, before, latest, falls, ascends, row = 0, 0, 0, BEGINNING, 0, True, low
+    while row < high:
+        if kind_at != 0 and peek_byte(kind_at + row) != EVENT:
             break
-        le = peek(le_at + 8 * x)
+        le = peek(le_at + 8 * row)
         if le < promised:
             break
         ascends = ascends and le >= latest
         latest = le
-        code = peek(key_at + 8 * x)
+        code = peek(key_at + 8 * row)
         key = code >> shift if shift >= 0 else code // shards
         mine = int(code - key * shards == shard)
-        w[pairs + n] = key << RECORD | x - low
+        w[pairs + n] = key << RECORD | row - low
         w[counts + min(key, first - 1)] += mine
         n += mine
         key = key * mine + before * (1 - mine)
         falls |= int(key < before)
         most, before = max(most, key), key
-        x += 1
-    m.place = x
-    return n, most, falls == 0, ascends
+        row += 1
+    return n, most, falls == 0, ascends, row
 
 
 @kernel
 def shift_of(shards: int) -> int:
-    """Return by how many bits to shift a number to divide it by so many; NOWHERE: they are no power of two."""
+    """Return by how many bits to shift a number to divide it by ``shards``; NOWHERE: that is no power of two."""
     shift = 0
     while 1 << shift < shards:
         shift += 1
@@ -269,7 +272,8 @@ def shift_of(shards: int) -> int:
 
 @kernel
 def place_few(w: Scratch, low: int, n: int) -> int:
-    """Put the ``n`` rows at w.pairs, of keys that are all counted, at w.index; see `group_rows`."""
+    """Put the ``n`` rows at w.pairs at w.index, where `rows_at_hand` has counted each key; see `group_rows`."""
+    # From how many rows a key has to where they begin; then each row goes to the next place of its key.
     counts, touched, ends, pairs = w.counts, w.touched, w.sort + w.batch, w.pairs
     count, at = 0, w.index
     for key in range(1 << DIGIT):
@@ -283,12 +287,12 @@ def place_few(w: Scratch, low: int, n: int) -> int:
         key = w[pairs + k] >> RECORD
         w[w[counts + key]] = low + (w[pairs + k] & (1 << RECORD) - 1)
         w[counts + key] += 1
-    return int(count)
+    return count
 
 
 @kernel
 def place_many(w: Scratch, low: int, n: int, most: int) -> int:
-    """Put the ``n`` rows at w.pairs, of keys up to ``most``, at w.index, see `group_rows`; 0: they stand side by side."""
+    """Put the ``n`` rows at w.pairs, of keys up to ``most``, at w.index; 0: they stand side by side. See `group_rows`."""
     touched, index, ends = w.touched, w.index, w.sort + w.batch
     rounds, bits = digits_of(most)
     pairs = sort_pairs(w, w.pairs, n, rounds, bits)
@@ -300,12 +304,12 @@ def place_many(w: Scratch, low: int, n: int, most: int) -> int:
             k += 1
         w[touched + count], w[ends + count] = key, k
         count += 1
-    return int(count)
+    return count
 
 
 @kernel
 def sort_each(m: Memory, w: Scratch, c: TableWords, count: int) -> None:
-    """Bring the rows of each of ``count`` keys at w.index into the order of LE, where they are not."""
+    """Bring the rows of each of ``count`` keys at w.index into the order of LE."""
     index, ends, le_at, first = w.index, w.sort + w.batch, c.le, 0
     for each in range(count):
         end, before, rises = w[ends + each], BEGINNING, True
@@ -313,7 +317,7 @@ def sort_each(m: Memory, w: Scratch, c: TableWords, count: int) -> None:
             le = peek(le_at + 8 * w[index + k])
             rises = rises and le >= before
             before = le
-        if not rises and m.gapless == 0:  # of two rows with one number the one that came first takes effect
+        if not rises and m.gapless == 0:  # of two rows with one number the first to come takes effect
             sort(m, w, c, le_at, index + first, w.sort, end - first)
         first = end
 
@@ -322,18 +326,20 @@ def sort_each(m: Memory, w: Scratch, c: TableWords, count: int) -> None:
 def forward_keys(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` key by key, from m.next and m.next_row on.
 
-    Those that it does not take stand in ``c[1]``, m.left of them. Returns where it stopped, or a status. See `group_rows`.
+    Rows that it does not take stand in ``c[1]``, m.left of them. Returns where it stopped, or a status. See `group_rows`.
     """
-    count = group_rows(m, w, c, low, high)
-    stopped = m.place
+    # The call goes on where it stopped for want of room: grouping again gives the same groups.
+    count, stopped = group_rows(m, w, c, low, high)
     c.index = m.w_at + 8 * w.index
     fast, touched, ends = may_append_packed(m, w, p), w.touched, w.sort + w.batch
     while m.next < count:
         end, key = w[ends + m.next], w[touched + m.next]
+        # What the keys after the next few need is fetched ahead.
         m.coming = rows_to_come(m, c, key)
         soon, later = min(m.next + SOON, count - 1), min(m.next + LATER, count - 1)
         fetch_ahead(m, w[touched + soon], w[touched + later])
         fetch_row(m, c, w[w.index + w[ends + max(soon, 1) - 1]])
+        # A packed key is appended to as it is; any other, or one whose list changes otherwise, is served in its block.
         status = append_packed(m, w, p, c, key, m.next_row, end) if fast else 0
         if status > 0:
             m.next_row = end
@@ -345,6 +351,7 @@ def forward_keys(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, hig
             status = serve(m, w, p, c, key, end - m.next_row, FORWARD, m.next_row, end)
         if status < 0:
             return status
+        # A block that was full has grown meanwhile: the same key again. Rows that it refused are left to another way.
         if m.short:
             m.next_row = m.stopped
             continue
@@ -353,4 +360,4 @@ def forward_keys(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, hig
             m.left += 1
         m.next_row = end
         m.next += 1
-    return int(stopped)
+    return stopped

@@ -1,13 +1,13 @@
-"""Matches: what the partial matches of a step stand for, and how the output log learns of a change.
+"""Matches: those that the partial matches of a step stand for, and their changes in the output log.
 
     step 12     list, final states marked     matches before       matches now          output log
                 (10, 70, b*, 1.5)             (12, 70, 1.0)        (12, 70, 1.5)        [key, -1, 12, 70, 1.0]
                 (11, 15, a,  2.0)             (12, 90, 0.0)        (12, 90, 0.0)        [key, +1, 12, 70, 1.5]
                 (11, 90, b*, 0.0)
 
-The log holds an entry whenever a match comes into force or leaves it. A match belongs to the step whose partial matches stand for
+The log has an entry for each match that comes into force or leaves it. A match belongs to the step whose partial matches stand for
 it. With a sequence, or with time-outs, two neighbours may stand for the same one: then an entry is written only if no other step
-holds it.
+stores it.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def accepted(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: i
         return count
     if m.longest:
         return accept_longest(m, w, p, a, rows, n, le)
+    # A match whose RE is beyond all before it is new; any other is compared: with few one by one, else by the set.
     first, latest, hashed = count, le, False
     for k in range(n):
         row = NodeRow(a, rows + k * s)
@@ -61,10 +62,9 @@ def accepted(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: i
         at = MatchRow(w, temp + count * width)
         if at + width > temp + w.temp_cap:
             return NEED_TEMP
-        at.t = le
-        at.re = row.until
+        at.t, at.re = le, row.until
         copy(a, row.register, w, at.register, r)
-        if row.until <= latest and not hashed and (count - first > FEW):
+        if row.until <= latest and not hashed and count - first > FEW:
             hashed = True
             new_set(w)
             for j in range(first, count):
@@ -83,7 +83,7 @@ def accepted(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: i
 def accept_longest(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: int) -> int:
     """Write to w.temp the matches of partial matches in a final state at ``le``, of each payload the longest.
 
-    Returns how many, or NEED_TEMP. The set of the matches begins here.
+    Begins a new set, that of these matches. Returns how many, or NEED_TEMP.
     """
     s, width, now, temp, count = NodeRow.register + m.register_words, MatchRow.register + m.register_words, p.now, w.temp, 0
     new_set(w)
@@ -102,10 +102,8 @@ def accept_longest(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int,
 
 @kernel
 def held_elsewhere(m: Memory, b: Block, i: int, a: Any, match: Annotated[MatchRow, "a"]) -> bool:
-    """Return whether a step other than ``i`` holds a match: one at T, or the last before it."""
-    width = MatchRow.register + m.register_words
-    order, times, slices = b.order, b.le, b.matches_of
-    t = match.t
+    """Return whether a step other than ``i`` stores a match: a step at T, or the last one before."""
+    width, order, times, t = MatchRow.register + m.register_words, b.order, b.le, match.t
     place = find_place(m, b, t, 0) if t > BEGINNING else b.first
     while place > b.first and times[order[place - 1]] == t:
         place -= 1
@@ -114,7 +112,7 @@ def held_elsewhere(m: Memory, b: Block, i: int, a: Any, match: Annotated[MatchRo
         other = order[place]
         if times[other] > t:
             return False
-        rows = Slice(slices[other])
+        rows = b.matches_of[other]
         if other != i and among(a, match, m, b + b.matches + rows.first * width, rows.count, width):
             return True
         place += 1
@@ -126,8 +124,7 @@ def log_match(m: Memory, w: Scratch, a: Any, match: int, sign: int) -> None:
     """Write one entry of the output log. *Requires* room in it."""
     r = m.register_words
     at = LogRow(w.log + w.log_top * (LogRow.register + r))
-    at.key = w.key
-    at.sign = sign
+    at.key, at.sign = w.key, sign
     copy(a, match, w, at + LogRow.t, MatchRow.register + r)
     w.log_top += 1
     if sign < 0:
@@ -136,15 +133,15 @@ def log_match(m: Memory, w: Scratch, a: Any, match: int, sign: int) -> None:
 
 @kernel
 def set_matches(m: Memory, w: Scratch, p: Program, b: Block, i: int, count: int) -> int:
-    """Make the ``count`` matches at w.temp those of step ``i``; what changes goes to the output log.
+    """Make the ``count`` matches at w.temp those of step ``i``; changes go to the output log.
 
     Returns DONE, NEED_LOG or NEED_MATCHES. *Requires* `room` for 3.
     """
-    slices = b.matches_of
-    old = Slice(slices[i])
+    old = b.matches_of[i]
     before = old.count
     if before == 0 and count == 0:
         return DONE
+    # Matches at the head of both lists are as they were.
     width = MatchRow.register + m.register_words
     here, there = w.temp, b + b.matches + old.first * width
     head = 0
@@ -152,6 +149,7 @@ def set_matches(m: Memory, w: Scratch, p: Program, b: Block, i: int, count: int)
         head += 1
     if head == before and head == count:
         return DONE
+    # INVARIANT: all room is there before the first entry is written.
     if w.log_top + before + count > w.log_cap:
         return NEED_LOG
     if b.match_top + count > b.match_cap:
@@ -166,6 +164,7 @@ def set_matches(m: Memory, w: Scratch, p: Program, b: Block, i: int, count: int)
         log_longest(m, w, p, b, i, there, before, count)
         store_matches(m, w, b, i, count)
         return DONE
+    # Of the others old ones leave and new ones come, unless another step stores the same.
     shared = p.counted != 0
     for k in range(head, before):
         match = there + k * width
@@ -184,13 +183,11 @@ def set_matches(m: Memory, w: Scratch, p: Program, b: Block, i: int, count: int)
 @kernel
 def store_matches(m: Memory, w: Scratch, b: Block, i: int, count: int) -> None:
     """Store the matches at w.temp as those of step ``i``. *Requires* room in the block and in the undo log."""
-    slices = b.matches_of
-    width = MatchRow.register + m.register_words
-    top = b.match_top
+    width, top = MatchRow.register + m.register_words, b.match_top
     copy(w, w.temp, m, b + b.matches + top * width, count * width)
     b.match_top = top + count
-    value = Slice(top, count) if count else 0
+    rows = Slice(top, count) if count else Slice(0)
     if i >= w.made:
-        slices[i] = value
-    else:
-        put(m, w, slices + i, value)
+        b.matches_of[i] = rows
+    else:  # INVARIANT: of a step that was there before the call the undo log has the old word
+        put(m, w, b.matches_of + i, rows)

@@ -1,15 +1,15 @@
-"""A unit of work: one key.
+"""The work on one key.
 
-    serve    KeyEntry.block --> block        room is short?  `grow`: a larger block, the old one noted in the undo log
-               |                      at rest?  its record is opened on the desk, and laid to rest again in the end
+    serve    KeyEntry.block --> block        room is short?  `grow`: a larger block; the undo log has the old one
+               |                      packed?  it is opened in the unpack buffer, and packed again in the end
                v
-             attempt                  clean as far as is promised > records into steps > walk
-               |  NEED_*              taken back, a larger block, and the same again
+             attempt                  clean as far as is promised > records into steps > propagate
+               |  NEED_*              rolled back, a larger block, and the same again: `attempt_until_roomy`
                v
-             entry    KeyEntry.act, KeyEntry.clean: which punctuation concerns the key next; a block without steps goes
+             close    KeyEntry.act, KeyEntry.clean: which punctuation concerns the key next; a block without steps goes
 
-What fails for want of room is taken back to the unit's begin, and done again in a larger block. Only what the caller must provide
-(heap, scratch) ends the call with a status, after which the caller may ask for the same again.
+What fails for want of room is rolled back, and done again in a larger block. Only what the caller must provide (heap, scratch) ends
+the call with a status, after which the caller may ask for the same again.
 """
 
 from __future__ import annotations
@@ -36,28 +36,30 @@ from afa.compiled.kernel.unpacked import SWAPPED, TOO_MUCH, opened, pack, replac
 LARGE = 1 << 13
 """How many words a block must have to be worth leaving."""
 LITTLE = 8
-"""At how many steps a block is looked at whether it could be a record of half the words that one may have."""
+"""A block of so many steps or fewer is packed where that takes half the words that a packed key may have."""
 FEW = 32
-"""After so many records the rates of rows a step are learnt."""
+"""A call of so many records or more sets the rates of rows a step."""
 
 
 @kernel
 def grow(m: Memory, w: Scratch, key: int, b: Block, n: int, status: int) -> int:
-    """Move a key's state, which stands in block ``b``, to a block with room for ``n`` records more, or make its first one (0).
+    """Move a key's state from block ``b`` (0: none yet) to a block with room for ``n`` records more.
 
     What `clean` is about to drop stays behind. There is room for all that is known to come in the call: with less, a long one would
-    move the state again and again. ``status`` is what the old block, which was made for the same records, was short of; DONE for
-    another one. Returns the block, or NEED_UNDO, NEED_HEAP.
+    move the state again and again. ``status``: what the old block was short of, if it was made for the same records; else DONE.
+    Returns the block, or NEED_UNDO, NEED_HEAP.
     """
     if not room(w, SWAPPED):
         return NEED_UNDO
+    # What the key has, without steps that are about to go.
     steps = events = nodes = matches = waiting = first = 0
     if b:
-        cleans = n and b.cleaned < m.final and (m.gapless == 0 or b.gap >= m.final)  # gaps are to be told
+        cleans = n and b.cleaned < m.final and (m.gapless == 0 or b.gap >= m.final)  # gaps are yet to be logged
         first = oldest(m, b, m.final) if cleans else b.first
         steps, events, nodes, matches = measure(m, b, first)
         waiting = b.pending_top
         learn_rates(m, b)
+    # What comes, at the rates of rows that a step has taken so far.
     spare = n + n // 4 + steps // 2 + (3 if b else 1)  # many keys get no second event
     if m.keyed or (b and b.steps >= m.sample):  # what a step takes is known
         spare = max(spare, m.coming + m.coming // 8)
@@ -82,7 +84,7 @@ def grow(m: Memory, w: Scratch, key: int, b: Block, n: int, status: int) -> int:
 @kernel
 def is_spacious(m: Memory, b: Block) -> bool:
     """Return whether a block is large and nearly empty: the next long call can have it once it is free."""
-    return bool(size_of(b.size_class) >= LARGE and 8 * (b.last - b.first) <= b.cap)
+    return size_of(b.size_class) >= LARGE and 8 * (b.last - b.first) <= b.cap
 
 
 @kernel
@@ -90,12 +92,12 @@ def is_short(m: Memory, b: Block, n: int) -> bool:
     """Return whether a block has hardly room for ``n`` records more."""
     if b.cap - b.steps < n or b.event_cap - b.event_top < n:
         return True
-    return bool(b.node_cap - b.node_top < n * m.rate[1] >> 6)
+    return b.node_cap - b.node_top < n * m.rate[1] >> 6
 
 
 @kernel
 def learn_rates(m: Memory, b: Block) -> None:
-    """Set m.rate to what steps of this block take: no less than here, or with many keys about what most take."""
+    """Set m.rate to the rows that a step of this block takes: no less than here; with many keys to an average."""
     steps = b.steps
     if steps < 8:
         return
@@ -111,33 +113,56 @@ def learn_rates(m: Memory, b: Block) -> None:
 
 @kernel
 def serve(m: Memory, w: Scratch, p: Program, c: Any, key: int, n: int, what: int, low: int, high: int) -> int:
-    """Put the ``n`` records at w.index into a key's block, or do what else ``what`` names, in as large a block as it takes.
+    """Put the ``n`` records at w.index into a key's block, or do ``what`` else, in as large a block as it takes.
 
-    Returns DONE, or what the caller must see to: NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP, FAULT, ENDLESS,
-    CROWDED, OVER; then all is as it was before.
+    Returns DONE, or what the caller must provide: NEED_HEAP, NEED_UNDO, NEED_LOG, NEED_PLACES, NEED_ROWS, NEED_TEMP; or FAULT,
+    ENDLESS, CROWDED, OVER. Then all is as it was before.
     """
+    # Open: the records in order, the key's block, with room for them.
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
     simple = arrange(m, w, c, n) if what == SERVE else True
     begun, origin = save_counters(m, w, p), w.undo_top
-    start = origin
-    again = False
     w.key = key
     if entry.block == 0 and n == 0:
         return DONE
-    b = Block(opened(m, key))
+    b = opened(m, key)
     if b < 0:
-        return int(b)
+        return b
     if m.gapless and what == SERVE and m.looked == 0 and not ascend(m, w, c, b, n):
-        m.need = n
+        m.numbered = n
         return NUMBERS
     if b == 0 or (n and is_short(m, b, n)):
-        b = Block(grow(m, w, key, b, n, DONE))
+        b = grow(m, w, key, b, n, DONE)
+    # Attempt, then close. INVARIANT: a status leaves the key and all counters as they were.
+    start = origin
+    if b > 0:
+        b, start = attempt_until_roomy(m, w, p, c, key, b, n, simple, what, low, high)
+    status = b if b < 0 else close_block(m, w, p, key, b, n, what, start)
+    if status < 0:
+        rollback(m, w, origin)
+        restore_counters(m, w, p, begun)
+        return status
+    if m.looked == ONCE and what == SERVE:
+        m.looked = 0
+    if what != TICK:
+        entry.changed = m.serial
+    return DONE
+
+
+@kernel
+def attempt_until_roomy(
+    m: Memory, w: Scratch, p: Program, c: Any, key: int, b: Block, n: int, simple: bool, what: int, low: int, high: int
+) -> tuple[int, int]:
+    """Attempt the work of `serve` in larger and larger blocks, until one has room.
+
+    Returns that block, or a status; and where the undo log begins for it.
+    """
+    begun, start, again = save_counters(m, w, p), w.undo_top, False
     while b > 0:
         start = w.undo_top
         if not room(w, HEAD + 16 + SWAPPED):
-            b = Block(NEED_UNDO)
-            break
-        if b != m.unpacked:
+            return NEED_UNDO, start
+        if b != m.unpacked:  # INVARIANT: the header is saved before it changes; of a packed key its record is
             save(m, w, b + MOVING, HEAD - MOVING)
             if b.born != m.serial:
                 save_deadlines(m, w, key)
@@ -146,69 +171,72 @@ def serve(m: Memory, w: Scratch, p: Program, c: Any, key: int, n: int, what: int
             if b == m.unpacked or b.born == m.serial:
                 w.undo_top = start
             break
+        # Back to where the attempt began; short of room in the block it is made again in a larger one.
         rollback(m, w, start)
         restore_counters(m, w, p, begun)
         if b == m.unpacked:
             opened(m, key)
-        if status == NEED_BLOCK or NEED_MATCHES <= status <= NEED_EVENTS:
-            b = Block(grow(m, w, key, b, n, status if again else DONE))
-            again = True
-        else:
-            b = Block(status)
-    if b > 0 and b != m.unpacked and what == CLEAN and b.first < b.last and is_spacious(m, b):
+        if status != NEED_BLOCK and not NEED_MATCHES <= status <= NEED_EVENTS:
+            return status, start
+        b = Block(grow(m, w, key, b, n, status if again else DONE))
+        again = True
+    return b, start
+
+
+@kernel
+def close_block(m: Memory, w: Scratch, p: Program, key: int, b: Block, n: int, what: int, start: int) -> int:
+    """Leave a block that is too large or empty, pack a key that has little, set its deadlines. Returns DONE, NEED_UNDO, NEED_HEAP.
+
+    ``start``: where the undo log begins for the block.
+    """
+    if b != m.unpacked and what == CLEAN and b.first < b.last and is_spacious(m, b):
         b = Block(grow(m, w, key, b, 0, DONE))
-    elif b > 0 and what == FORWARD and n >= FEW:
+        if b < 0:
+            return b
+    elif what == FORWARD and n >= FEW:
         learn_rates(m, b)
-    empty = b > 0 and b.first == b.last and b.pending_top == 0
-    if empty and b != m.unpacked and b.born != m.serial:  # its block, as it was, is all that it takes to bring it back
-        rollback(m, w, start)
-    if empty and not room(w, SWAPPED):
-        b = Block(NEED_UNDO)
-    elif b > 0 and not empty:
-        b = Block(settled(m, w, key, b))
-    if b < 0:
-        rollback(m, w, origin)
-        restore_counters(m, w, p, begun)
-        return b
-    if m.looked == ONCE and what == SERVE:
-        m.looked = 0
-    if empty:
+    if b.first == b.last and b.pending_top == 0:
+        if b != m.unpacked and b.born != m.serial:  # INVARIANT: a rolled-back call finds the block as it was
+            rollback(m, w, start)
+        if not room(w, SWAPPED):
+            return NEED_UNDO
         replace(m, w, key, 0)
         put_deadlines(m, key, FOREVER, FOREVER)
-    else:
-        set_deadlines(m, p, b, key)
-    if what != TICK:
-        entry.changed = m.serial
+        return DONE
+    b = Block(settled(m, w, key, b))
+    if b < 0:
+        return b
+    set_deadlines(m, p, b, key)
     return DONE
 
 
 @kernel
 def settled(m: Memory, w: Scratch, key: int, b: Block) -> int:
-    """Lay a key to rest whose state stands in block ``b`` and is little; move what is too much from the desk to a block of its own.
+    """Pack a key that has little in block ``b``; give a state in the unpack buffer that is too much for that a block of its own.
 
-    Returns a block where the state stands still; or, where it stands on the desk, NEED_UNDO, NEED_HEAP.
+    Returns a block; or NEED_UNDO, NEED_HEAP, for a state in the unpack buffer.
     """
     status = TOO_MUCH
     if b == m.unpacked:
-        status = pack(m, w, key, b, m.rest)
-    elif m.rest and b.last - b.first <= LITTLE:
-        status = pack(m, w, key, b, m.rest // 2)
-        if status < 0:  # it stays: of a block of this call nothing is kept that would take the unit back
-            return int(b)
+        status = pack(m, w, key, b, m.packed_limit)
+    elif m.packed_limit and b.last - b.first <= LITTLE:
+        status = pack(m, w, key, b, m.packed_limit // 2)
+        if status < 0:  # it stays: the undo log has nothing that would bring a block of this call back
+            return b
     if status == TOO_MUCH and b == m.unpacked:
-        return int(grow(m, w, key, b, 0, DONE))
-    return int(status if status < 0 else b)
+        return grow(m, w, key, b, 0, DONE)
+    return status if status < 0 else b
 
 
 @kernel
 def save_counters(m: Memory, w: Scratch, p: Program) -> Any:
-    """Return the counters outside the block that a rolled-back unit must restore."""
+    """Return the counters outside the block that a rollback must restore."""
     return w.log_top, w.taken, m.events, m.stale, m.changes, m.now, m.arcs, m.waiting, p.boundcount
 
 
 @kernel
 def restore_counters(m: Memory, w: Scratch, p: Program, old: Any) -> None:
-    """Restore the counters that `save_counters` saved, after the work on a key was rolled back."""
+    """Restore the counters that `save_counters` saved."""
     w.log_top, w.taken, m.events, m.stale, m.changes, m.now, m.arcs, m.waiting, bounds = old
     forget_arcs(p, bounds)
 
@@ -216,6 +244,7 @@ def restore_counters(m: Memory, w: Scratch, p: Program, old: Any) -> None:
 @kernel
 def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, simple: bool, what: int, low: int, high: int) -> int:
     """Do the work of `serve` in the block as it is. Returns a status; NEED_BLOCK and the like ask for another block."""
+    # A new epoch: no step is marked; steps from w.made on are new.
     w.made = b.steps
     w.epoch += 1
     w.marked_from = FOREVER
@@ -224,8 +253,9 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
     if b.cap > w.places:
         return NEED_PLACES
     m.runs = p.ignorable
-    if m.runs and m.longest == 0 and n >= m.sample and (b.last - b.first > m.sample):
+    if m.runs and m.longest == 0 and n >= m.sample and b.last - b.first > m.sample:
         b.runs = runs_fit(m, b, n)
+    # What is final by now goes first, so that nothing is derived that would be dropped.
     if what == EXPIRE:
         return expire(m, w, b, low)
     if m.gapless:
@@ -242,6 +272,7 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
         forget_cover(m, b)
         if n:
             b.gap = min(b.gap, c.le[w[w.index]]) if what == SERVE else b.gap
+    # What else than records is to be done.
     if what == TICK:
         return tick(m, w, p, b)
     if what == SWAP:
@@ -258,6 +289,7 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
         return low
     if n == 0:
         return DONE
+    # The records into steps, which marks them; then Algorithm 1 from the first marked one.
     last = b.last
     if simple and (last == b.first or b.le[b.order[last - 1]] < c.le[w[w.index]]) and b.pending_top == 0:
         place = append(m, w, c, b, n)
@@ -271,23 +303,23 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
 
 @kernel
 def derive_behind(m: Memory, w: Scratch, p: Program, b: Block) -> int:
-    """Derive the list behind cover again: by what time-outs have made, other partial matches may count as begun last. A status."""
+    """Derive the first list after cover again: time-outs may have changed which of equal partial matches began last. A status."""
     place = b.first + 1
     if place >= b.last:
         return DONE
     mark(m, w, b, place)
     status = propagate(m, w, p, b, place)
     w.epoch += 1
-    return int(status)
+    return status
 
 
 @kernel
 def join_gaps(m: Memory, w: Scratch, p: Program, b: Block) -> int:
-    """Let gaps be final that can't close any more, and lists go on across them where they are to. A status."""
+    """Make gaps final that can't close any more; where they are joined, lists go on across them. A status."""
     final = m.final
     place = pass_gaps(m, w, b, max(m.events, final))
     if 0 <= place < b.last:
-        m.final = min(final, m.events)  # what a join brings is not final, though the call promises that it will be
+        m.final = min(final, m.events)  # matches that a join brings are not final yet, though the call promises it
         place = propagate(m, w, p, b, place)
         m.final = final
         w.epoch += 1

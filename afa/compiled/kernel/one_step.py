@@ -1,7 +1,7 @@
 """One step of one event at the end of a block, where the loops over rows in order can't make it.
 
 first_step     the first event behind runs that were read into w.source: they stay, or their list is written anew, in one slice
-finish_step    a step whose nodes are written: those that are the same once, and matches
+finish_step    a step whose nodes are written: each partial match once, and its matches
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ STAYS = 1 << 32
 def first_step(
     m: Memory, w: Scratch, p: Program, c: Any, b: Block, i: int, place: int, event: int, top: int, n: int, record: int
 ) -> int:
-    """Make step ``i`` of an event, the first one behind the ``n`` rows at w.source that the loop itself can't take.
+    """Make step ``i`` of an event, the first one behind the ``n`` rows at w.source.
 
-    Returns STAYS if the list stays as it is, else how many new nodes are its list, ASK, or NEED_UNDO, NEED_NODES, or a status of
+    Returns STAYS if the list stays as it is; else how many nodes its new list has; or ASK, NEED_UNDO, NEED_NODES, or a status of
     `finish_step`.
     """
-    x, s, le = Loop(w.loop), NodeRow.register + m.register_words, put_event(m, w, c, b, event, record)
+    s, wanted, le = NodeRow.register + m.register_words, Loop(w.loop).wanted, put_event(m, w, c, b, event, record)
     at = EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
-    re = at.re
-    words, wanted = m.m_at + 8 * at.payload, x.wanted
+    re, words = at.re, m.m_at + 8 * at.payload
     if not room(w, 64 + 8 * n):
         return NEED_UNDO
+    # An event that leaves all states there as they are: their nodes stand on, and the step has none.
     simple = wanted != -1 and le < w.low and re >= w.high
     if simple and call2(p.unchanged, words, m.p_at + 8 * p.slots) & wanted == wanted:
         if w.soonest <= le:
             w.soonest = extend_all(m, w, b, n, le)
         put_step(m, b, i, place, event, le, 0, min(le, w.reach))
         return STAYS
+    # Else the whole list becomes nodes of this step, and the runs end here.
     out = b + b.nodes + top * s
     count = call_step(m, p, m.w_at, w.source, n, True, le, re, words, m.m_at + 8 * out, b.node_cap - top)
     if count < 0:
-        return NEED_NODES if count == -2 else ASK
+        return NEED_NODES if count == NO_ROOM else ASK
     for k in range(count):  # rows that stay, too
         NodeRow(out + k * s).end = ALONE
     end_runs(m, w, b, w.source, 0, n, le)
@@ -56,7 +57,7 @@ def first_step(
 @kernel
 def row_of(c: TableWords, record: int) -> int:
     """Return which row of the columns a record is."""
-    return int(peek(c.index + 8 * record)) if c.index != 0 else record
+    return peek(c.index + 8 * record) if c.index != 0 else record
 
 
 @kernel
@@ -68,31 +69,31 @@ def put_event(m: Memory, w: Scratch, c: TableWords, b: Block, event: int, record
     at.copies = 1
     for j in range(m.payload_words):
         at.payload[j] = payload_word(c, j, row)
-    return int(le)
+    return le
 
 
 @kernel
-def payload_word(c: TableWords, j: int, x: int) -> int:
-    """Return word ``j`` of the payload of row ``x``, in its one form: one NaN, no -0.0, 0 for what is not there."""
+def payload_word(c: TableWords, j: int, row: int) -> int:
+    """Return word ``j`` of the payload of a row, in its one form: one NaN, no -0.0, 0 for a missing value."""
     at, kind = c.payload[2 * j], c.payload[2 * j + 1]
-    if kind & OPTIONAL and peek_byte(c.payload[2 * (j - 1)] + x) == 0:
+    if kind & OPTIONAL and peek_byte(c.payload[2 * (j - 1)] + row) == 0:
         return 0
     if kind & BYTE:
-        return int(peek_byte(at + x) != 0)
-    found = peek(at + 8 * x)
+        return peek_byte(at + row) != 0
+    found = peek(at + 8 * row)
     if kind & FLOAT:
         if found == MINUS_ZERO:
             return 0
         if (found & MAGNITUDE) > INFINITY:
             return NAN_WORD
-    return int(found)
+    return found
 
 
 @kernel
 def finish_step(m: Memory, w: Scratch, p: Program, b: Block, i: int, place: int, event: int, le: int, top: int, count: int) -> int:
-    """Make a step of an event and ``count`` new nodes, among which there may be matches, or one twice.
+    """Make a step of an event and ``count`` new nodes, some of which may be equal or stand for matches.
 
-    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES, OVER; NEED_ROWS: more than the set of rows has places for.
+    Returns how many nodes it has, or NEED_TEMP, NEED_LOG, NEED_MATCHES, OVER; NEED_ROWS: the set of rows is too small.
     """
     if count >= w.rows:
         return NEED_ROWS
@@ -104,7 +105,7 @@ def finish_step(m: Memory, w: Scratch, p: Program, b: Block, i: int, place: int,
     put_step(m, b, i, place, event, le, Slice(top, count), le)
     found = accepted(m, w, p, m, out, count, le, 0)
     status = set_matches(m, w, p, b, i, found) if found > 0 else found
-    return int(count if status >= 0 else status)
+    return count if status >= 0 else status
 
 
 @kernel

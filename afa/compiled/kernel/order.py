@@ -7,7 +7,7 @@
                        aside at w.sort     3  8                                sorted, then merged back from the end
                        w.index             1  3  4  8  9  12
 
-A stream in order is only looked through.
+For a stream in order one look at each record is all.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ def promise(m: Memory, t: int) -> None:
 
 @kernel
 def rank(m: Memory, word: int) -> int:
-    """Return what orders a sequence word: itself, or the rank of its string."""
-    return int(peek(m.ranks + 8 * word)) if m.ordered == 2 else word
+    """Return the order of a sequence word: itself, or the rank of its string."""
+    return peek(m.ranks + 8 * word) if m.ordered == 2 else word
 
 
 @kernel
 def is_before(m: Memory, b: Block, i: int, le: int, seq: int) -> bool:
     """Return whether a step comes before ``(le, seq)``."""
-    t = b.le[i]
-    if t != le:
-        return bool(t < le)
-    return bool(m.ordered != 0 and rank(m, b.seq[i]) < rank(m, seq))
+    if b.le[i] != le:
+        return b.le[i] < le
+    return m.ordered != 0 and rank(m, b.seq[i]) < rank(m, seq)
 
 
 @kernel
@@ -50,48 +49,47 @@ def find_place(m: Memory, b: Block, le: int, seq: int) -> int:
     """Return the first place whose step is not before ``(le, seq)``. O(log n); O(1) at the end."""
     low, high, order = b.first, b.last, b.order
     if low < high and b.le[order[high - 1]] < le:
-        return int(high)
+        return high
     while low < high:
         middle = (low + high) >> 1
         if is_before(m, b, order[middle], le, seq):
             low = middle + 1
         else:
             high = middle
-    return int(low)
+    return low
 
 
 @kernel
 def earlier(m: Memory, c: Arrivals, le_at: int, x: int, y: int) -> bool:
-    """Return whether record ``x`` comes before record ``y``; with ``le_at``, the column of LE, the same of rows."""
+    """Return whether record ``x`` comes before record ``y``; rows of a table, where ``le_at`` is its column of LE."""
     if le_at != 0:
         return peek(le_at + 8 * x) < peek(le_at + 8 * y)
-    a, b = c.le[x], c.le[y]
-    if a != b:
-        return bool(a < b)
-    return bool(m.ordered != 0 and rank(m, c.seq[x]) < rank(m, c.seq[y]))
+    if c.le[x] != c.le[y]:
+        return c.le[x] < c.le[y]
+    return m.ordered != 0 and rank(m, c.seq[x]) < rank(m, c.seq[y])
 
 
 @kernel
 def arrange(m: Memory, w: Scratch, c: Arrivals, n: int) -> bool:
     """Bring the records ``w[w.index][:n]`` into order. Returns whether they are insertions at times that only rise.
 
-    What arrives behind the largest time so far is set aside, sorted, and merged back: in order O(n), else O(n + late log late).
+    A record behind the largest time so far is set aside, sorted, and merged back: in order O(n), else O(n + late log late).
     *Requires* room for ``2 * n`` at w.sort.
     """
     index, aside = w.index, w.sort
     kept = late = 0
     simple = True
     for k in range(n):
-        x = w[index + k]
-        if c.diff[x] != 1:
+        record = w[index + k]
+        if c.diff[record] != 1:
             simple = False
-        if kept and not earlier(m, c, 0, w[index + kept - 1], x):
+        if kept and not earlier(m, c, 0, w[index + kept - 1], record):
             simple = False
-            if earlier(m, c, 0, x, w[index + kept - 1]):
-                w[aside + late] = x
+            if earlier(m, c, 0, record, w[index + kept - 1]):
+                w[aside + late] = record
                 late += 1
                 continue
-        w[index + kept] = x
+        w[index + kept] = record
         kept += 1
     merge_back(m, w, c, 0, kept, late)
     return simple
@@ -99,7 +97,7 @@ def arrange(m: Memory, w: Scratch, c: Arrivals, n: int) -> bool:
 
 @kernel
 def merge_back(m: Memory, w: Scratch, c: Any, le_at: int, kept: int, late: int) -> None:
-    """Sort the ``late`` numbers set aside at w.sort, and merge them with the ``kept`` ones at w.index, which are in order."""
+    """Sort the ``late`` numbers at w.sort, and merge them with the ``kept`` ones at w.index, which are in order."""
     index, aside, a, b, k = w.index, w.sort, kept - 1, late - 1, kept + late - 1
     sort(m, w, c, le_at, aside, aside + w.batch, late)
     while b >= 0:
@@ -115,14 +113,15 @@ def merge_back(m: Memory, w: Scratch, c: Any, le_at: int, kept: int, late: int) 
 @kernel
 def sort(m: Memory, w: Scratch, c: Any, le_at: int, at: int, spare: int, n: int) -> None:
     """Sort numbers ``w[at : at + n]`` by `earlier` from the bottom up, with as much room at ``spare``; stable. O(n log n)."""
+    # Groups of FEW by insertion; then pairs of groups are merged, until one is left.
     low = 0
-    while low < n:  # short ones by insertion
+    while low < n:
         for k in range(low + 1, min(low + FEW, n)):
-            x, j = w[at + k], k
-            while j > low and earlier(m, c, le_at, x, w[at + j - 1]):
+            number, j = w[at + k], k
+            while j > low and earlier(m, c, le_at, number, w[at + j - 1]):
                 w[at + j] = w[at + j - 1]
                 j -= 1
-            w[at + j] = x
+            w[at + j] = number
         low += FEW
     width = FEW
     while width < n:
@@ -130,7 +129,7 @@ def sort(m: Memory, w: Scratch, c: Any, le_at: int, at: int, spare: int, n: int)
         while low + width < n:
             middle, high = low + width, min(low + 2 * width, n)
             i = low
-            while i < middle and not earlier(m, c, le_at, w[at + middle], w[at + i]):  # those stand where they should
+            while i < middle and not earlier(m, c, le_at, w[at + middle], w[at + i]):  # these stay where they stand
                 i += 1
             for k in range(i, middle):
                 w[spare + k] = w[at + k]

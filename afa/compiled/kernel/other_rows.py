@@ -1,9 +1,9 @@
 """Rows of a table that are no events, promises and changes of arcs: found in one pass, so that the loops meet events only.
 
     kind      0 0 0 2 0 0 1 1 0 ..                              the table's columns
-    others    [3 PROMISED, 60]  [6 GOES, 4]  [7 COMES, 9]  ..   by row, `OtherRow`: what `forward` does between two loops
+    others    [3 PROMISED, 60]  [6 GOES, 4]  [7 COMES, 9]  ..   by row, `OtherRow`: carried out between two loops
 
-A loop takes the rows up to the next one of these. Columns that are read at few rows only are slow to read: so it is done at once.
+A loop takes the rows up to the next one of these. A column that is read at few rows only is slow to read: one pass reads it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from afa.compiled.kernel.swap import change_arc
 
 @kernel
 def find_others(c: TableWords, n: int, step: int, arcs: int) -> int:
-    """Write those among the first ``n`` rows to ``others``, and to ``least`` the least LE of an event of each ``step`` rows.
+    """Write rows that are no events, of the first ``n``, to ``others``; to ``least`` the least LE of events of each ``step`` rows.
 
-    ``arcs``: how many the batch has. ``others`` has room for one more row. Returns a sum: UNKNOWN if a row is of no kind or no arc,
-    OWN if an arc changes otherwise than in the default mode, SINGLE if each event is one more copy.
+    ``arcs``: how many the batch has. *Requires* room for one more row at ``others``. Returns a sum: UNKNOWN if a row is of no kind
+    or no arc, OWN if an arc changes otherwise than in the default mode, SINGLE if each event is one more copy.
     """
     times, kinds, diffs, at, begin, found = c.le, c.kind, c.diff, c.others, 0, 0
     while begin < n:
@@ -32,7 +32,7 @@ def find_others(c: TableWords, n: int, step: int, arcs: int) -> int:
                 row += 8
                 continue
             prefetch(c.arc + 8 * row)  # for `tell_others`
-            for k in range(8 if row + 8 <= end else end - row):  # without a branch: nobody can foresee which of the rows it is
+            for k in range(8 if row + 8 <= end else end - row):  # without a branch: no CPU foresees which row it is
                 kind = peek_byte(kinds + row + k)
                 event = (kind - 1) >> 63  # all bits, or none
                 poke(at + 8 * OtherRow.row, row + k)
@@ -42,14 +42,14 @@ def find_others(c: TableWords, n: int, step: int, arcs: int) -> int:
             row += 8
         poke(c.least + 8 * (begin // step), least)
         begin = end
-    return int(tell_others(c, at, arcs) + (SINGLE if found == 0 else 0))
+    return tell_others(c, at, arcs) + (SINGLE if found == 0 else 0)
 
 
 @kernel
 def tell_others(c: TableWords, end: int, arcs: int) -> int:
-    """Say what each row at TableWords.others is, up to address ``end``. Returns UNKNOWN and OWN of `find_others`.
+    """Write the kind and value of each row at TableWords.others, up to address ``end``. Returns UNKNOWN, OWN of `find_others`.
 
-    In a loop of its own: their columns are far from the cache, and several are fetched side by side.
+    In a loop of its own: the columns are far from the cache, and several lines are fetched side by side.
     """
     times, kinds, diffs, numbers, at, found = c.le, c.kind, c.diff, c.arc, c.others, 0
     while at < end:
@@ -90,9 +90,9 @@ def other_copies(at: int) -> int:
 
 @kernel
 def first_other(c: TableWords, row: int) -> int:
-    """Return the number of the first one at or behind a row. O(log n)."""
+    """Return the number of the first other row at or behind a row. O(log n)."""
     if c.index != 0:
-        return int(c.count)
+        return c.count
     low, high = 0, c.count
     while low < high:
         middle = (low + high) // 2
@@ -100,20 +100,20 @@ def first_other(c: TableWords, row: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return int(low)
+    return low
 
 
 @kernel
 def row_of_other(c: TableWords, other: int) -> int:
-    """Return the row of one of them; FOREVER behind the last."""
-    return int(peek(c.others + 8 * OtherRow.SIZE * other) >> 2) if other < c.count else FOREVER
+    """Return the row at which an other row stands; FOREVER behind the last."""
+    return peek(c.others + 8 * OtherRow.SIZE * other) >> 2 if other < c.count else FOREVER
 
 
 @kernel
 def take_others(m: Memory, w: Scratch, p: Program, c: TableWords, other: int, high: int, latest: int) -> int:
-    """Carry out those that stand side by side, before row ``high``, behind an event at ``latest`` (BEGINNING: there is none).
+    """Carry out other rows that stand side by side, before row ``high``, behind an event at ``latest`` (BEGINNING: none).
 
-    Returns the first that is not: the next one, or one that must go another way.
+    Returns the first that is not carried out: the next one, or one that must go another way.
     """
     at, count, change = c.others + 8 * OtherRow.SIZE * other, c.count, w.loop + Loop.change
     row, arcs, after = peek(at) >> 2, m.arcs, latest + 1 if latest > BEGINNING else BEGINNING
@@ -129,9 +129,10 @@ def take_others(m: Memory, w: Scratch, p: Program, c: TableWords, other: int, hi
             if now == after:  # no event comes before it
                 pass_bound(p)
         other, row, at = other + 1, row + 1, at + 8 * OtherRow.SIZE
+    # Arcs changed: the loop may go on up to the next bound, if it knows the arcs now.
     if m.arcs > arcs:
         there = p.low <= after and after < p.high
         w[change] = p.high if there else min(w[change], p.high)
         if p.spill:  # no loop serves
             w[change] = BEGINNING
-    return int(other)
+    return other

@@ -1,16 +1,16 @@
-"""Keys at rest: the state of a key that holds little, as a record of a few words in a cell.
+"""Packed keys: the state of a key that has little, as a record of a few words in a cell.
 
     [head | words of the header by flags | retractions that wait | step | step | ..]                        `PackedKey`
     step   [form | LE | sequence | REACH | events | nodes | matches]                        `PackedStep`
-    event  [RE | copies | payload..]      node  [form | start | m | end | register..]      match  [T | m | register..]
+    event  [RE | copies | payload..]      node  [form | start | until | end | register..]      match  [T | until | register..]
 
     one event with its partial match, two fields, one word of register:
            [head][form  LE  price  change  [form  register]]                               7 words, 56 bytes
 
-    the block   LE 10, RE 70, p (start 10, m 70)      form of the step: RE = LE + 60; of the node: start is at this step, m is RE
+    the block   LE 10, RE 70, p (start 10, until 70)   form of the step: RE = LE + 60; of the node: start is here, until is RE
 
-A record is opened on a block of its own kind, the *desk*, and what becomes of it there is written down anew. Steps stand in their
-order; only what stands for something is in it. A step is the last thing in it, so that another one can be written behind it.
+A packed key is opened in the *unpack buffer*, a block of its own kind, and packed anew from there. Its steps stand in their order;
+it has only words that say something. A step is the last thing in it, so that another one can be written behind it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.native_call import kernel
 
 SHIFT = 10
-"""By how many bits a long span is shifted: its lowest bit says so. Spans of seconds in nanoseconds end in so many zeros."""
+"""By how many bits a long span is shifted; its lowest bit says so. Seconds in nanoseconds end in so many zeros."""
 
 
 @kernel
@@ -53,7 +53,7 @@ def first_end(m: Memory, step: PackedStep) -> int:
         return FOREVER
     if forms & SF_SPAN:
         return span_end(form, le)
-    return int(step.rest[(m.ordered != 0) + (forms & SF_REACH != 0)])
+    return step.rest[(m.ordered != 0) + (forms & SF_REACH != 0)]
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------------
@@ -61,15 +61,16 @@ def first_end(m: Memory, step: PackedStep) -> int:
 
 @kernel
 def write_record(m: Memory, w: Scratch, b: Block, to: PackedKey, limit: int) -> int:
-    """Write the state of a block as a record. Returns how many words, or 0 where they would be more than ``limit``.
+    """Write the state of a block as a packed key. Returns how many words, or 0 where they would be more than ``limit``.
 
-    *Requires* room for so many words more as a row may have.
+    *Requires* room for ``limit`` words and those of a row.
     """
     first, last = b.first, b.last
     n, waiting = last - first, b.pending_top
     size, order, begin = PendingRow.payload + m.payload_words, b.order, 0
     if 2 * n + waiting * size >= limit or n > w.places:
         return 0
+    # The header, as far as it says something; retractions; steps. w.order has the begin of each, for nodes that began there.
     stones = 0
     for place in range(first, last):
         stones += b.events_of[order[place]].count == 0
@@ -84,18 +85,18 @@ def write_record(m: Memory, w: Scratch, b: Block, to: PackedKey, limit: int) -> 
             return 0
     if at - to > limit:
         return 0
+    # INVARIANT: the head tells where the last step begins: `append_packed` appends behind it.
     to.head = (at - to) | n << HEAD_BITS | begin << 2 * HEAD_BITS | waiting << 3 * HEAD_BITS | flags << HEAD_FLAGS
     return at - to
 
 
 @kernel
 def flags_of(m: Memory, b: Block, stones: int) -> int:
-    """Return which words of a header a record must have. ``stones``: how many steps have no event.
+    """Return which words of its header a packed key must have. ``stones``: how many steps have no event.
 
-    Three of them spare work and change no output: Block.thinned (the key is not pruned again before it has grown), Block.cleaned
-    where there is no stone (it is not cleaned again), Block.since of a cover that was loaded and not cleaned yet (what was due
-    before has been carried out, and would only make rows that are there). With stones Block.cleaned tells which of them is
-    ``cover``.
+    Three of them spare work and change no output. Block.thinned: the key is not pruned again before it has grown. Block.cleaned
+    without a stone: it is not cleaned again. Block.since of a cover that was loaded and not cleaned yet: time-outs before have
+    fired, and would only make rows that are there. With stones Block.cleaned tells which of them is ``cover``.
     """
     flags = ZF_RUNS if b.runs else 0
     if stones or b.cleaned > m.known:
@@ -116,8 +117,8 @@ def flags_of(m: Memory, b: Block, stones: int) -> int:
 
 
 @kernel
-def write_flags(m: Memory, b: int, to: int, flags: int) -> int:
-    """Write the words of a header that flags name. Returns what follows on them."""
+def write_flags(m: Memory, b: Block, to: int, flags: int) -> int:
+    """Write the words of a header that flags name. Returns where they end."""
     at = to + PackedKey.rest
     if flags <= ZF_RUNS:
         return at
@@ -132,12 +133,13 @@ def write_flags(m: Memory, b: int, to: int, flags: int) -> int:
 
 @kernel
 def write_step(m: Memory, w: Scratch, b: Block, i: int, to: int, at: PackedStep, limit: int, before: int) -> int:
-    """Write step ``i`` at an address; ``before``: how many stand before it. Returns what follows, or 0: there is no room."""
+    """Write step ``i`` at an address; ``before``: how many stand before it. Returns where it ends, or 0: there is no room."""
     v, r, step = m.payload_words, m.register_words, at
     le, events, nodes = b.le[i], b.events_of[i], b.nodes_of[i]
     matches, reach = b.matches_of[i], b.reach[i]
     if events.count + nodes.count + matches.count > STEP_COUNT:
         return 0
+    # Its form, LE, sequence, reach.
     form = event_forms(m, b, le, events)
     at.le = le
     at += PackedStep.rest
@@ -148,6 +150,7 @@ def write_step(m: Memory, w: Scratch, b: Block, i: int, to: int, at: PackedStep,
         form |= SF_REACH << STEP_FORMS
         m[at] = reach
         at += 1
+    # Its events: RE and copies where the form does not tell them.
     size = EventRow.payload + v
     for k in range(events.count):
         row = EventRow(b + b.events + (events.first + k) * size)
@@ -161,11 +164,13 @@ def write_step(m: Memory, w: Scratch, b: Block, i: int, to: int, at: PackedStep,
         at += v
         if at - to > limit:
             return 0
-    step.form = form | events.count  # nodes that begin here look for it
+    # Its nodes; one that begins here looks for the form of the events.
+    step.form = form | events.count
     at = PackedStep(write_nodes(m, w, b, nodes, to, at, limit, before))
     if at == 0 or matches == 0:
         step.form = form | events.count | nodes.count << STEP_BITS
         return at
+    # Its matches: T, where not all have that of the step.
     here, width = True, MatchRow.register + r
     rows = b + b.matches + matches.first * width
     for k in range(matches.count):
@@ -186,16 +191,17 @@ def write_step(m: Memory, w: Scratch, b: Block, i: int, to: int, at: PackedStep,
 
 @kernel
 def event_forms(m: Memory, b: Block, le: int, events: Slice) -> int:
-    """Return how a step writes down RE and copies of its events: SF_.., and the span."""
+    """Return how a step stores RE and copies of its events: SF_.., and the span."""
     size, n = EventRow.payload + m.payload_words, events.count
     if n == 0:
         return 0
     row = EventRow(b + b.events + events.first * size)
     re, same, forms = row.re, True, 0
-    for k in range(n):
-        same = same and EventRow(row + k * size).re == re
-        if EventRow(row + k * size).copies != 1:
+    for _ in range(n):
+        same = same and row.re == re
+        if row.copies != 1:
             forms = SF_COPIES
+        row += size
     if same and re == FOREVER:
         forms |= SF_FOREVER
     elif same:
@@ -207,7 +213,7 @@ def event_forms(m: Memory, b: Block, le: int, events: Slice) -> int:
 
 @kernel
 def small_register(m: Memory, at: int) -> int:
-    """Return the words of a register side by side, m.small bits each, or NOWHERE if one of them has more."""
+    """Return the words of a register side by side, m.small bits each; NOWHERE if one of them needs more."""
     bits, found = m.small, 0
     half = 1 << bits >> 1
     if bits == 0:
@@ -222,10 +228,10 @@ def small_register(m: Memory, at: int) -> int:
 
 @kernel
 def write_nodes(m: Memory, w: Scratch, b: Block, nodes: Slice, to: int, at: int, limit: int, before: int) -> int:
-    """Write the nodes of a step, where ``before`` steps stand before it. Returns what follows, or 0: there is no room."""
-    r, j, steps = m.register_words, 0, w.order
-    s = NodeRow.register + r
+    """Write the nodes of a step, where ``before`` steps stand before it. Returns where they end, or 0: there is no room."""
+    s, j, steps = NodeRow.register + m.register_words, 0, w.order
     row = NodeRow(b + b.nodes + nodes.first * s)
+    # Nodes are in order of start, as steps are: one pass over both finds where the step of each start begins.
     for _ in range(nodes.count):
         start = row.start
         while j < before and PackedStep(to + w[steps + j]).le < start:
@@ -240,9 +246,9 @@ def write_nodes(m: Memory, w: Scratch, b: Block, nodes: Slice, to: int, at: int,
 
 @kernel
 def write_node(m: Memory, row: NodeRow, at: int, begin: int, step: PackedStep) -> int:
-    """Write the row of a node; ``begin``: where the step of its start is in the record, 0: not there; it is to be read at ``step``.
+    """Write the row of a node. ``begin``: where the step of its start is, 0: not in the record; ``step``: where to read that step.
 
-    Returns what follows, or 0: no record has it.
+    Returns where it ends, or 0: no record can have it.
     """
     r, re, end, state, form_at, forms = m.register_words, row.until, row.end, row.state, PackedNode(at), 0
     at += PackedNode.rest
@@ -259,6 +265,7 @@ def write_node(m: Memory, row: NodeRow, at: int, begin: int, step: PackedStep) -
         forms |= VF_END
         m[at] = end
         at += 1
+    # The register: in the form, where it is small.
     small = small_register(m, row.register)
     if small != NOWHERE:
         forms |= VF_SMALL | small << NODE_FORMS
@@ -274,7 +281,8 @@ def write_node(m: Memory, row: NodeRow, at: int, begin: int, step: PackedStep) -
 
 @kernel
 def read_record(m: Memory, at: PackedKey, b: Block) -> None:
-    """Make what a record says the state of a block that has room for it."""
+    """Read a packed key into a block that has room for it."""
+    # The same order as `write_record`: header, retractions, steps.
     head = at.head
     n, waiting, flags = head >> HEAD_BITS & HEAD_MASK, head >> 3 * HEAD_BITS & HEAD_MASK, head >> HEAD_FLAGS
     size = PendingRow.payload + m.payload_words
@@ -284,7 +292,7 @@ def read_record(m: Memory, at: PackedKey, b: Block) -> None:
     b.pending_top = waiting
     b.event_top = b.node_top = b.match_top = 0
     if n and flags & ZF_CLEANED == 0 and x.le < m.final:
-        b.cleaned = BEGINNING  # what comes before that is to be dropped
+        b.cleaned = BEGINNING  # steps before m.final are yet to be dropped
     for i in range(n):
         x = PackedStep(read_step(m, at, x, b, i))
     b.first, b.last, b.steps = 0, n, n
@@ -292,7 +300,7 @@ def read_record(m: Memory, at: PackedKey, b: Block) -> None:
 
 @kernel
 def read_flags(m: Memory, at: int, b: Block, flags: int) -> int:
-    """Set the words of a header that a record has, or does not have. Returns what follows on them."""
+    """Set the words of a header, from a packed key or as they mostly are. Returns where those of the key end."""
     x = at + PackedKey.rest
     b.runs = flags & ZF_RUNS
     b.cleaned, b.since, b.pruned, b.thinned = m.final, BEGINNING, BEGINNING, 0
@@ -312,7 +320,7 @@ def read_flags(m: Memory, at: int, b: Block, flags: int) -> int:
 
 @kernel
 def read_step(m: Memory, at: int, x: PackedStep, b: Block, i: int) -> int:
-    """Read the step at ``x`` of the record at ``at`` as step ``i``. Returns what follows on it."""
+    """Read the step at ``x`` of the record at ``at`` as step ``i``. Returns where it ends."""
     v, r, form, le = m.payload_words, m.register_words, x.form, x.le
     forms, n = form >> STEP_FORMS, form & STEP_COUNT
     x += PackedStep.rest
@@ -324,45 +332,48 @@ def read_step(m: Memory, at: int, x: PackedStep, b: Block, i: int) -> int:
     if forms & SF_REACH:
         b.reach[i] = m[x]
         x += 1
+    # Its events.
     top = b.event_top
-    row, re = b + b.events + top * (EventRow.payload + v), FOREVER
+    row, re = EventRow(b + b.events + top * (EventRow.payload + v)), FOREVER
     if forms & SF_SPAN:
         re = span_end(form, le)
     for _ in range(n):
         if forms & (SF_FOREVER | SF_SPAN) == 0:
             re = m[x]
             x += 1
-        EventRow(row).re, EventRow(row).copies = re, 1
+        row.re, row.copies = re, 1
         if forms & SF_COPIES:
-            EventRow(row).copies = m[x]
+            row.copies = m[x]
             x += 1
-        copy(m, x, m, row + EventRow.payload, v)
+        copy(m, x, m, row.payload, v)
         x += v
         row += EventRow.payload + v
     b.events_of[i] = Slice(top, n) if n else 0
     b.event_top = top + n
+    # Its nodes.
     n, top = form >> STEP_BITS & STEP_COUNT, b.node_top
     b.nodes_of[i] = Slice(top, n) if n else 0
     b.node_top = top + n
     x = PackedStep(read_nodes(m, at, x, b + b.nodes + top * (NodeRow.register + r), n))
+    # Its matches.
     n, top = form >> 2 * STEP_BITS & STEP_COUNT, b.match_top
     b.matches_of[i] = Slice(top, n) if n else 0
     b.match_top = top + n
-    row = b + b.matches + top * (MatchRow.register + r)
+    match = MatchRow(b + b.matches + top * (MatchRow.register + r))
     for _ in range(n):
-        MatchRow(row).t = le
+        match.t = le
         if forms & SF_HERE == 0:
-            MatchRow(row).t = m[x]
+            match.t = m[x]
             x += 1
-        copy(m, x, m, row + MatchRow.re, MatchRow.register + r - MatchRow.re)
+        copy(m, x, m, match + MatchRow.re, MatchRow.register + r - MatchRow.re)
         x += MatchRow.register + r - MatchRow.re
-        row += MatchRow.register + r
+        match += MatchRow.register + r
     return x
 
 
 @kernel
 def read_nodes(m: Memory, at: int, x: PackedNode, row: NodeRow, n: int) -> int:
-    """Read ``n`` nodes at ``x`` of the record at ``at`` into rows. Returns what follows on them."""
+    """Read ``n`` nodes at ``x`` of the record at ``at`` into rows. Returns where they end."""
     r = m.register_words
     for _ in range(n):
         form = x.form

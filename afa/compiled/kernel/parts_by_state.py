@@ -1,15 +1,15 @@
 """The parts of a long list, chained by state: those of one state are passed over at once, or narrowed where rows are over.
 
-    state a    part of step 10: m 70, 70   ->   step 12: m 72    ->   step 15: m 75       least m 70, rises
-    state b    part of step 14: m 70, 72   ->   step 16: m 70, 72, 74                     least m 70, rises
+    state a    part of step 10: until 70, 70   ->   step 12: until 72    ->   step 15: until 75       least until 70, rises
+    state b    part of step 14: until 70, 72   ->   step 16: until 70, 72, 74                         least until 70, rises
 
     event at 69 that leaves a and b as they are     two comparisons, however many parts there are
     event at 71                                     of a the first part goes, and the second tells that no other is concerned;
                                                     of b each part loses its first row
 
-The least m of the parts of a state mostly rises from step to step; where it does not, all of them are looked at. So an event costs
-what is over by it, two comparisons a state, and the parts of those states that it may move. With one comparison a part in place of
-that, and a part for each event that begins a computation, 1,000 that wait took 8 us an event, 10,000 took 33.
+The least ``until`` of the parts of a state mostly rises from step to step; where it does not, all of them are looked at. So an
+event costs what is over by it, two comparisons a state, and the parts of those states that it may move. With one comparison a part
+in place of that, and a part for each event that begins a computation, 1,000 that wait took 8 us an event, 10,000 took 33.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from afa.compiled.kernel.native_call import kernel
 
 @kernel
 def no_parts(w: Scratch) -> None:
-    """Let there be no part."""
+    """Drop all parts."""
     w.parted = w.holds = w.standing = 0
     w.spare = NOWHERE
     for state in range(STATES):
@@ -39,6 +39,7 @@ def add_to_part(m: Memory, w: Scratch, node: NodeRow, k: int, since: int) -> Non
         begin_part(w, chain, node.state, k, since)
     elif PartRow(chain.last).since != since:
         begin_part(w, chain, node.state, k, since)
+    # INVARIANT: low and high bound each ``until`` of the part, and of the state; rises: each is at or above the one before.
     part = PartRow(chain.last)
     if re < part.high:
         part.rises = 0
@@ -53,7 +54,7 @@ def add_to_part(m: Memory, w: Scratch, node: NodeRow, k: int, since: int) -> Non
 @kernel
 def begin_part(w: Scratch, chain: StateChain, state: int, k: int, since: int) -> None:
     """Begin a part of a state with node ``k`` of the step at ``since``, behind the parts of the state that there are."""
-    part = PartRow(w.spare)
+    part = PartRow(w.spare)  # one that is free again, else one that was never used
     if part == NOWHERE:
         part = PartRow(w.parts + w.parted * PartRow.SIZE)
         w.parted += 1
@@ -79,14 +80,14 @@ def take_out(w: Scratch, chain: StateChain, before: PartRow, part: PartRow) -> N
         before.next = after
     if after == NOWHERE:
         chain.last = before
-    part.next = w.spare
+    part.next = w.spare  # INVARIANT: a part is in one chain, that of its state or of free ones
     w.spare = part
 
 
 @kernel
 def set_end(m: Memory, w: Scratch, node: NodeRow, k: int, end: int) -> None:
     """Set the end of node ``k``. *Requires* `room` for 3."""
-    if k >= w.own:
+    if k >= w.own:  # INVARIANT: of an older node the undo log has the old end
         node.end = end
     elif node.end != end:
         put(m, w, node + NodeRow.end, end)
@@ -94,10 +95,10 @@ def set_end(m: Memory, w: Scratch, node: NodeRow, k: int, end: int) -> None:
 
 @kernel
 def stands(m: Memory, w: Scratch, part: PartRow, node: NodeRow, k: int) -> bool:
-    """Return whether node ``k``, among those of a part, is one of it."""
+    """Return whether node ``k``, in the range of a part, belongs to it and stands."""
     if node.state != part.state:
         return False
-    return bool(node.end == OPEN or (node.end == ALONE and k >= w.fresh))
+    return node.end == OPEN or (node.end == ALONE and k >= w.fresh)
 
 
 @kernel
@@ -115,7 +116,7 @@ def expire_part(m: Memory, w: Scratch, b: Block, part: PartRow, le: int) -> None
                 if low == FOREVER:
                     part.first = k
                 low, until = min(low, node.until), k + 1
-                if part.rises:
+                if part.rises:  # none behind it is over
                     until = end
                     break
         k += 1
@@ -123,11 +124,11 @@ def expire_part(m: Memory, w: Scratch, b: Block, part: PartRow, le: int) -> None
 
 
 @kernel
-def narrow_chain(m: Memory, w: Scratch, b: int, chain: StateChain, le: int, moved: int) -> None:
-    """End what is over at ``le`` in the parts of a state, and take out those that are empty.
+def narrow_chain(m: Memory, w: Scratch, b: Block, chain: StateChain, le: int, moved: int) -> None:
+    """End nodes that are over at ``le`` in the parts of a state, and take out empty parts.
 
-    ``moved``: whether nodes have moved of those parts that say so. Else, where the least m rises from part to part, the first part
-    that has nothing to end is the last one looked at.
+    ``moved``: whether nodes of parts with PartRow.moves have moved. Else, where the least ``until`` rises from part to part, the
+    first part that has nothing to end is the last one looked at.
     """
     part, before, rising = PartRow(chain.first), NOWHERE, chain.rises and not moved
     low, latest, rises = FOREVER, BEGINNING, 1

@@ -1,4 +1,4 @@
-"""Where a match ends whose ways are asked for, and where the runs began that end as it.
+"""The ends of a match whose paths are asked for, and the starts of the runs that end as it.
 
 LE          1      4      9                    the match at 9, RE 61
 list        p      q p    q f                  f is final at 9 and lives to 61: an end; its run began at 1
@@ -25,25 +25,25 @@ def first_place(m: Memory, b: Block, le: int) -> int:
     place = find_place(m, b, le, 0)
     while place > b.first and times[order[place - 1]] == le:
         place -= 1
-    return int(place)
+    return place
 
 
 @kernel
 def last_place(m: Memory, p: Program, b: Block, le: int) -> int:
-    """Return the first place at which a match at an LE may end: one of the LE, or the one before, whose time-outs come then."""
+    """Return the first place at which a match at an LE may end: that of the LE, or the one before, whose time-outs come then."""
     place = first_place(m, b, le)
-    return int(place - 1 if p.timeout and place > b.first else place)
+    return place - 1 if p.timeout and place > b.first else place
 
 
 @kernel
 def first_of(m: Memory, w: Scratch, c: PathRows, b: Block) -> int:
-    """Return the first place at which a run of the match may begin; NOWHERE: it may have begun before WayQuestion.since."""
+    """Return the first place at which a run of the match may begin; NOWHERE: it may have begun before PathQuestion.since."""
     if c.asked.every == 0:
-        return int(first_place(m, b, w[w.temp]))
+        return first_place(m, b, w[w.temp])
     s, least = NodeRow.register + m.register_words, c.asked.least
     order, times = b.order, b.le
     place = first_place(m, b, c.asked.since)
-    if place > b.first:  # what stands at the last step before
+    if place > b.first:  # a row that stands at the last step before may have begun too early
         i = order[place - 1]
         for at in range(first_place(m, b, min(b.reach[i], times[i])), place):
             rows = b.nodes_of[order[at]]
@@ -53,7 +53,7 @@ def first_of(m: Memory, w: Scratch, c: PathRows, b: Block) -> int:
                     return NOWHERE
     while place < b.last and not lasts(m, b, order[place], least):
         place += 1
-    return int(place)
+    return place
 
 
 @kernel
@@ -78,11 +78,11 @@ def is_end(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int,
         return 0
     fired = fire(m, w, p, a, row, le, le + 1, horizon_of(m, b, place))
     seek(p, last_le)
-    for q in range(1, fired):
+    for q in range(1, fired):  # rows that its time-outs reach, each with its instant in place of an end
         at = NodeRow(w, w.ready + q * (NodeRow.register + m.register_words))
         if at.end == last_le and is_match(p, c, w, at):
             return 1
-    return int(min(fired, 0))
+    return min(fired, 0)
 
 
 @kernel
@@ -107,7 +107,7 @@ def is_match(p: Program, c: PathRows, a: Any, row: Annotated[NodeRow, "a"]) -> b
 
 @kernel
 def starts_of(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block) -> int:
-    """Write to w.temp, in order, where the runs began that end as the match. Returns FOUND, NO_MATCH, BEFORE, or a status.
+    """Write the starts of the runs that end as the match to w.temp, in order. Returns FOUND, NO_MATCH, BEFORE, or a status.
 
     Where a run may begin at any step nothing is written.
     """
@@ -119,6 +119,7 @@ def starts_of(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block) -> int:
     while place < b.last and times[order[place]] <= last_le:
         i = order[place]
         le = times[i]
+        # The list of the place: its own nodes, and earlier ones that reach it.
         at = first_place(m, b, min(b.reach[i], le))
         while at <= place:
             rows = b.nodes_of[order[at]]
@@ -128,7 +129,7 @@ def starts_of(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block) -> int:
                     continue
                 status = is_end(m, w, p, c, b, place, m, row)
                 if status < 0:
-                    return int(status)
+                    return status
                 if status == 0:
                     continue
                 found, largest = True, max(largest, row.until)
@@ -146,7 +147,7 @@ def starts_of(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block) -> int:
 
 @kernel
 def begins_by(w: Scratch, c: PathRows, start: int) -> int:
-    """Return how many of the starts come before one. O(log n)."""
+    """Return how many of the starts come before ``start``. O(log n)."""
     low, high = 0, c.asked.starts
     while low < high:
         middle = (low + high) >> 1
@@ -154,16 +155,16 @@ def begins_by(w: Scratch, c: PathRows, start: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return int(low)
+    return low
 
 
 @kernel
 def is_start(w: Scratch, c: PathRows, start: int) -> bool:
-    """Return whether a run of the match began at an LE, or may have."""
+    """Return whether a run of the match began at ``start``, or may have."""
     if c.asked.every:
         return True
     at = begins_by(w, c, start)
-    return bool(at < c.asked.starts and w[w.temp + at] == start)
+    return at < c.asked.starts and w[w.temp + at] == start
 
 
 @kernel

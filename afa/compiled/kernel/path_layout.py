@@ -1,14 +1,14 @@
-"""Where everything stands in the table that `afa.compiled.kernel.paths` fills: rows of words, a column each.
+"""The table that `afa.compiled.kernel.paths` fills: rows of words, a column each.
 
-    row asked      what is asked, and counts: a column each, `WayQuestion`
+    row asked      the question, and counts: a column each, `PathQuestion`
     row wanted     the first words of registers that the match may have, one after the other
     by arc           component  form  seen
     by number        rest  moved  group  alive       a partial match has a number from STANDS on, the same while it stands
     by group         place  target  event  component_of_group  next    what leads to one partial match at one step by one pick
     by edge          group_of  source  before                  one partial match at the step before, or BEGUN_ANEW
-    for sums         limbs  least  most  and  *_OF     by number and by group, see `afa.compiled.kernel.path_sums`
+    for sums         limbs  least  most  and  *_of     by number and by group, see `afa.compiled.kernel.path_sums`
 
-What is asked of it ends with the groups and edges from which the match is reached, steps and partial matches numbered anew:
+In the end it has the groups and edges from which the match is reached, steps and partial matches numbered anew:
 
     by step          le, and in place of each group its step
     by end           end  last                           a partial match that is the match, and the step at which it ends
@@ -22,15 +22,15 @@ from afa.compiled.kernel.record import Record
 class PathQuestion(Record):
     """The words of the row `asked`."""
 
-    told = Record.word("what came of it: FOUND, or why not")
+    told = Record.word("the answer: FOUND, or why not")
     le = Record.word("LE of the match")
     re = Record.word("RE of the match; in the end the largest one of what was found")
     bounded = Record.word(
-        "0: by the starts of the match; EXACT, ANY: by state and register, events with an RE at or above WayQuestion.least alone"
+        "0: by the starts of the match; EXACT, ANY: by state and register, only events with an RE at or above PathQuestion.least"
     )
     least = Record.word("the bound")
     every = Record.word("whether a run may begin at any step; else at the starts of the match only")
-    since = Record.word("what began before is not held")
+    since = Record.word("runs that began before are forgotten")
     width = Record.word("how many words of a register are compared")
     choices = Record.word("with how many")
     takes = Record.word("bits of the states that take an event by an ignorable arc")
@@ -43,7 +43,7 @@ class PathQuestion(Record):
     steps = Record.word("how many steps")
     memo = Record.word("the row that was found last; NOWHERE: none at this step")
     hashed = Record.word("`stamp` of the set in which the step's list is; else another")
-    apart = Record.word("whether no two ways from one partial match to others have the same pick, as far as is known")
+    apart = Record.word("whether no two edges from one partial match have the same pick, as far as is known")
     sum = Record.word("what is summed up over all paths: 0, nothing; PATHS, WORDS, FLOATS")
     field = Record.word("the word of a payload that is summed")
     known = Record.word("the word that says whether there is a value; NOWHERE: there is")
@@ -55,7 +55,7 @@ class PathQuestion(Record):
 class PathRows(Record, by="row"):
     """c: the table."""
 
-    asked = Record.nested(PathQuestion, "what is asked, and counts: a column each")
+    asked = Record.nested(PathQuestion, "the question, and counts: a column each")
     wanted = Record.line("words of registers")
     component = Record.line("by arc: number of the component that it takes its event for; NOWHERE: it passes it over")
     form = Record.line("by arc: BY_EVENT, if its fence reads the event alone; KEEPS, if it has no transfer")
@@ -90,11 +90,11 @@ class PathRows(Record, by="row"):
 
 
 BY_EVENT, KEEPS = 1, 2  # of form
-EXACT, ANY = 1, 2  # of WayQuestion.bounded: the match has RE WayQuestion.re, and none has a larger one; it has any RE
-PATHS, WORDS, FLOATS = 1, 2, 3  # of WayQuestion.sum: counts alone; of ints, of floats
+EXACT, ANY = 1, 2  # of PathQuestion.bounded: the match has RE PathQuestion.re, and none has a larger one; it has any RE
+PATHS, WORDS, FLOATS = 1, 2, 3  # of PathQuestion.sum: counts alone; of ints, of floats
 TWICE = -2  # of before
 BEGUN_ANEW, STANDS = 0, 2
 """The number of what stands before the first event of a run; the first number of a partial match."""
 FOUND, NO_MATCH, BEFORE, BY_PYTHON, TOO_SMALL = 0, -21, -22, -23, -24
-"""What comes of it; why it comes to nothing: no such match is in force, it began before `since`, Python is to say what an arc does
-or what leads to a partial match, or the table has too few columns."""
+"""Of PathQuestion.told. NO_MATCH: none such is in force; BEFORE: it began before `since`; BY_PYTHON: only Python knows what an arc
+does, or what leads to a partial match; TOO_SMALL: the table has too few columns."""

@@ -1,11 +1,11 @@
-"""The list at which `ways` has arrived: rows at w.source, their numbers and the places where they are stored behind them.
+"""The list at which `paths` has arrived: rows at w.source, behind them their numbers and the places where they are stored.
 
 w.source    p (1, 61, a)   q (1, 61, b)   |  room          rows below ``na`` stand before the step at work, those from there on
 number      2              3              |                are stored at it; one that stood before, with another end, keeps
 place       0              1              |                its number
 
-With a bound (WayQuestion.bounded) starts and ``m`` do not count: rows begin at 0, end at the bound, and each state and register
-has one row. One that stood before and is stored again stays where it is, with the later end and place.
+With a bound (PathQuestion.bounded) starts and ``until`` do not count: rows begin at 0, end at the bound, and each state and
+register has one row. One that stood before and is stored again stays where it is, with the later end and place.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from afa.compiled.kernel.path_layout import *
 @kernel
 def number_of(m: Memory, w: Scratch, k: int) -> int:
     """Return where the number of row ``k`` stands."""
-    return int(w.source + w.rows * (NodeRow.register + m.register_words) + k)
+    return w.source + w.rows * (NodeRow.register + m.register_words) + k
 
 
 @kernel
 def place_of(m: Memory, w: Scratch, k: int) -> int:
-    """Return where it is told at which place row ``k`` is stored."""
-    return int(w.source + w.rows * (NodeRow.register + m.register_words + 1) + k)
+    """Return where the place at which row ``k`` is stored stands."""
+    return w.source + w.rows * (NodeRow.register + m.register_words + 1) + k
 
 
 @kernel
 def stand_before(m: Memory, w: Scratch, place: int, before: int, n: int) -> int:
-    """Keep of the ``n`` rows those that stand at the place before, whose LE is ``before``. Returns how many."""
+    """Keep those of the ``n`` rows that stand at the place before, whose LE is ``before``. Returns how many."""
     s, rows, kept = NodeRow.register + m.register_words, w.source, 0
     for k in range(n):
         if NodeRow(w, rows + k * s).end <= before and w[place_of(m, w, k)] != place - 1:
@@ -41,14 +41,14 @@ def stand_before(m: Memory, w: Scratch, place: int, before: int, n: int) -> int:
             w[number_of(m, w, kept)] = w[number_of(m, w, k)]
             w[place_of(m, w, kept)] = w[place_of(m, w, k)]
         kept += 1
-    return int(kept)
+    return kept
 
 
 @kernel
 def add_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int) -> int:
-    """Add what a step stores of the starts to the ``n`` rows before it. Returns how many there are then, or a status.
+    """Add the rows of the starts that a step stores to the ``n`` rows before it. Returns how many there are then, or a status.
 
-    One that stood before, with another end, has its number.
+    A row that stood before, with another end, keeps its number.
     """
     s, i, rows, na = NodeRow.register + m.register_words, b.order[place], w.source, n
     stored = b.nodes_of[i]
@@ -63,24 +63,25 @@ def add_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int)
             return TOO_SMALL
         row = rows + n * s
         copy(m, node, w, row, s)
+        # The same row among those that stood before: one by one, or by the set.
         if not hashed and n - na > FEW and na > FEW:
             hashed = True
             new_set(w)
             for j in range(na):
                 add_to_set(w, w, rows + j * s, s, 0)
-        twin = NOWHERE
+        same = NOWHERE
         if hashed:
             found = find_in_set(w, w, row, s, 0)
             if found >= 0:
-                twin = (found - rows) // s
+                same = (found - rows) // s
         else:
             for j in range(na):
                 if equal(w, row, w, rows + j * s, s):
-                    twin = j
+                    same = j
                     break
         w[place_of(m, w, n)] = place
-        if twin >= 0:
-            w[number_of(m, w, n)] = w[number_of(m, w, twin)]
+        if same >= 0:
+            w[number_of(m, w, n)] = w[number_of(m, w, same)]
         else:
             number = c.asked.numbers
             c.asked.numbers = number + 1
@@ -88,12 +89,12 @@ def add_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int)
             c.rest[number] = c.moved[number] = NOWHERE
             c.alive[number] = 0
         n += 1
-    return int(n)
+    return n
 
 
 @kernel
 def merge_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: int) -> int:
-    """Add what a step stores to the ``n`` rows before it, each state and register once. As `add_stored`, with a bound."""
+    """Do as `add_stored` with a bound: each state and register has one row."""
     s, rows, least = NodeRow.register + m.register_words, w.source, c.asked.least
     stored = b.nodes_of[b.order[place]]
     hashed = False
@@ -105,9 +106,10 @@ def merge_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: in
             return NEED_ROWS
         if c.asked.numbers >= c.asked.size:
             return TOO_SMALL
-        row, twin = NodeRow(w, rows + n * s), NOWHERE
+        row, same = NodeRow(w, rows + n * s), NOWHERE
         copy(m, node, w, row, s)
         row.start, row.until = 0, least
+        # The same row among all so far: one by one, or by the set.
         if not hashed and n > FEW:
             hashed = True
             new_set(w)
@@ -115,15 +117,16 @@ def merge_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: in
                 add_to_set(w, w, rows + j * s, s, 0)
         if hashed:
             found = add_to_set(w, w, row, s, 0)
-            twin = (found - rows) // s if found >= 0 else NOWHERE
+            same = (found - rows) // s if found >= 0 else NOWHERE
         else:
             for j in range(n):
                 if equal(w, row, w, rows + j * s, s):
-                    twin = j
+                    same = j
                     break
-        if twin >= 0:
-            NodeRow(w, rows + twin * s).end = max(NodeRow(w, rows + twin * s).end, row.end)
-            w[place_of(m, w, twin)] = place
+        if same >= 0:
+            stood = NodeRow(w, rows + same * s)
+            stood.end = max(stood.end, row.end)
+            w[place_of(m, w, same)] = place
             continue
         number = c.asked.numbers
         c.asked.numbers = number + 1
@@ -131,36 +134,36 @@ def merge_stored(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, n: in
         c.rest[number] = c.moved[number] = NOWHERE
         c.alive[number] = 0
         n += 1
-    return int(n)
+    return n
 
 
 @kernel
 def stands(m: Memory, w: Scratch, k: int, place: int, le: int) -> bool:
     """Return whether row ``k`` stands at a place, whose LE is ``le``."""
-    return bool(NodeRow(w, w.source + k * (NodeRow.register + m.register_words)).end > le or w[place_of(m, w, k)] == place)
+    return NodeRow(w, w.source + k * (NodeRow.register + m.register_words)).end > le or w[place_of(m, w, k)] == place
 
 
 @kernel
 def find_row(m: Memory, w: Scratch, c: PathRows, b: Block, place: int, k: int, target: int, na: int, n: int) -> int:
-    """Return which row of a step's list is the one at ``target``; NOWHERE: none is.
+    """Return the number of the row at ``target`` in a step's list; NOWHERE: it is not there.
 
-    The list: the rows before ``na`` that stand here too, and those from there on, which are stored here.
+    The list: rows below ``na`` that stand here too, and rows from there on, which are stored here.
     """
     s, rows, memo = NodeRow.register + m.register_words, w.source, c.asked.memo
     le = b.le[b.order[place]]
     if memo >= 0 and equal(w, target, w, rows + memo * s, s):
-        return int(memo)
+        return memo
     if k >= 0 and stands(m, w, k, place, le) and equal(w, target, w, rows + k * s, s):
         return k
     many = n - na > FEW
     if not many:
         for j in range(na, n):
             if equal(w, target, w, rows + j * s, s):
-                return int(j)
+                return j
     if not many and na <= FEW:
         for j in range(na):
             if stands(m, w, j, place, le) and equal(w, target, w, rows + j * s, s):
-                return int(j)
+                return j
         return NOWHERE
     if c.asked.hashed != w.stamp:
         new_set(w)

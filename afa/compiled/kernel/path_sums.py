@@ -1,4 +1,4 @@
-"""Sums over all paths of what `ways` has found, in one pass forward, as GRETA's: of each partial match how many paths lead to it.
+"""Sums over all paths that `paths` has found, in one pass forward, as GRETA's: how many paths lead to each partial match.
 
     path counts      a1: p 1      b2: q 1      b3: q 3 (q 1, from q 1, from p 1)      c4: f 3
     pairs with a b                   q 1          q 4 (q 1, from q 1 + 1, from p 0 + 1)   f 4
@@ -6,8 +6,8 @@
 Each computation that leads to a partial match is another path, if no two go different ways with the same picks (``apart``): then
 the sums over computations are those over paths. Else Python makes sets of partial matches (`afa.lineage.graph`).
 
-Numbers are of ``limbs`` limbs of 30 bits, the lowest first; the last one is signed and takes what is over. Floats are ints here,
-times ``2 ** scale``, so that sums are exact.
+Numbers are of ``limbs`` limbs of 30 bits, the lowest first; the last one is signed and takes all that is over. Floats are ints
+here, times ``2 ** scale``, so that sums are exact.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ WIDE = 4  # limbs of a value
 
 @kernel
 def tell_apart(c: PathRows) -> None:
-    """Clear WayQuestion.apart if two ways from one partial match have the same pick; the same way once more is marked as TWICE.
+    """Clear PathQuestion.apart if two edges from one partial match have the same pick; mark an edge that is there twice as TWICE.
 
-    O(edges * ways from one partial match at one step).
+    O(edges * edges from one partial match at one step).
     """
     edges, step = c.asked.edges, NOWHERE
     for number in range(c.asked.numbers):
-        c.group[number] = NOWHERE  # the last edge from it at the step of WayRows.moved
+        c.group[number] = NOWHERE  # the last edge from it at the step of PathRows.moved
         c.moved[number] = NOWHERE
     for edge in range(edges):
         group, source = c.group_of[edge], c.source[edge]
@@ -54,9 +54,9 @@ def tell_apart(c: PathRows) -> None:
 
 @kernel
 def sums(m: Memory, c: PathRows) -> int:
-    """Write to WayRows.limbs the count of paths, that of pairs and the sum of a field over them, one after the other.
+    """Write to PathRows.limbs the count of paths, that of pairs and the sum of a field over them, one after the other.
 
-    Returns FOUND, BY_PYTHON or TOO_SMALL. O(edges * limbs). *Requires* the ways as `renumber` leaves them.
+    Returns FOUND, BY_PYTHON or TOO_SMALL. O(edges * limbs). *Requires* paths as `renumber` leaves them.
     """
     if c.asked.apart:
         tell_apart(c)
@@ -65,14 +65,14 @@ def sums(m: Memory, c: PathRows) -> int:
     while c.asked.limbs <= MOST_LIMBS:
         status = sums_of(m, c, c.asked.limbs)
         if status != BY_PYTHON:
-            return int(status)
+            return status
         c.asked.limbs *= 2
     return BY_PYTHON
 
 
 @kernel
 def find_scale(m: Memory, c: PathRows) -> bool:
-    """Set WayQuestion.scale for the floats that are summed. Returns whether all are finite, and near enough to each other."""
+    """Set PathQuestion.scale for the floats that are summed. Returns whether all are finite, and near enough to each other."""
     c.asked.scale = 0
     if c.asked.sum != FLOATS:
         return True
@@ -81,14 +81,14 @@ def find_scale(m: Memory, c: PathRows) -> bool:
         if not counts(m, c, group):
             continue
         word = EventRow(c.event[group]).payload[c.asked.field]
-        if (word >> 52) & EXPONENTS == EXPONENTS:
+        if word >> 52 & EXPONENTS == EXPONENTS:
             return False
         if word & MAGNITUDE:
             least, most = min(least, exponent_of(word)), max(most, max((word >> 52) & EXPONENTS, 1) - LEAST_EXPONENT + 53)
     if least > most:
         return True
     c.asked.scale = least
-    return bool(most - least <= BITS * WIDE)
+    return most - least <= BITS * WIDE
 
 
 @kernel
@@ -104,7 +104,7 @@ def exponent_of(word: int) -> int:
 @kernel
 def mantissa_of(word: int) -> int:
     """Return the mantissa of a float."""
-    return int((word & MANTISSA) | (MANTISSA + 1 if (word >> 52) & EXPONENTS else 0))
+    return (word & MANTISSA) | (MANTISSA + 1 if word >> 52 & EXPONENTS else 0)
 
 
 @kernel
@@ -113,12 +113,12 @@ def counts(m: Memory, c: PathRows, group: int) -> bool:
     event = EventRow(c.event[group])
     if event < 0 or (c.asked.only >= 0 and c.component_of_group[group] != c.asked.only):
         return False
-    return bool(c.asked.known < 0 or event.payload[c.asked.known] != 0)
+    return c.asked.known < 0 or event.payload[c.asked.known] != 0
 
 
 @kernel
 def sums_of(m: Memory, c: PathRows, n: int) -> int:
-    """As `sums`, with ``n`` limbs; BY_PYTHON: they are too few."""
+    """Do as `sums` with ``n`` limbs; BY_PYTHON: they are too few."""
     size, numbers, groups = 3 * n, c.asked.numbers, c.asked.groups
     if numbers * size > c.asked.size:
         return TOO_SMALL
@@ -126,6 +126,7 @@ def sums_of(m: Memory, c: PathRows, n: int) -> int:
         c.limbs[k] = 0
     for number in range(numbers):
         c.least[number], c.most[number] = FOREVER, BEGINNING
+    # One path begins. Then step by step: the groups of a step from the numbers before it, the numbers from their groups.
     c.limbs[BEGUN_ANEW * size] = 1
     group, edge, edges = 0, 0, c.asked.edges
     while group < groups:
@@ -145,6 +146,7 @@ def sums_of(m: Memory, c: PathRows, n: int) -> int:
                 c.least_of[of] = min(c.least_of[of], c.least[source])
                 c.most_of[of] = max(c.most_of[of], c.most[source])
             edge += 1
+        # INVARIANT: all groups of a step are summed before the first number they lead to changes.
         for of in range(first, group):
             if counts(m, c, of) and not add_pick(m, c, of, (of - first) * size, n):
                 return BY_PYTHON
@@ -162,7 +164,7 @@ def sums_of(m: Memory, c: PathRows, n: int) -> int:
 
 @kernel
 def end_sums(c: PathRows, n: int) -> int:
-    """Write what is summed up for all ends to number BEGUN_ANEW. Returns FOUND, or BY_PYTHON: limbs are too few."""
+    """Write the sums over all ends to number BEGUN_ANEW. Returns FOUND, or BY_PYTHON: limbs are too few."""
     size = 3 * n
     for k in range(size):
         c.limbs[BEGUN_ANEW * size + k] = 0
@@ -209,7 +211,7 @@ def limb_of(value: int, low: int) -> int:
     """Return the limb of a value whose lowest bit is ``low``, which may be below its lowest one."""
     if low >= 63 or low <= -BITS:
         return 0
-    return int((value >> low) & LIMB) if low >= 0 else int((value & LIMB) << -low & LIMB)
+    return (value >> low) & LIMB if low >= 0 else (value & LIMB) << -low & LIMB
 
 
 @kernel
@@ -241,7 +243,7 @@ def add_all(c: PathRows, row: int, at: int, other: int, source: int, n: int) -> 
         return False
     if not add(c, row, at + n, other, source + n, n):
         return False
-    return bool(c.asked.sum == PATHS or add(c, row, at + 2 * n, other, source + 2 * n, n))
+    return c.asked.sum == PATHS or add(c, row, at + 2 * n, other, source + 2 * n, n)
 
 
 @kernel
@@ -253,4 +255,4 @@ def add(c: Any, row: int, at: int, other: int, source: int, n: int) -> bool:
         c[row, at + i], carry = word & LIMB, word >> BITS
     word = c[row, at + n - 1] + c[other, source + n - 1] + carry
     c[row, at + n - 1] = word
-    return bool(abs(word) <= LIMB)
+    return abs(word) <= LIMB

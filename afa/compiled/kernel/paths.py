@@ -1,5 +1,5 @@
-"""The ways that lead to a match, for its lineage: what leads to each partial match of its runs, step by step; then backward, which
-of that leads to the match.
+"""The paths that lead to a match, for its lineage: forward, step by step, the edges that lead to each partial match of its runs;
+then backward, those edges that lead to the match.
 
     step        1          2          3            4             groups      (to p, b: from ..), edges: one for each from
     event       a1         b2         b3           c4            1  p  a1    begun
@@ -8,8 +8,8 @@ of that leads to the match.
                                                                  4  f  c4    q            an event
     backward    f at 4 is the match; its group is kept, q is reached; at 3 and 2 the groups of q, at 1 the one of p
 
-Steps that leave all as it is are passed over (`p.unchanged`); else each row of the list before goes through each arc of its state,
-and what it becomes is looked up in the step's list. A row that rests while nothing else leads to it makes no group.
+Steps that leave all as it is are passed over (`p.unchanged`). Elsewhere each row of the list before goes through each arc of its
+state, and the row that it becomes is looked up in the step's list. A row that rests while nothing else leads to it makes no group.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from afa.compiled.kernel.unpacked import block_of_key
 
 @kernel
 def paths(m: Memory, w: Scratch, p: Program, c: PathRows, key: int) -> int:
-    """Find the ways that lead to the match asked for in ``c``. Returns DONE, with WayQuestion.told, or another status.
+    """Find the paths that lead to the match asked for in ``c``. Returns DONE, with PathQuestion.told, or another status.
 
     O(steps from its start on * rows there that began with it). Reads the state only.
     """
     b = block_of_key(m, key)
     if b < 0:
-        return int(b)
+        return b
+    # Where its runs began; groups and edges of all steps from there on; backward, those that lead to the match; sums over them.
     status = NO_MATCH
     if b:
         status = starts_of(m, w, p, c, b)
@@ -54,7 +55,7 @@ def paths(m: Memory, w: Scratch, p: Program, c: PathRows, key: int) -> int:
     if NO_MATCH >= status >= TOO_SMALL or status == FOUND:
         c.asked.told = status
         return DONE
-    return int(status)
+    return status
 
 
 @kernel
@@ -74,39 +75,40 @@ def paths_ahead(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block) -> int
         i = order[place]
         le = times[i]
         seek(p, le)
+        # A step that stores nothing and leaves all rows as they are makes no group.
         if place >= last or b.nodes_of[i].count or not passes(m, w, p, c, b, place, n):
             n = one_step(m, w, p, c, b, place, n)
             if n < 0:
-                return int(n)
+                return n
         place += 1
     return FOUND
 
 
 @kernel
 def unchanged(m: Memory, p: Program, b: Block, i: int) -> int:
-    """Return the states, as bits, that the event of a step leaves as they are if it lasts no less; 0: none, or nobody can tell."""
+    """Return the states, as bits, that the event of a step leaves as they are if it lasts as long; 0: none, or unknown."""
     events = b.events_of[i]
     if p.unchanged == 0 or p.spill or events.count != 1:
         return 0
     event = b + b.events + events.first * (EventRow.payload + m.payload_words)
-    return int(call2(p.unchanged, m.m_at + 8 * (event + EventRow.payload), m.p_at + 8 * p.slots))
+    return call2(p.unchanged, m.m_at + 8 * (event + EventRow.payload), m.p_at + 8 * p.slots)
 
 
 @kernel
 def first_re(m: Memory, b: Block, i: int) -> int:
     """Return the RE of a step's first event."""
-    return int(EventRow(b + b.events + b.events_of[i].first * (EventRow.payload + m.payload_words)).re)
+    return EventRow(b + b.events + b.events_of[i].first * (EventRow.payload + m.payload_words)).re
 
 
 @kernel
 def passes(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, n: int) -> bool:
-    """Return whether a step that stores nothing leaves all rows as they are, those that stand before it."""
+    """Return whether a step that stores nothing leaves all rows that stand before it as they are."""
     i, s, rows = b.order[place], NodeRow.register + m.register_words, w.source
     times = b.le
     le, before, bits = times[i], BEGINNING, -1
     if place > b.first:
         before = times[b.order[place - 1]]
-    if c.asked.every:  # where a run begins nothing need be stored: another one may stand for it
+    if c.asked.every:  # a run that begins need not be stored: an equal row may stand already
         bits = unchanged(m, p, b, i)
         if bits >> STATES & 1 == 0 or m.gapless:
             return False
@@ -115,7 +117,7 @@ def passes(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int,
         row = NodeRow(w, rows + k * s)
         if row.until <= le or (row.end <= before and w[place_of(m, w, k)] != place - 1):
             continue
-        if row.end <= le:  # it may lead to one that stands already, which is not stored again
+        if row.end <= le:  # it may lead to a row that stands already, which is not stored again
             return False
         if bits == -1:
             bits = unchanged(m, p, b, i) & ~c.asked.takes
@@ -135,13 +137,15 @@ def one_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: in
     le, before = times[i], BEGINNING
     if place > b.first:
         before = times[order[place - 1]]
+    # The list before, then the rows that this step stores.
     n = stand_before(m, w, place, before, n)
     if place > b.first and not linked(m, b, place):
         n = 0
     na = n
     n = merge_stored(m, w, c, b, place, n) if c.asked.bounded else add_stored(m, w, c, b, place, n)
     if n < 0:
-        return int(n)
+        return n
+    # Each row of the list before: it rests, or goes through the arcs of its state, as do the rows that time-outs make of it.
     c.asked.memo = c.asked.hashed = NOWHERE
     bits = unchanged(m, p, b, i) & ~c.asked.takes
     for k in range(na):
@@ -149,7 +153,7 @@ def one_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: in
         if row.until <= le:
             continue
         number = w[number_of(m, w, k)]
-        if bits and row.state < STATES and bits >> row.state & 1 and (row.until <= first_re(m, b, i)):
+        if bits and row.state < STATES and bits >> row.state & 1 and row.until <= first_re(m, b, i):
             c.rest[number] = place
             continue
         copy(w, row, w, w.ready, s)
@@ -157,34 +161,36 @@ def one_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: in
         if p.timeout:
             sources = fire(m, w, p, w, row, before, before + 1, le)
             if sources < 0:
-                return int(sources)
+                return sources
             sources = undated(m, w, w.ready, max(sources, 1))
             seek(p, le)
         for q in range(sources):
             status = through_arcs(m, w, p, c, b, place, k, q, na, n)
             if status != FOUND:
-                return int(status)
+                return status
+    # The computation that begins here.
     if is_start(w, c, le):
         copy(p, p.begin, w, w.ready, s)
-        NodeRow(w, w.ready).start, NodeRow(w, w.ready).until = le, FOREVER
+        begun = NodeRow(w, w.ready)
+        begun.start, begun.until = le, FOREVER
         if c.asked.bounded:
-            NodeRow(w, w.ready).start, NodeRow(w, w.ready).until = 0, c.asked.least
+            begun.start, begun.until = 0, c.asked.least
         sources = close(m, w, p, w.ready, 0, 1, le, False)
         if sources < 0:
-            return int(sources)
+            return sources
         for q in range(sources):
             status = through_arcs(m, w, p, c, b, place, NOWHERE, q, na, n)
             if status != FOUND:
-                return int(status)
+                return status
     return end_step(m, w, p, c, b, place, na, n)
 
 
 @kernel
 def through_arcs(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, k: int, q: int, na: int, n: int) -> int:
-    """Note what row ``k`` of the list before (NOWHERE: what begins) becomes by the events of a step: row ``q`` of w.ready.
+    """Note the paths of row ``k`` of the list before (NOWHERE: of the computation that begins) by the events of a step.
 
-    The first of those is row ``k`` itself, the others are what time-outs make of it. Returns FOUND, BY_PYTHON, TOO_SMALL, or a
-    status.
+    It goes through the arcs as row ``q`` of w.ready: the first is row ``k`` itself, the others are what time-outs make of it.
+    Returns FOUND, BY_PYTHON, TOO_SMALL, or a status.
     """
     s, size, events = NodeRow.register + m.register_words, EventRow.payload + m.payload_words, b.events_of[b.order[place]]
     first, source, target = b + b.events + events.first * size, NodeRow(w, w.ready + q * s), NodeRow(w, w.new)
@@ -198,12 +204,13 @@ def through_arcs(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place
         record = ArcWords(p.codes + code * ArcWords.SIZE)
         if record.code == 0:
             return BY_PYTHON
-        once = events.count == 1 and c.form[code] & BY_EVENT != 0  # then the fence says of all rows the same
+        once = events.count == 1 and c.form[code] & BY_EVENT != 0  # then its fence says the same of all rows
         if once and c.seen[code] == 2 * place:
             continue
+        # An arc that passes the events over: a row whose register it changes moves, any other rests.
         if record.kind == SKIP and k >= 0:
-            keeps = q == 0 and p.epsilon == 0 and (c.form[code] & KEEPS != 0)
-            if once and keeps and (c.seen[code] == 2 * place + 1):
+            keeps = q == 0 and p.epsilon == 0 and c.form[code] & KEEPS != 0
+            if once and keeps and c.seen[code] == 2 * place + 1:
                 c.rest[w[number_of(m, w, k)]] = place
                 continue
             copy(w, source, w, target, s)
@@ -220,9 +227,10 @@ def through_arcs(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place
                 waits = not equal(w, source, w, target, s)
                 status = note_paths(m, w, p, c, b, place, k, NOWHERE, NOWHERE, na, n, waits)
                 if status < 0:
-                    return int(status)
+                    return status
         if record.kind != CONSUME:
             continue
+        # An arc that takes one event: one path for each of them.
         component = c.component[code]
         for j in range(events.count):
             event = EventRow(first + j * size)
@@ -240,15 +248,15 @@ def through_arcs(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place
             picked = NOWHERE if component < 0 else event
             status = note_paths(m, w, p, c, b, place, k, picked, component, na, n, True)
             if status < 0:
-                return int(status)
+                return status
     return FOUND
 
 
 @kernel
 def call_arc(m: Memory, p: Program, record: ArcWords, event: int, source: int, target: int) -> int:
-    """Run the code of an arc on an event and the register of one row; the new register goes to another. Returns what it says."""
+    """Run an arc's code on an event and the register of ``source``; the new one goes to ``target``. Returns what it says."""
     before, after = m.w_at + 8 * (source + NodeRow.register), m.w_at + 8 * (target + NodeRow.register)
-    return int(call4(record.code, m.m_at + 8 * (event + EventRow.payload), before, after, record.constants))
+    return call4(record.code, m.m_at + 8 * (event + EventRow.payload), before, after, record.constants)
 
 
 @kernel
@@ -266,19 +274,19 @@ def note_paths(
     n: int,
     waits: bool,
 ) -> int:
-    """Note that row ``k`` becomes the row at w.new, and what `close` makes of that. Returns DONE, TOO_SMALL, or a status."""
+    """Note that row ``k`` becomes the row at w.new, and those that `close` makes of that. Returns DONE, TOO_SMALL, or a status."""
     s = NodeRow.register + m.register_words
     count = close(m, w, p, w.new, 0, 1, b.le[b.order[place]], waits)
     for j in range(count):
         status = note_path(m, w, c, b, place, k, w.new + j * s, event, component, na, n)
         if status < 0:
-            return int(status)
-    return int(min(count, DONE))
+            return status
+    return min(count, DONE)
 
 
 @kernel
 def note_path(
-    m: Memory, w: Scratch, c: PathRows, b: int, place: int, k: int, target: int, event: int, component: int, na: int, n: int
+    m: Memory, w: Scratch, c: PathRows, b: Block, place: int, k: int, target: int, event: int, component: int, na: int, n: int
 ) -> int:
     """Note that row ``k`` becomes the row at ``target``, if that is in the step's list. Returns DONE or TOO_SMALL."""
     found = find_row(m, w, c, b, place, k, target, na, n)
@@ -288,10 +296,10 @@ def note_path(
     number, source = w[number_of(m, w, found)], BEGUN_ANEW
     if k >= 0:
         source = w[number_of(m, w, k)]
-    if component < 0 and number == source:
+    if component < 0 and number == source:  # it rests: an edge only if another one leads to it
         c.rest[number] = place
         return DONE
-    return int(add_edge(c, place, number, event, component, source))
+    return add_edge(c, place, number, event, component, source)
 
 
 @kernel
@@ -301,6 +309,7 @@ def add_edge(c: PathRows, place: int, number: int, event: int, component: int, s
     if groups >= c.asked.size or edges >= c.asked.size:
         return TOO_SMALL
     group = c.group[number] if c.moved[number] == place else NOWHERE
+    # The group of this pick, among those of the number at this place; else a new one.
     begin = group
     while group >= 0 and (c.event[group] != event or c.component_of_group[group] != component):
         group = c.next[group]
@@ -317,7 +326,7 @@ def add_edge(c: PathRows, place: int, number: int, event: int, component: int, s
 
 @kernel
 def end_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: int, na: int, n: int) -> int:
-    """End a step: what rests and is led to otherwise, too, gets an edge for that; where the match ends is noted.
+    """End a step: a row that rests and has edges gets one more for that; the ends of the match are noted.
 
     Returns how many rows its list has, or BY_PYTHON: nothing leads to a row; TOO_SMALL, or a status.
     """
@@ -336,7 +345,7 @@ def end_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: in
             return BY_PYTHON
         status = is_end(m, w, p, c, b, place, w, row) if place >= last else 0
         if status < 0:
-            return int(status)
+            return status
         if status:
             at = c.asked.ends
             if at >= c.asked.size:
@@ -349,12 +358,12 @@ def end_step(m: Memory, w: Scratch, p: Program, c: PathRows, b: Block, place: in
             w[place_of(m, w, kept)] = w[place_of(m, w, k)]
         kept += 1
     note_rests(c, place)
-    return int(kept)
+    return kept
 
 
 @kernel
 def note_rests(c: PathRows, place: int) -> None:
-    """Clear WayQuestion.apart if something goes on without a pick at a step where it rests as well, or before a run begins."""
+    """Clear PathQuestion.apart if a row that rests, or a run that begins, goes on without a pick as well."""
     edge = c.asked.edges - 1
     while edge >= 0 and c.place[c.group_of[edge]] == place:
         group, source = c.group_of[edge], c.source[edge]

@@ -1,21 +1,22 @@
-"""Algorithm 1 of [AFA10] over all marked steps at once: one walk that removes what is invalid and derives what is new.
+"""Algorithm 1 of [AFA10] over all marked steps in one pass: what is invalid goes and what is new comes, step by step.
 
     LE          10        11 (new)     12            13          14
     marked                *
     list        [p]       -            [p1]          [p2]        [r]
-    walk        source    derived      derived       derived     its list before is what it was: the walk ends
+    pass        source    derived      derived       derived     its source is what it was: propagation ends
     list        [p]       [p' b]       [p1' b1]      [p2]        [r]
 
 A step is marked when it is new, when its events changed, when the step before it was deleted, or when an arc changed at its LE. A
-marked step's list is derived anew from the list before it. Behind it only partial matches that began at or before it can differ
-(Ordering makes them the head of each list), so that the walk goes on with those alone, and ends where the list before a step is
-what it was when the step's own list was derived.
+marked step's list is derived anew from the list before it. Behind it only partial matches that began at or before it can differ.
+Ordering makes them the head of each list, so propagation goes on with the heads alone. It ends where the list before a step is what
+it was when the step's own list was derived.
 
-Where promises with conditions have thinned lists out (`afa.compiled.kernel.prune`), a step's list is not what the list before it
-gives. What is new there still ends all that began before it and does not lead through it: up to ``cut`` rows are derived anew from
-what is there. An event that joins a step takes nothing away: what it gives is added, and what that leads to, up to ``bound``.
+Promises with conditions thin lists out (`afa.compiled.kernel.prune`): then the list before a step does not give the whole list of
+the step. A new partial match still ends all that began before it and does not lead through it: rows that began up to ``changed``
+are derived anew. An event that joins a step takes nothing away: what it gives is added, and what that leads to, up to ``added``.
 
 Departs from the paper: a batch's changes are brought into order first, so that each step is derived once, not once for each change.
+RemoveInvalidatedSequences and PropagateInsert are one derivation, compared with the list that the step had.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ def propagate(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
         else:
             place = propagate_longest(m, w, p, b, place) if m.longest else propagate_lists(m, w, p, b, place)
         if place < 0:
-            return int(place)
+            return place
 
 
 @kernel
 def mark_neighbours(m: Memory, w: Scratch, b: Block) -> None:
-    """Mark the neighbours of marked steps too, with time-outs: the waits before and after them end, or begin, elsewhere."""
+    """Mark the neighbours of marked steps, for time-outs: the waits before and after these steps begin or end elsewhere."""
     before = False
     for place in range(b.first, b.last):
         here = marked(w, place)
@@ -69,104 +70,109 @@ def mark_neighbours(m: Memory, w: Scratch, b: Block) -> None:
 @kernel
 def propagate_lists(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Derive whole lists from a marked place on, until they are what they were. Returns the place where they are, or a status."""
-    s = NodeRow.register + m.register_words
-    order, times, lists = b.order, b.le, b.nodes_of
-    nodes, last = b + b.nodes, b.last
-    source = before = rest = waits = 0
+    s, nodes, order, last = NodeRow.register + m.register_words, b + b.nodes, b.order, b.last
+    source = source_was = Slice(0)  # the list before the step: as it is now, and as it was
+    rest = waits = 0
     if place > b.first:
-        source = before = lists[order[place - 1]]
-        rest, waits = times[order[place - 1]], waits_since(m, b, place - 1)
-    bound = cut = BEGINNING
+        source = source_was = b.nodes_of[order[place - 1]]
+        rest, waits = b.le[order[place - 1]], waits_since(m, b, place - 1)
+    added = changed = BEGINNING  # rows that began by then may be new; rows that began by then may also be gone
     while place < last:
         i = order[place]
-        le, old, events = times[i], Slice(lists[i]), b.events_of[i]
+        le, old, events = b.le[i], b.nodes_of[i], b.events_of[i]
         if m.gapless and place > b.first:
-            source, before = linked_lists(m, w, b, place, source, before)
-        rows, n = nodes + Slice(source).first * s, Slice(source).count
-        head = tail = 0
-        behind = False  # whether the list before does not say what this one is
+            source, source_was = linked_lists(m, w, b, place, source, source_was)
+        rows, n = nodes + source.first * s, source.count
+        head = stays = 0  # of the old list: rows that are derived anew, rows that stay behind them
+        thinned = False  # whether the list before does not give all of this one
         if events.count == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
-            count, tail = 0, old.count
+            count, stays = 0, old.count
         else:
-            behind = i < w.made and not complete(m, w, b, place)
-            begins = marked(w, place) or le <= bound  # with a sequence, a step of the same LE: what begins there is not told apart
+            thinned = i < w.made and not complete(m, w, b, place)
+            begins = marked(w, place) or le <= added  # steps of one LE (a sequence): their beginnings are not told apart
+            # Lines 10 and 20: is anything gone or new in the list before? Only rows that began by `added` can be.
             if not begins:
-                n = count_until(m, rows, n, s, bound)
-                was = nodes + Slice(before).first * s
-                if not behind and same_list(m, rows, n, m, was, count_until(m, was, Slice(before).count, s, bound), s):
-                    return int(place)
-                if behind and n == 0 and (count_until(m, nodes + old.first * s, old.count, s, cut) == 0):
-                    source = before = old
+                n = count_until(m, rows, n, s, added)
+                was = nodes + source_was.first * s
+                if not thinned and same_list(m, rows, n, m, was, count_until(m, was, source_was.count, s, added), s):
+                    return place
+                if thinned and n == 0 and count_until(m, nodes + old.first * s, old.count, s, changed) == 0:
+                    source = source_was = old
                     rest, waits = le, waits_since(m, b, place)
                     place += 1
                     continue
+            # Lines 4, 5 (MakeTransitions) at a marked step, else 10-26: each of these rows through the arcs of its state.
             count = derive_nodes(m, w, p, b, rows, n, begins, le, events, rest, waits)
             if begins:
-                bound, cut = le, cut if behind else le
-            if behind or not begins:
-                head = count_until(m, nodes + old.first * s, old.count, s, cut if behind else bound)
-                tail = old.count - head
+                added, changed = le, changed if thinned else le
+            if thinned or not begins:
+                head = count_until(m, nodes + old.first * s, old.count, s, changed if thinned else added)
+                stays = old.count - head
         if count < 0:
-            return int(count)
-        if not room(w, 24):
+            return count
+        # The new list: derived rows, then the tail of the old one, which no change reaches.
+        if not room(w, 24):  # INVARIANT: asked before the first write to the step
             return NEED_UNDO
         top = b.node_top
-        if top + count + tail > b.node_cap:
+        if top + count + stays > b.node_cap:
             return NEED_NODES
-        copy(m, nodes + (old.first + head) * s, m, nodes + (top + count) * s, tail * s)
-        if cut < bound and count and tail:
-            if count + tail >= w.rows:  # of a block out of a snapshot: more than the set of rows has places for
+        copy(m, nodes + (old.first + head) * s, m, nodes + (top + count) * s, stays * s)
+        if changed < added and count and stays:  # INVARIANT: Ordering, as derived rows may have begun behind those that stay
+            if count + stays >= w.rows:  # of a block out of a snapshot: more than the set of rows has places for
                 return NEED_ROWS
-            count, tail = merge_lists(m, w, nodes + top * s, count, count + tail, s), 0
-        if behind and same_list(m, nodes + top * s, count + tail, m, nodes + old.first * s, old.count, s):
-            bound = cut  # nothing was added that goes on
-        if count + tail > w.budget:
-            return over(w, le, count + tail, nodes + top * s, True)
-        source = Slice(top, count + tail)
-        before = before if i >= w.made else old
+            count, stays = merge_lists(m, w, nodes + top * s, count, count + stays, s), 0
+        count += stays
+        if thinned and same_list(m, nodes + top * s, count, m, nodes + old.first * s, old.count, s):
+            added = changed  # nothing was added that goes on
+        if count > w.budget:
+            return over(w, le, count, nodes + top * s, True)
+        # Store it; the step's matches follow from it, and the next step continues it.
+        source = Slice(top, count)
+        source_was = source_was if i >= w.made else old
         store_nodes(m, w, b, i, source, le)
-        if may_match(m, p, b, i, m, nodes + top * s, count + tail):
-            status = derive_matches(m, w, p, b, place, m, nodes + top * s, count + tail)
+        if may_match(m, p, b, i, m, nodes + top * s, count):
+            status = derive_matches(m, w, p, b, place, m, nodes + top * s, count)
             if status < 0:
                 return status
         rest, waits = le, waits_since(m, b, place)
         place += 1
-    return int(place)
+    return place
 
 
 @kernel
-def linked_lists(m: Memory, w: Scratch, b: Block, place: int, source: int, before: int) -> tuple[int, int]:
-    """Return the nodes of the list before a step, now and as it was, where numbers are gapless: none before a gap.
+def linked_lists(m: Memory, w: Scratch, b: Block, place: int, source: Slice, source_was: Slice) -> tuple[Slice, Slice]:
+    """Return the nodes before a step, now and as they were, where numbers are gapless: none before a gap.
 
-    What a new step stands before did not continue the list before that.
+    Where the step before is new its number was missing: there was a gap then.
     """
     if not linked(m, b, place):
-        return 0, 0
-    return source, 0 if b.order[place - 1] >= w.made else before
+        return Slice(0), Slice(0)
+    return source, Slice(0) if b.order[place - 1] >= w.made else source_was
 
 
 @kernel
 def propagate_longest(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
-    """Do what `walk_lists` does where only the longest count: of a list that has changed each part may be another one.
+    """Do what `propagate_lists` does where only the longest count: a changed list is compared and derived whole.
 
     A partial match that went may have been better than others of any beginning. Nothing is pruned then.
     """
-    s = NodeRow.register + m.register_words
-    order, times, lists = b.order, b.le, b.nodes_of
-    nodes, last = b + b.nodes, b.last
-    source = before = rest = waits = 0
+    s, nodes, order, last = NodeRow.register + m.register_words, b + b.nodes, b.order, b.last
+    source = source_was = Slice(0)  # the list before the step: as it is now, and as it was
+    rest = waits = 0
     if place > b.first:
-        source = before = lists[order[place - 1]]
-        rest, waits = times[order[place - 1]], waits_since(m, b, place - 1)
+        source = source_was = b.nodes_of[order[place - 1]]
+        rest, waits = b.le[order[place - 1]], waits_since(m, b, place - 1)
     while place < last:
         i = order[place]
-        le, old, events = times[i], Slice(lists[i]), b.events_of[i]
+        le, old, events = b.le[i], b.nodes_of[i], b.events_of[i]
         if m.gapless and place > b.first:
-            source, before = linked_lists(m, w, b, place, source, before)
-        rows, n = nodes + Slice(source).first * s, Slice(source).count
-        if not marked(w, place) and same_list(m, rows, n, m, nodes + Slice(before).first * s, Slice(before).count, s):
-            return int(place)
-        if not room(w, 24):
+            source, source_was = linked_lists(m, w, b, place, source, source_was)
+        # Nothing is gone or new in the list before: propagation ends.
+        rows, n = nodes + source.first * s, source.count
+        if not marked(w, place) and same_list(m, rows, n, m, nodes + source_was.first * s, source_was.count, s):
+            return place
+        # Derive the whole list.
+        if not room(w, 24):  # INVARIANT: asked before the first write to the step
             return NEED_UNDO
         top = b.node_top
         if events.count == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
@@ -177,13 +183,14 @@ def propagate_longest(m: Memory, w: Scratch, p: Program, b: Block, place: int) -
         else:
             count = derive_nodes(m, w, p, b, rows, n, True, le, events, rest, waits)
         if count < 0:
-            return int(count)
+            return count
         if top + count > b.node_cap:
             return NEED_NODES
         if count > w.budget:
             return over(w, le, count, nodes + top * s, True)
+        # Store it; the step's matches follow from it, and the next step continues it.
         source = Slice(top, count)
-        before = before if i >= w.made else old
+        source_was = source_was if i >= w.made else old
         store_nodes(m, w, b, i, source, le)
         if may_match(m, p, b, i, m, nodes + top * s, count):
             status = derive_matches(m, w, p, b, place, m, nodes + top * s, count)
@@ -191,4 +198,4 @@ def propagate_longest(m: Memory, w: Scratch, p: Program, b: Block, place: int) -
                 return status
         rest, waits = le, waits_since(m, b, place)
         place += 1
-    return int(place)
+    return place

@@ -1,4 +1,4 @@
-"""The walk over marked steps with ignorable runs: the itree of [AFA10] App. D in arrays.
+"""Propagation over marked steps with ignorable runs: the itree of [AFA10] App. D in arrays.
 
 A partial match that takes an ignorable arc stays the node that it is; the node's ``end`` says until when it stands:
 
@@ -6,11 +6,11 @@ A partial match that takes an ignorable arc stays the node that it is; the node'
                                                              list   p     p     p     p
     end = OPEN while it goes on, 15 once it does not         node   p
 
-The list of a step is thus its own nodes and the earlier ones that reach it; ``reach`` says how far back to look. While the walk
-goes on, three lists are at hand in row buffers, with the number of its node in place of ``end``, and two columns behind the rows:
+The list of a step is its own nodes and the earlier ones that reach it; ``reach`` says how far back to look. Propagation has three
+lists at hand in row buffers, with the number of its node in place of ``end``, and two columns behind the rows:
 
     w.source   the list before the step, as it is now
-    w.old      the list before the step, as it was; where both are the same the walk is over
+    w.old      the list before the step, as it was; where both are the same propagation is over
     w.other    the list of the step, as it becomes w.source of the next one
 
 An event that leaves all of them as they are, which the automaton's ``unchanged`` function sees, costs O(1): nothing is derived.
@@ -38,7 +38,7 @@ FAR_BACK = 32
 
 @kernel
 def summarize(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
-    """Set w.low to w.soonest for the ``n`` rows at w.source.
+    """Set w.low, w.high, w.reach and w.soonest for the ``n`` rows at w.source.
 
     Returns their states as bits; BUSY where `leaves_list` can't tell of this list.
     """
@@ -49,7 +49,7 @@ def summarize(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
     for k in range(n):
         row = NodeRow(w, rows + k * s)
         state = row.state
-        if state >= STATES or p[p.now + state]:
+        if state >= STATES or p[p.now + state]:  # no bit for it; or its rows stand for a match at each step
             return BUSY
         states |= 1 << state
         low, high = min(low, row.until), max(high, row.until)
@@ -69,34 +69,33 @@ def leaves_list(m: Memory, w: Scratch, p: Program, b: Block, events: Slice, le: 
     if event.re < w.high:
         return False
     bits = call2(p.unchanged, m.m_at + 8 * event.payload, m.p_at + 8 * p.slots)
-    return bool((bits >> STATES) & 1 and (bits & states) == states)
+    return bool((bits >> STATES) & 1 and bits & states == states)
 
 
 @kernel
 def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     """Derive lists from a marked place on, until they are what they were. Returns the place where they are, or a status."""
-    s = NodeRow.register + m.register_words
-    order, times = b.order, b.le
-    last = b.last
+    s, order, times, last = NodeRow.register + m.register_words, b.order, b.le, b.last
     n = before = load_both(m, w, b, place)
     if n < 0:
         return n
     rest = waits = 0
-    passed = BEGINNING  # the LE of the last step behind us that was there before: what ended by then is not in the list as it was
+    passed = BEGINNING  # LE of the last old (not new) step already passed; nodes that ended by then are not in w.old
     if place > b.first:
         rest, waits = times[order[place - 1]], waits_since(m, b, place - 1)
         passed = rest
     states = summarize(m, w, p, b, n)
-    bound = cut = BEGINNING  # see `walk`
+    added = changed = BEGINNING  # as in `propagate_lists`
     wait = m.soon
     ahead = place + wait if may_replay(m, p) else FOREVER
     while place < last:
+        # Far behind the change, where only the longest count: event by event in columns, without whole lists.
         if place >= ahead:
             begun = place
-            place, n, before, over = replay(m, w, p, b, place, n, before)
+            place, n, before, same = replay(m, w, p, b, place, n, before)
             if place < 0 or place == last:
-                return int(place)
-            if over:
+                return place
+            if same:
                 return take_over_ends(m, w, b, place, n, before)
             wait = m.soon if place > begun + m.soon else 2 * wait
             ahead = place + wait
@@ -106,12 +105,14 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
         le, events = times[i], b.events_of[i]
         new, here = i >= w.made, marked(w, place)
         whole = new or complete(m, w, b, place)
-        if not room(w, 64 + 8 * n):
+        if not room(w, 64 + 8 * n):  # INVARIANT: asked before the first write to the step
             return NEED_UNDO
+        # Nothing is gone or new in the list before: propagation ends.
         if whole and not here and passed >= w.until and same_list(w, w.source, n, w, w.old, before, s):
             return take_over_ends(m, w, b, place, n, before)
-        if not whole and not here and (n == 0 or NodeRow(w, w.source).start > bound):
-            further = next_touched(m, w, b, place, bound)
+        # In a pruned key the list before says little: go on at the next step that a change can reach.
+        if not whole and not here and (n == 0 or NodeRow(w, w.source).start > added):
+            further = next_touched(m, w, b, place, added)
             if further > place and same_list(w, w.source, n, w, w.old, before, s):
                 if take_over_ends(m, w, b, place, n, before) < 0:
                     return NEED_UNDO
@@ -122,30 +123,32 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
                 rest, waits, states = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
                 passed = rest
                 continue
+        # w.old becomes the step's list as it was; w.source becomes, below, the list as it is from now on.
         if not new:
             before = advance_old(m, w, b, i, le, before)
             if before < 0:
                 return before
         if here:
-            bound, cut = le, le if whole else cut
+            added, changed = le, le if whole else changed
         derived = True
         if events.count == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
             n = load_list(m, w, b, place, w.source)
         elif not whole:
-            n = store_derived(m, w, b, i, n, derive_pruned(m, w, p, b, i, n, before, here, bound, cut, rest, waits), le)
+            n = store_derived(m, w, b, i, n, derive_pruned(m, w, p, b, i, n, before, here, added, changed, rest, waits), le)
             if n >= 0:
-                extend_as_before(m, w, b, n, before, cut, le)
+                extend_as_before(m, w, b, n, before, changed, le)
                 if same_list(w, w.source, n, w, w.old, before, s):
-                    bound = cut  # nothing was added that goes on
-        elif states != BUSY and leaves_list(m, w, p, b, events, le, states):
+                    added = changed  # nothing was added that goes on
+        elif states != BUSY and leaves_list(m, w, p, b, events, le, states):  # App. D: the step needs no node of its own
             derived = False
             if w.soonest <= le:
                 w.soonest = extend_all(m, w, b, n, le)
             store_nodes(m, w, b, i, 0, min(le, w.reach) if n else le)
         else:
-            n = store_derived(m, w, b, i, n, derive(m, w, p, b, w, m.w_at, w.source, n, True, le, events, rest, waits), le)
+            n = store_derived(m, w, b, i, n, derive(m, w, p, b, n, True, le, events, rest, waits), le)
         if n < 0:
             return n
+        # The step's matches follow from its list.
         if derived:
             states = summarize(m, w, p, b, n)
         if derived or b.matches_of[i]:
@@ -155,7 +158,7 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
         rest, waits = le, waits_since(m, b, place)
         passed = passed if new else le
         place += 1
-    return int(place)
+    return place
 
 
 @kernel
@@ -170,12 +173,12 @@ def load_both(m: Memory, w: Scratch, b: Block, place: int) -> int:
 
 
 @kernel
-def next_touched(m: Memory, w: Scratch, b: Block, place: int, bound: int) -> int:
-    """Return the first place, from one on, that is marked, or complete, or whose list begins at or before ``bound``."""
+def next_touched(m: Memory, w: Scratch, b: Block, place: int, added: int) -> int:
+    """Return the first place, from ``place`` on, that is marked, or complete, or whose list begins at or before ``added``."""
     s = NodeRow.register + m.register_words
     while place < b.last and not marked(w, place) and not complete(m, w, b, place):
         rows = b.nodes_of[b.order[place]]
-        if rows.count and NodeRow(b + b.nodes + rows.first * s).start <= bound:
+        if rows.count and NodeRow(b + b.nodes + rows.first * s).start <= added:
             break
         place += 1
     return place
@@ -191,26 +194,28 @@ def derive_pruned(
     n: int,
     before: int,
     here: bool,
-    bound: int,
-    cut: int,
+    added: int,
+    changed: int,
     rest: int,
     waits: int,
 ) -> int:
     """Write to w.new the list of a step that the list before it does not give.
 
-    That is what the first rows of w.source become, and what began after ``cut`` among the ``before`` rows of w.old, its list as it
-    was. Returns how many rows, or NEED_ROWS, FAULT, ENDLESS.
+    Its rows: what the first rows of w.source become, and those of the ``before`` rows of w.old, its list as it was, that began
+    after ``changed``. Returns how many rows, or NEED_ROWS, FAULT, ENDLESS.
     """
     s = NodeRow.register + m.register_words
     le, events = b.le[i], b.events_of[i]
-    first = n if here else count_until(w, w.source, n, s, bound)
-    made = derive(m, w, p, b, w, m.w_at, w.source, first, here, le, events, rest, waits) if events.count else 0
+    # At a marked step all rows are derived, else those that may be new.
+    first = n if here else count_until(w, w.source, n, s, added)
+    made = derive(m, w, p, b, first, here, le, events, rest, waits) if events.count else 0
     if made < 0:
-        return int(made)
+        return made
     count, new, old = made, w.new, w.old
+    # Rows of the old list that stay: as the node that they were, where w.source has it still, else as a node of the step.
     for k in range(before):
         row = NodeRow(w, old + k * s)
-        if row.start <= cut or find_row(w, new, made, row, s) >= 0:
+        if row.start <= changed or find_row(w, new, made, row, s) >= 0:
             continue
         if count + 2 >= w.rows:
             return NEED_ROWS
@@ -222,21 +227,21 @@ def derive_pruned(
 
 
 @kernel
-def extend_as_before(m: Memory, w: Scratch, b: Block, n: int, before: int, cut: int, le: int) -> None:
-    """Extend the nodes that `store_derived` made for rows that are at w.old too: as far as those reached."""
+def extend_as_before(m: Memory, w: Scratch, b: Block, n: int, before: int, changed: int, le: int) -> None:
+    """Extend nodes that `store_derived` made for rows which w.old has too: as far as those reached."""
     s, rows, old = NodeRow.register + m.register_words, w.source, w.old
     for k in range(n):
         row = NodeRow(w, rows + k * s)
-        if w[since_of(w, rows, k, s)] != le or row.start <= cut:
+        if w[since_of(w, rows, k, s)] != le or row.start <= changed:
             continue
-        was = find_row(w, old, before, row, s)
+        was = find_row(w, old, before, row, s)  # INVARIANT: its node is new in this step, so it needs no undo
         if was >= 0 and w[since_of(w, old, was, s) + w.rows] > le:
             NodeRow(b + b.nodes + row.end * s).end = w[since_of(w, old, was, s) + w.rows]
 
 
 @kernel
-def extend_all(m: Memory, w: Scratch, b: int, n: int, le: int) -> int:
-    """Extend all nodes of w.source to ``le``. Returns the first end among them then. *Requires* `room` for 3 a row."""
+def extend_all(m: Memory, w: Scratch, b: Block, n: int, le: int) -> int:
+    """Extend all nodes of w.source to ``le``. Returns the first end among them. *Requires* `room` for 3 a row."""
     s = NodeRow.register + m.register_words
     soonest = FOREVER
     for k in range(n):
@@ -250,7 +255,7 @@ def extend(m: Memory, w: Scratch, b: Block, node: int, le: int) -> int:
     end = b + b.nodes + node * (NodeRow.register + m.register_words) + NodeRow.end
     if m[end] <= le:
         put(m, w, end, OPEN)
-    return int(m[end])
+    return m[end]
 
 
 @kernel
@@ -269,15 +274,16 @@ def store_derived(m: Memory, w: Scratch, b: Block, i: int, n: int, count: int, l
         return NEED_ROWS
     if count > w.budget:
         return over(w, le, count, new, False)
+    # Row by row: a node that stays, or a new one; w.other collects the list.
     made, reach, passed = 0, le, 0
     for k in range(count):
         row, target = NodeRow(w, new + k * s), NodeRow(w, other + k * s)
-        q = row.end
-        if q >= 0:  # all rows of the source before it that have not come up did not stay
+        q = row.end  # derived rows come in the order of the source: rows of it that were skipped did not stay
+        if q >= 0:
             end_runs(m, w, b, source, passed, q, le)
             passed = max(passed, q + 1)
             node, begin = NodeRow(w, source + q * s).end, w[since_of(w, source, q, s)]
-            extend(m, w, b, node, le)
+            extend(m, w, b, node, le)  # INVARIANT: a node stands at all steps before its end
         else:
             node, begin = top + made, le
             copy(w, row, m, b + b.nodes + node * s, s)
@@ -289,6 +295,7 @@ def store_derived(m: Memory, w: Scratch, b: Block, i: int, n: int, count: int, l
         w[column + w.rows] = ALONE
         reach = min(reach, begin)
     end_runs(m, w, b, source, passed, n, le)
+    # The buffers change places.
     w.source, w.other = other, source
     store_nodes(m, w, b, i, Slice(top, made) if made else 0, reach)
     return count
@@ -306,29 +313,29 @@ def end_runs(m: Memory, w: Scratch, b: Block, source: int, low: int, high: int, 
 
 @kernel
 def take_over_ends(m: Memory, w: Scratch, b: Block, place: int, n: int, before: int) -> int:
-    """Stop the walk here: from this place on lists are unchanged, so the new nodes take over the end times of the old ones.
+    """Stop here: from this place on lists are unchanged, so the new nodes take over the ends of the old ones.
 
     Returns the place, or NEED_UNDO.
     """
-    s = NodeRow.register + m.register_words
-    order, times, reaches = b.order, b.le, b.reach
+    s, order, times, reaches = NodeRow.register + m.register_words, b.order, b.le, b.reach
     source, old = w.source, w.old
     le, last = times[order[place]], b.last
     for k in range(n):
-        twin = k
+        same = k  # number of the same row in w.old; mostly it is the same number
         if not equal(w, source + k * s, w, old + k * s, s):
-            twin = 0
-            while not equal(w, source + k * s, w, old + twin * s, s):
-                twin += 1
-        begin, was = w[since_of(w, source, k, s)], w[since_of(w, old, twin, s)]
-        until = w[since_of(w, old, twin, s) + w.rows]
+            same = 0
+            while not equal(w, source + k * s, w, old + same * s, s):
+                same += 1
+        begin, was = w[since_of(w, source, k, s)], w[since_of(w, old, same, s)]
+        until = w[since_of(w, old, same, s) + w.rows]
         end = b + b.nodes + NodeRow(w, source + k * s).end * s + NodeRow.end
-        if until <= le:
+        if until <= le:  # it ended by this step
             if m[end] > le:
                 put(m, w, end, le)
             continue
         if m[end] != until:
             put(m, w, end, until)
+        # INVARIANT: reach of each step where the row stands is at or before the step that stores it, now an earlier one.
         at = place
         while begin < was and at < last and times[order[at]] < until:
             if reaches[order[at]] > begin:
@@ -341,18 +348,16 @@ def take_over_ends(m: Memory, w: Scratch, b: Block, place: int, n: int, before: 
 
 @kernel
 def runs_fit(m: Memory, b: Block, n: int) -> bool:
-    """Return whether rows in order, ``n`` of which are to come, are best taken by the loop for runs, or that for whole lists.
+    """Return whether the loop for runs takes ``n`` rows in order best; else that for whole lists does.
 
-    Looked at are m.sample steps all over the last ``n``, or an eighth of all: what holds of a few side by side may soon be over. It
-    is about time alone: what is held is the same (`afa.compiled.kernel.join`).
+    It looks at m.sample steps all over the last ``n``, or an eighth of all: a few side by side would tell little. Only speed
+    depends on it: what is held is the same (`afa.compiled.kernel.join`).
     """
-    last = b.last
-    order, slices = b.order, b.nodes_of
-    same, sample = 0, m.sample
+    order, last, same, sample = b.order, b.last, 0, m.sample
     held = last - b.first - 1
     apart = min(held, max(n, held >> 3)) // sample
     for k in range(sample):
         place = last - 1 - k * apart
         i, far = order[place], order[max(place - FAR_BACK, b.first)]
-        same += Slice(slices[i]).count == 0 or b.reach[i] <= b.le[far]
+        same += b.nodes_of[i].count == 0 or b.reach[i] <= b.le[far]
     return same * 4 >= sample * (2 if b.runs else 3)

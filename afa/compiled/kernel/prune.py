@@ -4,13 +4,13 @@
 
     LE           10      12      20      31               10      12      20      31
     events       e       e       e       e         -->    .       .       e       e        kept where an arc could still take it
-    nodes        p (a)   -       -       r (b)     -->    .       .       p       r        p at the last step before 30: what comes
-                 until 31                                                                  from 30 on continues the list there
-    order        [ 10    12      20      31 ]      -->    [ 20    31 ]                     10 and 12 are stones: no partial match
-                                                                                           starts before, passes, or begins there
+    nodes        p (a)   -       -       r (b)     -->    .       .       p       r        p at the last step before 30: events
+                 until 31                                                                  from 30 on continue the list there
+    order        [ 10    12      20      31 ]      -->    [ 20    31 ]                     10 and 12 are stones: no partial
+                                                                                           match starts before, passes, or begins
 
-A block is copied without what promises with conditions have made superfluous; the old one is kept until the call has worked.
-Block.pruned remembers up to which step lists do not follow from the ones before them any more.
+A block is copied without events and nodes that promises with conditions have made superfluous; the old one stays until the call has
+worked. Block.pruned is the last step whose list does not follow from the one before, or does not give the one behind.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from afa.compiled.kernel.unpacked import SWAPPED, block_of_key, replace
 
 @kernel
 def prune(m: Memory, w: Scratch, p: Program, c: Any, key: int) -> int:
-    """Drop of a key what `c` says that nothing needs. Returns DONE, NEED_PLACES, NEED_UNDO or NEED_HEAP. O(state)."""
+    """Drop all of a key that nothing needs, as `c` says. Returns DONE, NEED_PLACES, NEED_UNDO or NEED_HEAP. O(state)."""
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
     b = Block(block_of_key(m, key))
     if b == 0:
@@ -40,7 +40,7 @@ def prune(m: Memory, w: Scratch, p: Program, c: Any, key: int) -> int:
     first = b.first
     steps, events, nodes, matches = measure(m, b, first)
     if steps and b.le[b.order[first]] == BEGINNING:
-        return DONE  # which Block.pruned could not tell from none
+        return DONE  # Block.pruned could not tell this LE from none
     spare = steps // 2 + 3
     if steps + spare > w.places:
         return NEED_PLACES
@@ -48,7 +48,8 @@ def prune(m: Memory, w: Scratch, p: Program, c: Any, key: int) -> int:
         return NEED_UNDO
     to = Block(make(m, steps + spare, events + spare, nodes + spare, matches + spare // 4 + 1, b.pending_cap))
     if to < 0:
-        return int(to)
+        return to
+    # Copy what is needed, step by step; then steps go that nothing needs.
     for name in (Block.runs, Block.since, Block.cleaned, Block.pruned):
         m[to + name] = m[b + name]
     to.steps = steps
@@ -69,7 +70,7 @@ def prune(m: Memory, w: Scratch, p: Program, c: Any, key: int) -> int:
 
 @kernel
 def copy_events(m: Memory, c: Any, b: Block, to: Block) -> None:
-    """Copy the steps, with the events that are of use still."""
+    """Copy the steps, with the events that are still of use."""
     order, cap, new = b.order + b.first, b.cap, to.cap
     for j in range(to.steps):
         i = m[order + j]
@@ -87,11 +88,12 @@ def copy_events(m: Memory, c: Any, b: Block, to: Block) -> None:
 
 @kernel
 def useless(m: Memory, c: PruneTable, b: Block, le: int, events: Slice) -> bool:
-    """Return whether nothing that can come before a step leads to an arc that one of its events could take."""
+    """Return whether no arc can take an event of a step any more, whatever comes before the step."""
+    size = EventRow.payload + m.payload_words
     if le >= c.begins.arcs:
         return False
     for k in range(events.first, events.first + events.count):
-        event = m.m_at + 8 * (b + b.events + k * (EventRow.payload + m.payload_words) + EventRow.payload)
+        event = m.m_at + 8 * (b + b.events + k * size + EventRow.payload)
         for arc in range(c.begins.count):
             if c.use[arc] <= le and (c.test[arc] == 0 or call2(c.test[arc], event, c.constants[arc]) != 0):
                 return False
@@ -102,29 +104,31 @@ def useless(m: Memory, c: PruneTable, b: Block, le: int, events: Slice) -> bool:
 def copy_nodes(m: Memory, w: Scratch, p: Program, c: Any, b: Block, to: Block) -> None:
     """Copy the nodes that something can still continue, each to the first step where something can."""
     s, steps, first = NodeRow.register + m.register_words, to.steps, b.first
-    lists, tops, nodes = to.nodes_of, w.order, to + to.nodes
+    old, tops, nodes = b + b.nodes, w.order, to + to.nodes
+    # Count the nodes of each step, then give each step its slice.
     for place in range(first, first + steps):
         rows = b.nodes_of[b.order[place]]
         for k in range(rows.first, rows.first + rows.count):
-            at = first_use(m, p, c, b, place, b + b.nodes + k * s)
+            at = first_use(m, p, c, b, place, old + k * s)
             if at != place:
-                note_pruned(m, b, to, place, at, NodeRow(b + b.nodes + k * s).end)
+                note_pruned(m, b, to, place, at, NodeRow(old + k * s).end)
             if at != NOWHERE:
-                lists[at - first] += 1
+                to.nodes_of[at - first] += 1
     top = 0
     for j in range(steps):
-        count = lists[j]
-        lists[j], w[tops + j] = Slice(top, count) if count else 0, nodes + top * s
+        count = int(to.nodes_of[j])  # from here on a slice
+        to.nodes_of[j], w[tops + j] = Slice(top, count) if count else 0, nodes + top * s
         top += count
     to.node_top = top
+    # Fill the slices.
     for place in range(first, first + steps):
         rows = b.nodes_of[b.order[place]]
         for k in range(rows.first, rows.first + rows.count):
-            row = b + b.nodes + k * s
+            row = old + k * s
             at = first_use(m, p, c, b, place, row)
             if at == NOWHERE:
                 continue
-            target, begin = w[tops + at - first], nodes + Slice(lists[at - first]).first * s
+            target, begin = w[tops + at - first], nodes + to.nodes_of[at - first].first * s
             w[tops + at - first] = target + s
             copy(m, row, w, w.ready, s)
             while target > begin and NodeRow(target - s).start > NodeRow(w, w.ready).start:  # INVARIANT: Ordering
@@ -153,13 +157,13 @@ def first_use(m: Memory, p: Program, c: PruneTable, b: Block, place: int, row: N
         if le >= final and p[p.now + state]:
             return place
     if at == place or row.end > times[order[at]]:
-        return int(at)
+        return at
     return NOWHERE
 
 
 @kernel
 def note_pruned(m: Memory, b: Block, to: Block, place: int, at: int, end: int) -> None:
-    """Move ``pruned`` to where a node did stand last that stood at a place, until ``end``, and stands at ``at`` now, or NOWHERE."""
+    """Raise ``pruned`` to the last step that loses a node: it stood from ``place`` to ``end``, now from ``at`` on, or NOWHERE."""
     last = place
     if at != NOWHERE:
         last = at - 1
@@ -175,18 +179,20 @@ def drop_stones(m: Memory, w: Scratch, c: PruneTable, to: Block, steps: int) -> 
 
     A stone is a step without events and partial matches; see `afa.interpreted.pruning`.
     """
-    s, earliest = NodeRow.register + m.register_words, FOREVER
-    times, events, lists = to.le, to.events_of, to.nodes_of
+    s, nodes, earliest = NodeRow.register + m.register_words, to + to.nodes, FOREVER
+    # Backward: by step, the earliest start of the partial matches stored behind it.
     for j in range(steps - 1, -1, -1):
-        w[w.order + j] = earliest  # where the earliest partial match began of those that are stored behind a step
-        if Slice(lists[j]).count:
-            earliest = min(earliest, NodeRow(to + to.nodes + Slice(lists[j]).first * s).start)
+        w[w.order + j] = earliest
+        rows = to.nodes_of[j]
+        if rows.count:
+            earliest = min(earliest, NodeRow(nodes + rows.first * s).start)
+    # Forward: a stone goes unless a run may span it, begin at it, or the step before leads on to it.
     kept, until, leads_on = 0, ALONE, False
     for j in range(steps):
-        le, rows = times[j], Slice(lists[j])
+        le, rows = to.le[j], to.nodes_of[j]
         for k in range(rows.first, rows.first + rows.count):
-            until = max(until, NodeRow(to + to.nodes + k * s).end)
-        stone = Slice(events[j]).count == 0 and rows.count == 0 and until <= le
+            until = max(until, NodeRow(nodes + k * s).end)
+        stone = to.events_of[j].count == 0 and rows.count == 0 and until <= le
         passed = le < to.cleaned or (le <= c.begins.start and w[w.order + j] > le)
         if stone and not leads_on and passed:
             continue

@@ -1,9 +1,9 @@
-"""What the operator says of itself: the net of the output log, and what is held.
+"""Answers about the operator: the net of the output log, and how much there is.
 
     net    log, sorted by T and key     +1 m1    -1 m1    -1 m2    +1 m3
            signs afterwards              0        0       -1       +1           2 are left
 
-What came and went in one call is not said.
+A match that came and went in one call is not in the output.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ LOW = (1 << 32) - 1
 
 @kernel
 def net(w: Scratch, order: Any, n: int, r: int) -> int:
-    """Set the signs of those entries of the output log to 0 that cancel each other. Returns how many are left.
+    """Set the signs of entries of the output log that cancel each other to 0. Returns how many are left.
 
-    ``order[0]`` sorts them by the change that they belong to (``order[1]``), T and key. O(n m), m of them of one change, T and key.
+    ``order[0]`` sorts them by the change that they belong to (``order[1]``), T and key. O(n k), k of them of one change, T and key.
     """
     s, log = LogRow.register + r, w.log
     left = n
@@ -35,10 +35,10 @@ def net(w: Scratch, order: Any, n: int, r: int) -> int:
             if y.t != x.t or y.key != x.key or order[1, j] != order[1, k]:
                 break
             if y.sign == -x.sign and x.sign != 0:
-                twins = True
+                same = True
                 for i in range(LogRow.re, s):
-                    twins = twins and w[x + i] == w[y + i]
-                if twins:
+                    same = same and w[x + i] == w[y + i]
+                if same:
                     x.sign = y.sign = 0
                     left -= 2
                     break
@@ -48,11 +48,11 @@ def net(w: Scratch, order: Any, n: int, r: int) -> int:
 
 @kernel
 def sizes(m: Memory, w: Scratch, p: Program, final: int) -> int:
-    """Count at w.temp the events, partial matches, intervals, matches, waiting retractions, keys and ties held. O(what is held).
+    """Count at w.temp events, partial matches, intervals, matches, waiting retractions, keys and ties. O(all state).
 
     Of events and of retractions the low halves of their copies are counted there, the high halves at the end: no sum of them wraps.
-    Behind them stand how many of the steps, of the events (again in halves) and of the partial matches lie before ``final``; no
-    match that ends before it counts. Returns DONE.
+    Then how many of the steps, of the events (again in halves) and of the partial matches lie before ``final``; no match that ends
+    before it counts. Returns DONE.
     """
     at = w.temp
     for i in range(13):
@@ -91,16 +91,16 @@ def size_up(m: Memory, w: Scratch, p: Program, b: Block, final: int) -> None:
         w[at + 12] += nodes.count * before
         for k in range(nodes.count):
             w[at + 2] += NodeRow(b + b.nodes + (nodes.first + k) * (NodeRow.register + r)).end != ALONE
-        b.first = place + 1  # of the steps that hold one match the last one counts
+        b.first = place + 1  # of the steps that store one match the last one counts
         for k in range(matches.count):
             match = MatchRow(b + b.matches + (matches.first + k) * (MatchRow.register + r))
-            w[at + 3] += match.t >= final and (not (p.counted and told_elsewhere(m, b, i, match)))
+            w[at + 3] += match.t >= final and not (p.counted and stored_elsewhere(m, b, i, match))
     b.first = first
 
 
 @kernel
 def by_state(m: Memory, c: Any) -> int:
-    """Add the partial matches stored to row 0 of ``c``, by the numbers of their states. Returns DONE. O(what is held)."""
+    """Add the partial matches stored to row 0 of ``c``, by the numbers of their states. Returns DONE. O(all state)."""
     s = NodeRow.register + m.register_words
     for key in range(m.keys):
         b = Block(block_of_key(m, key))
@@ -114,8 +114,8 @@ def by_state(m: Memory, c: Any) -> int:
 
 
 @kernel
-def told_elsewhere(m: Memory, b: int, i: int, match: int) -> bool:
-    """Return whether a step other than ``i`` holds a match; where only the longest count, one of its T and payload."""
+def stored_elsewhere(m: Memory, b: Block, i: int, match: int) -> bool:
+    """Return whether a step other than ``i`` stores a match; where only the longest count, one of its T and payload."""
     if m.longest:
-        return bool(longest_elsewhere(m, b, i, m, match) != BEGINNING)
-    return bool(held_elsewhere(m, b, i, m, match))
+        return longest_elsewhere(m, b, i, m, match) != BEGINNING
+    return held_elsewhere(m, b, i, m, match)

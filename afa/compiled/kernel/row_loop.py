@@ -49,7 +49,7 @@ def loop(w: Any, x: Loop, here: int) -> int:
     """Take rows from ``record`` on; ``here``: the address of ``x``. The block has room for their events and steps.
 
     Returns LOOP_STOP at a row that is late, at which other arcs are in force, or at the limit; LOOP_LOOK where a row's list has to
-    be looked at, its event and list are written and its step is not; -1 (ask), -2 (no room for nodes). O(rows * list).
+    be looked at, its event and list are written and its step is not; or BY_ARCS, NO_ROOM of `step`. O(rows * list).
     """
     record, high, latest, bound, most = x.record, x.high, x.latest, x.bound, x.most
     le_at, re_at, re_mask, le_mask = x.le_at, x.re_at, x.re_mask, x.le_mask

@@ -1,14 +1,14 @@
-"""Cells of equal size in pages: where records and small blocks of many keys lie.
+"""Cells of equal size in pages: the place of packed keys and of small blocks.
 
     page     [ class  used  free  top  next  back  -  - | cell | cell | cell | never used .. ]     PAGE words, at a multiple of it
                                 |                              ^
                                 '------------------------------'    cells that are free again, chained by their first word
 
-    m.cells  by class: the pages that have room, chained both ways; a page that is full is in no chain
+    m.cells  by class: the pages that have room, chained both ways; a full page is in no chain
     m.pages  pages without any cell in use: they serve any class
 
-A page goes back as soon as its last cell does, so that a call that is taken back finds room for all that it has freed: once the new
-cells are gone, each class can have the pages again that it had.
+A page goes back as soon as its last cell does, so that a rolled-back call finds room for all that it has freed: once the new cells
+are gone, each class can have the pages again that it had.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ def take_cell(m: Memory, size: int) -> int:
     if page == 0:
         page = Page(take_page(m))
         if page < 0:
-            return int(page)
+            return page
         page.size_class, page.used, page.free, page.top = size, 0, 0, CELL
         page.next = page.back = 0
         m.cells[size] = page
+    # A cell that is free again, else one that was never used. INVARIANT: a chained page has room.
     words = cell_words(size)
     cell = page.free
     if cell:
@@ -68,7 +69,7 @@ def take_cell(m: Memory, size: int) -> int:
     page.used += 1
     if page.free == 0 and page.top + words > PAGE:
         unchain(m, page, size)
-    return int(cell)
+    return cell
 
 
 @kernel
@@ -76,7 +77,7 @@ def free_cell(m: Memory, cell: int) -> None:
     """Give a cell back, and its page with the last one."""
     page = Page(cell & -PAGE)
     size = page.size_class
-    full = page.free == 0 and page.top + cell_words(size) > PAGE
+    full = page.free == 0 and page.top + cell_words(size) > PAGE  # INVARIANT: then it is in no chain
     m[cell] = page.free
     page.free = cell
     page.used -= 1
@@ -112,7 +113,7 @@ def unchain(m: Memory, page: Page, size: int) -> None:
 
 @kernel
 def free_page(m: Memory, page: Page) -> None:
-    """Let a page serve any class."""
+    """Put a page among those that serve any class."""
     page.size_class = NOWHERE
     page.next = m.pages
     m.pages = page
@@ -124,10 +125,10 @@ def take_page(m: Memory) -> int:
     page = Page(m.pages)
     if page:
         m.pages = page.next
-        return int(page)
+        return page
     top = m.top
     page = Page(top + PAGE - 1 & -PAGE)
-    n = min(RUN, 1 + page // (RUN * PAGE)) if page > top else 1  # what is skipped is lost: large blocks stand before it
+    n = min(RUN, 1 + page // (RUN * PAGE)) if page > top else 1  # words skipped are lost: large blocks stand before
     if page + n * PAGE > m.limit:
         n = 1
         if page + PAGE > m.limit:
@@ -135,4 +136,4 @@ def take_page(m: Memory) -> int:
     m.top = page + n * PAGE
     for k in range(n - 1, 0, -1):
         free_page(m, page + k * PAGE)
-    return int(page)
+    return page

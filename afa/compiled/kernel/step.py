@@ -1,9 +1,9 @@
 """One step: its mark, its list, its matches.
 
-    step i  -->  nd[i] = slice of nodes      `store_nodes`: rows at the top of the section become its list
-            -->  mt[i] = slice of matches    `derive_matches`: those that the list stands for; the difference goes to the output log
+    step i  -->  nodes_of[i]    `store_nodes`: rows at the top of the section become its list
+            -->  matches_of[i]  `derive_matches`: those that the list stands for; the difference goes to the output log
 
-    mark        w.mark[place] = w.epoch      a new epoch forgets all marks at once; from w.marked_from on all are marked
+    mark         w.mark[place] = w.epoch      a new epoch forgets all marks at once; from w.marked_from on all are marked
 
 A step made in this call (from w.made on) is written in place; of an older one the old word goes to the undo log.
 """
@@ -33,54 +33,52 @@ def mark(m: Memory, w: Scratch, b: Block, place: int) -> None:
 @kernel
 def marked(w: Scratch, place: int) -> bool:
     """Return whether a place is marked."""
-    return bool(place >= w.marked_from or w[w.mark + place] == w.epoch)
+    return place >= w.marked_from or w[w.mark + place] == w.epoch
 
 
 @kernel
 def is_cover(m: Memory, b: Block, i: int) -> bool:
     """Return whether a step without events is ``cover``; else it is a stone: a promise with a condition took its events."""
-    return bool(b.le[i] < max(b.cleaned, m.final))
+    return b.le[i] < max(b.cleaned, m.final)
 
 
 @kernel
 def complete(m: Memory, w: Scratch, b: Block, place: int) -> bool:
-    """Return whether the list at a place, which is not new, is what the list before it gives."""
+    """Return whether the list at a place, which is not new, is what the list before it gives. See Block.pruned."""
     pruned, order, times = b.pruned, b.order, b.le
     if pruned == BEGINNING or times[order[place]] >= w.whole:
         return True
     before = place - 1
     while before >= b.first and order[before] >= w.made:
         before -= 1
-    return bool(before >= b.first and times[order[before]] > pruned)
+    return before >= b.first and times[order[before]] > pruned
 
 
 @kernel
 def waits_since(m: Memory, b: Block, place: int) -> int:
-    """Return since when the list at a place waits for time-outs: behind its LE, or from the punctuation that made it ``cover``."""
+    """Return since when the list at a place waits for time-outs: from behind its LE; at ``cover`` from its punctuation."""
     i = b.order[place]
     if b.events_of[i].count or not is_cover(m, b, i):
-        return int(b.le[i] + 1)
-    return int(max(b.le[i] + 1, b.since))
+        return b.le[i] + 1
+    return max(b.le[i] + 1, b.since)
 
 
 @kernel
 def store_nodes(m: Memory, w: Scratch, b: Block, i: int, rows: Slice, reach: int) -> None:
     """Make ``rows``, the last ones of their section, the nodes of step ``i``. *Requires* `room` for 6."""
-    lists, reaches = b.nodes_of, b.reach
-    count = rows.count
-    b.node_top += count
+    b.node_top += rows.count
     if i >= w.made:
-        lists[i] = rows
-        reaches[i] = reach
+        b.nodes_of[i], b.reach[i] = rows, reach
         return
-    put(m, w, lists + i, rows)
-    if reaches[i] != reach:
-        put(m, w, reaches + i, reach)
+    # INVARIANT: of a step that was there before the call the undo log has the old words.
+    put(m, w, b.nodes_of + i, rows)
+    if b.reach[i] != reach:
+        put(m, w, b.reach + i, reach)
 
 
 @kernel
 def over(w: Scratch, le: int, count: int, rows: int, lasting: bool) -> int:
-    """Return OVER, and note why: ``count`` rows would stand at the step; where (NOWHERE: in columns or parts), in m or in w."""
+    """Return OVER; note in w.over why: how many rows would stand at the step, and where (NOWHERE: in columns or parts)."""
     w.over[0], w.over[1], w.over[2], w.over[3] = le, count, rows, lasting
     return OVER
 
@@ -104,33 +102,31 @@ def derive_matches(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: A
     Returns DONE, or NEED_TEMP, NEED_LOG, NEED_MATCHES, NEED_ROWS, FAULT, ENDLESS.
     """
     i = b.order[place]
-    le = b.le[i]
-    count = 0
+    le, count = b.le[i], 0
+    # Partial matches in final states; at cover, which has no event, only time-outs can match.
     if b.events_of[i].count or not is_cover(m, b, i):
         seek(p, le)
         count = accepted(m, w, p, a, rows, n, le, 0)
     if p.timeout and count >= 0:
         count = add_timed(m, w, p, b, place, a, rows, n, count)
     if count < 0:
-        return int(count)
-    return int(set_matches(m, w, p, b, i, count))
+        return count
+    return set_matches(m, w, p, b, i, count)
 
 
 @kernel
 def add_timed(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: Any, rows: int, n: int, count: int) -> int:
     """Add to the ``count`` matches at w.temp those by time-outs, until `horizon_of`."""
     s, r = NodeRow.register + m.register_words, m.register_words
-    width = MatchRow.register + r
-    order, times = b.order, b.le
-    le = times[order[place]]
-    horizon = horizon_of(m, b, place)
+    width, le, horizon = MatchRow.register + r, b.le[b.order[place]], horizon_of(m, b, place)
     temp, ready = w.temp, w.ready
     for k in range(n):
         found = fire(m, w, p, a, rows + k * s, le, waits_since(m, b, place), horizon)
         if found < 0:
-            return int(found)
+            return found
         if m.longest and found > 1:  # the set has served the closure
             put_matches(m, w, temp, count)
+        # Row 0 is the partial match itself; each other one was reached at ``t``, which stands where a node has its end.
         for q in range(1, found):
             row = NodeRow(w, ready + q * s)
             t = row.end
@@ -142,9 +138,8 @@ def add_timed(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: Any, r
             at = MatchRow(w, temp + count * width)
             if at + width > temp + w.temp_cap:
                 return NEED_TEMP
-            at.t = t
-            at.re = row.until
-            copy(w, row.register, w, at + 2, r)
+            at.t, at.re = t, row.until
+            copy(w, row.register, w, at.register, r)
             if m.longest:
                 if count + 2 >= w.rows:
                     return NEED_ROWS

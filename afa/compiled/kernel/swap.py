@@ -5,7 +5,7 @@
     - x, now = 25        x [0, 25)  y [20, ..)      bounds    0 +x, 20 +y, 25 -x       latest of x: the one before
     failed call          x [0, ..)                  bounds    0 +x                     `forget_arcs`, from the end
 
-What is not that simple (an end known beforehand, arcs of one name, time-outs) is left to the operator: it makes the program anew.
+Other changes (an end known beforehand, arcs of one name, time-outs) are left to the operator, which makes the program anew.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from afa.compiled.kernel.native_call import kernel
 
 @kernel
 def change_arc(m: Memory, p: Program, code: int, diff: int, now: int) -> bool:
-    """Begin an arc (``diff`` 1) or end it (-1) at ``now``. Returns whether that is for this program; if not, nothing is done."""
+    """Begin an arc (``diff`` 1) or end it (-1) at ``now``. Returns False, with nothing done, if this program can't."""
     last = BoundRow(p.bounds + (p.boundcount - 1) * BoundRow.SIZE)
-    if p.plain == 0 or code < 0 or now == FOREVER or (p.boundcount >= p.boundcap):
+    if p.plain == 0 or code < 0 or now == FOREVER or p.boundcount >= p.boundcap:
         return False
     if p.boundcount > 0 and last.t > now:
         return False
@@ -35,10 +35,12 @@ def change_arc(m: Memory, p: Program, code: int, diff: int, now: int) -> bool:
         p.count = row + 1
     else:
         row = p[latest]
-        if diff != -1 or row < 0 or ArcRow(p.rows + row * ArcRow.SIZE).begin >= now:
+        at = ArcRow(p.rows + row * ArcRow.SIZE)
+        if diff != -1 or row < 0 or at.begin >= now:
             return False
-        ArcRow(p.rows + row * ArcRow.SIZE).end = now
-        p[latest] = ArcRow(p.rows + row * ArcRow.SIZE).before
+        at.end = now
+        p[latest] = at.before
+    # INVARIANT: bounds are in order, as none lies behind ``now``; the arcs now are right up to the new one.
     bound = BoundRow(p.bounds + p.boundcount * BoundRow.SIZE)
     bound.t, bound.row, bound.sign = now, row, diff
     p.boundcount += 1
@@ -49,17 +51,17 @@ def change_arc(m: Memory, p: Program, code: int, diff: int, now: int) -> bool:
 
 @kernel
 def change_at(m: Memory, p: Program, code: int, diff: int, now: int) -> int:
-    """`change_arc` between two batches. Returns 0 if nothing is done, else one more than how many arcs have no slot at ``now``."""
+    """Do `change_arc` between two batches. Returns 0 if nothing is done, else one more than Program.spill at ``now``."""
     if not change_arc(m, p, code, diff, now):
         return 0
     m.arcs = 0
     seek(p, now)
-    return int(p.spill + 1)
+    return p.spill + 1
 
 
 @kernel
 def forget_arcs(p: Program, count: int) -> None:
-    """Take back the changes of arcs since there were ``count`` bounds."""
+    """Roll the changes of arcs back to those of the first ``count`` bounds."""
     for k in range(p.boundcount - 1, count - 1, -1):
         bound = BoundRow(p.bounds + k * BoundRow.SIZE)
         at = ArcRow(p.rows + bound.row * ArcRow.SIZE)
@@ -78,6 +80,7 @@ def forget_arcs(p: Program, count: int) -> None:
 @kernel
 def drop_arcs(p: Program, t: int) -> None:
     """Drop the arc events that ended at or before ``t`` ([AFA10] Sec. 5.4). O(arc events)."""
+    # Where each arc event goes.
     rows, places, kept = p.rows, p.places, 0
     for row in range(p.count):
         lasts = ArcRow(rows + row * ArcRow.SIZE).end > t
@@ -85,24 +88,24 @@ def drop_arcs(p: Program, t: int) -> None:
         kept += lasts
     if kept == p.count:
         return
+    # INVARIANT: all numbers of arc events move with them: ArcWords.latest, ArcRow.before, BoundRow.row.
     for row in range(p.count):
         at, place = ArcRow(rows + row * ArcRow.SIZE), p[places + row]
         latest = p.codes + at.code * ArcWords.SIZE + ArcWords.latest
-        if p[latest] == row:  # one that is moved already stands at or before its old row, so it is not taken for this one
+        if p[latest] == row:  # a moved one is at or before its old row: it is not taken for this one
             p[latest] = place
         if place < 0:
             continue
-        if at.before >= 0:  # it may stand behind this one: rows are in the order in which they came
+        if at.before >= 0:  # it may stand behind this one
             at.before = p[places + at.before]
         for i in range(ArcRow.SIZE):
             p[rows + place * ArcRow.SIZE + i] = p[at + i]
     bounds, count = p.bounds, 0
     for k in range(p.boundcount):
-        row = p[places + BoundRow(bounds + k * BoundRow.SIZE).row]
+        bound, target = BoundRow(bounds + k * BoundRow.SIZE), BoundRow(bounds + count * BoundRow.SIZE)
+        row = p[places + bound.row]
         if row >= 0:
-            BoundRow(bounds + count * BoundRow.SIZE).t = BoundRow(bounds + k * BoundRow.SIZE).t
-            BoundRow(bounds + count * BoundRow.SIZE).sign = BoundRow(bounds + k * BoundRow.SIZE).sign
-            BoundRow(bounds + count * BoundRow.SIZE).row = row
+            target.t, target.sign, target.row = bound.t, bound.sign, row
             count += 1
     p.count, p.boundcount = kept, count
     p.low = p.high = FOREVER

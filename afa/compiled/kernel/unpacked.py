@@ -1,10 +1,10 @@
-"""The desk: a block, nobody's own, on which keys at rest are opened, one at a time; and what a key holds is replaced.
+"""The unpack buffer: a block of no key, in which packed keys are opened, one at a time; and how a key gets another block or record.
 
-KeyEntry.block    0      nothing held         opened --> the desk, empty
-         < 0      at rest              opened --> the desk, with what its record says
+KeyEntry.block    0      nothing              opened --> the unpack buffer, empty
+         < 0      packed               opened --> the unpack buffer, with what its record says
          > 0      a block of its own   opened --> that block
 
-replace   KeyEntry.block old --> new          the undo log has what was held when the call began; what came to be in the call goes
+replace   KeyEntry.block old --> new          the undo log has the word as the call found it; a block or record of the call goes
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from afa.compiled.kernel.packed_keys import read_record, write_record
 from afa.compiled.kernel.slabs import cell_class, free_cell, take_cell
 
 TOO_MUCH = 1
-"""What `lay_to_rest` says of a state that is no record."""
+"""What `pack` returns for a state that does not fit a packed key."""
 SWAPPED = MOST + 8
 """The words that `replace` may need of the undo log."""
 SPARE = 32
-"""The room of the desk beyond what any record needs, in rows of each kind."""
+"""The room of the unpack buffer beyond what any packed key needs, in rows of each kind."""
 
 
 @kernel
 def opened(m: Memory, key: int) -> int:
-    """Return the block where the state of a key stands, or can be put: 0 where it needs one of its own, or NEED_HEAP."""
+    """Return the block where the state of a key stands, or can be put; 0: it needs one of its own; or NEED_HEAP."""
     held = KeyEntry(m.dir + key * KeyEntry.SIZE).block
-    if held > 0 or (held == 0 and m.rest == 0):
-        return int(held)
+    if held > 0 or (held == 0 and m.packed_limit == 0):
+        return held
     if m.unpacked == 0:
         status = make_unpack_buffer(m)
         if status < 0:
-            return int(status)
+            return status
     b = Block(m.unpacked)
     if held < 0:
         read_record(m, -held, b)
-        return int(b)
+        return b
     for name in range(MOVING, HEAD):
         m[b + name] = 0
     b.runs, b.since, b.cleaned, b.pruned = 1, BEGINNING, BEGINNING, BEGINNING
     b.told, b.gap = m.events, FOREVER
-    return int(b)
+    return b
 
 
 @kernel
 def block_of_key(m: Memory, key: int) -> int:
-    """Return the block where the state of a key stands, to be read; 0: nothing is held."""
+    """Return the block where the state of a key can be read; 0: it has none."""
     return 0 if KeyEntry(m.dir + key * KeyEntry.SIZE).block == 0 else opened(m, key)
 
 
 @kernel
 def unpack_rooms(v: int, r: int) -> Any:
-    """Return how many steps, events, nodes, matches and retractions that wait the desk has room for.
+    """Return for how many steps, events, nodes, matches and waiting retractions the unpack buffer has room.
 
-    Words of a record: a step takes two at least, a node one, the others as many as they say something.
+    Each takes some words of a record: a step two at least, a node one, others those that they write.
     """
     steps = MOST // 2 + SPARE
     return steps, MOST // max(v, 1) + SPARE, MOST + SPARE, MOST // (1 + r) + SPARE, MOST // (PendingRow.payload + v) + SPARE
@@ -66,17 +66,17 @@ def unpack_rooms(v: int, r: int) -> Any:
 
 @kernel
 def make_unpack_buffer(m: Memory) -> int:
-    """Make the desk, and a place to draft records on. Returns DONE or NEED_HEAP."""
+    """Make the unpack buffer, and a place to draft records. Returns DONE or NEED_HEAP."""
     words = 2 * MOST + 64 + m.payload_words + 2 * m.register_words + m.payload_words
     if m.draft == 0:
         draft = take_block(m, words)
         if draft < 0:
-            return int(draft)
+            return draft
         m.draft = draft + 1
     steps, events, nodes, matches, waiting = unpack_rooms(m.payload_words, m.register_words)
     b = Block(make(m, steps, events, nodes, matches, waiting))
     if b < 0:
-        return int(b)
+        return b
     b.born = 0
     m.unpacked = b
     return DONE
@@ -84,11 +84,12 @@ def make_unpack_buffer(m: Memory) -> int:
 
 @kernel
 def replace(m: Memory, w: Scratch, key: int, new: int) -> None:
-    """Let a key hold another block, or another record, or nothing; the old one is kept for as long as the call can be taken back.
+    """Give a key another block or record, or none. The old one stays as long as the call can be rolled back.
 
-    Of what came to be in this call the undo log has what was held before, so that it goes at once. *Requires* `room` for SWAPPED.
+    One that was made in this call goes at once: the undo log has what was there before. *Requires* `room` for SWAPPED.
     """
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
+    # INVARIANT: the undo log has the entry as the call found it: nothing, a record's words, or a block.
     old = Block(entry.block)
     if old == 0:
         save_new(w, key)
@@ -99,14 +100,14 @@ def replace(m: Memory, w: Scratch, key: int, new: int) -> None:
         free_block(m, old)
     else:
         save_entry(m, w, key)
-    entry.block = new
+    entry.block = new  # INVARIANT: above 0 a block, below 0 less the address of a record, 0 nothing
     if new == 0 and old != 0:
         save_gone(w, key)
 
 
 @kernel
 def note_record(m: Memory, w: Scratch, key: int, grows: bool) -> None:
-    """Note the record of a key in the undo log, if it is not of this call; ``grows``: it is the begin of the next one."""
+    """Save the record of a key in the undo log, unless it is of this call; ``grows``: it only grows, so its head will do."""
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
     if entry.changed == m.serial:
         return
@@ -117,35 +118,36 @@ def note_record(m: Memory, w: Scratch, key: int, grows: bool) -> None:
 
 
 @kernel
-def pack(m: Memory, w: Scratch, key: int, b: int, limit: int) -> int:
-    """Let a key be at rest with the state of a block, if its record has no more than ``limit`` words.
+def pack(m: Memory, w: Scratch, key: int, b: Block, limit: int) -> int:
+    """Pack a key with the state of a block, if that takes no more than ``limit`` words.
 
     Returns DONE, TOO_MUCH, or NEED_UNDO, NEED_HEAP; then nothing is done.
     """
     if m.unpacked == 0:
         status = make_unpack_buffer(m)
         if status < 0:
-            return int(status)
+            return status
     words = write_record(m, w, b, m.draft, limit)
     return TOO_MUCH if words == 0 else put_draft(m, w, key, words, 0)
 
 
 @kernel
 def put_draft(m: Memory, w: Scratch, key: int, words: int, kept: int) -> int:
-    """Let a key be at rest with the record of so many words that is drafted.
+    """Give a key the drafted record of ``words`` words.
 
-    ``kept``: it begins with so many words of the one that the key has, but for its head; the draft does not have them. Returns
+    ``kept``: so many of its first words, but for the head, are those of the record that the key has; the draft lacks them. Returns
     DONE, or NEED_UNDO, NEED_HEAP.
     """
     if not room(w, SWAPPED):
         return NEED_UNDO
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
+    # The same cell, where that is of the right size; else another one.
     size, held = cell_class(words), entry.block
     cell = PackedKey(-held)
     if held >= 0 or cell_class(m[cell] & HEAD_MASK) != size:
         cell = PackedKey(take_cell(m, size))
         if cell < 0:
-            return int(cell)
+            return cell
     if held >= 0:
         replace(m, w, key, -cell)
     else:
@@ -154,6 +156,7 @@ def put_draft(m: Memory, w: Scratch, key: int, words: int, kept: int) -> int:
             copy(m, -held, m, cell, kept)
             free_cell(m, -held)
             entry.block = -cell
+    # INVARIANT: the undo log has the old record before its words change.
     copy(m, m.draft + kept, m, cell + kept, words - kept)
     cell.head = PackedKey(m.draft).head
     return DONE

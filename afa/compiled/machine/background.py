@@ -1,4 +1,4 @@
-"""Compile code in a separate process, at low priority, while this one goes on. One process compiles for all that want the code."""
+"""Compile code in a separate process, at low priority, while this one goes on. One process compiles for all that wait for it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LOGGER = logging.getLogger("afa")
 
 
 class Background:
-    """A compilation in another process; None: in the one that holds the folder's lock. What ``process`` makes is in ``blob``, too.
+    """A compilation in another process; None: in the process that holds the folder's lock. ``blob``: the output of ``process``.
 
-    The process keeps the code on disk, where each that waits finds it. It may outlive this one, by a few seconds and for the next
-    one's sake; an interrupt from the terminal does not reach it. Where the folder is of no use, each process starts one of its own,
-    and takes the code from its output.
+    The process keeps the code on disk, where all that wait find it. It may outlive this one by a few seconds, for the next one's
+    sake, and an interrupt from the terminal does not reach it. Without a usable folder each process starts its own, and takes the
+    code from its output.
     """
 
     def __init__(self, key: str, process: subprocess.Popen[bytes] | None = None, blob: IO[bytes] | None = None) -> None:
@@ -37,8 +37,8 @@ class Background:
 
     @classmethod
     def begin(cls, key: str, module: str) -> Background | None:
-        """Let a process run ``python -m module``, unless another does that already; None: no process can be started."""
-        with LOCK:  # no fork while the folder's lock is in hand
+        """Start a process that runs ``python -m module``, unless one runs already; None: no process can be started."""
+        with LOCK:  # no fork while this process holds the folder's lock
             try:
                 lock = None if native.folder is None else native.folder.lock()
             except BlockingIOError:
@@ -57,7 +57,7 @@ class Background:
                     os.close(lock)  # the process holds it until it ends
 
     def over(self) -> bool:
-        """Return whether the wait is over. ``address`` then says where the code is; 0: nowhere, and the log says why."""
+        """Return whether the compilation has ended. ``address`` is then that of the code; 0: none, and the log says why."""
         now = time.monotonic()
         if now < self._next:
             return False
@@ -84,7 +84,7 @@ class Background:
         return True
 
     def _given(self) -> int:
-        """Return the address of what the process has written, once it has ended well."""
+        """Return the address of the code in the output of the process, if that has ended well; else 0."""
         if self._process is None or self._blob is None or self._process.returncode != 0:
             return 0
         self._blob.seek(0)
@@ -93,16 +93,16 @@ class Background:
 
 
 def _let_go(process: subprocess.Popen[bytes], blob: IO[bytes] | None) -> None:
-    """When this process ends, let the other one go on by itself, without a warning."""
+    """Leave the other process alone, without a warning, when this one ends."""
     process.returncode = 0
     if blob is not None:
         blob.close()
 
 
 def _started(module: str, blob: IO[bytes], lock: int | None) -> subprocess.Popen[bytes]:
-    """Return a process of this Python with this one's path, apart from the terminal; it inherits the lock."""
+    """Start this Python with the path of this process, apart from the terminal; it inherits the lock."""
     if getattr(sys, "frozen", False) or not sys.executable:
-        raise ValueError(f"expected Python but got sys.executable={sys.executable!r}")  # it would start the user's program anew
+        raise ValueError(f"expected Python but got sys.executable={sys.executable!r}")  # the user's program would start again
     root = Path(__file__).parents[3]
     path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
     cache = {} if native.folder is None else in_environment(native.folder)

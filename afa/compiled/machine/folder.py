@@ -41,8 +41,8 @@ HOUR, DAY = 3_600, 86_400
 class Folder:
     """A folder of blobs by name, on disk.
 
-    Nothing here raises: what the disk refuses is counted in ``failures``, the last reason kept in ``reason``. A folder that is a
-    symlink, another user's, or writable by others holds code that anyone may have put there: it is left alone.
+    No method raises on what the disk refuses: ``failures`` counts the refusals, ``reason`` is the last one. A folder that is a
+    symlink, another user's, or writable by others is not used: anyone may have put code there.
 
     >>> with tempfile.TemporaryDirectory() as path:
     ...     folder = Folder(Path(path) / "cache")
@@ -54,7 +54,7 @@ class Folder:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._ready: bool | None = None
-        self._written = os.getpid() % EVERY  # so that processes that write a few files only also look, now and then
+        self._written = os.getpid() % EVERY  # so that short processes also prune, now and then
         self.failures = 0
         self.reason = ""
 
@@ -94,10 +94,7 @@ class Folder:
         raise FileNotFoundError
 
     def put(self, name: str, blob: bytes, lasting: bool = False) -> None:
-        """Keep a blob; at once or not at all.
-
-        ``lasting``: it took so long to make that all others go before it; true of the last few of those.
-        """
+        """Write a blob, whole or not at all. ``lasting``: it is deleted after all others, as it takes long to make."""
         try:
             if not self._usable():
                 return
@@ -142,7 +139,7 @@ class Folder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock. A process that holds it for longer than PATIENCE is not waited for."""
+        """Hold the lock; after PATIENCE go on without it."""
         end, lock = time.monotonic() + PATIENCE, None
         while time.monotonic() < end:
             try:
@@ -161,7 +158,7 @@ class Folder:
         self.reason = reason
 
     def _usable(self) -> bool:
-        """Return whether the folder is there and nobody else's; looked at once."""
+        """Return whether the folder is there and only its owner writes to it; checked once."""
         if self._ready is None:
             self._ready = False
             path = self.path
@@ -174,9 +171,9 @@ class Folder:
         return self._ready
 
     def _prune(self) -> None:
-        """Delete the oldest files, LASTING of the lasting ones last, down to three quarters of the bounds; and unfinished ones.
+        """Delete unfinished files, and the oldest ones down to three quarters of the bounds; LASTING of the lasting ones go last.
 
-        Only files of our own, by name and kind; of all others not even the size is counted. Not the lock: two could hold it then.
+        Only files of our own, by name and kind, are counted and deleted. The lock stays: else two processes could hold it.
         """
         found: list[tuple[float, int, str]] = []
         with os.scandir(self.path) as entries:
@@ -211,7 +208,7 @@ def in_environment(folder: Folder) -> dict[str, str]:
 
 
 def _ours(status: os.stat_result) -> bool:
-    """Return whether nobody else can have written it."""
+    """Return whether only this user can have written a file or folder."""
     if not hasattr(os, "getuid"):  # pragma: no cover (Windows: profiles are the user's)
         return True
     return status.st_uid == os.getuid() and not status.st_mode & 0o022

@@ -1,4 +1,4 @@
-"""Write LLVM IR line by line: names, labels, and lines that can't be reached."""
+"""Write LLVM IR line by line, with names and labels; unreachable lines get a block of their own."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Lines:
 
     @property
     def text(self) -> str:
-        """All lines so far; places on the stack come first."""
+        """Return all lines so far; places on the stack come first."""
         return "".join(self._places) + "".join(self._lines)
 
     def name(self, kind: str) -> str:
-        """Return a name that nothing has yet; no name in a kernel has a dot."""
+        """Return a new name; no name in a kernel has a dot."""
         self._count += 1
         return f"{kind}.{self._count}"
 
@@ -44,7 +44,7 @@ class Lines:
         return name
 
     def do(self, line: str) -> None:
-        """Write one line. After a line that has left the block it begins a block that can't be reached."""
+        """Write one line. After a line that has left its block it begins an unreachable one."""
         if self.left:
             self.label(self.name("nowhere"))
         self._lines.append(f"  {line}\n")

@@ -1,8 +1,8 @@
 """Translate all kernels that `afa.compiled.kernel.entry.main` reaches into LLVM IR: one function each, and an entry.
 
-Kernels are Python of few words, int64 and arrays of it, which is why the way from source to IR is short. It takes 0.15 s, where
-numba, which infers types and knows all of Python and numpy, takes 16 s for the same functions; the code is as fast. numba compiles
-the same source, and a test holds both translations against each other, word for word of the state.
+Kernels are a small subset of Python over int64 words and arrays of them, so the translation is short. It takes 0.15 s; numba,
+which infers types and knows all of Python and numpy, takes 16 s for the same functions, and its code is no faster. numba compiles
+the same source, and a test compares both translations by each word of the state.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _definitions(module: str) -> dict[str, ast.FunctionDef]:
 
 
 def _signature(tree: ast.FunctionDef, name: str) -> Signature:
-    """Return the kinds that a kernel takes and gives: ``Any`` is an array, or a tuple where it is taken apart; all else a word."""
+    """Return the kinds of a kernel's parameters and result: ``Any`` is an array, or a tuple where unpacked; all else a word."""
     found = list(statements(tree.body))
     apart = {
         node.value.id: len(node.targets[0].elts)

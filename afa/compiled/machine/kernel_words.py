@@ -1,8 +1,8 @@
 """Translate expressions of kernels into LLVM IR: words, arrays of words, tuples of words, and calls.
 
-A word is an ``i64``, a truth value the word 0 or 1; an array is the pointer to its words and, for one with two indices, the length
-of a row. Words wrap, ``//`` and ``%`` by 0 are 0, an index is neither checked nor counted from the end: the tests run the kernels
-as Python too, where all of these are errors.
+A word is an ``i64``, a truth value the word 0 or 1. An array is a pointer to its words and, for one with two indices, the length of
+a row. Words wrap, ``//`` and ``%`` by 0 are 0, an index is neither checked nor counted from the end. All of these are errors where
+the tests run the kernels as Python.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ CONSTANT: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: lambda a, b: a << b,
     ast.Pow: lambda a, b: a**b,
 }
-"""Operations on two constants, which may leave int64 on the way, as in ``2**63 - 1``."""
+"""Operations on two constants; they may leave int64 in between, as in ``2**63 - 1``."""
 NAN_WORD = 0x7FF8000000000000
 BY_ADDRESS = {"call1": 1, "call2": 2, "call4": 4, "call9": 9}
 """Calls of native code (`afa.compiled.kernel.native_call`), and how many words they pass."""
 
 
 class Signature(NamedTuple):
-    """What a caller must know of a kernel: its name in the IR, what it takes and gives (ARRAY, WORD, or so many words)."""
+    """A kernel as its callers see it: its name in the IR, the kinds of its parameters and of its result."""
 
     name: str
     takes: tuple[int, ...]
@@ -62,7 +62,7 @@ def type_of(kind: int) -> str:
 class KernelExpressions:
     """The expressions of one kernel; ``file``: for errors.
 
-    ``meaning`` tells what a name that is not the kernel's own stands for: an int, or the `Signature` of another kernel.
+    ``meaning`` gives the value of a name that is not local: an int, or the `Signature` of another kernel.
     """
 
     def __init__(self, file: str, meaning: Callable[[str], Any]) -> None:
@@ -76,7 +76,7 @@ class KernelExpressions:
         return SyntaxError(f"expected {wanted} in a kernel but got {ast.unparse(node)}", at)
 
     def own(self, name: str, kind: int, node: ast.AST) -> None:
-        """Give a name of the kernel's own its kind."""
+        """Declare a local name and its kind."""
         if self.kinds.setdefault(name, kind) != kind:
             raise self.refused(node, f"one kind of value in {name!r}")
         if kind != ARRAY and name not in self.places:
@@ -184,7 +184,7 @@ class KernelExpressions:
     # -- truth -------------------------------------------------------------------------------------------------------------
 
     def jump(self, node: ast.expr, yes: str, no: str) -> None:
-        """Go one way if an expression is true, else the other."""
+        """Jump to label ``yes`` if an expression is true, else to ``no``."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.jump(node.operand, no, yes)
         elif isinstance(node, ast.BoolOp):
@@ -209,7 +209,7 @@ class KernelExpressions:
                 found = put(f"icmp eq i64 {left}, {self.word(item)}")
                 whole = put(f"or i1 {whole}, {found}") if whole else found
             return whole if isinstance(node.ops[0], ast.In) else put(f"xor i1 {whole}, true")
-        for op, item in zip(node.ops, node.comparators):  # all of a chain are compared
+        for op, item in zip(node.ops, node.comparators):  # a chain is evaluated to its end
             if type(op) not in COMPARES:
                 raise self.refused(node, "== != < <= > >=, in or not in with a tuple,")
             right = self.word(item)
@@ -218,7 +218,7 @@ class KernelExpressions:
         return whole
 
     def _decided(self, node: ast.BoolOp) -> str:
-        """Return the item that decides ``and`` or ``or``."""
+        """Return the value of ``and`` or ``or``: the item that decides it."""
         lines, end = self.lines, self.lines.name("end")
         place = lines.place("i64", "item")
         for item in node.values[:-1]:
@@ -313,4 +313,4 @@ BUILTINS = {
     "float_sum": 2,
 }
 BUILTINS |= {name: count + 1 for name, count in BY_ADDRESS.items()}
-"""What else is called, and with how many words."""
+"""Other functions that kernels may call, and with how many words."""

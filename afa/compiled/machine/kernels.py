@@ -1,9 +1,9 @@
 """Load all kernels as one native function.
 
 They are translated to LLVM IR (`afa.compiled.machine.kernel_ir`), compiled and kept on disk like the code of arcs
-(`afa.compiled.machine.native`). A process that finds none there compiles them in haste, in 0.4 s, and is served by these until
-a process of their own has compiled them in full (`afa.compiled.machine.background`). Both do the same to the same arrays: the one
-takes the place of the other between two calls. With ``NUMBA_DISABLE_JIT=1`` the kernels run as the Python that they are.
+(`afa.compiled.machine.native`). A process that finds none there compiles a baseline, in 0.4 s, and runs that until another process
+has compiled the kernels in full (`afa.compiled.machine.background`). Both do the same to the same arrays, so one can replace the
+other between two calls. With ``NUMBA_DISABLE_JIT=1`` the kernels run as Python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SOURCES = ("afa.compiled.kernel", "afa.compiled.machine")
 _WORDS = [ctypes.c_int64] * 9
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *_WORDS)  # holds the interpreter's lock: state is no thread's own
 ALONE = ctypes.CFUNCTYPE(ctypes.c_int64, *_WORDS)
-"""Lets other threads run meanwhile: for operators that no other thread knows, whose arcs never ask Python; see `m.alone`."""
+"""Lets other threads run meanwhile: for operators of one thread whose arcs never ask Python; see ``EngineMemory.alone``."""
 
 Call = Callable[..., int]
 
@@ -36,7 +36,7 @@ Call = Callable[..., int]
 def load(wait: bool = False) -> Call:
     """Return the function ``main(memory, program, batch, what, low, high)`` over `EngineMemory`, `ArcProgram` of `afa.compiled`.
 
-    ``wait``: until the kernels are compiled in full, where no code of them is kept: about 3 s, and the log says so.
+    ``wait``: if no code is on disk, wait until the kernels are compiled in full, about 3 s; the log says so.
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         from afa.compiled.kernel.entry import main as plain
@@ -50,7 +50,7 @@ def load(wait: bool = False) -> Call:
     if not address and not wait:
         background = Background.begin(key(), __name__)
     if background is not None:
-        address = native.function(f"{key()} in haste", kernels, BASELINE)
+        address = native.function(f"{key()} baseline", kernels, BASELINE)
     address = address or _compiled()
     function, alone = PROTOTYPE(address), ALONE(address)
 
@@ -70,7 +70,7 @@ def load(wait: bool = False) -> Call:
 
 
 def _compiled() -> int:
-    """Return the kernels compiled now, for one who waits; if another process is at it, by that."""
+    """Compile the kernels in full now, and wait; or wait for the process that is compiling them. Returns their address."""
     failed = native.statistics().reason
     LOGGER.warning("compiling the kernels, once (about 3 s)%s", f"; the folder of code failed: {failed}" if failed else "")
     with contextlib.nullcontext() if native.folder is None else native.folder.locked():
@@ -82,7 +82,7 @@ def key() -> str:
 
 
 def _serve() -> None:
-    """Compile the kernels for others, which do not wait."""
+    """Compile the kernels in full for the processes that run the baseline meanwhile."""
     if hasattr(signal, "alarm"):
         signal.alarm(LIMIT)
         os.nice(10)

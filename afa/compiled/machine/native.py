@@ -1,4 +1,4 @@
-"""Make machine code of LLVM IR: one LLVM engine for the process, a cache in memory, a folder on disk."""
+"""Compile LLVM IR to machine code: one LLVM engine for the process, a cache in memory, a folder on disk."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from afa.compiled.machine.folder import Folder
 
 LOGGER = logging.getLogger("afa")
 SOURCES = ("afa.compiled.code", "afa.compiled.machine", "afa.compiled.kernel.layout")
-"""The packages on which machine code depends, and the module of the words that it reads and writes."""
+"""The packages on which machine code depends, and the module of the records that it reads and writes."""
 LOCK = threading.RLock()
-"""A lock, held while code is compiled and around every fork, so that a child never inherits a compilation that nobody ends."""
+"""Held while code is compiled and around every fork, so that a child never inherits a compilation under way."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
@@ -28,22 +28,21 @@ if hasattr(os, "register_at_fork"):
 class Effort(NamedTuple):
     """The effort that LLVM makes for a function."""
 
-    passes: str  # over the IR: "none"; "places": what makes registers of places on the stack; "all" but for vectors
+    passes: str  # over the IR: "none"; "places": only from places on the stack to registers; "all": all but vectors
     level: int  # of code generation, 0 to 3
     kept: bool = True  # whether the code is kept on disk
-    lasting: bool = False  # whether it is kept there when much else was used since
+    lasting: bool = False  # whether it is deleted there after all else
 
 
 ARC = Effort("none", 2)
-"""The IR of arcs comes as it should be: for Q1's step 7 ms instead of 20 at the same speed of the code; level 0 takes 1 ms and runs
-at half of it."""
+"""The IR of arcs needs no passes: Q1's step takes 7 ms, with them 20 ms, and is as fast; level 0 takes 1 ms and is half as fast."""
 BASELINE = Effort("places", 0, kept=False)
 FULL = Effort("all", 2, lasting=True)
 """The effort for the kernels."""
 
 
 class NativeStatistics(NamedTuple):
-    """What was compiled and what was found; ``failures`` of the folder on disk, and the last reason."""
+    """How many functions were compiled and how many found on disk; ``failures`` of the folder, and the last reason."""
 
     functions: int
     compiled: int
@@ -76,9 +75,9 @@ class Native:
         self._seconds = 0.0
 
     def function(self, key: str, make_ir: Callable[[], str] | None, effort: Effort = ARC) -> int:
-        """Return the address of the function ``@f`` of the IR that ``make_ir`` gives; it is asked only if no code is kept.
+        """Return the address of the function ``@f`` of the IR that ``make_ir`` returns; it is called only if no code is kept.
 
-        Without ``make_ir``: 0 if no code is kept. ``key``: all that the IR depends on, and the effort.
+        Without ``make_ir``: 0 if no code is kept. ``key``: names all that the IR depends on, and the effort.
         """
         address = self._addresses.get(key)
         if address is not None:
@@ -90,7 +89,7 @@ class Native:
         return address
 
     def compile(self, key: str, make_ir: Callable[[], str], effort: Effort) -> bytes:
-        """Return the object code of a function, compiled now, and kept on disk."""
+        """Compile a function, and keep it on disk. Returns its object code."""
         with LOCK:
             begin = time.thread_time()
             blob = self._llvm.compile(self._name(key), make_ir(), effort)
@@ -101,7 +100,7 @@ class Native:
         return blob
 
     def take(self, key: str, blob: bytes) -> int:
-        """Return the address of the function in object code from `compile`, here or in another process of the same library.
+        """Load object code from `compile`, here or in another process of the same library. Returns the address of its function.
 
         Raises RuntimeError where there is none.
         """
@@ -113,7 +112,7 @@ class Native:
         return address
 
     def known(self, key: str) -> bool:
-        """Return whether the function is at hand, without a compile."""
+        """Return whether the function is loaded."""
         return key in self._addresses
 
     def statistics(self) -> NativeStatistics:
@@ -122,7 +121,7 @@ class Native:
         return NativeStatistics(len(self._addresses), self._compiled, self._from_disk, self._seconds, *failed)
 
     def _kept(self, key: str) -> int:
-        """Return the address of a function whose code is kept on disk; 0: its code is not kept."""
+        """Load a function from disk. Returns its address; 0: its code is not kept."""
         name = self._name(key)
         blob = None if self.folder is None else self.folder.get(name)
         address = 0 if blob is None else self._llvm.load(name, blob)
@@ -132,7 +131,7 @@ class Native:
         return address
 
     def _name(self, key: str) -> str:
-        """By what the code of a key is known to LLVM and on disk."""
+        """Return the name of a key's code, for LLVM and on disk."""
         return hashlib.blake2b(key.encode(), digest_size=20, key=self._llvm.identity).hexdigest()
 
     @property
@@ -164,7 +163,7 @@ class _Engine:
         self.identity = hashlib.blake2b("\n".join(parts).encode(), digest_size=32).digest()
 
     def compile(self, name: str, ir: str, effort: Effort) -> bytes:
-        """Return the object code of ``@f``, under a name of its own."""
+        """Compile ``@f``, under a name of its own. Returns its object code."""
         module = self._binding.parse_assembly(ir.replace("@f(", f"@afa_{name}(", 1))
         module.triple, module.data_layout = self._triple, self._data
         machine = self._machines[effort.level]
@@ -182,7 +181,7 @@ class _Engine:
         return blob
 
     def load(self, name: str, blob: bytes) -> int:
-        """Return the address of the function in object code, which must be whole: LLVM does not check; 0 if it is not in there."""
+        """Load object code, which must be whole: LLVM does not check. Returns the address of its function; 0: there is none."""
         self._jit.add_object_file(self._binding.ObjectFileRef.from_data(blob))
         self._jit.finalize_object()
         return int(self._jit.get_function_address(f"afa_{name}"))
@@ -190,7 +189,7 @@ class _Engine:
 
 @functools.cache
 def digest_of(*sources: str) -> str:
-    """Return a digest of modules, and all modules of packages: code that an older version of them has made is not taken."""
+    """Return a digest of modules, and of all modules of packages, so that code of an older version is not used."""
     digest = hashlib.blake2b(digest_size=16)
     for source in sources:
         package, _, module = source.rpartition(".")
