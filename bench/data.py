@@ -1,7 +1,6 @@
 """Real streams. They are not shipped: AFA_BENCH_DATA names a folder that holds them, and what is absent is skipped with a word.
 
 yhoo/yhoo-1996-2014.txt              Date, Open, ..: daily prices; 1996-2009 are the paper's real data set
-hadoop_rumen/19-jobs.events.csv.gz   arrive_ms, event_ms, type, job, attempt, duration_ms, ..: 19 jobs of a cluster, for tests
 binance_trades/trades_day1.csv.gz    local_ts_ns, venue, symbol, trade_ms, trade_id, price, ..: trades in true order of arrival
 """
 
@@ -18,7 +17,6 @@ from bench.workloads import Stream, quotes, take
 
 FOLDER = "AFA_BENCH_DATA"
 YHOO = "yhoo/yhoo-1996-2014.txt"
-HADOOP = "hadoop_rumen/19-jobs.events.csv.gz"
 BINANCE = "binance_trades/trades_day1.csv.gz"
 PLACES_PER_MS = 1024  # more than trades within one millisecond
 
