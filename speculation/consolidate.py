@@ -13,6 +13,7 @@ from afa.io.answer import Answer
 from afa.model.copies import COPIES, added, as_diff, as_plain, as_total, total
 from afa.operator.contract import OperatorLike
 from afa.schema import ODD, Field, any_payload, as_ticks
+from afa.state.sound import wanted
 from punctuation.calls import whole
 from punctuation.door import Table, table_of
 from punctuation.promise import Punctuation
@@ -250,6 +251,9 @@ class Consolidate(Stage):
         (stage._promised,) = [as_time(t, "promised") for t in promised] or [BEGINNING]
         stage._came, stage._left = as_total(came), as_total(left)
         return stage
+
+    def _check_waiting(self) -> None:
+        wanted("changes that wait", not self._waiting.tables, "rows")
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from afa import (
     insert,
     retract,
 )
-from speculation import Before, Cleanse
+from speculation import Before, Cleanse, Consolidate
 from speculation.stage_state import stream_of
 from tests import around, oracle
 from tests.automata import arc, pair, silence, small
@@ -241,6 +241,9 @@ def test_rows_of_a_snapshot_are_checked() -> None:
     ):
         with pytest.raises(SnapshotError, match=text):
             Operator.restore(wide_pair, forged(blob, place, value))
+    merged = Consolidate(per="punctuation").before(Operator(wide_pair, window=9)).snapshot()
+    with pytest.raises(SnapshotError, match="expected changes that wait but got rows"):
+        Operator.restore(wide_pair, forged(merged, (3,), rows_of))
 
 
 def test_rows_that_wait_are_changes_to_who_looks_at_the_stage_alone() -> None:

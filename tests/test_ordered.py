@@ -37,6 +37,13 @@ def test_a_retraction_that_comes_first_takes_its_insertion_only(engine: str) -> 
     op._check()
 
 
+def test_a_dict_is_an_event_of_its_key(engine: str) -> None:
+    op = Ordered(FALLS, number="seq", key="kind", window=99, engine=engine)
+    op.push({"kind": 0, "seq": 1, "le": 10})
+    op.push({"kind": 0, "seq": 2, "le": 20}, key=7)
+    assert op._core.engine.keys() == [0, 7]
+
+
 @pytest.mark.parametrize("gaps", ["break", "join"])
 def test_a_gap_that_never_closes_is_told_once(engine: str, gaps: Any) -> None:
     told: list[Any] = []
