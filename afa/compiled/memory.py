@@ -23,7 +23,7 @@ REST = k.MOST
 SAMPLE = 64
 """How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
 SOON = 2
-"""After so many steps behind a late event that were derived with whole lists, where only the longest count, columns are made."""
+"""After so many steps behind a late event that were derived with whole lists, where only the longest count, `replay` begins."""
 PARTS = 64
 """How many rows a list has that is taken in parts: a shorter one is written anew for less than the look at rows that stay costs."""
 KEYS = 16

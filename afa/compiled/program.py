@@ -126,6 +126,7 @@ class ArcProgram:
         count = slots.total if slots else 0
         w[k.Program.slotcount] = count
         w[k.Program.slots], w[k.Program.free] = self._room(2 * count, -1), self._room(2 * count)
+        self._longest = slots is not None and slots.longest and form.with_runs
         if slots:
             w[k.Program.step], w[k.Program.unchanged], w[k.Program.loop], w[k.Program.loop_runs] = (
                 slots.step,
@@ -133,12 +134,13 @@ class ArcProgram:
                 slots.plain,
                 slots.runs,
             )
-            w[k.Program.columns], (w[k.Program.kept], w[k.Program.keeping]) = slots.columns, slots.kept
-            if slots.columns and slots.orders is not None and n < k.LARGE_STATE:
+            if slots.best and slots.asked is not None and n <= k.STATES:
+                orders, w[k.Program.kept], w[k.Program.keeping] = slots.asked
+                w[k.Program.best_step] = slots.best
                 w[k.Program.orders], w[k.Program.skylines] = self._room(n, k.NOWHERE), self._room(n + 1)
-                for number, (src, order) in enumerate(slots.orders):
+                for number, (src, order) in enumerate(orders):
                     w[w[k.Program.orders] + src], w[w[k.Program.skylines] + src] = order, number
-                w[w[k.Program.skylines] + n] = len(slots.orders)
+                w[w[k.Program.skylines] + n] = len(orders)
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words
@@ -184,7 +186,7 @@ class ArcProgram:
         if any(arc.final for arc in self.arcs):  # then a list may come to hold matches while it stays as it is
             w[k.Program.unchanged] = w[k.Program.loop_runs] = 0
         if w[k.Program.epsilon] or w[k.Program.timeout]:  # then lists go arc by arc
-            w[k.Program.step] = w[k.Program.unchanged] = w[k.Program.loop] = w[k.Program.loop_runs] = w[k.Program.columns] = 0
+            w[k.Program.step] = w[k.Program.unchanged] = w[k.Program.loop] = w[k.Program.loop_runs] = w[k.Program.best_step] = 0
         w[k.Program.low] = w[k.Program.high] = k.FOREVER  # the first `seek` begins from the beginning
         return bounds
 
@@ -217,7 +219,7 @@ class ArcProgram:
         # Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`.
         self.loops = bool(
             w[k.Program.step]
-            and (w[k.Program.loop] or w[k.Program.columns])
+            and (w[k.Program.loop] or self._longest)
             and not w[k.Program.timeout]
             and w[k.Program.counted] < k.BY_TIMEOUTS
         )

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from afa.compiled.code.arc_code import ArcCode
-from afa.compiled.code.column_ranges import orders_in
-from afa.compiled.code.column_step import columns_ir, columns_key, kept_words
+from afa.compiled.code.best_parts import Asked, asked_of
+from afa.compiled.code.best_step import best_step_ir, best_step_key
 from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
@@ -46,7 +46,7 @@ class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0: there is none.
 
     ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.kernel.row_loop`,
-    ``columns``: of `afa.compiled.code.column_step`, ``orders``: of `afa.compiled.code.column_ranges`.
+    ``best``: of `afa.compiled.code.best_step`, with what it asks for. ``longest``: whether only the longest count.
     """
 
     places: Mapping[Class, tuple[int, int]]
@@ -54,9 +54,9 @@ class Slots(NamedTuple):
     unchanged: int = 0
     plain: int = 0
     runs: int = 0
-    columns: int = 0
-    kept: tuple[int, int] = (0, 0)
-    orders: tuple[tuple[int, int], ...] | None = None
+    longest: bool = False
+    best: int = 0
+    asked: Asked | None = None
 
     def place(self, of: Class | None) -> tuple[int, int]:
         """Return the first slot of a class, and how many it has."""
@@ -121,9 +121,9 @@ def slots(
     unchanged = unchanged and any(c.ignorable for c in classes)
     if unchanged:
         made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
-    if longest:  # where lists may be kept in columns
-        columns = _columns(classes, width) if with_runs else 0
-        return made._replace(columns=columns, kept=kept_words(classes), orders=orders_in(classes))
+    if longest:
+        asked = asked_of(classes) if with_runs else None
+        return made._replace(longest=True, asked=asked, best=_best(classes, width) if asked else 0)
     plain = _loop(classes, width, payload, False, loops)
     return made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
 
@@ -152,9 +152,9 @@ def _step(classes: Sequence[SlotClass], width: int) -> int:
         raise
 
 
-def _columns(classes: Sequence[SlotClass], width: int) -> int:
+def _best(classes: Sequence[SlotClass], width: int) -> int:
     try:
-        return native.function(columns_key(classes, width), lambda: _within(columns_ir(classes, width)))
+        return native.function(best_step_key(classes, width), lambda: _within(best_step_ir(classes, width)))
     except TooLong:
         return 0
 

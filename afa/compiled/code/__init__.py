@@ -6,7 +6,5 @@ term_types      expression -> terms, with Python's meaning; casts: from one kind
 arc_code        an arc: its shape (what its machine code depends on) and its constants
 emit            terms -> LLVM IR; writer: as text; arithmetic: what overflows or divides by zero *asks*
 step_function   all arcs of an automaton in one function; by_event: what an event alone decides of an arc
-column_step     the same over a list in columns, where only the longest count
-                column_parts: how arcs are asked; column_ranges: of the best of a range of rows; column_groups: of which rows, where
-                that does not suffice; column_rows: eight partial matches at a time; lanes: their terms
+best_step       the same of the best rows of a list, where only the longest count; best_parts: of which arcs they suffice
 """

@@ -316,15 +316,13 @@ class Program(Record):
     unchanged = Record.word("address of the function that tells which states an event leaves as they are")
     loop = Record.word("address of the loop over rows in order, for whole lists")
     loop_runs = Record.word("address of the loop over rows in order, for runs")
-    columns = Record.word("address of the function that takes one event against a list in columns")
-    kept = Record.word("words of a register, as bits, that the function at Program.columns expects to be the initial ones; -1: all")
+    best_step = Record.word("address of the function that takes one event where only the best rows of a list count")
+    kept = Record.word("words of a register, as bits, that the function at Program.best_step expects to be initial ones; -1: all")
     keeping = Record.word("the states, as bits, where it expects that")
     orders = Record.word(
         "by state: the word of the register that orders its skyline, `word << 2 | floats << 1 | falls`; NOWHERE: none"
     )
-    skylines = Record.word(
-        "by state: the number of its skyline; then how many skylines there are; 0: the function never asks for ranges"
-    )
+    skylines = Record.word("by state: the number of its skyline; then how many skylines there are")
     python = Record.word("address by which native code calls the user's functions")
     finals = Record.word("by state: whether it is always final")
     now = Record.word("by state: whether it is final now")
@@ -612,19 +610,12 @@ class Loop(Record, of="w"):
     index_mask = Record.word("whether there are any")
     plain_mask = Record.word("whether there are none")
     ahead = Record.word("whether lines are fetched row by row: FAR, rows stand far apart; MIXED, some do; 0: they are not")
-    stride = Record.word("of a list in columns: how many words a column has")
+    stride = Record.word("of skylines: how many words lie between two of their columns")
     set = Record.word("the stamp of the set of its rows")
     used = Record.word("how many places of the set are used")
     finals = Record.word("how many of its rows are in a state that is final")
-    sums = Record.word("address of a summary of each eight rows: until and start of the best, the least `until`, states as bits")
-    sums_span = Record.word("how many words each part of the summaries takes")
-    overs = Record.word("address of the same summary of each block of eight times eight rows")
-    overs_span = Record.word("how many words each part takes")
-    hints = Record.word("address of the row that came last, by state")
-    gone = Record.word("address of bits, eight a byte: which rows of the list do not stay")
-    ended = Record.word("whether any row does not")
-    quick = Record.word("whether events may ask for ranges: skylines are kept; else the summaries at Loop.sums and Loop.overs are")
-    credit = Record.word("how many more events may be refused until rows are looked at in groups for good")
+    quick = Record.word("whether best rows may suffice: skylines are kept")
+    credit = Record.word("how many more events may be refused until all go row by row for good")
     there = Record.word("states of its rows, as bits; and UNUSUAL, if any row is")
     passing = Record.word("states, as bits, all of whose rows came with the last step")
     leave = Record.word("states, as bits, all of whose rows leave")
@@ -650,9 +641,8 @@ class Loop(Record, of="w"):
     payload = Record.words("addresses of the columns of the payload")
 
 
-LARGE_STATE, UNUSUAL = 61, 62
-"""More bits of Loop.sums: of all states from this one on; of rows whose words of Program.kept are not the initial ones."""
-REFUSED = -3  # of the function at Program.columns: ranges do not suffice for the event
+UNUSUAL = 62  # the bit of Loop.there beside those of states: of rows whose words at Program.kept are not the initial ones
+REFUSED = -3  # of the function at Program.best_step: best rows do not suffice
 FAR, MIXED = 1, 2  # see Loop.ahead
 LOOP_STOP, LOOP_LOOK = 0, 1  # why a loop ended
 BY_ARCS, NO_ROOM = -1, -2  # of step functions and loops: the step can only be derived arc by arc; its rows find no room

@@ -1,6 +1,6 @@
-"""Events in order where only the longest count: each is appended, and changes a few rows of one list in columns.
+"""Events in order where only the longest count: each is appended, and changes a few rows of one list.
 
-The same as `forward`, from the list of the block's last step on. `longest_step` makes the changes of one event.
+The same as `forward`, from the list of the block's last step on. What one event changes of the list says `longest_step`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from afa.compiled.kernel.forward import LEAVE, between_loops, count_taken, set_c
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.longest_list import count_finals
 from afa.compiled.kernel.longest_matches import longest_matches
-from afa.compiled.kernel.longest_step import begin_list, change_columns, end_list
+from afa.compiled.kernel.longest_step import begin_list, change_list, end_list
 from afa.compiled.kernel.native_call import kernel, peek
 from afa.compiled.kernel.one_step import payload_word, put_step, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
@@ -19,7 +19,7 @@ from afa.compiled.kernel.other_rows import first_other, row_of_other, take_other
 @kernel
 def may_go_longest(m: Memory, p: Program, b: Block) -> bool:
     """Return whether `forward_longest` serves this program and this block."""
-    return bool(p.columns != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
+    return bool(m.longest and p.ignorable and p.step != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
 
 
 @kernel
@@ -85,7 +85,7 @@ def longest_step(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, i: 
     at.re, at.copies = re, 1
     for j in range(m.payload_words):
         at.payload[j] = payload_word(c, j, row)
-    fresh, top = change_columns(m, w, p, b, x, m.m_at + 8 * at.payload, re, le), b.node_top
+    fresh, top = change_list(m, w, p, b, x, m.m_at + 8 * at.payload, re, le), b.node_top
     if fresh < 0:
         return fresh
     put_step(m, b, i, place, event, le, Slice(top, fresh) if fresh else 0, x.reach)

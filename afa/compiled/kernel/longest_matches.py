@@ -1,4 +1,4 @@
-"""The matches of a step whose list stands in columns, where only the longest count: mostly one, or none.
+"""The matches of a step, where only the longest count: mostly one, or none.
 
 rows in final states    (9, 69, F, 4)         one payload: compared with the match that the step had, without a set
                         (9, 69, F, 4) ..      several: by `matches`
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, same_words
-from afa.compiled.kernel.longest_list import column
 from afa.compiled.kernel.longest_rows import log_end
 from afa.compiled.kernel.matches import accepted, set_matches, store_matches
 from afa.compiled.kernel.native_call import kernel
@@ -18,13 +17,13 @@ from afa.compiled.kernel.native_call import kernel
 def final_rows(m: Memory, w: Scratch, p: Program, x: Loop, le: int) -> int:
     """Copy the rows in states that are final at ``le`` to w.source. Returns how many."""
     s, source, count, finals = NodeRow.register + m.register_words, w.source, 0, x.finals
-    state, untils, k = column(m, w, NodeRow.state), column(m, w, NodeRow.until), x.n - 1
+    k = x.n - 1
     while k >= 0 and finals > 0:
-        if p[p.now + w[state + k]]:
+        row = NodeRow(w, w.other + k * s)
+        if p[p.now + row.state]:
             finals -= 1
-            if w[untils + k] > le:
-                for j in range(s):
-                    w[source + count * s + j] = w[column(m, w, j) + k]
+            if row.until > le:
+                copy(w, row, w, source + count * s, s)
                 count += 1
         k -= 1
     return count
@@ -32,7 +31,7 @@ def final_rows(m: Memory, w: Scratch, p: Program, x: Loop, le: int) -> int:
 
 @kernel
 def longest_matches(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, i: int, le: int) -> int:
-    """Make the matches of a step those of the list in columns. Returns DONE or NEED_LOG, NEED_TEMP, NEED_ROWS, NEED_MATCHES.
+    """Make the matches of a step those of the list. Returns DONE or NEED_LOG, NEED_TEMP, NEED_ROWS, NEED_MATCHES.
 
     *Requires* `room` for 3, and that no other step stands for these matches.
     """

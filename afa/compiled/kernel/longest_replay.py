@@ -1,6 +1,6 @@
 """Replay of the steps behind a late event, where only the longest count: event by event, until lists are what they were.
 
-    step          41       42       43       44 ..     the list before 41 goes into columns; each event changes a few rows of it
+    step          41       42       43       44 ..     the list before 41 is read; each event changes a few rows of it
     nodes now     p q      r        -        s         (`longest_step`), the rows that come are the step's nodes from now on
     as it was     p q' t   r'       u        s         w.old: the list as it was, brought up to a step where they are compared
                                              |
@@ -16,10 +16,9 @@ from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.buffers import add_nodes, copy_row, since_of, sorted_rows
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.lists import copy
-from afa.compiled.kernel.longest_list import column, count_finals, fill_set, find_longest
+from afa.compiled.kernel.longest_list import count_finals, fill_set, find_longest
 from afa.compiled.kernel.longest_matches import longest_matches
-from afa.compiled.kernel.longest_step import begin_list, change_columns, end_list
+from afa.compiled.kernel.longest_step import begin_list, change_list, end_list
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.step import marked, store_nodes
 
@@ -30,7 +29,7 @@ APART = 64
 @kernel
 def may_replay(m: Memory, p: Program) -> bool:
     """Return whether `replay` serves this program."""
-    return bool(m.longest and p.columns != 0 and p.timeout == 0 and p.counted == 0)
+    return bool(m.longest and p.ignorable and p.step != 0 and p.timeout == 0 and p.counted == 0)
 
 
 @kernel
@@ -72,7 +71,7 @@ def replay(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, befo
             return NEED_UNDO, n, before, 0
         # Its event changes the list; what comes are its nodes. The nodes that it had are kept for `bring_up`.
         event = EventRow(b + b.events + events.first * (EventRow.payload + m.payload_words))
-        fresh = change_columns(m, w, p, b, x, m.m_at + 8 * event.payload, event.re, le)
+        fresh = change_list(m, w, p, b, x, m.m_at + 8 * event.payload, event.re, le)
         if fresh == ASK:
             break
         if fresh < 0:
@@ -136,12 +135,10 @@ def bring_up(m: Memory, w: Scratch, b: Block, seen: int, place: int, n: int) -> 
 
 @kernel
 def agrees(m: Memory, w: Scratch, x: Loop, n: int, le: int) -> bool:
-    """Return whether the list in columns, of a step at ``le``, holds the ``n`` rows at w.old and no others. O(n)."""
-    s, rows = NodeRow.register + m.register_words, w.old
-    untils, starts = column(m, w, NodeRow.until), column(m, w, NodeRow.start)
-    alive = 0
+    """Return whether the list, of a step at ``le``, holds the ``n`` rows at w.old and no others. O(n)."""
+    s, rows, alive = NodeRow.register + m.register_words, w.old, 0
     for k in range(x.n):
-        alive += w[untils + k] > le
+        alive += NodeRow(w, w.other + k * s).until > le
     if alive != n:
         return False
     if x.set != w.stamp:
@@ -151,33 +148,29 @@ def agrees(m: Memory, w: Scratch, x: Loop, n: int, le: int) -> bool:
         place = find_longest(m, w, row)
         if w[place] != w.stamp:
             return False
-        k = w[place + 1]
-        if w[untils + k] != row.until or w[starts + k] != row.start:
+        found = NodeRow(w, w.other + w[place + 1] * s)
+        if found.until != row.until or found.start != row.start:
             return False
     return True
 
 
 @kernel
 def pair_rows(m: Memory, w: Scratch, n: int) -> int:
-    """Write the list in columns to w.source in the order of the ``n`` rows at w.old, with which it `agrees`. Returns ``n``."""
+    """Write the list to w.source in the order of the ``n`` rows at w.old, which `agrees` with it. Returns ``n``."""
     s, rows, old = NodeRow.register + m.register_words, w.source, w.old
-    nodes, since = column(m, w, NodeRow.end), column(m, w, s + 1)
     for j in range(n):
-        k = w[find_longest(m, w, old + j * s) + 1]
-        copy(w, old + j * s, w, rows + j * s, s)
-        NodeRow(w, rows + j * s).end = w[nodes + k]
-        w[since_of(w, rows, j, s)] = w[since + k]
+        at = since_of(w, rows, j, s) + w.rows
+        end = w[at]
+        copy_row(w, w.other, w[find_longest(m, w, old + j * s) + 1], rows, j, s)
+        w[at] = end
     return n
 
 
 @kernel
 def put_rows(m: Memory, w: Scratch, x: Loop) -> int:
-    """Write the list in columns to w.source, by start. Returns how many rows it has."""
+    """Write the list to w.source, by start. Returns how many rows it has."""
     s, rows, n = NodeRow.register + m.register_words, w.source, x.n
-    since = column(m, w, s + 1)
     for k in range(n):
-        for j in range(s):
-            w[rows + k * s + j] = w[column(m, w, j) + k]
-        at = since_of(w, rows, k, s)
-        w[at], w[at + w.rows] = w[since + k], ALONE
+        copy_row(w, w.other, k, rows, k, s)
+        w[since_of(w, rows, k, s) + w.rows] = ALONE
     return sorted_rows(w, rows, n, s)

@@ -7,14 +7,14 @@
 
 Rows leave a state all at once, or when they are over: those with the least ``until`` first, which stand first. So no row that is
 out of the skyline is ever needed again. Rows that are over stay in the list until `take_over_out` looks for them; no event takes
-them. An event for which the skyline does not suffice is REFUSED: then `group_sums` serves it, and the skyline is made anew.
+them. An event for which the skyline does not suffice is REFUSED: then each row is looked at, and the skyline is made anew.
 """
 
 from __future__ import annotations
 
-from afa.compiled.kernel.group_sums import bit_of
+from typing import Annotated
+
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.longest_list import column
 from afa.compiled.kernel.native_call import kernel
 
 MAGNITUDE, INFINITY = 2**63 - 1, 0x7FF0000000000000
@@ -22,9 +22,9 @@ MAGNITUDE, INFINITY = 2**63 - 1, 0x7FF0000000000000
 
 @kernel
 def begin_skyline(m: Memory, w: Scratch, p: Program, x: Loop) -> None:
-    """Put all rows into skylines, and set Loop.quick, if the program asks for ranges. O(n log n)."""
+    """Put all rows into skylines, and set Loop.quick, if the program asks for best rows. O(n log n)."""
     x.quick = 0
-    if p.skylines == 0:
+    if p.best_step == 0:
         return
     states = p.states
     x.skyline = m.w_at + 8 * w.ready
@@ -48,26 +48,45 @@ def empty_state(w: Scratch, x: Loop, state: int) -> None:
 
 
 @kernel
+def row_at(m: Memory, w: Scratch, k: int) -> int:
+    """Return where row ``k`` of the list stands."""
+    return int(w.other + k * (NodeRow.register + m.register_words))
+
+
+@kernel
+def unusual(m: Memory, w: Scratch, p: Program, row: Annotated[NodeRow, "w"]) -> bool:
+    """Return whether a row's words at p.kept are not the initial ones, in a state where they count."""
+    if p.keeping >> row.state & 1 == 0:
+        return False
+    begin = NodeRow(p, p.begin)
+    for j in range(m.register_words):
+        if p.kept >> min(j, STATES) & 1 and row.register[j] != begin.register[j]:
+            return True
+    return False
+
+
+@kernel
 def count_in(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
     """Count row ``k``, which is new."""
-    state = w[column(m, w, NodeRow.state) + k]
+    row = NodeRow(w, row_at(m, w, k))
+    state = row.state
     if x.state_rows[state] == 0:
         x.passing |= 1 << state
     x.state_rows[state] += 1
-    if p.keeping >> state & 1:
-        x.unusuals += bit_of(m, w, p, k) >> UNUSUAL & 1
+    x.unusuals += unusual(m, w, p, row)
     x.there |= 1 << state | int(x.unusuals > 0) << UNUSUAL
 
 
 @kernel
 def count_out(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
     """Count row ``k``, which is about to go."""
-    state = w[column(m, w, NodeRow.state) + k]
+    row = NodeRow(w, row_at(m, w, k))
+    state = row.state
     x.state_rows[state] -= 1
     if x.state_rows[state] == 0:
         empty_state(w, x, state)
         x.there &= ~(1 << state)
-    if x.unusuals and bit_of(m, w, p, k) >> UNUSUAL & 1:
+    if x.unusuals and unusual(m, w, p, row):
         x.unusuals -= 1
         if x.unusuals == 0:
             x.there &= ~(1 << UNUSUAL)
@@ -76,8 +95,8 @@ def count_out(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
 @kernel
 def raise_row(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
     """Put row ``k``, which is new or lasts longer now, into the skyline of its state. Without room Loop.quick ends."""
-    state = w[column(m, w, NodeRow.state) + k]
-    until, start = w[column(m, w, NodeRow.until) + k], w[column(m, w, NodeRow.start) + k]
+    row = NodeRow(w, row_at(m, w, k))
+    state, until, start = row.state, row.until, row.start
     x.farthest = max(x.farthest, until)
     best = x.best_until[state]
     if until > best or (until == best and start > x.best_start[state]):
@@ -86,7 +105,7 @@ def raise_row(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
     order = p[p.orders + state]
     if order == NOWHERE:
         return
-    word = w[column(m, w, NodeRow.register + (order >> 2)) + k]
+    word = row.register[order >> 2]
     if order & 2:
         if word & MAGNITUDE > INFINITY:  # NaN: no comparison holds of it
             return

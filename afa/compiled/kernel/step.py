@@ -78,7 +78,7 @@ def store_nodes(m: Memory, w: Scratch, b: Block, i: int, rows: Slice, reach: int
 
 @kernel
 def over(w: Scratch, le: int, count: int, rows: int, lasting: bool) -> int:
-    """Return OVER; note in w.over why: how many rows would stand at the step, and where (NOWHERE: in columns or parts)."""
+    """Return OVER; note in w.over why: how many rows would stand at the step, and where (NOWHERE: apart, or in parts)."""
     w.over[0], w.over[1], w.over[2], w.over[3] = le, count, rows, lasting
     return OVER
 
