@@ -11,12 +11,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench.drive import left_out
 from bench.measure import RESULTS, SCALES, Options, Row, keep
 
 NAMES = (
     "queries",
     "language",
     "waiting",
+    "first_rows",
     "nulls",
     "choose",
     "last_before",
@@ -87,7 +89,8 @@ def report(name: str, question: str | None, options: Options, rows: list[Row], r
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
-    console.print(f"\n[bold]{name}[/bold]  {question}", *map(printed, kinds(rows)), f"[dim]{path}[/dim]", sep="\n")
+    said = [untimed] if (untimed := left_out()) else []
+    console.print(f"\n[bold]{name}[/bold]  {question}", *map(printed, kinds(rows)), *said, f"[dim]{path}[/dim]", sep="\n")
 
 
 def kinds(rows: list[Row]) -> list[list[Row]]:

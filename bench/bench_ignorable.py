@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from afa.compiled import memory
+from afa.compiled import choices
 from bench.drive import batched, operator, run
 from bench.measure import WINDOW, Options, Row, interleaved, rates, ratio, sampled
 from bench.queries import q1
@@ -59,5 +59,5 @@ def measure(o: Options) -> list[Row]:
 
 def with_runs(make: Callable[[], Any]) -> Any:
     """An operator whose rows go through the loop for runs, whether that pays or not."""
-    with mock.patch.object(memory, "SAMPLE", NEVER):
+    with mock.patch.object(choices, "SAMPLE", NEVER):
         return make()

@@ -5,7 +5,8 @@ each batch, and in batches of ten times as many; and keys drawn by Zipf's law (e
 
 Then a million keys, each case in a process of its own, in turns with a dict of Python objects written by hand for this pattern
 (`bench.by_hand`; in order only) and with the engine of another checkout (``--before FOLDER``): rows a second of CPU time, user and
-system, so that new memory counts; bytes a key by what the process holds. Answers are compared.
+system, so that new memory counts, but without the first quarter of the batches; bytes a key by what the process holds. Answers are
+compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What can only be measured in a new process: ``python -m bench.fresh start ENGINE`` and ``arcs ENGINE FOLDER`` print JSON.
+"""What can only be measured in a new process: ``python -m bench.fresh WHAT ENGINE ..`` prints JSON.
+
+``WHAT``: ``start``, ``arcs FOLDER``, ``first WAITING ROWS``; ``kernels`` lets them be compiled and prints nothing of note.
 
 `start` starts such a process with its caches in a folder that the caller names; `command` starts ``afa run`` in that way.
 """
@@ -153,6 +155,35 @@ def _served(engine: str, arcs: list[tuple[str, Any]]) -> tuple[dict[str, list[fl
     return costs, op.statistics.outputs
 
 
+def kernels(engine: str) -> dict[str, Any]:
+    """Let the kernels be on disk, and no other code."""
+    from afa import Operator
+    from bench.queries import q1
+
+    Operator(q1(), window=WINDOW, engine=engine)  # type: ignore[arg-type]
+    return {}
+
+
+def first_rows(engine: str, waiting: int, n: int) -> dict[str, float]:
+    """CPU seconds of the first ``n`` rows while so many partial matches wait, and of those before; what was compiling."""
+    from afa.compiled.machine.native import native
+    from bench.bench_waiting import A, B, query, signals
+    from bench.workloads import take
+
+    filling = 2 * waiting
+    stream = signals(filling + n, (0.5 if waiting else 0.0, 0.00005))
+    stream["what"][-2:] = A, B
+    op: Any = query(max(filling, 10), 2).operator(engine=engine)  # type: ignore[arg-type]
+    compiled, begin = native.statistics().compile_seconds, time.process_time()
+    outputs = [op.push_many(take(stream, rows)) for rows in (slice(0, filling), slice(filling, filling + n))]
+    used = time.process_time() - begin
+    return {
+        "s": used,
+        "compiling": native.statistics().compile_seconds - compiled,
+        "matches": sum(len(out["le"]) for out in outputs),
+    }
+
+
 def _short(level: float) -> Any:
     """An arc whose fence has the shape of `bench.queries.drop_arc`, written anew."""
     from afa import Arc
@@ -181,4 +212,10 @@ def _module(source: str, path: Path) -> Any:
 
 if __name__ == "__main__":
     what, engine, *rest = sys.argv[1:]
-    print(json.dumps(first_match(engine) if what == "start" else new_arcs(engine, Path(rest[0]))))
+    ways = {
+        "start": first_match,
+        "kernels": kernels,
+        "arcs": lambda engine: new_arcs(engine, Path(rest[0])),
+        "first": lambda engine: first_rows(engine, *map(int, rest)),
+    }
+    print(json.dumps(ways[what](engine)))

@@ -37,6 +37,7 @@ PLOTS: Mapping[str, Lines | Bars] = {
     "choose": Bars(["query", "late, %", "skip"], ["M events/s", "all matches, M events/s"], log_y=True, label="M events/s"),
     "last_before": Bars(["late, %", "batch"], ["M events/s", "events that know, M events/s"], label="M events/s"),
     "longest": Bars(["window", "late, %"], ["M events/s"], label="M events/s"),
+    "first_rows": Bars(["waiting", "rows"], ["s", "of it compiling, s"], log_y=True, label="s"),
     "waiting": Bars(["case", "disorder"], ["M events/s"], log_y=True, label="M events/s"),
     "lineage": Bars(["query"], ["call, ms", "count, ms", "first path, ms"], label="ms"),
     "queries": Bars(["query"], ["M events/s", "interpreted, M events/s"], log_y=True, label="M events/s"),

@@ -138,7 +138,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let step functions and loops be compiled for the first event, not for the hundredth."""
     for name in ("WARM", "LONG"):
-        monkeypatch.setattr(f"afa.compiled.inforce.{name}", 0)
+        monkeypatch.setattr(f"afa.compiled.choices.{name}", 0)
 
 
 @pytest.fixture(params=ENGINES)

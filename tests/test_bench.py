@@ -16,7 +16,7 @@ import pytest
 
 from afa import Keyed, Punctuation, insert
 from afa.uncertain import between
-from bench import clusters, data, imprecise_stream, situation_readings, swaps, workloads
+from bench import clusters, data, drive, imprecise_stream, situation_readings, swaps, workloads
 from bench.__main__ import NAMES, main
 from bench.baselines import can, closure_runs, event_based, ipm, point_based, restart
 from bench.baselines.ordered import BufferAndSort
@@ -131,6 +131,15 @@ def test_disorder_and_the_size_of_batches_do_not_change_an_answer(case: Any, eng
     ]
     assert answers[0].final > 0
     assert len({answer.answer for answer in answers}) == 1
+
+
+def test_what_is_not_timed_is_said() -> None:
+    drive.left_out()
+    outcome("compiled", q1(), stream(600), 600)
+    assert drive.left_out() == ""
+    outcome("compiled", q1(), stream(600), 100)
+    assert drive.left_out() == "Not timed: the first 1/4 of the batches of a run."
+    assert drive.left_out() == "", "since it was asked last"
 
 
 def test_q2_by_brute_force(engine: str) -> None:

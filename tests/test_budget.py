@@ -34,7 +34,7 @@ from afa import (
     retract,
     sql,
 )
-from afa.compiled import inforce, memory
+from afa.compiled import choices, memory
 from afa.engine import budget
 from afa.replay import amend, replay, sweep
 from afa.situations import Situation, TemporalPattern
@@ -135,10 +135,10 @@ def run(kind: str, engine: str, seed: str, first: int, worlds: int) -> int:
 @pytest.fixture
 def early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the loops over rows in order, and lists in parts, begin with the first rows."""
-    monkeypatch.setattr(memory, "PARTS", 3)
+    monkeypatch.setattr(choices, "PARTS", 3)
     for name in ("WARM", "AGAIN", "LONG"):
-        if hasattr(inforce, name):
-            monkeypatch.setattr(inforce, name, 0)
+        if hasattr(choices, name):
+            monkeypatch.setattr(choices, name, 0)
 
 
 @pytest.mark.usefixtures("early")
@@ -495,7 +495,7 @@ def test_worlds_have_the_same_bounds_and_name_no_world(engine: Any) -> None:
 
 def all_kinds(seed: str, engine: str) -> Seen:
     """Run the worlds of a seed, of each kind; which calls were refused."""
-    with mock.patch.object(memory, "PARTS", 3):
+    with mock.patch.object(choices, "PARTS", 3):
         return Seen({f"{kind} refused": each(Seeded(seed), engine) for kind, each in KINDS.items()})
 
 

@@ -25,7 +25,7 @@ from afa import (
     insert,
     retract,
 )
-from afa.compiled import batches, inforce, memory
+from afa.compiled import batches, choices
 from tests import oracle
 from tests.conftest import ENGINES, drawn
 from tests.strategies import Seeded
@@ -60,13 +60,13 @@ MIXES = {
 
 def small_parts(choose: Seeded, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let a run have borders and step functions in unusual places; what was chosen."""
-    parts, keyed_parts, warm = choose.one([7, 64, 8192]), choose.one([7, 64, 65536]), choose.one([0, inforce.WARM, 10**9])
+    parts, keyed_parts, warm = choose.one([7, 64, 8192]), choose.one([7, 64, 65536]), choose.one([0, choices.WARM, 10**9])
     monkeypatch.setattr(batches, "CHUNK", parts)
     monkeypatch.setattr(batches, "KEYED_CHUNK", keyed_parts)
-    monkeypatch.setattr(inforce, "WARM", warm)
-    monkeypatch.setattr(inforce, "LONG", inforce.LONG if parts == 64 else 0)
-    sample = choose.one([3, 8, memory.SAMPLE])
-    monkeypatch.setattr(memory, "SAMPLE", sample)
+    monkeypatch.setattr(choices, "WARM", warm)
+    monkeypatch.setattr(choices, "LONG", choices.LONG if parts == 64 else 0)
+    sample = choose.one([3, 8, choices.SAMPLE])
+    monkeypatch.setattr(choices, "SAMPLE", sample)
     return f"parts of {parts}, with keys of {keyed_parts}, WARM {warm}, SAMPLE {sample}"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from afa import AfaError, Gapless, Keyed, Operator, Punctuation
-from afa.compiled import inforce
+from afa.compiled import choices
 from punctuation.time import FOREVER
 from speculation import Ordered
 from tests import oracle
@@ -62,7 +62,7 @@ def _followed(op: Any, model: Any, world: World, name: str, more: bool) -> set[A
 
 @pytest.mark.parametrize("gaps", ["break", "join"])
 def test_the_longest_within_blocks(engine: str, gaps: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(choices, "WARM", 0)
     fewer = 0
     for seed in range(WORLDS[Operator]):
         world = World(f"longest {gaps} {seed}")

@@ -85,7 +85,7 @@ def test_random_worlds_are_interrupted_at_random_instants() -> None:
     """In a process of its own: what it dies of is told."""
     for how in ([], ["--instants"]):
         command = [sys.executable, "-m", "tests.worlds", "interrupts", "--until", "interrupted=150", *how]
-        done = subprocess.run([*command, "--set", "afa.compiled.inforce.WARM=256"], capture_output=True, text=True, check=False)
+        done = subprocess.run([*command, "--set", "afa.compiled.choices.WARM=256"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

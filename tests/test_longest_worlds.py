@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from afa.compiled import inforce, memory
+from afa.compiled import choices
 from afa.interpreted import interpreted_engine
 from afa.interpreted.longest import Longest
 from tests.strategies import Seeded
@@ -38,9 +38,9 @@ def test_worlds() -> None:
 
 @pytest.mark.parametrize("engine", ["compiled", EACH])
 def test_worlds_of_both_engines(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(memory, "SAMPLE", 4)
-    monkeypatch.setattr(memory, "SOON", 1)
+    monkeypatch.setattr(choices, "WARM", 0)
+    monkeypatch.setattr(choices, "SAMPLE", 4)
+    monkeypatch.setattr(choices, "SOON", 1)
     LONGEST.run(engine, range(20), engine)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Keyed, Punctuation, insert, retract
-from afa.compiled import batches, inforce
+from afa.compiled import batches, choices
 from bench.queries import q1
 from tests.automata import Count
 from tests.lanes import sample
@@ -131,7 +131,7 @@ class Step(NamedTuple):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_of_few_keys_and_of_many(keys: int, skip: bool, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches in order, out of order and late in part, keys in turn and side by side: rows that change nothing among the others."""
-    monkeypatch.setattr(inforce, "LONG", 0)
+    monkeypatch.setattr(choices, "LONG", 0)
     n, rng = 300 if DISABLED else 1_000, np.random.default_rng(keys)
     arcs = [
         Arc("low", "up", "move == 1"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Change, Keyed, LateEventError, Operator, Punctuation
-from afa.compiled import batches, inforce
+from afa.compiled import batches, choices
 from tests.automata import Tick, two_vees
 from tests.strategies import Seeded
 
@@ -80,8 +80,8 @@ def test_promises_in_the_call_drop_state_on_the_way(name: str, kinds: bool, monk
     matches = 0
     for number in range(6):
         choose = Seeded(f"promised/{name}/{kinds}/{number}")
-        monkeypatch.setattr(inforce, "WARM", 0)
-        monkeypatch.setattr(inforce, "LONG", choose.one([0, 100]))
+        monkeypatch.setattr(choices, "WARM", 0)
+        monkeypatch.setattr(choices, "LONG", choose.one([0, 100]))
         monkeypatch.setattr(batches, "CHUNK", choose.one([4, 17, 60]))
         monkeypatch.setattr(batches, "KEYED_CHUNK", choose.one([5, 23, 90]))
         op, lead = MAKES[name]("compiled"), MAKES[name]("interpreted")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, AutomatonError, Keyed, Operator, Punctuation, insert
-from afa.compiled import inforce
+from afa.compiled import choices
 from afa.explain.draw.mermaid import mermaid
 from tests import strategies
 from tests.strategies import Seeded
@@ -107,8 +107,8 @@ def test_waits_beside_skips(engine: str) -> None:
 def test_tables_in_order_go_through_the_loops_as_through_the_interpreted_engine(
     window: int | None, skips: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inforce, "WARM", 1)
-    monkeypatch.setattr(inforce, "LONG", 1)
+    monkeypatch.setattr(choices, "WARM", 1)
+    monkeypatch.setattr(choices, "LONG", 1)
     found = 0
     for seed in range(6):
         choose = Seeded(f"skips in tables {seed}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from afa.compiled import inforce, memory, reserve
+from afa.compiled import choices, memory, reserve
 from tests.conftest import ENGINES
 from tests.stress.generate import World
 from tests.stress.run import BOTH, EACH, make, run
@@ -62,14 +62,14 @@ def test_a_planted_fault_is_found_and_shrunk(engine: str) -> None:
 
 def test_worlds_that_change_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each snapshot is restored into the other engine; step functions from the first event on."""
-    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(choices, "WARM", 0)
     WORLDS.run("both", range(22), BOTH, steps=40, more_than={"matches": 333})
 
 
-@pytest.mark.parametrize(("first", "warm"), [(100, inforce.WARM), (250, 0)])
+@pytest.mark.parametrize(("first", "warm"), [(100, choices.WARM), (250, 0)])
 def test_long_mixes(first: int, warm: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both engines side by side, in long mixes of changes over few instants; with step functions from the first event on or not."""
-    monkeypatch.setattr(inforce, "WARM", warm)
+    monkeypatch.setattr(choices, "WARM", warm)
     WORLDS.run(
         "mixes", range(first, first + 27), EACH, mixes=True, steps=30, family=0, more_than={"matches": 133, "retractions": 83}
     )
@@ -88,10 +88,10 @@ def test_worlds_whose_memory_is_small(monkeypatch: pytest.MonkeyPatch, roomy: bo
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("warm", ["0", str(inforce.WARM)])
+@pytest.mark.parametrize("warm", ["0", str(choices.WARM)])
 @pytest.mark.parametrize("sample", ["4", "64"])
 def test_many_long_mixes(warm: str, sample: str) -> None:
-    settings = ["--set", f"afa.compiled.inforce.WARM={warm}", "--set", f"afa.compiled.memory.SAMPLE={sample}"]
+    settings = ["--set", f"afa.compiled.choices.WARM={warm}", "--set", f"afa.compiled.choices.SAMPLE={sample}"]
     assert main(["stress", "--mixes", "--worlds", "5000", "--seed", "1", "--engine", EACH, *settings]) == 0
 
 

@@ -20,6 +20,7 @@ key_numbers          keys and their numbers; key_arrays: their table; key_parts,
 record_words         payloads and registers as words, and back
 program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs;
                      linked_loop: the loop over rows, a kernel, with the automaton's own functions put in
+choices              when code is compiled, and which way rows go (routes); which kernel takes them there: kernel/dispatch
 encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: their way through the kernels
 callback             arcs that Python runs for the kernels
 number_lookup        gapless numbers: which are in force

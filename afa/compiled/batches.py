@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from afa.change import Change
+from afa.compiled import choices
 from afa.compiled.arc_swaps import changed, follow
+from afa.compiled.choices import Route, route_of
 from afa.compiled.compiled_states import check_ties
 from afa.compiled.encode import Encoded, only
 from afa.compiled.kernel import layout as k
@@ -22,15 +24,13 @@ from afa.model.arc import TIMEOUT
 
 KEYED_CHUNK = 1 << 18
 """CHUNK for keyed operators, in which each key has only a few of the records."""
-COLD = 1 << 11
-"""And where lists are long while the loops are not compiled: so they are as soon as it pays."""
 SPARSE = 16
 """Rows are counted by key where the numbers of keys are below so many times the rows: there is a count for each number."""
 SPREAD = 16
 """How many chunks are brought into order at once: rows that are late behind those of the time before cost most. With 4, rows take a
 tenth longer where 5 % are late. Fewer, where two rows of one LE were found: such rows go another way."""
-ROOM, LEAST = 1 << 21, 256
-"""How many words the lists of a chunk may take; and the least number of records in it."""
+ROOM = 1 << 21
+"""How many words the lists of a chunk may take."""
 
 
 class Batches:
@@ -45,6 +45,7 @@ class Batches:
         self._then = k.BEGINNING  # all before is dropped by the end of the call
         self._spread = SPREAD * CHUNK  # how many rows to bring into order at once
         self._late = False  # whether the rows before were out of order
+        self._part = choices.COLD  # how many rows to carry out at once before there are loops
         self._tells_later = False  # whether the operator is told of promises only when it has to know: it takes 12 us
         self._told: int | None = None  # the last promise that it was told, where that is less
         self._program: ArcProgram | None = None  # whose numbers of arcs the columns at work have
@@ -77,15 +78,20 @@ class Batches:
             makes_room = bounds[min(low // CHUNK + 1, len(bounds) - 1)] < bounds[-1]  # for rows after the next ones
             self._coming = 0 if makes_room else int(ends[np.searchsorted(ends, low, "right")]) - low
             self._final = max(int(bounds[low // CHUNK]), store.progress.floor)
-            if straight is not None:
+            route = route_of(straight is not None, store.keyed, self._late, n - low)
+            if route is not Route.AS_RECORDS:
                 begun = low
-                if self._late and not store.keyed and n - low >= LEAST:  # rows are out of order again
+                if route is Route.SORTED:
                     self._tell(host)
                     low = self._arranged(straight, batch, low, min(low + self._spread, n), host)
                     self._late = self._late and low > begun
                     continue
                 high = self._until(batch, ends, low, min(low + self._size(2), n))
-                low = self._grouped(straight, batch, low, high, host) if store.keyed else self._forward(straight, low, high, host)
+                low = (
+                    self._forward(straight, low, high, host)
+                    if route is Route.IN_ORDER
+                    else self._grouped(straight, batch, low, high, host)
+                )
                 if low == high or store.memory.m[k.Memory.short]:
                     continue
                 self._tell(host)
@@ -94,7 +100,7 @@ class Batches:
                         follow(store, host)
                     host.take_record(batch.item(low))
                     low += 1
-                elif not store.keyed:
+                elif route is Route.IN_ORDER:
                     low = self._arranged(straight, batch, low, min(low + self._spread, n), host)
                 if low > begun:
                     continue
@@ -106,7 +112,9 @@ class Batches:
             high = min(low + self._size(), n)
             words = self._words(high - low)
             batch.fill(words.words, slice(low, high))
+            looks = store.arcs.looks
             self._run_part(words, batch, low, host)
+            self._part = min(store.arcs.next_part(high - low, looks), CHUNK)
             low = high
         self._tell(host)
         if store.ahead:
@@ -198,12 +206,12 @@ class Batches:
         arcs = self._store.arcs
         most = KEYED_CHUNK
         if arcs.is_cold and not arcs.program.loops:
-            most = min(most, COLD if arcs.is_warming else CHUNK)
+            most = min(most, self._part)
         if self._store.keyed:
             return most
         memory = self._store.memory
         words = max(1, memory.row * int(memory.m[k.Memory.rate + 1]) >> 6)
-        return min(chunks * CHUNK, max(ROOM // words, LEAST), most)
+        return min(chunks * CHUNK, max(ROOM // words, choices.LEAST), most)
 
     def _words(self, n: int) -> WordArray:
         """Return an array for ``n`` records; kept: new memory costs more than writing to it."""

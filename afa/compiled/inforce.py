@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from afa.compiled import choices
 from afa.compiled.code.native_arc import CompiledArc, compiled_arc
 from afa.compiled.fit import admitted
 from afa.compiled.kernel import layout as k
@@ -20,18 +21,10 @@ from afa.model.arctable import ArcTable
 from afa.model.automaton import Automaton
 from punctuation.progress import Progress
 
-WARM = 256
-"""After so many steps derived arc by arc, a step function is compiled: for a few events it would not pay."""
-AGAIN = 16
-"""After so many times as many steps, it is compiled again for arcs that have no slot in it."""
 FORMS = 4
 """How many programs are kept of a table that several engines share."""
 ROOM, LITTLE = 2 * CHUNK, 64
 """For how many changes of arcs a program has room where they come in batches; and else at least."""
-LONG = 200_000
-"""After so many rows of batches, its loops are compiled too, which takes three times as long."""
-LOOKS = 64
-"""So many partial matches that were looked at count as a row: without the loops, either takes about 1 us."""
 
 
 class KnownProgram(NamedTuple):
@@ -140,8 +133,8 @@ class RunningProgram:
 
     def ready(self, n: int, coming: int) -> None:
         """Make a step function if there is much to do: ``n`` records now, ``coming`` in the batch."""
-        wanted = WARM if self._slots is None else WARM * AGAIN
-        if self.lacking and max(n, coming) + int(self._memory.m[k.Memory.general]) >= wanted:
+        general, again = int(self._memory.m[k.Memory.general]), self._slots is not None
+        if self.lacking and choices.step_pays(max(n, coming), general, again):
             self._compile_step()
         self._rows = 0 if self._looped else self._rows + coming
         self.warm_up()
@@ -159,13 +152,17 @@ class RunningProgram:
         return not self._looped and self._slots is not None
 
     @property
-    def is_warming(self) -> bool:
-        """Whether so many partial matches were looked at that it will not be long."""
-        return int(self._memory.m[k.Memory.looks]) * 16 >= LONG * LOOKS
+    def looks(self) -> int:
+        """How many partial matches were looked at without the loops."""
+        return int(self._memory.m[k.Memory.looks])
+
+    def next_part(self, part: int, looks: int) -> int:
+        """Return how many rows to carry out until the loops may be due, after ``part`` rows, before which there were ``looks``."""
+        return choices.rows_before_loops(self._rows, self.looks, part, (self.looks - looks) // part)
 
     @property
     def _much(self) -> bool:
-        return self._rows + int(self._memory.m[k.Memory.looks]) // LOOKS >= LONG
+        return choices.loops_pay(self._rows, self.looks)
 
     @property
     def native(self) -> bool:
@@ -231,7 +228,7 @@ class RunningProgram:
     def installed(self) -> None:
         """Compile at once all code that the memory's last process had compiled, as the memory has come as a whole."""
         if self._warm:
-            self._rows = LONG if self._long else 0
+            self._rows = choices.LONG if self._long else 0
             self._compile_step()
 
     def _number(self, state: str) -> None:

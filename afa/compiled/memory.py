@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from afa.compiled import reserve
+from afa.compiled import choices, reserve
 from afa.compiled.heap_trim import trim
 from afa.compiled.kernel import layout as k
 from afa.compiled.mapped_heap import FileHeap
@@ -20,12 +20,6 @@ from afa.errors import BudgetError
 
 REST = k.MOST
 """The words that the record of a packed key may have."""
-SAMPLE = 64
-"""How many steps of a block are looked at to decide whether runs suit it, and how many records must have come before."""
-SOON = 2
-"""After so many steps behind a late event that were derived with whole lists, where only the longest count, `replay` begins."""
-PARTS = 64
-"""How many rows a list has that is taken in parts: a shorter one is written anew for less than the look at rows that stay costs."""
 KEYS = 16
 """Room in a new directory."""
 HEAP, RESERVED = 1 << 18, 1 << 29
@@ -104,7 +98,7 @@ class EngineMemory:
         m[k.Memory.packed_limit] = REST if keyed else 0
         m[k.Memory.small] = (62 - k.NODE_SMALL) // register if register else 0
         m[k.Memory.rate : k.Memory.rate + 3] = RATES
-        m[k.Memory.sample], m[k.Memory.soon] = SAMPLE, SOON
+        m[k.Memory.sample], m[k.Memory.soon] = choices.SAMPLE, choices.SOON
         m[k.Memory.shards] = 1
         self._use(m=m)
         self._new_scratch(SIZES, ROOMS)
@@ -306,7 +300,7 @@ class EngineMemory:
         w = reserve.words(least, end)
         if len(w) < end:
             places, rooms = tight, sizes
-        w[k.Scratch.many], w[k.Scratch.budget] = PARTS, k.FOREVER if self.budget is None else self.budget.most
+        w[k.Scratch.many], w[k.Scratch.budget] = choices.PARTS, k.FOREVER if self.budget is None else self.budget.most
         for word, place in places.items():
             w[word] = place
         for what, size in sizes.items():

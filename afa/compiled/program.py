@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from afa.compiled.choices import has_loops
 from afa.compiled.code.arc_code import ArcCode, words
 from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.strings import Strings
@@ -216,13 +217,7 @@ class ArcProgram:
             len(bounds) + self.room,
             w[k.Program.places] + cap,
         )
-        # Whether there are loops that may be used; see `may_go_forward` of `afa.compiled.kernel.forward`.
-        self.loops = bool(
-            w[k.Program.step]
-            and (w[k.Program.loop] or self._longest)
-            and not w[k.Program.timeout]
-            and w[k.Program.counted] < k.BY_TIMEOUTS
-        )
+        self.loops = has_loops(w, self._longest)
         words = np.zeros(w[k.Program.bounds] + w[k.Program.boundcap] * k.BoundRow.SIZE, np.int64)
         words[:at] = w
         for start, items in ((at, rows), (w[k.Program.bounds], bounds)):

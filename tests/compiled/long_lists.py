@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 from afa import Arc, Automaton, Change, Punctuation, insert
-from afa.compiled import inforce, memory
+from afa.compiled import choices
 from tests.model import OK
 from tests.strategies import Choices, Seeded
 from tests.streams import SIZES, Setting, Side, Tally, Tick, arc_change, is_arc
@@ -96,7 +96,7 @@ def items_of(choose: Choices, here: Setting, n: int) -> tuple[list[Any], Any]:
 def run(seed: str, n: int = 160) -> int:
     """One world; returns how many changes of matches it has seen."""
     choose = Seeded(seed)
-    memory.PARTS, here, emitted = choose.one([1, 2, 8, 16]), made(choose), 0
+    choices.PARTS, here, emitted = choose.one([1, 2, 8, 16]), made(choose), 0
     items, model = items_of(choose, here, n)
     lead, *sides = [Side(here, "interpreted", "list"), Side(here, "compiled", "dict"), Side(here, "compiled", "parts")]
     at, largest = 0, choose.one([15, 60, 200])
@@ -118,7 +118,7 @@ def run(seed: str, n: int = 160) -> int:
 
 def check(seed: str, engine: None) -> Seen:
     """Run a world with machine code of all arcs from the first event on."""
-    with mock.patch.object(inforce, "WARM", 0), mock.patch.object(inforce, "LONG", 0), mock.patch.object(memory, "PARTS", 0):
+    with mock.patch.object(choices, "WARM", 0), mock.patch.object(choices, "LONG", 0), mock.patch.object(choices, "PARTS", 0):
         return Seen(changes=run(seed))
 
 

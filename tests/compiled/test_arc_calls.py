@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Operator, Punctuation, insert, retract
-from afa.compiled import inforce
+from afa.compiled import choices, inforce
 from afa.compiled.arc_swaps import _changes
 from afa.compiled.kernel import layout as k
 from afa.model.arctable import ArcEvent
@@ -70,7 +70,7 @@ def push(op: Operator, item: Any) -> list[Any]:
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("warm", [0, 256])
 def test_both_engines_give_the_same(seed: int, warm: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", warm)
+    monkeypatch.setattr(choices, "WARM", warm)
     monkeypatch.setattr(inforce, "LITTLE", 4)
     rng = np.random.default_rng(seed)
     one, other = operator("interpreted"), operator()
@@ -108,7 +108,7 @@ def test_no_program_is_made_for_arcs_that_it_knows() -> None:
 
 
 def test_an_arc_without_a_slot_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(choices, "WARM", 0)
     many = [Arc("0", "1", f"e.change > {i}", name=f"of {i}") for i in range(40)]
     op = operator(arcs=many)
     for arc in many[1:]:

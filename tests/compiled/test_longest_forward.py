@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from afa import Arc, Automaton, Operator, Punctuation, insert, retract
-from afa.compiled import batches, inforce, memory
+from afa.compiled import batches, choices
 from afa.compiled.kernel import layout as k
 from tests import oracle
 from tests.lanes import sample
@@ -156,7 +156,7 @@ def told(table: pa.Table) -> list[Any]:
 def one(number: int, n: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """A random automaton over a random stream; how many matches there were, and of how many events ranges were asked."""
     choose = Seeded(f"longest/{number}")
-    constants = (inforce, "WARM", 0), (memory, "SAMPLE", 8), (memory, "SOON", choose.one([1, 1, 4]))
+    constants = (choices, "WARM", 0), (choices, "SAMPLE", 8), (choices, "SOON", choose.one([1, 1, 4]))
     for module, name, value in (*constants, (batches, "CHUNK", choose.one([16, 64, 8192]))):
         monkeypatch.setattr(module, name, value)
     ranges, window, gap, late = choose.chance(50), choose.one([None, 40, 90, 250]), choose.one([1, 2]), choose.chance(50)
@@ -206,7 +206,7 @@ def test_random_arcs(numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_state_becomes_final_in_the_midst_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(choices, "WARM", 0)
     own = [Arc("s", "b", "e.sort == 0", "Held(e.val)", name="begin"), Arc.skip("b", "True", name="skip")]
     ends = Arc("s", "b", "e.sort == 3", final=True, name="ends")
     automaton = Automaton(start="s", final={"c"}, event=Sale, register=Held(), arcs=own)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Operator
-from afa.compiled import batches, inforce
+from afa.compiled import batches, choices
 from tests.automata import Count
 
 
@@ -57,8 +57,8 @@ def test_both_engines_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) 
     """With ticks so far apart that LE and row do not fit a word side by side, too."""
     monkeypatch.setattr(batches, "CHUNK", 16)
     monkeypatch.setattr(batches, "SPREAD", 4)
-    monkeypatch.setattr(batches, "LEAST", 2)
-    monkeypatch.setattr(inforce, "LONG", 0)
+    monkeypatch.setattr(choices, "LEAST", 2)
+    monkeypatch.setattr(choices, "LONG", 0)
     in_parts, parts = batches.Batches._in_parts, []
     monkeypatch.setattr(batches.Batches, "_in_parts", lambda *a: parts.append(len(a[3])) or in_parts(*a))
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Keyed, Operator, Punctuation, insert
-from afa.compiled import memory
+from afa.compiled import choices
 from afa.compiled.kernel import layout as k
 from tests.compiled import long_lists
 from tests.lanes import sample
@@ -96,7 +96,7 @@ def rows_of(rng: Any, n: int, turn: int, rare: float) -> dict[str, Any]:
 @pytest.mark.parametrize("parts", [1, 6, 64])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_engines_agree(at_once: None, shape: str, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "PARTS", parts)
+    monkeypatch.setattr(choices, "PARTS", parts)
     n, turns = 40, 5
     outs: list[list[Any]] = []
     for engine in ("interpreted", "compiled"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Operator
-from afa.compiled import inforce, store
+from afa.compiled import choices, store
 from afa.compiled.kernel import layout as k
 from afa.compiled.kernel.entry import main
 from afa.compiled.kernel.parts_by_state import add_to_part, end_chain, narrow_chain, no_parts
@@ -132,8 +132,8 @@ def reads(monkeypatch: pytest.MonkeyPatch, waiting: int, events: int) -> int:
         seen[0] += w.reads
         return status
 
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0)
+    monkeypatch.setattr(choices, "WARM", 0)
+    monkeypatch.setattr(choices, "LONG", 0)
     monkeypatch.setattr(store, "kernel", lambda wait: call)
     arcs = [Arc("s", "a", "kind == 1"), Arc("a", "F", "kind == 2"), Arc("a", "a", "True")]
     op: Any = Operator(Automaton(start="s", final={"F"}, event=Thing, arcs=arcs), window=waiting, engine="compiled")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from afa import BEGINNING, FOREVER, Change, Keyed, LateEventError, Operator, Punctuation, insert, retract
-from afa.compiled import inforce
+from afa.compiled import choices
 from tests.automata import arc, small
 from tests.text import E, T, arc_of
 
@@ -79,7 +79,7 @@ def test_a_time_out_that_begins_where_a_key_was_not_cleaned_yet_is_announced(eng
 
 
 def test_a_match_of_a_list_that_stays_is_found_under_a_new_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(choices, "WARM", 0)
     others = [arc("b", "b", "e.kind == 2", name="x"), arc("b", "a", "e.kind == 0", name="y")]
     automaton = small("a", "b", arc("a", "b", "e.kind == 0"), arc("b", "b", "e.seq < 2"), *others)
     op = Operator(automaton, engine="compiled")
@@ -143,8 +143,8 @@ def test_more_partial_matches_of_one_start_than_a_new_set_of_rows_holds(
     n: int, loops: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The set was looked through for ever."""
-    monkeypatch.setattr(inforce, "WARM", 0)
-    monkeypatch.setattr(inforce, "LONG", 0 if loops else 1 << 60)
+    monkeypatch.setattr(choices, "WARM", 0)
+    monkeypatch.setattr(choices, "LONG", 0 if loops else 1 << 60)
     doubled = [arc("b", "b", "e.sort == 1", f"R1(r.x + {step})", name=step) for step in ("e.seq", "1")]
     arcs = arc("a", "b", "e.sort == 0", "R1(0)"), *doubled, arc("b", "c", "e.sort == 2")
     automaton = small("a", "c", *arcs, register="R1()", event="T")

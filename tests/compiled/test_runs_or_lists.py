@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from afa import Arc, Automaton, Operator, Punctuation, insert, retract
-from afa.compiled import batches, inforce
+from afa.compiled import batches, choices
 from afa.compiled.kernel import layout as k
 from tests.automata import Count
 
@@ -121,7 +121,7 @@ def test_a_batch_that_fails_leaves_the_kind_of_block_as_it_was() -> None:
 def test_a_block_that_is_full_goes_on_in_a_larger_one(size: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tens of partial matches alive: blocks are made for far fewer."""
     monkeypatch.setattr(batches, "CHUNK", chunk)
-    monkeypatch.setattr(inforce, "LONG", 0)
+    monkeypatch.setattr(choices, "LONG", 0)
     rng = np.random.default_rng(3)
     step = rng.choice([2, 1, 0, -1], 3000, p=[0.2, 0.4, 0.35, 0.05]).astype(np.int64)
     nets = []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import afa
-from afa.compiled import batches, inforce, slots
+from afa.compiled import choices, slots
 from tests.nojit import DISABLED
 
 
@@ -57,9 +57,20 @@ def in_calls_of_100(op: Any, rows: dict[str, Any]) -> None:
 
 
 def one_by_one(op: Any, rows: dict[str, Any]) -> None:
-    op.push_many({name: column[: inforce.WARM] for name, column in rows.items()})  # the step function
-    for what, le in zip(rows["what"][inforce.WARM :].tolist(), rows["le"][inforce.WARM :].tolist()):
+    op.push_many({name: column[: choices.WARM] for name, column in rows.items()})  # the step function
+    for what, le in zip(rows["what"][choices.WARM :].tolist(), rows["le"][choices.WARM :].tolist()):
         op.push(afa.insert(Signal(what), le))
+
+
+def test_parts_are_short_where_lists_are_long() -> None:
+    long = choices.PARTS
+    assert choices.rows_before_loops(0, 0, 10, long - 1) == choices.COLD
+    assert choices.rows_before_loops(0, 0, choices.COLD, long - 1) == 2 * choices.COLD, "lists are short"
+    assert choices.rows_before_loops(0, 0, choices.COLD, long) == choices.COLD
+    assert choices.rows_before_loops(0, 0, choices.COLD, 10**6) == choices.LEAST
+    left = 500 * 2 * 1000
+    assert choices.rows_before_loops(0, choices.LONG * choices.LOOKS - left, choices.COLD, 1000) == 500
+    assert choices.rows_before_loops(choices.LONG + 1, 0, choices.COLD, 1000) == choices.LEAST
 
 
 @pytest.mark.usefixtures("held_back")
@@ -71,9 +82,9 @@ def test_the_loops_come_by_partial_matches_looked_at(
     way: Callable[[Any, dict[str, Any]], None], keyed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where all rows wait, far fewer rows than where few do."""
-    monkeypatch.setattr(batches, "COLD", 100)
+    monkeypatch.setattr(choices, "COLD", 100)
     looks = ROWS * ROWS // 8
-    monkeypatch.setattr(inforce, "LONG", max(ROWS + 1, looks // inforce.LOOKS))
+    monkeypatch.setattr(choices, "LONG", max(ROWS + 1, looks // choices.LOOKS))
     many, few = operator(keyed), operator(keyed)
     way(many, signals(ROWS))
     way(few, signals(ROWS, 100))
@@ -81,4 +92,4 @@ def test_the_loops_come_by_partial_matches_looked_at(
         op.push_many({name: column + ROWS for name, column in signals(1).items()} | {"key": np.zeros(1, np.int64)})
     assert arcs_of(many).program.loops
     assert not arcs_of(few).program.loops
-    assert int(arcs_of(few)._memory.m[inforce.k.Memory.looks]) < looks
+    assert int(arcs_of(few)._memory.m[choices.k.Memory.looks]) < looks

@@ -10,7 +10,7 @@ import pytest
 
 import afa
 from afa import Arc, Automaton, Operator
-from afa.compiled import inforce
+from afa.compiled import choices
 from tests.compiled.test_warm_up import held_back
 from tests.nojit import DISABLED
 
@@ -99,8 +99,8 @@ def test_no_more_is_held_than_by_a_fresh_operator(pattern: str, then: str, monke
     """Whatever came in what order, and after a dense beginning, with the loops and without."""
     rows, ordered = signals("short", then), np.arange(N)
     fresh = fed(PATTERNS[pattern](), rows, ordered, N)
-    for long in (0, inforce.LONG):
-        monkeypatch.setattr(inforce, "LONG", long)
+    for long in (0, choices.LONG):
+        monkeypatch.setattr(choices, "LONG", long)
         for share, size in WAYS[long > 0 :]:
             assert_no_more(fed(PATTERNS[pattern](), rows, late(share) if share else ordered, size), fresh)
 
@@ -110,8 +110,8 @@ def test_no_more_is_held_than_by_a_fresh_operator(pattern: str, then: str, monke
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_same_is_held_with_the_loops_and_without(pattern: str, begin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, found = signals(begin, "short"), set()
-    for long in (0, inforce.LONG):
-        monkeypatch.setattr(inforce, "LONG", long)
+    for long in (0, choices.LONG):
+        monkeypatch.setattr(choices, "LONG", long)
         for size in (N, 100):
             found.add(held(fed(PATTERNS[pattern](), rows, np.arange(N), size)))
     assert len(found) == 1, found

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from afa import AfaError, Arc, Automaton, Change, Keyed, Operator, insert, query
-from afa.compiled import compiled_engine, inforce, match_paths, path_table
+from afa.compiled import choices, compiled_engine, match_paths, path_table
 from afa.compiled.kernel import path_layout
 from afa.lineage import Lineage
 from afa.lineage.match_ends import events_of
@@ -29,7 +29,7 @@ class Ev(NamedTuple):
 @pytest.fixture(autouse=True)
 def _all_arcs_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first event on, so that steps which change nothing are passed over."""
-    monkeypatch.setattr(inforce, "WARM", 0)
+    monkeypatch.setattr(choices, "WARM", 0)
 
 
 def some(condition: str, window: int | None, strategy: str = "skip_till_any_match", returns: str = "a.val") -> Any:

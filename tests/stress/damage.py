@@ -14,7 +14,7 @@ from typing import Any
 from unittest import mock
 
 from afa import AfaError
-from afa.compiled import inforce
+from afa.compiled import choices
 from afa.operator import snapshot
 from tests.strategies import Seeded
 from tests.stress.mutate import mutated, opened, packed, sealed
@@ -79,7 +79,7 @@ def run(world: tuple[str, int], engine: None) -> Seen:
     blobs, said = mutant(seed, number, found)
     engine_ = ENGINES[number % 2]
     try:
-        with mock.patch.object(inforce, "WARM", 1 << 60):  # a step function for each would be most of the time
+        with mock.patch.object(choices, "WARM", 1 << 60):  # a step function for each would be most of the time
             return Seen({judge(found, blobs, engine_): 1})
     except BaseException as error:
         raise AssertionError(f"{found.kind} ({engine_}), {said}: {told(error)}") from error

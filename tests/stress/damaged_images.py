@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 
 from afa import AfaError, Keyed, Punctuation, SnapshotError
-from afa.compiled import inforce
+from afa.compiled import choices
 from afa.compiled.image_heap import check_heap
 from afa.compiled.kernel import layout as k
 from afa.spark import operator_image as image
@@ -134,7 +134,7 @@ made = lru_cache(1)(Made)
 def run(world: tuple[str, int], engine: None) -> Seen:
     """Judge a mutant; how it ended."""
     seed, number = world
-    with mock.patch.object(inforce, "WARM", 1 << 60):
+    with mock.patch.object(choices, "WARM", 1 << 60):
         of, choose = made(f"images/{seed}/{number // EACH}"), Seeded(f"damaged/{seed}/{number}")
         found, said = of.mutant(choose)
         try:

@@ -1,6 +1,7 @@
 """The kernels: what the compiled engine does with events, in a subset of Python that is translated to LLVM IR.
 
     entry      all that a caller may ask of the kernels
+    dispatch   which body serves which key and batch: one table
       many               the records of a batch, and work on many keys
       by_key             the records of a batch side by side by key; due_keys: the keys that a punctuation concerns
       append_packed      rows in order of a packed key, without opening it

@@ -17,6 +17,7 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.derive import call_step
+from afa.compiled.kernel.dispatch import ROWS
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room, save_in_full
 from afa.compiled.kernel.layout import *
@@ -29,18 +30,6 @@ from afa.compiled.kernel.unpacked import SWAPPED, put_draft
 
 LISTS = 120
 """The most rows of a list: the unpack buffer holds two lists."""
-ROWS = 40
-"""The most rows of a key that are tried in one call."""
-
-
-@kernel
-def may_append_packed(m: Memory, w: Scratch, p: Program) -> bool:
-    """Return whether this program and these arrays allow `append_packed`."""
-    if m.longest:
-        return False
-    if m.packed_limit == 0 or m.draft == 0 or m.unpacked == 0 or m.ordered or m.gapless or p.ignorable or m.ties:
-        return False
-    return p.step != 0 and p.loop != 0 and p.timeout == 0 and p.counted == 0 and w.places >= 64
 
 
 @kernel

@@ -25,12 +25,13 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.buffers import load_list
+from afa.compiled.kernel.dispatch import give_up, go_on_with_runs, is_worth_it, loop_of, may_part
 from afa.compiled.kernel.join import join_lists
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
 from afa.compiled.kernel.one_step import ASK, STAYS, finish_step, first_step, put_event, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
-from afa.compiled.kernel.parts import UNFIT, give_up, is_worth_it, may_part, read_parts, take_in_parts
+from afa.compiled.kernel.parts import UNFIT, read_parts, take_in_parts
 from afa.compiled.kernel.propagate_runs import summarize
 
 LEAVE, READY = 0, 1
@@ -40,19 +41,6 @@ JOINED = 1 << 12
 """After so many nodes lists are joined, while they are in the cache."""
 APART = 16
 """Rows so far apart stand in lines of cache that the processor does not fetch by itself."""
-
-
-@kernel
-def may_go_forward(m: Memory, p: Program, b: Block) -> bool:
-    """Return whether `forward` serves this program and this block."""
-    loop = loop_of(m, p, b)
-    return p.step != 0 and loop != 0 and p.timeout == 0 and p.counted < BY_TIMEOUTS and b.pending_top == 0
-
-
-@kernel
-def loop_of(m: Memory, p: Program, b: Block) -> int:
-    """Return the address of the loop for this block, for runs or for whole lists; 0: there is none."""
-    return p.loop_runs if m.runs and b.runs else p.loop
 
 
 @kernel
@@ -197,7 +185,7 @@ def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int
                 continue
             written = b.node_top - begun_top
             n = join_lists(m, w, b, begun, n if whole else 0)
-            if whole and p.loop_runs and (2 * (b.node_top - begun_top) < written or x.n >= w.many):
+            if whole and go_on_with_runs(w, p, written, b.node_top - begun_top, x.n):
                 b.runs, whole, loop = 1, False, p.loop_runs
             if n >= 0:
                 n = first_list(m, w, b, x) if whole else first_runs(m, w, p, b, x)

@@ -17,12 +17,6 @@ from afa.compiled.kernel.other_rows import first_other, row_of_other, take_other
 
 
 @kernel
-def may_go_longest(m: Memory, p: Program, b: Block) -> bool:
-    """Return whether `forward_longest` serves this program and this block."""
-    return bool(m.longest and p.ignorable and p.step != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
-
-
-@kernel
 def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int, high: int) -> int:
     """Take rows ``low`` to ``high`` of the columns at ``c`` one by one.
 

@@ -27,12 +27,6 @@ APART = 64
 
 
 @kernel
-def may_replay(m: Memory, p: Program) -> bool:
-    """Return whether `replay` serves this program."""
-    return bool(m.longest and p.ignorable and p.step != 0 and p.timeout == 0 and p.counted == 0)
-
-
-@kernel
 def replay(m: Memory, w: Scratch, p: Program, b: Block, place: int, n: int, before: int) -> tuple[int, int, int, int]:
     """Make the steps from a place on. The list before it: ``n`` rows at w.source; as it was, ``before`` rows at w.old.
 

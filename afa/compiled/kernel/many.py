@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.append_packed import append_packed, may_append_packed
+from afa.compiled.kernel.append_packed import append_packed
 from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, fetch_row, pairs_at, sort_pairs
+from afa.compiled.kernel.dispatch import may_append_packed
 from afa.compiled.kernel.due_keys import next_due
 from afa.compiled.kernel.heap import save_in_full
 from afa.compiled.kernel.layout import *

@@ -18,17 +18,17 @@ from typing import Any
 
 from afa.compiled.kernel.blocks import make, measure, move
 from afa.compiled.kernel.clean import clean, expire, oldest, set_deadlines, tick
+from afa.compiled.kernel.dispatch import may_append, may_choose_loop, may_go_forward, may_go_longest, runs_fit
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.events import append, merge
-from afa.compiled.kernel.forward import forward, may_go_forward
+from afa.compiled.kernel.forward import forward
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
 from afa.compiled.kernel.heap import rollback, room, save, save_deadlines, size_of
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.longest_forward import forward_longest, may_go_longest
+from afa.compiled.kernel.longest_forward import forward_longest
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.order import arrange, find_place
 from afa.compiled.kernel.propagate import propagate
-from afa.compiled.kernel.propagate_runs import runs_fit
 from afa.compiled.kernel.step import mark
 from afa.compiled.kernel.swap import forget_arcs
 from afa.compiled.kernel.unpacked import SWAPPED, TOO_MUCH, opened, pack, replace
@@ -253,7 +253,7 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
     if b.cap > w.places:
         return NEED_PLACES
     m.runs = p.ignorable
-    if m.runs and m.longest == 0 and n >= m.sample and b.last - b.first > m.sample:
+    if may_choose_loop(m, b, n):
         b.runs = runs_fit(m, b, n)
     # What is final by now goes first, so that nothing is derived that would be dropped.
     if what == EXPIRE:
@@ -290,11 +290,7 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
     if n == 0:
         return DONE
     # The records into steps, which marks them; then Algorithm 1 from the first marked one.
-    last = b.last
-    if simple and (last == b.first or b.le[b.order[last - 1]] < c.le[w[w.index]]) and b.pending_top == 0:
-        place = append(m, w, c, b, n)
-    else:
-        place = merge(m, w, p, c, b, n)
+    place = append(m, w, c, b, n) if may_append(m, w, c, b, simple) else merge(m, w, p, c, b, n)
     status = place if place < 0 else propagate(m, w, p, b, place)
     if m.gapless and status >= 0:
         forget_cover(m, b)

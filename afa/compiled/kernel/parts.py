@@ -23,6 +23,7 @@ Where most rows move with each event, whole lists are cheaper: parts are given u
 from __future__ import annotations
 
 from afa.compiled.kernel.derive import call_step
+from afa.compiled.kernel.dispatch import LOSS
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, equal, hash_of, sort_by_start
@@ -33,29 +34,10 @@ from afa.compiled.kernel.order import find_place
 from afa.compiled.kernel.parts_by_state import add_to_part, end_chain, narrow_chain, no_parts, set_end, stands
 from afa.compiled.kernel.step import over
 
-LOSS, OVERHEAD = 16, 24
-"""How many lists parts may lose before they are given up; what an event costs, in rows."""
+OVERHEAD = 24
+"""What an event costs, in rows."""
 UNFIT = -102
 """What `take_in_parts` returns where the list can't be in parts: a row that stays is in a final state."""
-
-
-@kernel
-def may_part(m: Memory, w: Scratch, p: Program, n: int) -> bool:
-    """Return whether a list of ``n`` rows is to be taken in parts."""
-    return bool(n >= w.many and w.wait == 0 and m.runs and m.gapless == 0 and p.unchanged != 0)
-
-
-@kernel
-def is_worth_it(w: Scratch) -> bool:
-    """Return whether a list is to stay in parts."""
-    return w.standing >= w.many >> 2 and w.loss <= LOSS * (w.standing + w.many)
-
-
-@kernel
-def give_up(w: Scratch) -> None:
-    """Take no more lists in parts for a while, but for a list that has become short."""
-    short = w.standing < w.many >> 2 and w.loss <= 0
-    w.wait = 0 if short else w.many - 1 << 8
 
 
 @kernel

@@ -22,13 +22,14 @@ RemoveInvalidatedSequences and PropagateInsert are one derivation, compared with
 from __future__ import annotations
 
 from afa.compiled.kernel.derive import derive_nodes
+from afa.compiled.kernel.dispatch import LONGEST, RUNS, complete, lists_of
 from afa.compiled.kernel.gaps import linked
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, count_until, merge_lists, same_list
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.propagate_runs import propagate_runs
-from afa.compiled.kernel.step import complete, derive_matches, is_cover, mark, marked, may_match, over, store_nodes, waits_since
+from afa.compiled.kernel.step import derive_matches, is_cover, mark, marked, may_match, over, store_nodes, waits_since
 
 
 @kernel
@@ -40,16 +41,18 @@ def propagate(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     if p.timeout:
         mark_neighbours(m, w, b)
         place = max(place - 1, b.first)
-    last = b.last
+    last, lists = b.last, lists_of(m)
     while True:
         while place < last and not marked(w, place):
             place += 1
         if place >= last:
             return DONE
-        if m.runs:
+        if lists == RUNS:
             place = propagate_runs(m, w, p, b, place)
+        elif lists == LONGEST:
+            place = propagate_longest(m, w, p, b, place)
         else:
-            place = propagate_longest(m, w, p, b, place) if m.longest else propagate_lists(m, w, p, b, place)
+            place = propagate_lists(m, w, p, b, place)
         if place < 0:
             return place
 

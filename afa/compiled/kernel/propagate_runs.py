@@ -25,15 +25,13 @@ from __future__ import annotations
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.buffers import advance_old, copy_row, find_row, load_list, since_of, sorted_rows
 from afa.compiled.kernel.derive import derive
+from afa.compiled.kernel.dispatch import complete, may_replay
 from afa.compiled.kernel.heap import put, room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, count_until, equal, same_list
-from afa.compiled.kernel.longest_replay import last_before, may_replay, replay
+from afa.compiled.kernel.longest_replay import last_before, replay
 from afa.compiled.kernel.native_call import call2, kernel
-from afa.compiled.kernel.step import complete, derive_matches, is_cover, marked, over, store_nodes, waits_since
-
-FAR_BACK = 32
-"""A list with a partial match that was stored so many steps before is one that most events leave as it is in part."""
+from afa.compiled.kernel.step import derive_matches, is_cover, marked, over, store_nodes, waits_since
 
 
 @kernel
@@ -344,20 +342,3 @@ def take_over_ends(m: Memory, w: Scratch, b: Block, place: int, n: int, before: 
                 put(m, w, reaches + order[at], begin)
             at += 1
     return place
-
-
-@kernel
-def runs_fit(m: Memory, b: Block, n: int) -> bool:
-    """Return whether the loop for runs takes ``n`` rows in order best; else that for whole lists does.
-
-    It looks at m.sample steps all over the last ``n``, or an eighth of all: a few side by side would tell little. Only speed
-    depends on it: what is held is the same (`afa.compiled.kernel.join`).
-    """
-    order, last, same, sample = b.order, b.last, 0, m.sample
-    held = last - b.first - 1
-    apart = min(held, max(n, held >> 3)) // sample
-    for k in range(sample):
-        place = last - 1 - k * apart
-        i, far = order[place], order[max(place - FAR_BACK, b.first)]
-        same += b.nodes_of[i].count == 0 or b.reach[i] <= b.le[far]
-    return same * 4 >= sample * (2 if b.runs else 3)

@@ -43,18 +43,6 @@ def is_cover(m: Memory, b: Block, i: int) -> bool:
 
 
 @kernel
-def complete(m: Memory, w: Scratch, b: Block, place: int) -> bool:
-    """Return whether the list at a place, which is not new, is what the list before it gives. See Block.pruned."""
-    pruned, order, times = b.pruned, b.order, b.le
-    if pruned == BEGINNING or times[order[place]] >= w.whole:
-        return True
-    before = place - 1
-    while before >= b.first and order[before] >= w.made:
-        before -= 1
-    return before >= b.first and times[order[before]] > pruned
-
-
-@kernel
 def waits_since(m: Memory, b: Block, place: int) -> int:
     """Return since when the list at a place waits for time-outs: from behind its LE; at ``cover`` from its punctuation."""
     i = b.order[place]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from afa.compiled import batches, inforce, key_arrays, key_numbers, memory, reserve, shards
+from afa.compiled import batches, choices, key_arrays, key_numbers, memory, reserve, shards
 from afa.conditions import promised
 from tests.strategies import Choices
 from tests.stress.sizes.seen import NEEDS
@@ -15,7 +15,7 @@ from tests.worlds.kind import Seen
 LIMITS: dict[str, tuple[Any, list[int]]] = {
     "CHUNK": (batches, [7, 64]),
     "KEYED_CHUNK": (batches, [7, 64]),
-    "SAMPLE": (memory, [3, 8]),
+    "SAMPLE": (choices, [3, 8]),
     "REST": (memory, [0, 9, 14, 25, 60, 127, 250]),  # else the most that there may be
     "HEAP": (memory, [1 << 9]),
     "RESERVED": (memory, [1 << 10]),
@@ -51,9 +51,9 @@ def limited(limits: dict[str, Any]) -> Iterator[None]:
     if not limits["roomy"]:
         changes.append((reserve, "roomy", lambda: False))
     if limits["warm"] is not None:
-        changes.append((inforce, "WARM", limits["warm"]))
+        changes.append((choices, "WARM", limits["warm"]))
         if limits.get("loops"):
-            changes.append((inforce, "LONG", 0))
+            changes.append((choices, "LONG", 0))
     if limits["used"]:
         changes.append((reserve, "heap", _used_before(reserve.heap)))
     if limits["tight"]:

@@ -1,0 +1,148 @@
+"""Which body serves which key and batch. All bodies do what Algorithm 1 does; `propagate_lists` is it, the others are for time.
+
+    body                 serves when                                                     buys (rate without it = 1)
+
+    what a call brings, of one key:
+    append_packed        a packed key, a few rows in order, nothing else of note         1.1 to 1.3: keys
+    forward_longest      rows in order, only the longest count                           1.7 (126 with replay): longest
+    forward              rows in order, and there are loops (`row_loop`):                2.1 to 2.4: queries
+      for whole lists    where most events change most of a list                         1.2 over the one for runs: ignorable
+      for runs           where most events leave most of it as it is                     1.1 over that for whole lists: ignorable
+      parts              runs of many rows, few of which move with an event              2.7 hundreds, 82 a thousand: waiting
+    append               records in order behind all steps: nothing is merged            1.0 to 1.25: queries without loops
+    merge                all other records
+
+    lists of marked steps:
+    propagate_runs       some arc was ignorable                                          a seventh of the memory: ignorable
+      replay             only the longest count, some steps behind a late event          1.4, one late push 42: longest
+    propagate_longest    only the longest count, no arc was ignorable
+    propagate_lists      all else
+
+The figures are ratios of rates, of one process each, by turns, with equal answers: the benchmark that is named, with the body
+switched off here. What a batch must be like to come as rows (`forward`, `append_packed`) and not as records, and when step
+functions and loops are compiled, says `afa.compiled.choices`.
+"""
+
+from __future__ import annotations
+
+from afa.compiled.kernel.layout import *
+from afa.compiled.kernel.native_call import kernel
+
+ROWS = 40
+"""The most rows of a key that are tried in one call."""
+FAR_BACK = 32
+"""A list with a partial match that was stored so many steps before is one that most events leave as it is in part."""
+LOSS = 16
+"""How many lists parts may lose before they are given up."""
+RUNS, LONGEST, LISTS = range(3)
+"""What `propagate` goes by."""
+
+
+@kernel
+def may_append_packed(m: Memory, w: Scratch, p: Program) -> bool:
+    """Return whether this program and these arrays allow `append_packed`."""
+    if m.longest:
+        return False
+    if m.packed_limit == 0 or m.draft == 0 or m.unpacked == 0 or m.ordered or m.gapless or p.ignorable or m.ties:
+        return False
+    return p.step != 0 and p.loop != 0 and p.timeout == 0 and p.counted == 0 and w.places >= 64
+
+
+@kernel
+def may_go_longest(m: Memory, p: Program, b: Block) -> bool:
+    """Return whether `forward_longest` serves this program and this block."""
+    return bool(m.longest and p.ignorable and p.step != 0 and m.runs and p.timeout == 0 and p.counted == 0 and b.pending_top == 0)
+
+
+@kernel
+def may_go_forward(m: Memory, p: Program, b: Block) -> bool:
+    """Return whether `forward` serves this program and this block."""
+    loop = loop_of(m, p, b)
+    return p.step != 0 and loop != 0 and p.timeout == 0 and p.counted < BY_TIMEOUTS and b.pending_top == 0
+
+
+@kernel
+def loop_of(m: Memory, p: Program, b: Block) -> int:
+    """Return the address of the loop for this block, for runs or for whole lists; 0: there is none."""
+    return p.loop_runs if m.runs and b.runs else p.loop
+
+
+@kernel
+def may_choose_loop(m: Memory, b: Block, n: int) -> bool:
+    """Return whether `runs_fit` can tell which loop suits a block that gets ``n`` records."""
+    return bool(m.runs and m.longest == 0 and n >= m.sample and b.last - b.first > m.sample)
+
+
+@kernel
+def runs_fit(m: Memory, b: Block, n: int) -> bool:
+    """Return whether the loop for runs takes ``n`` rows in order best; else that for whole lists does.
+
+    It looks at m.sample steps all over the last ``n``, or an eighth of all: a few side by side would tell little. Only speed
+    depends on it: what is held is the same (`afa.compiled.kernel.join`).
+    """
+    order, last, same, sample = b.order, b.last, 0, m.sample
+    held = last - b.first - 1
+    apart = min(held, max(n, held >> 3)) // sample
+    for k in range(sample):
+        place = last - 1 - k * apart
+        i, far = order[place], order[max(place - FAR_BACK, b.first)]
+        same += b.nodes_of[i].count == 0 or b.reach[i] <= b.le[far]
+    return same * 4 >= sample * (2 if b.runs else 3)
+
+
+@kernel
+def go_on_with_runs(w: Scratch, p: Program, written: int, joined: int, n: int) -> bool:
+    """Return whether the loop for runs is to go on: whole lists of ``n`` rows took ``written`` nodes, runs of them ``joined``."""
+    return bool(p.loop_runs != 0 and (2 * joined < written or n >= w.many))
+
+
+@kernel
+def may_part(m: Memory, w: Scratch, p: Program, n: int) -> bool:
+    """Return whether a list of ``n`` rows is to be taken in parts."""
+    return bool(n >= w.many and w.wait == 0 and m.runs and m.gapless == 0 and p.unchanged != 0)
+
+
+@kernel
+def is_worth_it(w: Scratch) -> bool:
+    """Return whether a list is to stay in parts."""
+    return w.standing >= w.many >> 2 and w.loss <= LOSS * (w.standing + w.many)
+
+
+@kernel
+def give_up(w: Scratch) -> None:
+    """Take no more lists in parts for a while, but for a list that has become short."""
+    short = w.standing < w.many >> 2 and w.loss <= 0
+    w.wait = 0 if short else w.many - 1 << 8
+
+
+@kernel
+def may_append(m: Memory, w: Scratch, c: Arrivals, b: Block, simple: bool) -> bool:
+    """Return whether `append` serves the records at w.index; ``simple``: each is an insertion at a time of its own, in order."""
+    last = b.last
+    return bool(simple and (last == b.first or b.le[b.order[last - 1]] < c.le[w[w.index]]) and b.pending_top == 0)
+
+
+@kernel
+def lists_of(m: Memory) -> int:
+    """Return how `propagate` derives lists: RUNS, LONGEST, or LISTS."""
+    if m.runs:
+        return RUNS
+    return LONGEST if m.longest else LISTS
+
+
+@kernel
+def may_replay(m: Memory, p: Program) -> bool:
+    """Return whether `replay` serves this program."""
+    return bool(m.longest and p.ignorable and p.step != 0 and p.timeout == 0 and p.counted == 0)
+
+
+@kernel
+def complete(m: Memory, w: Scratch, b: Block, place: int) -> bool:
+    """Return whether the list at a place, which is not new, is what the list before it gives. See Block.pruned."""
+    pruned, order, times = b.pruned, b.order, b.le
+    if pruned == BEGINNING or times[order[place]] >= w.whole:
+        return True
+    before = place - 1
+    while before >= b.first and order[before] >= w.made:
+        before -= 1
+    return before >= b.first and times[order[before]] > pruned
