@@ -10,6 +10,8 @@ point: where the record begins):
     Point.at                 1                    the offset, in kernels as in all other Python
     Point(w, place).name     w[place]             a record in another array; as a parameter: ``point: Annotated[Point, "w"]``
     Point.SIZE               3                    without words whose number only the program knows
+    b.le[i]                  m[b + 26 + cap + i]  a column of a `Block`, as long as its header says (``cap``)
+    rows.first, rows.count   rows >> 24, rows & COUNT   of a `Slice`; ``Slice(first, count)`` makes one
 
 An array can be a record, too (``m: Memory``): then ``m.top`` is the word ``m[Memory.top]``. Of an array with two indices the
 fields are its rows (``by="row"``: ``c.le[i]`` is ``c[Arrivals.le, i]``), its columns (``by="column"``: ``r.le[i]`` is ``r[i,
