@@ -1,8 +1,8 @@
-"""The loop of `afa.compiled.kernel.row_loop` for one automaton: its own `write_event`, `step` and `unchanged` put into the holes.
+"""The loop of `afa.compiled.kernel.row_loop` for one automaton: its own `write_event` and `step` put into the holes.
 
     i64 loop(ptr x)     ``x``: the words `Loop` of `afa.compiled.kernel.layout`
 
-With ``NUMBA_DISABLE_JIT=1`` the loop runs as the Python that it is, and calls the three by address.
+With ``NUMBA_DISABLE_JIT=1`` the loop runs as the Python that it is, and calls the two by address.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from afa.compiled.code.arc_code import ends
 from afa.compiled.code.arithmetic import canonical
-from afa.compiled.code.emit import TYPES, ZEROS, Emitter
+from afa.compiled.code.emit import TYPES, ZEROS, Emitter, Value
 from afa.compiled.code.payload_layout import FieldSlot, Layout
 from afa.compiled.code.step_function import HEAD, SlotClass, put_step, put_unchanged, text_of, told
 from afa.compiled.code.writer import WEIGHTS
 from afa.compiled.kernel import layout as k
 from afa.compiled.kernel import row_loop
 from afa.compiled.kernel.named_fields import as_words
-from afa.compiled.kernel.native_call import PLAIN, call2, call4, call9, peek, poke
+from afa.compiled.kernel.native_call import PLAIN, peek, poke
 from afa.compiled.machine.kernel_ir import DECLARES, functions
 from afa.compiled.machine.kernel_words import WORD, Signature
 from afa.compiled.machine.native import FULL, digest_of, native
@@ -33,7 +33,7 @@ define i64 @f(ptr noalias %x) nounwind {
   ret i64 %status
 }
 """
-HOLES = {"write_event": 4, "step": 9, "unchanged": 2}
+HOLES = {"write_event": 5, "step": 9}
 """The functions, and how many words they take."""
 CALLED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 EFFORT = FULL._replace(lasting=False)
@@ -87,11 +87,10 @@ class LinkedLoop(NamedTuple):
     def _python(self) -> Callable[[int], int]:
         """Return the loop as Python."""
         scope: dict[str, Any] = vars(row_loop) | self._holes()
-        calls: dict[int, Callable[..., int]] = {2: call2, 4: call4, 9: call9}
         for name, n in HOLES.items():
             e, words = getattr(self, f"_{name}")()
             at = native.function(f"{name} of {self.key}", partial(e.function, f"i64 @f({words}) nounwind"))
-            scope[name] = partial(calls[n], at)
+            scope[name] = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * n)(at)
         for name, value in vars(row_loop).items():
             if hasattr(value, "is_kernel") and value.__module__ == row_loop.__name__:
                 scope[name] = as_words(value, scope)
@@ -102,11 +101,17 @@ class LinkedLoop(NamedTuple):
     def _write_event(self) -> tuple[Emitter, str]:
         e = Emitter({})
         _pointers(e, "x", "event")
-        for word in range(self.payload.width):
-            e.line(f"%at{word} = load ptr, ptr {e.address('%x', k.Loop.payload + word)}, align 8")
+        words = {"slots": k.Loop.slots} | {f"at{word}": k.Loop.payload + word for word in range(self.payload.width)}
+        for name, word in words.items():  # the same in all rows: LLVM reads them before the loop
+            e.line(f"%{name} = load ptr, ptr {e.address('%x', word)}, align 8, !invariant.load !1")
         _put_event(e, self.payload)
+        e.line(f"%ev = getelementptr i64, ptr %event, i64 {k.EventRow.payload}")
+        e.branch(e.let("icmp ne i64 %asked, 0"), "asked.for", "done.with")
+        e.place("asked.for")
+        e.line(f"ret i64 {put_unchanged(e, self.classes, self.start) if self.runs else 0}")
+        e.place("done.with")
         e.line("ret i64 0")
-        return e, "i64 %x.word, i64 %event.word, i64 %line, i64 %re"
+        return e, "i64 %x.word, i64 %event.word, i64 %line, i64 %re, i64 %asked"
 
     def _step(self) -> tuple[Emitter, str]:
         e, stride = Emitter({}), 8 * (HEAD + self.width)
@@ -124,12 +129,6 @@ class LinkedLoop(NamedTuple):
             "i64 %ev.word, i64 %re, i64 %le, i64 %src.word, i64 %n, i64 %begin.word, i64 %out.word, i64 %last.word, i64 %slots.word"
         )
         return e, words
-
-    def _unchanged(self) -> tuple[Emitter, str]:
-        e = Emitter({})
-        _pointers(e, "ev", "slots")
-        e.line(f"ret i64 {put_unchanged(e, self.classes, self.start) if self.runs else 0}")
-        return e, "i64 %ev.word, i64 %slots.word"
 
 
 def _pointers(e: Emitter, *names: str) -> None:
@@ -174,3 +173,4 @@ def _put_event(e: Emitter, payload: Layout) -> None:
         if present is not None:
             value = e.let(f"select i1 {present}, {type_} {value}, {type_} {ZEROS[type_]}")
         e.store(type_, value, words, slot.value)
+        e.known["e", slot.offset, slot.width] = Value(base, value, present)

@@ -6,8 +6,8 @@ COLD = "!prof !0"
 """The weights of a branch whose first side is hardly ever taken."""
 
 
-WEIGHTS = '!0 = !{!"branch_weights", i32 1, i32 2000}'
-"""Of a branch that is hardly ever taken."""
+WEIGHTS = '!0 = !{!"branch_weights", i32 1, i32 2000}\n!1 = !{}'
+"""Of a branch that is hardly ever taken; of words that do not change while the function runs."""
 
 
 class Writer:

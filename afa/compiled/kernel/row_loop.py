@@ -22,25 +22,20 @@ from afa.compiled.kernel.native_call import kernel, peek, poke, prefetch
 EVENT_WORDS = ROW_WORDS = WIDTH = PAYLOAD = 0
 """Words of an event, of a row of a list, of a register, of a payload."""
 RUNS = BYTES = UNASKED = 0
-"""Whether rows may stay; which words of a payload come from bytes; the states, as bits, of which `unchanged` never tells."""
+"""Whether rows may stay; which words of a payload come from bytes; the states, as bits, of which `unchanged_ir` never tells."""
 AHEAD = 12
 """So many rows before a row is taken its memory is asked for, where rows stand far apart."""
 STAYED = 32
 """From this bit on `step` counts the rows that have stayed."""
 
 
-def write_event(x: int, event: int, row: int, re: int) -> int:
-    """Hole: write row ``row`` of the columns as the event at an address."""
+def write_event(x: int, event: int, row: int, re: int, asked: int) -> int:
+    """Hole: write row ``row`` of the columns as the event at an address. Returns what `unchanged_ir` tells of it, if ``asked``."""
     raise NotImplementedError
 
 
 def step(words: int, re: int, le: int, src: int, n: int, begin: int, out: int, last: int, slots: int) -> int:
     """Hole: `step_ir` of `afa.compiled.code.step_function`, with its room up to ``last``; from bit STAYED on, rows that stay."""
-    raise NotImplementedError
-
-
-def unchanged(words: int, slots: int) -> int:
-    """Hole: `unchanged_ir` of `afa.compiled.code.step_function`."""
     raise NotImplementedError
 
 
@@ -69,12 +64,12 @@ def loop(w: Any, x: Loop, here: int) -> int:
         if le <= latest or le >= bound:
             break
         re = peek(re_at + 8 * (row & re_mask)) + (le & le_mask)
-        write_event(here, event, row, re)
-        words = event + 8 * EventRow.payload
-        nodes, found, back = 0, 0, le
         # Does the event alone tell that each row stays, and nothing begins?
         stays = RUNS and wanted & UNASKED == 0 and le < lowest and re >= highest
-        if stays and unchanged(words, slots) & wanted == wanted:
+        unchanged = write_event(here, event, row, re, stays)
+        words = event + 8 * EventRow.payload
+        nodes, found, back = 0, 0, le
+        if stays and unchanged & wanted == wanted:
             if opened == 0:
                 set_ends(src, n, OPEN)
             opened, back = 1, min(le, reach)
