@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 import afa.compiled
+import afa.extra.situations
 import speculation
 from afa.compiled.kernel import key_layout, layout, path_layout
 from afa.compiled.kernel.named_fields import lowered
 from afa.compiled.kernel.record import COLUMN, Record
 from afa.compiled.machine import kernel_ir
+from afa.extra.situations import reading_kernel, reading_layout
 from speculation.rows import row_entry, row_layout
 
-LAYOUTS = (layout, key_layout, path_layout, row_layout)
+LAYOUTS = (layout, key_layout, path_layout, row_layout, reading_layout)
 RECORDS = {
     name: record
     for module in LAYOUTS
@@ -63,6 +65,7 @@ def test_each_field_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(record, "FIELDS", Told(record.FIELDS))
     kernel_ir.kernels()
     kernel_ir.functions(row_entry.main)
+    kernel_ir.functions(reading_kernel.main)
     for name, record in RECORDS.items():
         for field in (field for field in record.FIELDS if field in vars(record)):
             printed = name == "Loop" and re.search(rf"%{field}\b|\"{field}0?\"", source)
@@ -79,16 +82,17 @@ def test_each_name_is_used() -> None:
 
 
 def sources() -> str:
-    folders = (Path(afa.compiled.__file__).parent, Path(speculation.__file__).parent)
+    folders = [Path(package.__file__).parent for package in (afa.compiled, speculation, afa.extra.situations)]
     return "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.py")))
 
 
 def test_kernels_name_fields_and_not_offsets() -> None:
     """What `Record` says in place of ``m[b + Block.cap]`` is said so in all kernels."""
     package = Path(layout.__file__).parent
-    for path in sorted([*package.glob("*.py"), *Path(row_layout.__file__).parent.glob("row_*.py")]):
+    others = [*Path(row_layout.__file__).parent.glob("row_*.py"), Path(reading_kernel.__file__)]
+    for path in sorted([*package.glob("*.py"), *others]):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in "mwpcr":
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in "mwpcrdou":
                 last = node.slice.right if isinstance(node.slice, ast.BinOp) else node.slice
                 named = isinstance(last, ast.Attribute) and isinstance(last.value, ast.Name) and last.value.id in RECORDS
                 assert not named, f"{path.name}:{node.lineno}"

@@ -18,7 +18,7 @@ from afa.extra.situations.folds import Fold
 from afa.extra.situations.held_readings import HeldReadings
 from afa.extra.situations.judged import InForce, Judged
 from afa.extra.situations.key_standing import standing_of
-from afa.extra.situations.reading_names import C_KEY, L_KEY, L_SIGN, L_VALUES
+from afa.extra.situations.reading_layout import LineWords, ReadingColumns
 from afa.extra.situations.reading_tables import NewReadings, ReadingTables
 from afa.extra.situations.told_forms import Telling
 from afa.model.copies import as_total
@@ -145,16 +145,16 @@ class Deriving(Stage):
         rows = np.flatnonzero(late)
         self.held.take_table(np.ascontiguousarray(c[:, ~late]), table.but(rows, len(late)))
         names, readings = self.held.keys.names, table.at(rows.tolist())
-        places = zip(c[C_KEY, late].tolist(), coming.le[late].tolist())
+        places = zip(c[ReadingColumns.key, late].tolist(), coming.le[late].tolist())
         return [Change(payload, le, None, 1, names[number]) for (number, le), (payload, _) in zip(places, readings)]
 
     def told(self) -> Any:
-        """Return the lines of what the changes since the last time lead to; see `afa.extra.situations.reading_names`."""
+        """Return the lines of what the changes since the last time lead to; see `afa.extra.situations.reading_layout`."""
         return self._counted(self.held.told(None if self.faults is None else self._contested))
 
     def _counted(self, lines: Any) -> Any:
         if len(lines):
-            comes = int(np.count_nonzero(lines[:, L_SIGN] > 0))
+            comes = int(np.count_nonzero(lines[:, LineWords.sign] > 0))
             self._told += comes
             self._withdrawn += len(lines) - comes
         return lines
@@ -163,9 +163,9 @@ class Deriving(Stage):
         """Return lines as changes of events."""
         names, folds, flags, found = self.held.keys.names, self.held.folds, self.telling.flags, []
         for line in lines.tolist():
-            values = [fold.value(*line[L_VALUES + 2 * i : L_VALUES + 2 * i + 2]) for i, fold in enumerate(folds)]
+            values = [fold.value(*line[LineWords.values + 2 * i : LineWords.values + 2 * i + 2]) for i, fold in enumerate(folds)]
             payload, le, re = self.telling.event(line, flags, values)
-            found.append(Change(payload, le, re, line[L_SIGN], names[line[L_KEY]]))
+            found.append(Change(payload, le, re, line[LineWords.sign], names[line[LineWords.key]]))
         return found
 
     def _contested(self, key: Hashable, error: str, le: int) -> None:

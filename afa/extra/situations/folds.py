@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from afa.compiled.code.strings import Strings
-from afa.extra.situations import reading_names as k
+from afa.extra.situations import reading_layout as k
 from afa.schema import NAN
 from afa.state.states import Column
 

@@ -20,7 +20,7 @@ from sortedcontainers import SortedDict
 from afa.change import Change
 from afa.compiled.code.strings import Strings
 from afa.errors import ChangeError
-from afa.extra.situations import reading_names as k
+from afa.extra.situations import reading_layout as k
 from afa.extra.situations.folds import Fold
 from afa.extra.situations.key_standing import Going, Kind, LastingSituations
 from afa.extra.situations.reading_memory import ReadingMemory
@@ -123,9 +123,9 @@ class HeldReadings:
         """Return which texts the aggregates hold."""
         numbers = self._numbers(None)  # which first lets all keys forget what is final
         used = np.zeros(len(self._strings), np.bool_)
-        held, going = k.E_VALUES, k.S_GOING + 2 * len(self._kinds)
+        held, going = k.ReadingWords.values, k.StandingWords.going + 2 * len(self._kinds)
         for i in (2 * i for i, fold in enumerate(self.folds) if fold.texts):
-            for standing in np.split(self.memory.records[:, k.R_COVER :], 2, axis=1):
+            for standing in np.split(self.memory.records[:, k.KeyWords.cover :], 2, axis=1):
                 used[standing[:, going + i]] = True
             for number in numbers:
                 used[self.memory.entries(number)[:, held + i]] = True
@@ -165,7 +165,7 @@ class HeldReadings:
                 self._take_each(c[:, own], own, table)
                 c, table = np.ascontiguousarray(np.delete(c, own, axis=1)), table.but(own, c.shape[1])
         if c.shape[1]:
-            again = self._put(k.TAKE, c, self._first(table, int(c[k.C_LE].max())))
+            again = self._put(k.TAKE, c, self._first(table, int(c[k.ReadingColumns.le].max())))
             if again:
                 self._take_each(c[:, again], again, table)
 
@@ -192,7 +192,7 @@ class HeldReadings:
     def _columns(self, rows: Sequence[Sequence[int]]) -> Any:
         """Return rows as a batch."""
         if len(rows) == 1:
-            self.memory.one[:] = rows[0]
+            self.memory.one[:, 0] = rows[0]
             return self.memory.one
         return np.ascontiguousarray(np.array(rows, np.int64).T)
 
@@ -204,21 +204,20 @@ class HeldReadings:
 
     def _own(self, c: Any) -> list[int]:
         """Return the rows that come where there are several."""
-        keys, le = c[k.C_KEY], c[k.C_LE]
+        keys, le = c[k.ReadingColumns.key], c[k.ReadingColumns.le]
         near = np.flatnonzero(np.isin(le, [at for at, _ in self.several]))
         return [i for i, *place in zip(near.tolist(), le[near].tolist(), keys[near].tolist()) if tuple(place) in self.several]
 
     def _take_each(self, c: Any, rows: list[int], table: RowReadings | TableReadings) -> None:
         """Take rows of a table where there are several, or will be."""
-        for le, number, (payload, re) in zip(c[k.C_LE].tolist(), c[k.C_KEY].tolist(), table.at(rows)):
+        for le, number, (payload, re) in zip(c[k.ReadingColumns.le].tolist(), c[k.ReadingColumns.key].tolist(), table.at(rows)):
             self._take_one(le, number, payload, re, 1)
 
     def _put(self, what: int, c: Any, first: int = k.NOWHERE) -> list[int]:
         """Give the kernel rows. Returns those that came where a reading is."""
-        n = 1 if c is self.memory.one else c.shape[1]
-        self._idle += n
+        self._idle += c.shape[1]
         self.memory.keys(len(self.keys))
-        self.memory.call(what, self.promised, c, n, first=first)
+        self.memory.call(what, self.promised, c, first=first)
         return self.memory.clashed()
 
     def _take_one(self, le: int, number: int, payload: Any, re: int | None, diff: int) -> None:
@@ -272,7 +271,7 @@ class HeldReadings:
                 self._put(what, self._columns(sorted(those)))
 
     def _lines(self) -> Any:
-        lines = self.memory.lines() if self.memory.d[k.OUTPUT_N] else self._none
+        lines = self.memory.lines() if self.memory.d[k.ReadingControl.output_top] else self._none
         if len(lines) > 1:
             lines = net(lines)
         if self.memory.too_much:
@@ -302,13 +301,17 @@ class HeldReadings:
         rows = []
         for number in self._numbers(None):
             entries = self.memory.entries(number)
-            entries = entries[(entries[:, k.E_LE] >= le) & (entries[:, k.E_LE] < re)]
-            many = entries[:, k.E_SOURCE] == k.MANY
-            self._touched |= {(at, number) for at in entries[many, k.E_LE].tolist()}
+            entries = entries[(entries[:, k.ReadingWords.le] >= le) & (entries[:, k.ReadingWords.le] < re)]
+            many = entries[:, k.ReadingWords.source] == k.MANY
+            self._touched |= {(at, number) for at in entries[many, k.ReadingWords.le].tolist()}
             entries = entries[~many].copy()
-            readings = zip(self._at(entries[:, k.E_SOURCE].tolist()), entries[:, k.E_LE].tolist())
-            entries[:, k.E_BITS] = [self._judge(payload, at) for (payload, _), at in readings]
-            words = [[k.E_LE, k.E_BITS], range(k.E_VALUES, self.memory.entry), [k.E_UNTIL, k.E_SOURCE]]
+            readings = zip(self._at(entries[:, k.ReadingWords.source].tolist()), entries[:, k.ReadingWords.le].tolist())
+            entries[:, k.ReadingWords.bits] = [self._judge(payload, at) for (payload, _), at in readings]
+            words = [
+                [k.ReadingWords.le, k.ReadingWords.bits],
+                range(k.ReadingWords.values, self.memory.entry),
+                [k.ReadingWords.until, k.ReadingWords.source],
+            ]
             rows.append(np.insert(entries[:, list(chain(*words))], 0, number, axis=1))
         if rows and sum(map(len, rows)):
             self._put(k.SET, np.ascontiguousarray(np.concatenate(rows).T))
@@ -344,7 +347,7 @@ class HeldReadings:
         self._settle()
         self.memory.call(k.DUE, self.promised)
         waiting = self.several.peekitem(0)[0][0] + 1 if self.several else FOREVER
-        return min(int(self.memory.d[k.FOUND]), waiting)
+        return min(int(self.memory.d[k.ReadingControl.found]), waiting)
 
     @property
     def begun(self) -> int:
@@ -354,7 +357,7 @@ class HeldReadings:
 
     def _begins(self, standings: Any) -> Any:
         """Return since when situations go on; FOREVER: they do not."""
-        return standings[:, k.S_GOING : k.S_GOING + 2 * len(self._kinds) : 2]
+        return standings[:, k.StandingWords.going : k.StandingWords.going + 2 * len(self._kinds) : 2]
 
     # -- what is held --------------------------------------------------------------------------------------------------------------
 
@@ -396,7 +399,9 @@ class HeldReadings:
     def going(self) -> int:
         """How many situations go on, as far as readings say."""
         records = self.memory.records
-        return int((self._begins(records[:, k.R_COVER + int(self.memory.d[k.STANDING]) :]) != FOREVER).sum())
+        return int(
+            (self._begins(records[:, k.KeyWords.cover + int(self.memory.d[k.ReadingControl.standing_words]) :]) != FOREVER).sum()
+        )
 
     @property
     def count(self) -> int:
@@ -404,15 +409,15 @@ class HeldReadings:
         self._settle()
         sources = [self.memory.source(number, le) for le, number in self.several]
         several = sum(len(there) for bucket in self.several.values() for there in bucket.values())
-        return int(self.memory.records[:, k.R_N].sum()) - len(sources) + sources.count(k.NOWHERE) + several
+        return int(self.memory.records[:, k.KeyWords.n].sum()) - len(sources) + sources.count(k.NOWHERE) + several
 
     def readings(self, keys: Iterable[Hashable] | None) -> list[Change]:
         """Return the readings that are held, of all keys or some, in an order that does not depend on how they came."""
         found = []
         for number in self._numbers(keys):
             entries, key = self.memory.entries(number), self.keys.names[number]
-            entries = entries[entries[:, k.E_SOURCE] != k.MANY]
-            readings = zip(self._at(entries[:, k.E_SOURCE].tolist()), entries[:, k.E_LE].tolist())
+            entries = entries[entries[:, k.ReadingWords.source] != k.MANY]
+            readings = zip(self._at(entries[:, k.ReadingWords.source].tolist()), entries[:, k.ReadingWords.le].tolist())
             found += [(0, Change(payload, le, re, 1, key)) for (payload, re), le in readings]
         numbers = set(self._numbers(keys))
         for (le, number), bucket in self.several.items():
@@ -429,14 +434,14 @@ class HeldReadings:
 
     def _standing(self, words: Sequence[int]) -> LastingSituations:
         going: list[Going | None] = []
-        first, at = 0, k.S_GOING + 2 * len(self._kinds)
+        first, at = 0, k.StandingWords.going + 2 * len(self._kinds)
         for number, kind in enumerate(self._kinds):
-            ts, lasted = words[k.S_GOING + 2 * number : k.S_GOING + 2 * number + 2]
+            ts, lasted = words[k.StandingWords.going + 2 * number : k.StandingWords.going + 2 * number + 2]
             of = range(first, first + len(kind.folds))
             held = tuple(self.folds[i].held(*words[at + 2 * i : at + 2 * i + 2]) for i in of)
-            going.append(Going(ts, bool(lasted), held) if words[k.S_BITS] >> number & 1 else None)
+            going.append(Going(ts, bool(lasted), held) if words[k.StandingWords.bits] >> number & 1 else None)
             first += len(kind.folds)
-        return LastingSituations(words[k.S_UNTIL], tuple(going))
+        return LastingSituations(words[k.StandingWords.until], tuple(going))
 
     def cover(self, key: Hashable, standing: LastingSituations) -> None:
         """Let a key of which nothing is held stand so at the promise."""
@@ -452,13 +457,13 @@ class HeldReadings:
                 words += [FOREVER, 1]
                 held += [0, 0] * len(folds)
                 continue
-            words[k.S_BITS] |= 1 << i
+            words[k.StandingWords.bits] |= 1 << i
             words += [going.ts, going.lasted]
             held += [word for fold, each in zip(folds, going.held) for word in fold.of_held(each)]
             if not going.lasted and kind.at_least is not None:
                 tells = min(tells, going.ts + kind.at_least)
         words += held
         record = self.memory.records[number]
-        record[k.R_COVER :] = words + words
-        record[k.R_TELLS] = tells
-        self.memory.d[k.NEXT] = min(int(self.memory.d[k.NEXT]), tells)
+        record[k.KeyWords.cover :] = words + words
+        record[k.KeyWords.tells] = tells
+        self.memory.d[k.ReadingControl.next] = min(int(self.memory.d[k.ReadingControl.next]), tells)

@@ -1,4 +1,4 @@
-"""The arrays of the kernel for readings, and how they grow; see `afa.extra.situations.reading_names`."""
+"""The arrays of the kernel for readings, and how they grow; see `afa.extra.situations.reading_layout`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from afa.compiled.kernel.layout import CONTROL, Memory
 from afa.compiled.machine.kernel_ir import functions
 from afa.compiled.machine.native import FULL, digest_of, native
 from afa.errors import Int64Error
-from afa.extra.situations import reading_names as k
+from afa.extra.situations import reading_layout as k
 from afa.extra.situations.key_standing import Kind
 
 ENTRY = """
 define i64 @f(ptr %d, ptr %m, ptr %c, ptr %u, ptr %o, i64 %what, i64 %n) {
-  %s = call i64 @reading_kernel.main(ptr %d, i64 0, ptr %m, i64 0, ptr %c, i64 0, ptr %u, i64 0, ptr %o, i64 0, i64 %what, i64 %n)
+  %s = call i64 @reading_kernel.main(
+      ptr %d, i64 0, ptr %m, i64 0, ptr %c, i64 %n, ptr %u, i64 0, ptr %o, i64 0, i64 %what, i64 %n)
   ret i64 %s
 }
 declare i64 @llvm.smin.i64(i64, i64)
@@ -28,22 +29,25 @@ declare i64 @llvm.smax.i64(i64, i64)
 """
 SOURCES = (
     "afa.extra.situations.reading_kernel",
-    "afa.extra.situations.reading_names",
+    "afa.extra.situations.reading_layout",
+    __name__,
     "afa.compiled.kernel",
     "afa.compiled.machine",
 )
 PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 7)
+UNDO, OUTPUT = 1 << 10, 1 << 10
+"""How many words there are to begin with."""
 RESERVED = 1 << 27
 """So many words of address space a heap grows into; a larger one moves."""
 
 
 @functools.cache
 def loaded() -> Callable[[Any, Any, int, int], int]:
-    """Return ``main(memory, batch, what, n)``: the kernel as native code, kept on disk like those of the operator."""
+    """Return ``main(memory, batch, what, n)``, of n rows: the kernel as native code, kept on disk like those of the operator."""
     from afa.extra.situations.reading_kernel import main
 
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        return lambda of, c, what, n: int(main(of.d, of.m, c.reshape(-1), of.u, of.o, what, n))
+        return lambda of, c, what, n: int(main(of.d, of.m, c, of.u, of.o, what, n))
     function = PROTOTYPE(native.function(f"readings {digest_of(*SOURCES)}", lambda: functions(main) + ENTRY, FULL))
 
     def call(of: Any, c: Any, what: int, n: int) -> int:
@@ -69,30 +73,47 @@ class ReadingMemory:
     one_at: int
 
     def __init__(self, kinds: Sequence[Kind], functions: Sequence[int], records: bool) -> None:
-        n, many = len(kinds), len(functions)
-        entry, standing = k.E_VALUES + 2 * many, k.S_GOING + 2 * n + 2 * many
-        of = k.SPEC + k.SPEC_WORDS * (n + 1)
+        n, many, control = len(kinds), len(functions), k.ReadingControl
+        entry = k.ReadingWords.SIZE + k.ValueWords.SIZE * many
+        standing = k.StandingWords.SIZE + k.GoingWords.SIZE * n + k.HeldWords.SIZE * many
+        of = control.specs + k.DefinitionWords.SIZE * (n + 1)
         old = of + many
         d = np.zeros(old + 3 * standing, np.int64)
+        specs = d[control.specs : of].reshape(n + 1, k.DefinitionWords.SIZE)
         first = 0
-        for number, kind in enumerate(kinds):
-            at = k.SPEC + k.SPEC_WORDS * number
-            d[at : at + k.SPEC_WORDS] = kind.at_least or 0, kind.at_most or 0, kind.plain, first
+        for spec, kind in zip(specs, kinds):
+            spec[:] = kind.at_least or 0, kind.at_most or 0, kind.plain, first
             first += len(kind.folds)
-        d[k.SPEC + k.SPEC_WORDS * n + k.FIRST] = first
+        specs[n, k.DefinitionWords.first] = first
         d[of:old] = functions
-        d[[k.DEFINITIONS, k.AGGREGATES, k.RECORDS, k.AGGREGATES_AT]] = n, many, records, of
-        d[k.WAITS] = any(kind.at_least is not None for kind in kinds)
-        d[k.TIMED] = sum(1 << number for number, kind in enumerate(kinds) if not kind.plain)
-        d[[k.ENTRY, k.STANDING, k.RECORD, k.LINE]] = entry, standing, k.R_COVER + 2 * standing, k.L_VALUES + 2 * many
-        d[[k.BOUND, k.OLD, k.NEW, k.PASSING]] = (n + 2) * (n if records else 1), old, old + standing, old + 2 * standing
-        d[[k.DIRECTORY, k.NEXT, k.SERIAL]] = len(d), k.FOREVER, 1
-        self.entry, self.line = entry, int(d[k.LINE])
-        d[[k.UNDO_SIZE, k.OUTPUT_SIZE]] = 1 << 10, 1 << 10
+        words = {
+            "definitions": n,
+            "aggregates": many,
+            "records": records,
+            "functions": of,
+            "waits": any(kind.at_least is not None for kind in kinds),
+            "timed": sum(1 << number for number, kind in enumerate(kinds) if not kind.plain),
+            "entry_words": entry,
+            "standing_words": standing,
+            "record_words": k.KeyWords.SIZE + 2 * standing,
+            "line_words": k.LineWords.SIZE + 2 * many,
+            "bound": (n + 2) * (n if records else 1),
+            "old": old,
+            "new": old + standing,
+            "passing": old + 2 * standing,
+            "directory": len(d),
+            "next": k.FOREVER,
+            "serial": 1,
+            "undo_size": UNDO,
+            "output_size": OUTPUT,
+        }
+        for name, word in words.items():
+            d[getattr(control, name)] = word
+        self.entry, self.line = entry, words["line_words"]
         m = self._heap(CONTROL + (1 << 12))
         m[Memory.top] = CONTROL
-        self._use(d=d, m=m, u=np.empty(1 << 10, np.int64), o=np.empty(1 << 10, np.int64))
-        self._use(one=np.zeros(1 + entry, np.int64))
+        self._use(d=d, m=m, u=np.empty(UNDO, np.int64), o=np.empty(OUTPUT, np.int64))
+        self._use(one=np.zeros((1 + entry, 1), np.int64))
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if not name.endswith("_at")}
@@ -127,96 +148,108 @@ class ReadingMemory:
 
     def keys(self, n: int) -> None:
         """Let there be ``n`` keys."""
-        d, known = self.d, int(self.d[k.KEYS])
+        d, known = self.d, int(self.d[k.ReadingControl.keys])
         if n <= known:
             return
-        at, record = int(d[k.DIRECTORY]), int(d[k.RECORD])
+        at, record = int(d[k.ReadingControl.directory]), int(d[k.ReadingControl.record_words])
         if at + n * record > len(d):
             self._use(d=self._larger("d", at + n * record))
             d = self.d
-        definitions, standing = int(d[k.DEFINITIONS]), int(d[k.STANDING])
+        definitions, standing = int(d[k.ReadingControl.definitions]), int(d[k.ReadingControl.standing_words])
         records = d[at + known * record : at + n * record].reshape(-1, record)
         records[:] = 0
-        records[:, k.R_TELLS] = k.FOREVER
-        for begin in (k.R_COVER, k.R_COVER + standing):
-            records[:, begin + k.S_UNTIL] = k.FOREVER
-            going = records[:, begin + k.S_GOING : begin + k.S_GOING + 2 * definitions]
-            going[:, ::2], going[:, 1::2] = k.FOREVER, 1
-        d[k.KEYS] = n
+        records[:, k.KeyWords.tells] = k.FOREVER
+        for begin in (k.KeyWords.cover, k.KeyWords.cover + standing):
+            records[:, begin + k.StandingWords.until] = k.FOREVER
+            at = begin + k.StandingWords.going
+            going = records[:, at : at + k.GoingWords.SIZE * definitions].reshape(n - known, definitions, k.GoingWords.SIZE)
+            going[:] = k.FOREVER, 1
+        d[k.ReadingControl.keys] = n
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
-    def call(self, what: int, promised: int, c: Any = None, n: int = 0, clock: int = 0, first: int = k.NOWHERE) -> None:
+    def call(self, what: int, promised: int, c: Any = None, clock: int = 0, first: int = k.NOWHERE) -> None:
         """Call the kernel until it needs nothing more; ``first``: the source of the first row of a table."""
         d, c = self.d, self.one if c is None else c
-        d[k.DONE_N], d[k.PROMISED], d[k.CLOCK], d[k.FIRST_SOURCE] = 0, promised, clock, first
-        while status := loaded()(self, c, what, n):
+        d[k.ReadingControl.done], d[k.ReadingControl.promised], d[k.ReadingControl.clock], d[k.ReadingControl.first_source] = (
+            0,
+            promised,
+            clock,
+            first,
+        )
+        while status := loaded()(self, c, what, c.shape[1]):
             if status == k.NEED_HEAP:
                 more = self._heap(2 * len(self.m))
                 more[: Memory.limit], more[Memory.limit + 1 : len(self.m)] = self.m[: Memory.limit], self.m[Memory.limit + 1 :]
                 self._use(m=more)
             else:
-                name, size = ("u", k.UNDO_SIZE) if status == k.NEED_UNDO else ("o", k.OUTPUT_SIZE)
-                more = self._larger(name, 16 * int(self.d[k.BOUND] * self.d[k.LINE] + self.d[k.RECORD]))
+                name, size = ("u", k.ReadingControl.undo_size) if status == k.NEED_UNDO else ("o", k.ReadingControl.output_size)
+                more = self._larger(
+                    name,
+                    16
+                    * int(
+                        self.d[k.ReadingControl.bound] * self.d[k.ReadingControl.line_words] + self.d[k.ReadingControl.record_words]
+                    ),
+                )
                 self._use(**{name: more})
                 self.d[size] = len(more)
 
     @property
     def too_much(self) -> bool:
         """Whether the ints of a situation add up to more than int64, told or not: else it might be in a snapshot."""
-        if self.d[k.LEFT]:
+        if self.d[k.ReadingControl.left]:
             self.call(k.SUMS, 0)
-        return bool(self.d[k.LEFT])
+        return bool(self.d[k.ReadingControl.left])
 
     def too_large(self) -> Int64Error:
         """Return the error of a sum that has left int64."""
-        found = int(self.d[k.LARGE]) + int(self.d[k.LARGE_TOO])
+        found = int(self.d[k.ReadingControl.large]) + int(self.d[k.ReadingControl.large_too])
         return Int64Error(f"expected a sum within int64 but got {found}: the readings of one situation add up to more")
 
     def lines(self) -> Any:
         """Return the output since the last time."""
-        n = int(self.d[k.OUTPUT_N])
-        self.d[k.OUTPUT_N] = 0
+        n = int(self.d[k.ReadingControl.output_top])
+        self.d[k.ReadingControl.output_top] = 0
         return self.o[:n].reshape(-1, self.line).copy()
 
     def clashed(self) -> list[int]:
         """Return the rows of the batch that came where a reading is."""
-        if not self.d[k.CLASHES]:
+        if not self.d[k.ReadingControl.clashes]:
             return []
         lines = self.lines()
-        there = lines[:, k.L_SIGN] == 0
+        there = lines[:, k.LineWords.sign] == 0
         rest = lines[~there].reshape(-1)
         self.o[: len(rest)] = rest
-        self.d[[k.OUTPUT_N, k.CLASHES]] = len(rest), 0
-        found: list[int] = lines[there, k.L_WORDS].tolist()
+        self.d[[k.ReadingControl.output_top, k.ReadingControl.clashes]] = len(rest), 0
+        found: list[int] = lines[there, k.LineWords.told].tolist()
         return found
 
     def source(self, number: int, le: int) -> int:
         """Return the source of the reading of a key at an LE; NOWHERE: there is none."""
-        self.one[:2] = number, le
+        self.one[:2, 0] = number, le
         self.call(k.FIND, 0)
-        return int(self.d[k.FOUND])
+        return int(self.d[k.ReadingControl.found])
 
     # -- what is held ------------------------------------------------------------------------------------------------------------
 
     @property
     def records(self) -> Any:
         """The records of all keys."""
-        at, record = int(self.d[k.DIRECTORY]), int(self.d[k.RECORD])
-        return self.d[at : at + int(self.d[k.KEYS]) * record].reshape(-1, record)
+        at, record = int(self.d[k.ReadingControl.directory]), int(self.d[k.ReadingControl.record_words])
+        return self.d[at : at + int(self.d[k.ReadingControl.keys]) * record].reshape(-1, record)
 
     @property
     def covers(self) -> Any:
         """How all keys stand at the promise."""
-        return self.records[:, k.R_COVER : k.R_COVER + int(self.d[k.STANDING])]
+        return self.records[:, k.KeyWords.cover : k.KeyWords.cover + int(self.d[k.ReadingControl.standing_words])]
 
     @property
     def held(self) -> Any:
         """Of which keys something is held."""
-        return (self.records[:, k.R_N] > 0) | (self.covers[:, k.S_BITS] > 0)
+        return (self.records[:, k.KeyWords.n] > 0) | (self.covers[:, k.StandingWords.bits] > 0)
 
     def entries(self, number: int) -> Any:
         """Return the readings of a key."""
-        record, e = self.records[number], int(self.d[k.ENTRY])
-        at = int(record[k.R_BLOCK] + 1 + record[k.R_FIRST] * e)
-        return self.m[at : at + int(record[k.R_N]) * e].reshape(-1, e)
+        record, e = self.records[number], int(self.d[k.ReadingControl.entry_words])
+        at = int(record[k.KeyWords.block] + 1 + record[k.KeyWords.first] * e)
+        return self.m[at : at + int(record[k.KeyWords.n]) * e].reshape(-1, e)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.conditions.condition import NO_REGISTER, Condition
-from afa.extra.situations import reading_names as k
+from afa.extra.situations import reading_layout as k
 from afa.extra.situations.held_readings import TableReadings
 from afa.extra.situations.judged import InForce
 from afa.extra.situations.told_forms import flag_names
@@ -31,7 +31,7 @@ class NewReadings(NamedTuple):
     @property
     def le(self) -> Any:
         """Their times."""
-        return self.c[k.C_LE]
+        return self.c[k.ReadingColumns.le]
 
 
 class ReadingTables:
@@ -70,11 +70,11 @@ class ReadingTables:
         bits = as_bits((self._satisfies(line, le, fields) for line in lines), len(lines), n)
         key = held.keys.number(None) if keys is None else batch.key_numbers(keys.single, held.keys.numbers)
         order = _order(None if keys is None else key, le)
-        c = np.empty((k.C_VALUES + 2 * len(held.folds), n), np.int64)
+        c = np.empty((k.ReadingColumns.values + 2 * len(held.folds), n), np.int64)
         for to, values in zip(c, (key, le, bits)):
             _put_in_order(to, values, order)
         for i, fold in enumerate(held.folds):
-            at = c[k.C_VALUES + 2 * i :]
+            at = c[k.ReadingColumns.values + 2 * i :]
             for to, values in zip(at, fold.words(None if fold.field is None else fields[fold.field], n)):
                 _put_in_order(to, values, order)
             at[0] *= at[1]
@@ -102,20 +102,20 @@ class ReadingTables:
         """Return lines of instants as columns: the fields of instants, their times, those of the key."""
         import pyarrow as pa
 
-        telling, t = self._stage.telling, np.ascontiguousarray(lines[:, k.L_WORDS])
+        telling, t = self._stage.telling, np.ascontiguousarray(lines[:, k.LineWords.told])
         fields: dict[str, Any] = {name: (lines[:, mark] >> number & 1).astype(np.bool_) for name, number, mark in self._flags}
         for i, (name, fold) in enumerate(zip(telling.aggregates, self._stage.held.folds)):
-            values, there = fold.values(lines[:, k.L_VALUES + 2 * i], lines[:, k.L_VALUES + 2 * i + 1])
+            values, there = fold.values(lines[:, k.LineWords.values + 2 * i], lines[:, k.LineWords.values + 2 * i + 1])
             fields[name] = pa.array(values, mask=~there)
         span = telling.span
         re = np.where(t > FOREVER - span, FOREVER, t + np.minimum(span, FOREVER - np.maximum(t, 0)))
         times = {"le": t, "re": re}
-        if (lines[:, k.L_SIGN] < 0).any():
-            times["diff"] = np.ascontiguousarray(lines[:, k.L_SIGN])
+        if (lines[:, k.LineWords.sign] < 0).any():
+            times["diff"] = np.ascontiguousarray(lines[:, k.LineWords.sign])
         if keys is None:
             return {**fields, telling.instant: t}, times, None
         names: list[Any] = self._stage.held.keys.names
-        told = [names[number] for number in lines[:, k.L_KEY].tolist()]
+        told = [names[number] for number in lines[:, k.LineWords.key].tolist()]
         return {**fields, telling.instant: t}, times, [told] if keys.single else list(map(list, zip(*told)))
 
 

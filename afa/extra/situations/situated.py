@@ -11,7 +11,7 @@ from afa.change import Change
 from afa.conditions.condition import Condition
 from afa.errors import AfaError, ChangeError
 from afa.extra.situations.deriving import Deriving, vain
-from afa.extra.situations.reading_names import L_WORDS
+from afa.extra.situations.reading_layout import LineWords
 from afa.model.copies import as_diff
 from afa.model.keys import Keys
 from afa.operator.keyed import Keyed
@@ -130,10 +130,10 @@ class Situated(Front):
         if not len(lines):
             return []
         if len(lines) > FEW and stage.telling.instant is not None:
-            t, latest = lines[:, L_WORDS], self._latest
+            t, latest = lines[:, LineWords.told], self._latest
             if self._core.keys is None and (t[1:] < t[:-1]).any():
                 lines = lines[np.argsort(t, kind="stable")]
-                t = lines[:, L_WORDS]
+                t = lines[:, LineWords.told]
             self._latest, before = max(latest, int(t.max())), t <= latest
             many = int(np.count_nonzero(before))
             apart = many and len(t) > MANY and 2 * many < len(t)  # what lies behind all that was told goes apart

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.extra.situations.key_standing import Kind
-from afa.extra.situations.reading_names import L_SIGN, L_WORDS
+from afa.extra.situations.reading_layout import LineWords
 from punctuation.time import FOREVER
 
-BEGINS, ENDS, LASTS, FAILS = range(L_WORDS + 1, L_WORDS + 5)
+BEGINS, ENDS, LASTS, FAILS = range(LineWords.told + 1, LineWords.told + 5)
 """What an instant is to a definition: in which word of its line. LASTS: it has lasted `at_least`, and goes on; FAILS: it ends, too
 early or too late."""
 FEW = 64
@@ -43,11 +43,11 @@ class Telling(NamedTuple):
 
     def event(self, line: Sequence[int], flags: Sequence[tuple[int, int]], values: Sequence[Any]) -> tuple[Any, int, int]:
         """Return the payload, LE and RE of what a line tells."""
-        t = line[L_WORDS]
+        t = line[LineWords.told]
         if self.instant is not None:
             told = [line[mark] >> number & 1 == 1 for number, mark in flags]
             return self.cls(*told, *values, t), t, min(t + self.span, FOREVER)
-        ts, te = line[L_WORDS + 1 : L_WORDS + 3]
+        ts, te = line[LineWords.told + 1 : LineWords.told + 3]
         return self.cls(self.names[t], ts, None if te == FOREVER else te, *values), ts, te
 
 
@@ -75,19 +75,19 @@ def flag_names(names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[tuple[st
 
 def net(lines: Any) -> Any:
     """Return lines without those that are told and taken back."""
-    if len(lines) < 2 or lines[:, L_SIGN].min() > 0:
+    if len(lines) < 2 or lines[:, LineWords.sign].min() > 0:
         return lines
     if len(lines) <= FEW:
         found: Counter[tuple[int, ...]] = Counter()
         for sign, *line in lines.tolist():
             found[tuple(line)] += sign
         return np.array([(sign, *line) for line, sign in found.items() if sign], np.int64).reshape(-1, lines.shape[1])
-    near = np.flatnonzero(np.isin(lines[:, L_WORDS], lines[lines[:, L_SIGN] < 0, L_WORDS]))
+    near = np.flatnonzero(np.isin(lines[:, LineWords.told], lines[lines[:, LineWords.sign] < 0, LineWords.told]))
     near = near[np.lexsort(lines[near, :0:-1].T)]
     first = np.flatnonzero(np.concatenate([[True], (lines[near[1:], 1:] != lines[near[:-1], 1:]).any(axis=1)]))
-    signs = np.add.reduceat(lines[near, L_SIGN], first)
+    signs = np.add.reduceat(lines[near, LineWords.sign], first)
     stays = np.ones(len(lines), np.bool_)
     stays[near] = False
     stays[near[first]] = signs != 0
-    lines[near[first], L_SIGN] = signs
+    lines[near[first], LineWords.sign] = signs
     return lines[stays]
