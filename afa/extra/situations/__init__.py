@@ -10,7 +10,7 @@ pattern_automaton         the classes of instants and matches, and the automaton
 temporal_pattern          `TemporalPattern`; explain_pattern: what became of one; readings_asked: one on its way to workers of Spark
 judged                    which definitions a reading satisfies, by the conditions in force
 key_standing              what of a definition counts; how a key stands at a promise, as plain data; folds: aggregates as words
-reading_layout             the arrays in which the readings of all keys stand, and what happens to their situations
+reading_layout            the arrays in which the readings of all keys stand, and what happens to their situations
 reading_kernel            the state machine over them; reading_memory: as native code, how they grow
 held_readings             the payloads of readings, and places where there are several; reading_tables: tables in, columns out
 told_forms                what is told of situations: instants, or records
