@@ -70,6 +70,7 @@ class RunningProgram:
         self._memory, self._progress, self._callback, self._strict = memory, progress, callback, strict
         self._ordered = bool(memory.m[k.Memory.ordered])
         self._known: dict[int, CompiledArc] = {}
+        self.native = True  # whether every arc in force has machine code
         self._shared: Shared | None = None
         self._slots: Slots | None = None
         self._too_long: Counter[Class] | None = None  # classes of arcs for which a step function would be
@@ -92,6 +93,7 @@ class RunningProgram:
         for state in (*table.states, *(state for arc in self._pool for state in (arc.src, arc.dst))):
             self._number(state)
         self._known = known
+        self.native = all(arc.code is not None for arc in known.values())
         self._counted = k.BY_TIMEOUTS if table.timeouts else self._counted
         ignorable = any(arc.arc.may_stay for arc in known.values()) if self._shared is None else self._shared.ignorable
         self._with_runs = self._with_runs or (not self._ordered and ignorable)
@@ -163,11 +165,6 @@ class RunningProgram:
     @property
     def _much(self) -> bool:
         return choices.loops_pay(self._rows, self.looks)
-
-    @property
-    def native(self) -> bool:
-        """Whether every arc in force has machine code."""
-        return all(arc.code is not None for arc in self._known.values())
 
     def know_strings(self) -> None:
         """Complete the program's tables of strings."""
