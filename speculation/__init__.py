@@ -12,10 +12,9 @@ recent        the last so many items, by age and in order
 waiting       the store of what waits: changes, or rows of tables; event_columns: the form of such rows
 choose        Choose: which of overlapping matches are shown; in two ways:
   choose_plain   chains of changes, one by one (chain: the chosen ones of one key)
-  choose_rows    rows of words, at the compiled operator; rows/: the kernels over them
-last_before   LastBefore: how long ago something was, as a field of the event; in two ways:
-  timeline       the events of one key, one by one
-  last_rows      rows of words, before the compiled operator
+  choose_rows    rows of words, at the compiled operator
+last_before   LastBefore: how long ago something was, as a field of the event
+last_rows     its events, in rows of words; rows/: the kernels over them
 look_back     LookBack: LastBefore at the input of an operator
 ordered       Ordered: an operator with gapless=, nothing speculative
 """

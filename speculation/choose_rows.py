@@ -26,8 +26,8 @@ class RowWay(RowHeld):
     """The matches of a `Choose`, in rows, and which of them are chosen."""
 
     def __init__(self, stage: Any, schema: Schema, keyed: bool) -> None:
-        super().__init__(schema, keyed)
-        self._stage = stage
+        super().__init__(schema)
+        self._stage, self._keyed = stage, keyed
         fields = schema.fields if stage.shown is None else schema.fields[: len(stage.shown._fields)]
         self._make: Any = schema.cls if stage.shown is None else stage.shown
         self._shows = len(fields)
@@ -67,7 +67,7 @@ class RowWay(RowHeld):
         rest = [pair for place in places.values() for pair in _both(place, _up(place.kind))]
         order = [*((column, _up(kind)) for column, kind in group), *([*prefer, *last] if start else [*last, *prefer]), *rest]
         order.append((k.RowPool.re, k.UP))
-        spec = np.zeros(k.RowSpec.SIZE, np.int64)
+        spec = np.zeros(k.RowSpec.order + 2 * len(order), np.int64)
         to = [places[name] for name in stage.to]
         shown = [column for place in list(places.values())[: self._shows] for column, _ in _both(place, 0)]
         shown += [k.RowPool.le, k.RowPool.re]
@@ -133,10 +133,7 @@ class RowWay(RowHeld):
     def _take(self, came: Logged) -> None:
         n, memory, stage = len(came.le), self._memory, self._stage
         rows = np.empty((n, self._words.width), np.int64)
-        if self._keyed:
-            rows[:, k.RowPool.key] = self._keys.numbers(came.keys)
-        else:
-            rows[:, k.RowPool.key] = 0
+        rows[:, k.RowPool.key] = self._keys.numbers(came.keys) if self._keyed else self._keys.number(None)
         rows[:, k.RowPool.diff], rows[:, k.RowPool.le], rows[:, k.RowPool.re] = came.diff, came.le, came.re
         rows[:, k.RowPool.start] = came.re
         if stage.window is not None:
@@ -148,8 +145,7 @@ class RowWay(RowHeld):
                 wrong = wrong | (rows[:, missing] > 0)
             if wrong.any():
                 (row,) = rows[wrong][:1]
-                key = self.names[int(row[k.RowPool.key])] if self._keyed else None
-                raise stage.too_many(key, int(row[k.RowPool.le]))
+                raise stage.too_many(self.names[int(row[k.RowPool.key])], int(row[k.RowPool.le]))
         if self._put(rows) == k.FAULT:
             row = memory.r[[memory.m[k.RowControl.fault]]]
             (payload,) = self._words.records(row)
@@ -236,15 +232,14 @@ class RowWay(RowHeld):
     def _rows(self, keys: Iterable[Hashable] | None) -> Any:
         if keys is None:
             self._settle_all()
-        wanted = self._keys.known(keys) if keys is not None and self._keyed else None
-        return self._memory.r[self._memory.held(wanted)[0]]
+        return self._memory.r[self._memory.held(None if keys is None else self._keys.known(keys))[0]]
 
     def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         rows = self._rows(keys)
         return self._listed(rows, np.ones(len(rows), np.int64))
 
     def chosen(self, key: Hashable) -> list[Change]:
-        rows, marked = self._memory.held(self._keys.known([key]) if self._keyed else None)
+        rows, marked = self._memory.held(self._keys.known([key]))
         found = self._memory.r[rows[marked != 0]]
         return self._listed(found, np.ones(len(found), np.int64))
 

@@ -2,16 +2,20 @@
 
 A computation begins with an event and can't look back, so that what must *not* have come before is a field of the event. It is
 a function of the set of events: one that comes late, or goes, revises the events behind it, up to the next one that satisfies the
-condition (`speculation.timeline`).
+condition.
+
+    events      10: a    12: b    15: b    17: a    18: b        condition: "a"
+    last a       None     10       10       10       17
+    a at 11      None     11       11       11       17          what lies behind the next a stays as it is
+
+Events with one LE (and ``order_by``) are before nobody of each other. The events stand in rows of words (`speculation.last_rows`).
 """
 
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
-
-from sortedcontainers import SortedDict
 
 from afa.change import Change
 from afa.conditions.condition import condition_of
@@ -25,12 +29,11 @@ from afa.schema import Instant, Schema, as_ticks
 from afa.state.sound import wanted
 from punctuation.durations import Duration
 from punctuation.promise import Punctuation
-from punctuation.time import BEGINNING, FOREVER, as_time
+from punctuation.time import BEGINNING, as_time
 from speculation import stage_state as saved
 from speculation.last_rows import LastRows
 from speculation.look_back import LookBack
-from speculation.stage import Output, Stage, checked
-from speculation.timeline import EventVersion, Timeline, TouchedPlaces
+from speculation.stage import Output, Stage
 
 L = TypeVar("L", bound="LastBefore")
 Where = str | Callable[[Any], Any]
@@ -82,10 +85,10 @@ class LastBefore(Stage):
 
     Notes
     -----
-    O(log n) for a change, and for each event that it revises (before the compiled operator the changes of a call are merged into
-    what is held of their key, from the first one on). An event leaves as a retraction of its old version and an insertion
-    of the new one, in one call with the change that revises it. A promise passes as it is, since what is revised lies behind the
-    change. Behind it only the last event of each key and condition is kept, for a window if there is one.
+    The changes of a call are merged into what is held of their key, from the first one on; O(log n) to find its place. An event
+    leaves as a retraction of its old version and an insertion of the new one, in one call with the change that revises it. A
+    promise passes as it is, since what is revised lies behind the change. Behind it only the last event of each key and condition
+    is kept, for a window if there is one.
 
     Examples
     --------
@@ -130,11 +133,7 @@ class LastBefore(Stage):
         self.window, self.order = self._window(window), order_by
         self.filled: Any = self._made_filled() if filled is None else filled
         self._extra = self._extra_of(Schema.of(self.filled, "event"))
-        self._lines: dict[Hashable, Timeline] = {}
-        self._due: SortedDict[int, dict[Hashable, None]] = SortedDict()  # by LE: keys to look at once it lies below the promise
-        self._noted: dict[Hashable, int] = {}  # the first such LE of each key
-        self._coming: dict[Hashable, TouchedPlaces] = {}
-        self.rows: LastRows | None = None  # in the place of all of these, before the compiled operator
+        self.rows = LastRows(self)
         self._revised = 0
         self._promised = BEGINNING
 
@@ -144,6 +143,7 @@ class LastBefore(Stage):
             self.conditions = {each: condition_of(source, self.event_schema, self.tick) for each, source in value.items()}
         else:
             super().settle_duration(name, value)
+        self.rows = LastRows(self)
 
     def _made_filled(self) -> Any:
         schema = self.event_schema
@@ -174,42 +174,25 @@ class LastBefore(Stage):
         """The numbers of events that are held, and of those revised so far."""
         return self._calls.call(self._look)
 
-    def follow(self, core: Any) -> None:
-        """Take note of the operator before which the stage stands: where it is compiled, events are held as rows of words."""
-        if core.engine.name == "compiled" and self.rows is None and LastRows.fits(self):
-            rows = LastRows(self, core.keyed)
-            rows.load(self.waiting(), [(key, dict(line.floors)) for key, line in self._by_key(None) if line.floors])
-            self.rows = rows
-            self._lines.clear()
-            self._due.clear()
-            self._noted.clear()
-
     def _look(self) -> LastBeforeStatistics:
-        if self.rows is not None:
-            return LastBeforeStatistics(self.rows.held, self._revised)
-        held = sum(len(bucket) for line in self._lines.values() for bucket in line.events.values())
-        return LastBeforeStatistics(held, self._revised)
+        return LastBeforeStatistics(self.rows.held, self._revised)
 
     # -- one call --------------------------------------------------------------------------------------------------------------
 
     def call_begins(self) -> Any:
         """Return all numbers; nothing of a call before is coming."""
-        self._coming = {}
-        if self.rows is not None:
-            self.rows.begins()
+        self.rows.begins()
         return super().call_begins()
 
     def call_failed(self, before: Any) -> None:
         """Restore all."""
         super().call_failed(before)
-        if self.rows is not None:
-            self.rows.failed()
+        self.rows.failed()
 
     def call_worked(self) -> None:
         """Forget how to restore the earlier state."""
         super().call_worked()
-        if self.rows is not None:
-            self.rows.worked()
+        self.rows.worked()
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a checked item, within a call. `end` works out what it revises."""
@@ -217,7 +200,7 @@ class LastBefore(Stage):
             payload = self.event_schema.take(self.event_schema.dated(item.payload, item.le))
             if item.le is not None and item.le < self._promised:
                 raise LateEventError(f"expected le >= {self._promised} (promised) but got le={item.le} for {payload!r}")
-            self.see(item._replace(payload=payload))
+            self.rows.see(item._replace(payload=payload))
         elif item.where is None:  # one with a condition says nothing of versions of events
             t = as_ticks(item.t, "t")
             if t > self._promised:
@@ -231,83 +214,20 @@ class LastBefore(Stage):
 
     def end(self, out: Output) -> None:
         """Append what the changes so far lead to: retractions first, then insertions, each by LE."""
-        changes = list(self.revisions())
-        changes.sort(key=lambda change: (change.diff > 0, change.le))
-        out += changes
+        left = self.rows.left()
+        if left is not None:
+            changes = self.rows.changes(left)
+            changes.sort(key=lambda change: (change.diff > 0, change.le))
+            out += changes
 
     def see(self, change: Change) -> None:
-        """Take a change of an event in its form, at or above the promise. `revisions` says what it leads to."""
-        if self.rows is not None:
-            self.rows.see(change)
-            return
-        payload, le, re, diff, key = change
-        line = self._lines.get(key)
-        if line is None:
-            line = Timeline(self._journal, len(self.conditions), self.window)
-            self._journal.put(self._lines, key, line)
-        touched = self._coming.get(key)
-        if touched is None:
-            touched = self._coming[key] = TouchedPlaces(len(self.conditions))
-        assert le is not None
-        place = (le, getattr(payload, self.order) if self.order is not None else 0)
-        line.change(place, payload, re, diff, tuple([condition.holds(payload) for condition in self.conditions.values()]), touched)
-        self._note(le, key)
+        """Take a change of an event in its form, at or above the promise. `LastRows.left` says what it leads to."""
+        self.rows.see(change)
 
-    def _note(self, le: int, key: Hashable) -> None:
-        """Note that a key has something to forget once the promise has passed an LE."""
-        if self._noted.get(key, FOREVER) <= le:
-            return
-        keys = self._due.get(le)
-        if keys is None:
-            keys = {}
-            self._journal.put(self._due, le, keys)
-        self._journal.put(keys, key, None)
-        self._journal.put(self._noted, key, le)
-
-    def revisions(self) -> Iterator[Change]:
-        """Yield what the changes since the last time lead to: versions of events that go and come."""
-        left = None if self.rows is None else self.rows.left()
-        if self.rows is not None and left is not None:
-            yield from self.rows.changes(left)
-        coming, self._coming = self._coming, {}
-        for key, touched in coming.items():
-            line, gone = self._lines[key], set()
-            for version in line.revised(touched):
-                if version.diff < 0:
-                    gone.add(version[:3])
-                elif version[:3] in gone:
-                    self._revised += version.diff
-                yield Change(self._filled(version), version.le, version.re, version.diff, key)
-            if line.empty:
-                self._journal.drop(self._lines, key)
-
-    def _filled(self, version: EventVersion) -> Any:
-        extra = [version.le if number is None else version.last[number] for number in self._extra]
-        return self.filled(*version.payload, *extra)
-
-    def settled(self, t: int) -> Iterator[Change]:
-        """Forget what a promise makes final. Yields the retractions that have waited in vain."""
+    def settled(self, t: int) -> list[Change]:
+        """Forget what a promise makes final. Returns the retractions that have waited in vain."""
         self._promised = t
-        if self.rows is not None:
-            yield from self.rows.settled(t)
-            return
-        keys: dict[Hashable, None] = {}
-        for le in list(self._due.irange(None, t, inclusive=(True, False))):
-            keys |= self._due[le]
-            self._journal.drop(self._due, le)
-        for key in {**self._lines, **keys} if t == FOREVER else keys:
-            if key in self._noted:
-                self._journal.drop(self._noted, key)
-            line = self._lines.get(key)
-            if line is None:
-                continue
-            for version in line.settle(t):
-                yield Change(version.payload, version.le, version.re, version.diff, key)
-            due = line.due
-            if due is None or t == FOREVER:
-                self._journal.drop(self._lines, key)
-            elif due < FOREVER:
-                self._note(due, key)
+        return self.rows.settled(t)
 
     # -- snapshots ---------------------------------------------------------------------------------------------------------------
 
@@ -331,27 +251,12 @@ class LastBefore(Stage):
 
     def numbers(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return all but the events, as plain data; ``keys``: of these only."""
-        if self.rows is not None:
-            floors = [[key, *lasts] for key, lasts in sorted(self.rows.floors(keys), key=lambda item: repr(item[0]))]
-        else:
-            floors = [[key, *sorted(line.floors.items())] for key, line in self._by_key(keys) if line.floors]
+        floors = [[key, *lasts] for key, lasts in sorted(self.rows.floors(keys), key=lambda item: repr(item[0]))]
         return [self._said(), self._promised, as_plain(self._revised), floors]
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         """Return the events that may still be revised, in an order that does not depend on how they came."""
-        if self.rows is not None:
-            return sorted(self.rows.waiting(keys), key=lambda change: (repr(change.key), change.le, repr(change)))
-        return [
-            Change(payload, place[0], re, held.copies, key)
-            for key, line in self._by_key(keys)
-            for place, bucket in line.events.items()
-            for (payload, re), held in sorted(bucket.items(), key=repr)
-        ]
-
-    def _by_key(self, keys: Iterable[Hashable] | None) -> list[tuple[Hashable, Timeline]]:
-        """Return keys with their events, in an order that does not depend on how they came."""
-        found = self._lines.items() if keys is None else [(key, self._lines[key]) for key in keys if key in self._lines]
-        return sorted(found, key=lambda item: repr(item[0]))
+        return sorted(self.rows.waiting(keys), key=lambda change: (repr(change.key), change.le, repr(change)))
 
     def clean(self) -> None:
         """Forget all that is final: of many keys not each promise does."""
@@ -360,7 +265,7 @@ class LastBefore(Stage):
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        return self._lines.keys() if self.rows is None else self.rows.keys
+        return self.rows.keys
 
     def _said(self) -> list[Any]:
         return [self.window, self.order, [[name, condition.text] for name, condition in self.conditions.items()]]
@@ -377,7 +282,7 @@ class LastBefore(Stage):
 
     def part(self, keys: Iterable[Hashable] | None = None) -> Any:
         """Return the events that may still be revised as plain data; ``keys``: of these only."""
-        return saved.columns_of(self.waiting(keys)) if self.rows is None else self.rows.part(keys)
+        return self.rows.part(keys)
 
     def load(self, numbers: list[Any], part: Any, without: Collection[Hashable] = ()) -> None:
         """Take what a stage with the same parameters has saved, by `numbers` and `part`, of keys that this one does not hold.
@@ -389,25 +294,10 @@ class LastBefore(Stage):
             said, promised, revised, floors = numbers
             wanted(f"the parameters {self._said()} of a LastBefore", said == self._said(), said)
             if as_time(promised, "promised") > self._promised:
-                for _ in self.settled(promised):
-                    pass
+                self.settled(promised)
             lasts = [(key, self._checked_floor(dict(found), promised)) for key, *found in floors if key not in without]
-            if self.rows is not None:
-                self.rows.load_part(saved.rows(part, self.event_schema, True), lasts, promised, without)
-            else:
-                self._load(part, lasts, promised, without)
+            self.rows.load_part(saved.rows(part, self.event_schema, True), lasts, promised, without)
             self._promised, self._revised = promised, as_total(revised)
-        self._journal.commit()
-
-    def _load(self, part: Any, floors: list[Any], promised: int, without: Collection[Hashable]) -> None:
-        for change in saved.changes(part, self.event_schema.take):
-            wanted(f"events at or above the promise {promised}", change.le is not None and change.le >= promised, change)
-            if change.key not in without:
-                self.see(checked(change))
-        for _ in self.revisions():
-            pass
-        for key, found in floors:
-            self._floor(key, found)
 
     def _checked_floor(self, floors: dict[int, int], promised: int) -> dict[int, int]:
         """Refuse what can't be the last events below the promise."""
@@ -415,15 +305,3 @@ class LastBefore(Stage):
         fit = [type(number) is int and number in known and low <= as_time(le, "le") < promised for number, le in floors.items()]
         wanted("the last events below the promise", bool(fit) and all(fit), floors)
         return floors
-
-    def _floor(self, key: Hashable, floors: dict[int, int]) -> None:
-        """Let a key have the last events below the promise."""
-        line = self._lines.get(key)
-        if line is None:
-            line = self._lines[key] = Timeline(self._journal, len(self.conditions), self.window)
-        line.floors.update(floors)
-        due = line.due
-        if due is not None and due < FOREVER:
-            self._note(due, key)
-        for place in line.events:
-            line.lasts[place] = line.last(place)

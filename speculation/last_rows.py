@@ -1,7 +1,4 @@
-"""The events of a `LastBefore` as rows of words: tables in, columns for the compiled operator out (`speculation.rows`).
-
-The same answers as the plain way (`speculation.timeline`), at about the operator's pace.
-"""
+"""The events of a `LastBefore` as rows of words: changes or tables in, changes or columns out (`speculation.rows`)."""
 
 from __future__ import annotations
 
@@ -27,8 +24,8 @@ from speculation.rows.row_held import RowHeld
 from speculation.rows.row_memory import RowMemory
 from speculation.rows.row_words import words_of
 
-MOST = 62
-"""How many conditions there may be."""
+BITS = 1 << k.BITS
+"""How many conditions a word has."""
 
 
 class VersionRows(NamedTuple):
@@ -42,20 +39,15 @@ class VersionRows(NamedTuple):
 class LastRows(RowHeld):
     """The events of a `LastBefore`, in rows."""
 
-    def __init__(self, stage: Any, keyed: bool) -> None:
-        super().__init__(stage.event_schema, keyed)
+    def __init__(self, stage: Any) -> None:
+        super().__init__(stage.event_schema)
         self._stage = stage
         self._lasts = len(stage.conditions)
         self._state = self._words.width
-        self._memory = RowMemory(self._state + k.LASTS + self._lasts, self._spec())
+        self._holds = self._state + k.LASTS + self._lasts
+        self._memory = RowMemory(self._holds + (self._lasts + BITS - 1) // BITS, self._spec())
         self._coming: list[Any] = []  # rows, or changes
-        self._vectors = [vector_of(each.expr, stage.event_schema, NO_REGISTER) for each in stage.conditions.values()]
-
-    @staticmethod
-    def fits(stage: Any) -> bool:
-        """Return whether events can be held so."""
-        schema = stage.event_schema
-        return schema.scalar and len(stage.conditions) <= MOST and 2 * len(schema.fields) + 3 <= k.PAIRS
+        self._vectors: list[Any] | None = None
 
     def _spec(self) -> Any:
         """Return how the kernels compare rows, see S_*."""
@@ -64,11 +56,10 @@ class LastRows(RowHeld):
         if stage.order is not None:
             order.append((places[stage.order].value, k.TEXT if places[stage.order].kind is str else k.UP))
         group = len(order)
-        for value, missing, kind in places.values():
-            order += [] if missing is None else [(missing, k.UP)]
-            order.append((value, k.TEXT if kind is str else k.UP))
+        for value, missing, _ in places.values():  # texts by their numbers: equal events only must be found
+            order += [(column, k.UP) for column in (missing, value) if column is not None]
         order.append((k.RowPool.re, k.UP))
-        spec = np.zeros(k.RowSpec.SIZE, np.int64)
+        spec = np.zeros(k.RowSpec.order + 2 * len(order), np.int64)
         spec[[k.RowSpec.order_n, k.RowSpec.group_n, k.RowSpec.first]] = len(order), group, k.RowPool.le
         spec[[k.RowSpec.window, k.RowSpec.lasts, k.RowSpec.state, k.RowSpec.log_n]] = (
             stage.window or 0,
@@ -76,7 +67,7 @@ class LastRows(RowHeld):
             self._state,
             3 + self._lasts,
         )
-        spec[k.RowSpec.order : k.RowSpec.order + 2 * len(order)] = [word for pair in order for word in pair]
+        spec[k.RowSpec.order :] = [word for pair in order for word in pair]
         return spec
 
     # -- what comes ------------------------------------------------------------------------------------------------------------
@@ -101,6 +92,8 @@ class LastRows(RowHeld):
 
     def _rows_of(self, batch: EventBatch, keys: Keys | None, window: int | None, events: Any) -> Any:
         le, diff, fields, n = batch.times["le"], batch.times.get("diff"), batch.fields, batch.n
+        if not self._stage.event_schema.scalar:
+            raise Unfit
         if (le[events] > FOREVER - (window or 1)).any():
             raise Unfit
         re = batch.times.get("re", np.full(n, FOREVER) if window is None else le + window)
@@ -111,19 +104,24 @@ class LastRows(RowHeld):
             raise Unfit
         rows = np.zeros((n, self._memory.width), np.int64)
         rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = le, re, 1 if diff is None else diff
-        rows[:, k.RowPool.key] = 0 if keys is None else batch.key_numbers(keys.single, self._keys.numbers)
-        rows[:, k.HOLDS] = self._holds(fields, n)
+        rows[:, k.RowPool.key] = self._keys.number(None) if keys is None else batch.key_numbers(keys.single, self._keys.numbers)
+        self._put_bits(rows, self._truths(fields, n))
         for name, column in fields.items():
             words_of(self._words.places[name], column, self._words.strings, rows)
         return rows
 
-    def _holds(self, fields: dict[str, Column], n: int) -> Any:
-        """Return which conditions each event satisfies, as bits."""
-        bits = np.zeros(n, np.int64)
-        for number, (condition, vector) in enumerate(zip(self._stage.conditions.values(), self._vectors)):
-            holds = one_by_one(condition, fields, n) if vector is None else vector(fields)
-            bits |= np.asarray(holds, np.int64) << number
-        return bits
+    def _truths(self, fields: dict[str, Column], n: int) -> list[Any]:
+        """Return for each condition of which events it is true: an array, or one truth for all."""
+        conditions = self._stage.conditions.values()
+        if self._vectors is None:
+            self._vectors = [vector_of(each.expr, self._stage.event_schema, NO_REGISTER) for each in conditions]
+        vectors = zip(conditions, self._vectors)
+        return [one_by_one(condition, fields, n) if vector is None else vector(fields) for condition, vector in vectors]
+
+    def _put_bits(self, rows: Any, truths: Iterable[Any]) -> None:
+        """Write which conditions each event satisfies."""
+        for number, truth in enumerate(truths):
+            rows[:, self._holds + number // BITS] |= np.asarray(truth, np.int64) << number % BITS
 
     def take_rows(self, rows: Any) -> None:
         """Take rows of `rows_of`, at or above the promise."""
@@ -131,19 +129,18 @@ class LastRows(RowHeld):
 
     def _of_changes(self, changes: Sequence[Change]) -> Any:
         payloads, le, re, diff, keys = zip(*changes)
-        n = len(changes)
-        rows = np.zeros((n, self._memory.width), np.int64)
-        rows[:, k.RowPool.le], rows[:, k.RowPool.diff] = le, diff
-        rows[:, k.RowPool.re] = [BEGINNING if each is None else each for each in re]
-        rows[:, k.RowPool.key] = self._keys.numbers(keys) if self._keyed else 0
-        self._words.fill(rows, list(zip(*payloads)))
-        rows[:, k.HOLDS] = self._satisfied(payloads)
-        return rows
+        ends = [BEGINNING if each is None else each for each in re]
+        return self._filled(list(zip(*payloads)), le, ends, diff, keys, payloads)
 
-    def _satisfied(self, payloads: Sequence[Any]) -> list[int]:
-        """Return which conditions each payload satisfies, as bits."""
-        conditions = list(enumerate(self._stage.conditions.values()))
-        return [sum(condition.holds(payload) << number for number, condition in conditions) for payload in payloads]
+    def _filled(self, fields: Sequence[Any], le: Any, re: Any, diff: Any, keys: Sequence[Hashable], payloads: Any = None) -> Any:
+        """Return rows of changes that are given by columns."""
+        rows = np.zeros((len(le), self._memory.width), np.int64)
+        rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = le, re, diff
+        rows[:, k.RowPool.key] = self._keys.numbers(keys)
+        self._words.fill(rows, fields)
+        events = self._words.records(rows) if payloads is None else payloads
+        self._put_bits(rows, ([each.holds(event) for event in events] for each in self._stage.conditions.values()))
+        return rows
 
     # -- what leaves -----------------------------------------------------------------------------------------------------------
 
@@ -232,7 +229,7 @@ class LastRows(RowHeld):
     def _entries(self, keys: Iterable[Hashable] | None) -> tuple[Any, Any]:
         """Return the rows of all keys, or of some, and which of them are floors."""
         self._settle_all()
-        numbers, floors = self._memory.held(self._keys.known(keys) if keys is not None and self._keyed else None)
+        numbers, floors = self._memory.held(None if keys is None else self._keys.known(keys))
         return self._memory.r[numbers], floors == 1
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
@@ -245,7 +242,7 @@ class LastRows(RowHeld):
         rows, floors = self._entries(keys)
         names, found = self.names, []
         for row in rows[floors].tolist():
-            lasts = row[self._state + k.LASTS :]
+            lasts = row[self._state + k.LASTS : self._holds]
             found.append((names[row[k.RowPool.key]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
         return found
 
@@ -261,35 +258,22 @@ class LastRows(RowHeld):
         wanted(f"events at or above the promise {promised}", not (came.le < promised).any(), came.le)
         held = set(self.keys)
         wanted("keys that are not held", held.isdisjoint(came.keys) and held.isdisjoint(key for key, _ in floors), "one that is")
-        n = len(came.le)
-        rows = np.zeros((n, self._memory.width), np.int64)
-        if n:
-            rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = came.le, came.re, came.diff
-            rows[:, k.RowPool.key] = self._keys.numbers(came.keys) if self._keyed else 0
-            self._words.fill(rows, came.fields)
-            rows[:, k.HOLDS] = self._satisfied(self._words.records(rows))
-        self._load([rows] if n else [], floors)
-
-    def load(self, waiting: Sequence[Change], floors: Sequence[tuple[Hashable, dict[int, int]]]) -> None:
-        """Take the events of another way, whose versions have left already."""
-        self._load(list(waiting), floors)
-
-    def _load(self, coming: list[Any], floors: Sequence[tuple[Hashable, dict[int, int]]]) -> None:
         revised = self._stage._revised
         if floors:
             rows = np.zeros((len(floors), self._memory.width), np.int64)
-            rows[:, k.RowPool.key] = self._keys.numbers([key for key, _ in floors]) if self._keyed else 0
-            rows[:, self._state + k.LASTS :] = FOREVER
+            rows[:, k.RowPool.key] = self._keys.numbers([key for key, _ in floors])
+            rows[:, self._state + k.LASTS : self._holds] = FOREVER
             for row, (_, lasts) in zip(rows, floors):
                 for number, le in lasts.items():
                     row[self._state + k.LASTS + number] = le
                 row[k.RowPool.le] = max(lasts.values())
             numbers = self._memory.rows(len(rows))
             self._memory.r[numbers] = rows
-            self._memory.keys(len(self._keys) if self._keyed else 1)
+            self._memory.keys(len(self._keys))
             self._memory.floors(numbers)
-        self._coming = coming
-        self.left()
+        if len(came.le):
+            self._coming = [self._filled(came.fields, came.le, came.re, came.diff, came.keys)]
+            self.left()
         self._stage._revised = revised
         self._memory.commit()
 

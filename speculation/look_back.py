@@ -10,7 +10,7 @@ import numpy as np
 from afa.change import Change
 from afa.errors import AfaError
 from afa.operator.event_input import take_vain
-from afa.operator.tables import CallInput, CallOutput, items_of, shape_of
+from afa.operator.tables import CallInput, items_of, shape_of
 from afa.schema import Schema, as_ticks
 from afa.state.plain import Unfit, ints
 from afa.state.sound import wanted
@@ -68,7 +68,7 @@ class LookBack(Front):
     def __init__(self, stage: Any, operator: Any) -> None:
         self._stand(operator)
         self._fit(stage)
-        if self._core.progress.now > BEGINNING or super().promised != stage._promised or stage._lines:
+        if self._core.progress.now > BEGINNING or super().promised != stage._promised or stage.keys:
             raise AfaError("expected an operator and a LastBefore that have taken nothing yet but got one that has")
         self._hold(stage)
 
@@ -87,8 +87,6 @@ class LookBack(Front):
 
     def _hold(self, stage: Any) -> None:
         super()._hold(stage)
-        if not self._before_a_front:
-            stage.follow(self._core)
         self._core.take_as(stage.event_schema)
         self._events = self._core.taken
 
@@ -98,11 +96,8 @@ class LookBack(Front):
         found: int = self.stage._promised
         return found
 
-    def _found(self, come: CallInput, net: bool) -> CallOutput:
-        return CallOutput.of(self._run(come, net), self._core.shown) if self.stage.rows is None else super()._found(come, net)
-
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
-        pieces = None if self.stage.rows is None else self._pieces(table)
+        pieces = self._pieces(table)
         for piece in items_of(self._core, come._replace(parts=[table])) if pieces is None else pieces:
             if isinstance(piece, tuple):
                 yield from self._item_reaches(*piece)
@@ -124,13 +119,10 @@ class LookBack(Front):
     def _left(self) -> Iterator[Any]:
         """Yield what leaves the stage: versions of events, as columns if they are many."""
         core, rows = self._core, self.stage.rows
-        if rows is None:
-            yield from (("event", change, change.key) for change in self.stage.revisions())
-            return
         left = rows.left()
         if left is None:
             return
-        if len(left.diff) > FEW:
+        if len(left.diff) > FEW and not self._before_a_front:
             try:
                 yield core.encoded(*rows.fields(left, core.keys))
                 return
@@ -142,7 +134,7 @@ class LookBack(Front):
         """Return a table's events as rows of words, and the punctuations between them; None: its rows must come one by one."""
         core = self._core
         mixed = shape_of(core, table).mixed
-        if (core.rows_alike and "re" in table.names) or (mixed and "arc" in table.names):
+        if self._before_a_front or (core.rows_alike and "re" in table.names) or (mixed and "arc" in table.names):
             return None
         if not mixed:
             rows = self.stage.rows.rows_of(table, core.keys, core.window)

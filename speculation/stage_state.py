@@ -26,7 +26,7 @@ from afa.schema import Schema, any_payload
 from afa.state.sound import short
 from punctuation import sealed
 from punctuation.door import table_of
-from punctuation.time import FOREVER
+from punctuation.time import BEGINNING, FOREVER
 
 MAGIC, VERSION = b"AFAC", 1
 PLACES = (None, "before", "after")
@@ -106,20 +106,23 @@ def changes(data: Any, take: Take) -> list[Change]:
 
 @reading("matches that wait")
 def rows(data: Any, schema: Schema, counted: bool = False) -> Logged:
-    """Return what waited as columns, checked as `changes` checks it, with no object for each; ``counted``: with copies of each."""
+    """Return what waited as columns, checked as `changes` checks it; ``counted``: with copies of each. BEGINNING as RE: none."""
     fields, keys, le, re, diffs, columns = data
     kinds = [{field.type, type(None)} if field.optional else {field.type} for field in schema.fields]
     names = [field.name for field in schema.fields]
     if fields is None and not le:
         columns = [[] for _ in names]
-    elif fields != names or any(set(map(type, column)) - kind for column, kind in zip(columns, kinds)):
+    elif fields != names or any(None not in kind and set(map(type, column)) - kind for column, kind in zip(columns, kinds)):
         raise SnapshotError(f"expected payload={schema.describe()} but got {short(data)}")
     if {len(part) for part in (keys, le, re, diffs, *columns)} != {len(le)} or len(columns) != len(names):
         raise SnapshotError(f"expected columns of one length but got {short(data)}")
-    begins, ends = (np.array(part, np.int64) for part in (le, re))
-    ints = {type(item) for part in (le, re, diffs) for item in part} <= {int} and (set(diffs) <= {1} or counted) and 0 not in diffs
-    if not ints or (begins == FOREVER).any() or (ends <= begins).any():
+    columns = [list(map(any_payload, column)) if None in kind else column for column, kind in zip(columns, kinds)]
+    begins, ends = np.array(le, np.int64), np.array([FOREVER if each is None else each for each in re], np.int64)
+    ints = {type(item) for part in (le, diffs, [end for end in re if end is not None]) for item in part} <= {int}
+    counts = (set(diffs) <= {1} or counted) and 0 not in diffs
+    if not ints or not counts or (begins == FOREVER).any() or (ends <= begins).any():
         raise SnapshotError(f"expected matches with their times, each once, but got {short(data)}")
+    ends[[end is None for end in re]] = BEGINNING
     return Logged(columns, begins, ends, np.array(diffs, np.int64), [any_payload(key) for key in keys])
 
 

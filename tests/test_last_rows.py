@@ -1,10 +1,9 @@
-"""LastBefore over tables: rows of words before the compiled operator, changes before the interpreted one, the same matches."""
+"""LastBefore over tables, before the compiled operator and the interpreted one: the same matches."""
 
 from __future__ import annotations
 
 import copy
 import random
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,9 +226,9 @@ def test_a_condition_over_columns_means_what_it_means_of_one_event(text: str) ->
     ]
     columns = dict(zip(Tick._fields, field_columns([list(column) for column in zip(*ticks)], schema.fields, len(ticks))))
     stage = LastBefore(Tick, {"first": "True", "last": text})
-    bits = LastRows(stage, False)._holds(columns, len(ticks)).tolist()
-    assert [bit >> 1 for bit in bits] == [stage.conditions["last"].holds(tick) for tick in ticks]
-    assert all(bit & 1 for bit in bits)
+    first, last = (np.broadcast_to(truth, len(ticks)).tolist() for truth in LastRows(stage)._truths(columns, len(ticks)))
+    assert last == [stage.conditions["last"].holds(tick) for tick in ticks]
+    assert all(first)
 
 
 def test_the_instant_is_filled_on_the_way() -> None:
@@ -256,9 +255,7 @@ def test_the_instant_is_filled_on_the_way() -> None:
 
 
 def fresh() -> LastBefore:
-    stage = LastBefore(Tick, WHERE, window=30)
-    stage.follow(SimpleNamespace(engine=SimpleNamespace(name="compiled"), keyed=True))
-    return stage
+    return LastBefore(Tick, WHERE, window=30)
 
 
 def test_what_rows_hold_goes_over_as_columns() -> None:

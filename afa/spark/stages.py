@@ -118,7 +118,6 @@ class Stages:
         if asked.before is not None:
             filled: Any = core.automaton.event
             stage = LastBefore(asked.event, filled=filled, **asked.before)
-            stage.follow(core)
             for part, without in _newest(part[0] for part in parts):
                 stage.load(part.numbers, part.waiting, without)
             layers.append(Layer("LastBefore", LookBack, lambda _: stage))

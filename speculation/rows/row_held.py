@@ -24,8 +24,7 @@ class RowHeld:
 
     columns = True
 
-    def __init__(self, schema: Schema, keyed: bool) -> None:
-        self._keyed = keyed
+    def __init__(self, schema: Schema) -> None:
         self._words = RowWords(schema)
         self._keys = RowKeys()
         self._memory: RowMemory
@@ -35,7 +34,7 @@ class RowHeld:
     def begins(self) -> None:
         """Begin a call."""
         self._before = int(self._memory.m[k.RowControl.retractions])
-        if self._keys.many or self._words.strings.many:
+        if self._keys.many or self._words.many:
             self._tidy()
 
     def failed(self) -> None:
@@ -55,16 +54,14 @@ class RowHeld:
             there = np.zeros(len(self._keys), bool)
             there[held[:, k.RowPool.key]] = True
             self._keys.keep(there.tolist())
-        used = np.zeros(len(self._words.strings), bool)
-        used[held[:, self._words.texts]] = True
-        self._words.strings.keep(used)
+        self._words.keep(held)
 
     def _put(self, rows: Any) -> int:
         """Call the kernels to take rows, in order of arrival. Returns DONE or FAULT."""
         memory = self._memory
         numbers = memory.rows(len(rows))
         memory.r[numbers] = rows
-        memory.keys(len(self._keys) if self._keyed else 1)
+        memory.keys(len(self._keys))
         self._idle += len(rows)
         return memory.take(numbers, self._words.strings.ranks)
 
@@ -88,13 +85,12 @@ class RowHeld:
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        held = self._memory.keys_held()
-        return [self._keys.names[number] for number in held] if self._keyed else [None] * bool(held)
+        return [self._keys.names[number] for number in self._memory.keys_held()]
 
     @property
     def names(self) -> list[Any]:
         """The keys, by their numbers."""
-        return self._keys.names if self._keyed else [None]
+        return self._keys.names
 
     def _listed(self, rows: Any, copies: Any, payloads: Sequence[Any] | None = None) -> list[Change]:
         """Return rows as changes, of so many copies; ``payloads``: as they are shown, where that is not all of a record."""
@@ -106,4 +102,5 @@ class RowHeld:
         """Return rows as plain data (`speculation.stage_state`)."""
         names, (le, re, keys) = self.names, rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].T.tolist()
         columns = [column.tolist() for column in self._words.columns(rows)]
-        return [list(self._words.places), [names[number] for number in keys], le, re, copies.tolist(), columns]
+        ends = [None if end == BEGINNING else end for end in re]
+        return [list(self._words.places), [names[number] for number in keys], le, ends, copies.tolist(), columns]

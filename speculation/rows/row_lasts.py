@@ -1,4 +1,4 @@
-"""Events that look back, as `speculation.timeline` has them, over rows in order: for each condition the last one before.
+"""Events that look back, over rows in order: for each condition the last one before, as `speculation.last_before` has it.
 
     entries   (floor)  a b  c      a and b at one place: LE (and order); they have the same lasts
     lasts     10       10   b's    the lasts before a place; kept in each row, with how many copies have left
@@ -143,31 +143,26 @@ def revise(m: RowControl, r: RowPool, entry: RowKey, key: int, place: int, last:
 
     Ends behind the last place that was touched, where the lasts are what they were.
     """
-    a, n, size, state = entry.block + 1, entry.n, RowSpec(m.spec).lasts, RowSpec(m.spec).state
+    a, n = entry.block + 1, entry.n
     i = place_before(m, r, entry, place)
     lasts_before(m, r, a, i)
     at = i
     while i < n:
-        row = m[a + i] >> 1
+        row, kept = m[a + i] >> 1, at
         cut(m, r.le[row])
         if i > last and same_lasts(m, r, row):
             break
-        end, holds = i, 0
-        while end < n and same_place(m, r, m[a + end] >> 1, row):
-            event = m[a + end] >> 1
-            if r[event, state + COPIES] > 0:
-                holds = holds | r[event, HOLDS]
+        while i < n and same_place(m, r, m[a + i] >> 1, row):
+            event = m[a + i] >> 1
             if version(m, r, event, key):
-                m[a + at] = m[a + end]
+                m[a + at] = m[a + i]
                 at += 1
             else:
                 m[m.gone + m.gone_top] = event
                 m.gone_top += 1
-            end += 1
-        for c in range(size):
-            if holds >> c & 1:
-                m[m.last_events + c] = r.le[row]
-        i = end
+            i += 1
+        for k in range(kept, at):
+            remember(m, r, m[a + k] >> 1)
     if at < i:
         for k in range(i, n):
             m[a + at + k - i] = m[a + k]
@@ -238,14 +233,22 @@ def lasts_before(m: RowControl, r: RowPool, a: int, i: int) -> None:
         for c in range(size):
             m[at + c] = FOREVER
         return
-    row, holds, k = m[a + i - 1] >> 1, 0, i - 1
-    if m[a + i - 1] & 1 == 0:
-        while k >= 0 and m[a + k] & 1 == 0 and same_place(m, r, m[a + k] >> 1, row):
-            if r[m[a + k] >> 1, state + COPIES] > 0:
-                holds = holds | r[m[a + k] >> 1, HOLDS]
-            k -= 1
+    row, k = m[a + i - 1] >> 1, i - 1
     for c in range(size):
-        m[at + c] = r.le[row] if holds >> c & 1 else r[row, state + LASTS + c]
+        m[at + c] = r[row, state + LASTS + c]
+    while k >= 0 and m[a + k] & 1 == 0 and same_place(m, r, m[a + k] >> 1, row):
+        remember(m, r, m[a + k] >> 1)
+        k -= 1
+
+
+@kernel
+def remember(m: RowControl, r: RowPool, event: int) -> None:
+    """Let an event that is in force be the last one, in NOW, of the conditions that it satisfies."""
+    size, state = RowSpec(m.spec).lasts, RowSpec(m.spec).state
+    if r[event, state + COPIES] > 0:
+        for c in range(size):
+            if r[event, state + LASTS + size + (c >> BITS)] >> (c & ((1 << BITS) - 1)) & 1:
+                m[m.last_events + c] = r.le[event]
 
 
 @kernel

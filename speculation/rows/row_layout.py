@@ -78,10 +78,8 @@ class RowPool(Record, by="column"):
     payload = Record.words("the payload's words, see `speculation.rows.row_words`")
 
 
-HOLDS = RowPool.start
-"""The same word of an event: the conditions that it satisfies, as bits."""
 PAIRS = 128
-"""The most words that order rows."""
+"""The most words that order matches."""
 
 
 class RowSpec(Record, of="m"):
@@ -101,12 +99,12 @@ class RowSpec(Record, of="m"):
     lasts = Record.word("how many conditions look back; 0: these are matches")
     state = Record.word("the first of the words of a row that change: copies, how many have left, the lasts")
     log_n = Record.word("the words of a line")
-    order = Record.words("pairs: column, kind", 2 * PAIRS)
     opens = Record.words("pairs: column, kind", 2 * PAIRS)
     closes = Record.words("columns", PAIRS)
     to = Record.words("columns", PAIRS)
     missing = Record.words("columns that say that a value of `to` is missing; -1: it never is", PAIRS)
     shown = Record.words("columns", PAIRS)
+    order = Record.words("pairs: column, kind")
 
 
 UP, DOWN, DOWN_FLOAT, TEXT, TEXT_DOWN, BITS = 0, 1, 2, 3, 4, 5
@@ -118,5 +116,7 @@ NEED_UNDO, NEED_LOG, NEED_GONE, NEED_RANKS, FAULT = -3, -4, -20, -21, -22
 NOTHING = -1
 TAKE, SETTLE, ROLLBACK, COMMIT, HELD, FLOORS = 1, 2, 3, 4, 5, 6
 COPIES, LEFT, LASTS = 0, 1, 2
+BITS = 5
+"""Behind the lasts of an event stand the conditions that it satisfies, as bits: 32 = 1 << BITS of them a word."""
 MOST = layout.FOREVER
 RUN = 8

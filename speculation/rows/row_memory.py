@@ -21,7 +21,6 @@ REGION_WORDS = {
     k.LOG: 256,
     k.GONE: 64,
     k.RANKS: 16,
-    k.NOW: 64,
 }
 _NEEDS = {k.NEED_UNDO: k.UNDO, k.NEED_LOG: k.LOG, k.NEED_GONE: k.GONE}
 
@@ -43,6 +42,7 @@ class RowMemory:
         for region, words in REGION_WORDS.items():
             self._region(region, words)
         self._region(k.SPEC, len(spec))
+        self._region(k.NOW, int(spec[k.RowSpec.lasts]))
         at = self.m[k.RowControl.spec]
         self.m[at : at + len(spec)] = spec
         self.m[k.RowControl.call] = 1

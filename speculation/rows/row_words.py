@@ -2,6 +2,7 @@
 
 A field takes a word, one that may be None two: whether it is missing (then it stands behind all others), and its value. Ints and
 bools are themselves, floats are in the order of their values with the one NaN behind all, texts are their numbers in a `Strings`.
+A field of any type takes two: a number that equal values share, and one of its own, as 1 and True are equal.
 """
 
 from __future__ import annotations
@@ -43,21 +44,32 @@ class RowWords:
 
     def __init__(self, schema: Schema) -> None:
         self.strings = Strings()
+        self._values = Strings()  # (value,) and (value, its text) of fields of any type
         self.cls: Any = schema.cls
         self.places: dict[str, FieldPlace] = {}
         at: int = RowPool.payload
         for field in schema.fields:
-            missing = at if field.optional else None
-            at += field.optional
+            typed = field.type is not None
+            missing = at if field.optional and typed else None
+            at += missing is not None
             self.places[field.name] = FieldPlace(at, missing, field.type)
-            at += 1
+            at += 1 if typed else 2
         self.width = at
         self._all = list(self.places.values())
 
     @property
-    def texts(self) -> list[int]:
-        """The columns with numbers of texts."""
-        return [place.value for place in self._all if place.kind is str]
+    def many(self) -> bool:
+        """Whether it is time to ask which texts and values are in use."""
+        return self.strings.many or self._values.many
+
+    def keep(self, rows: Any) -> None:
+        """Give the numbers of texts and values that stand in none of these rows again."""
+        texts = [place.value for place in self._all if place.kind is str]
+        values = [place.value + i for place in self._all if place.kind is None for i in range(2)]
+        for numbers, columns in ((self.strings, texts), (self._values, values)):
+            used = np.zeros(len(numbers), bool)
+            used[rows[:, columns]] = True
+            numbers.keep(used)
 
     def fill(self, rows: Any, columns: Sequence[Any]) -> None:
         """Write the fields of records, given as columns, into their rows."""
@@ -68,9 +80,13 @@ class RowWords:
                 rows[:, missing] = gone
                 nothing = "" if kind is str else kind()
                 column = [nothing if item is None else item for item in items] if gone.any() else items
+            if kind is None:
+                rows[:, value + 1] = self._values.numbers_of([(item, repr(item)) for item in column])  # type: ignore[misc]
             rows[:, value] = self._words_of(column, kind)
 
     def _words_of(self, column: Any, kind: Any) -> Any:
+        if kind is None:
+            return self._values.numbers_of([(item,) for item in column])  # type: ignore[misc]
         if kind is str:
             return self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
         if kind is not float:
@@ -86,6 +102,8 @@ class RowWords:
                 items: Any = np.where(column >= 0, column, column ^ _MASK).view(np.float64)
             elif kind is str:
                 items = _objects(self.strings.texts(column.tolist()))
+            elif kind is None:
+                items = _objects([item[0] for item in self._values.texts(rows[:, value + 1].tolist())])
             else:
                 items = column.astype(np.bool_) if kind is bool else column
             if missing is not None:
@@ -125,6 +143,4 @@ def _sortable(floats: Any) -> Any:
 
 
 def _objects(items: list[Any]) -> Any:
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array
+    return np.fromiter(items, object, len(items))
