@@ -133,7 +133,7 @@ class RowWay(RowHeld):
     def _take(self, came: Logged) -> None:
         n, memory, stage = len(came.le), self._memory, self._stage
         rows = np.empty((n, self._words.width), np.int64)
-        rows[:, k.RowPool.key] = self._keys.numbers(came.keys) if self._keyed else self._keys.number(None)
+        rows[:, k.RowPool.key] = self._keys.numbers_of(came.keys) if self._keyed else self._keys.number(None)
         rows[:, k.RowPool.diff], rows[:, k.RowPool.le], rows[:, k.RowPool.re] = came.diff, came.le, came.re
         rows[:, k.RowPool.start] = came.re
         if stage.window is not None:
@@ -232,14 +232,14 @@ class RowWay(RowHeld):
     def _rows(self, keys: Iterable[Hashable] | None) -> Any:
         if keys is None:
             self._settle_all()
-        return self._memory.r[self._memory.held(None if keys is None else self._keys.known(keys))[0]]
+        return self._memory.r[self._memory.held(None if keys is None else self._keys.known_of(keys))[0]]
 
     def matches(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
         rows = self._rows(keys)
         return self._listed(rows, np.ones(len(rows), np.int64))
 
     def chosen(self, key: Hashable) -> list[Change]:
-        rows, marked = self._memory.held(self._keys.known([key]))
+        rows, marked = self._memory.held(self._keys.known_of([key]))
         found = self._memory.r[rows[marked != 0]]
         return self._listed(found, np.ones(len(found), np.int64))
 

@@ -104,7 +104,7 @@ class LastRows(RowHeld):
             raise Unfit
         rows = np.zeros((n, self._memory.width), np.int64)
         rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = le, re, 1 if diff is None else diff
-        rows[:, k.RowPool.key] = self._keys.number(None) if keys is None else batch.key_numbers(keys.single, self._keys.numbers)
+        rows[:, k.RowPool.key] = self._keys.number(None) if keys is None else batch.key_numbers(keys.single, self._keys.numbers_of)
         self._put_bits(rows, self._truths(fields, n))
         for name, column in fields.items():
             words_of(self._words.places[name], column, self._words.strings, rows)
@@ -136,7 +136,7 @@ class LastRows(RowHeld):
         """Return rows of changes that are given by columns."""
         rows = np.zeros((len(le), self._memory.width), np.int64)
         rows[:, k.RowPool.le], rows[:, k.RowPool.re], rows[:, k.RowPool.diff] = le, re, diff
-        rows[:, k.RowPool.key] = self._keys.numbers(keys)
+        rows[:, k.RowPool.key] = self._keys.numbers_of(keys)
         self._words.fill(rows, fields)
         events = self._words.records(rows) if payloads is None else payloads
         self._put_bits(rows, ([each.holds(event) for event in events] for each in self._stage.conditions.values()))
@@ -229,7 +229,7 @@ class LastRows(RowHeld):
     def _entries(self, keys: Iterable[Hashable] | None) -> tuple[Any, Any]:
         """Return the rows of all keys, or of some, and which of them are floors."""
         self._settle_all()
-        numbers, floors = self._memory.held(None if keys is None else self._keys.known(keys))
+        numbers, floors = self._memory.held(None if keys is None else self._keys.known_of(keys))
         return self._memory.r[numbers], floors == 1
 
     def waiting(self, keys: Iterable[Hashable] | None = None) -> list[Change]:
@@ -261,7 +261,7 @@ class LastRows(RowHeld):
         revised = self._stage._revised
         if floors:
             rows = np.zeros((len(floors), self._memory.width), np.int64)
-            rows[:, k.RowPool.key] = self._keys.numbers([key for key, _ in floors])
+            rows[:, k.RowPool.key] = self._keys.numbers_of([key for key, _ in floors])
             rows[:, self._state + k.LASTS : self._holds] = FOREVER
             for row, (_, lasts) in zip(rows, floors):
                 for number, le in lasts.items():

@@ -12,10 +12,11 @@ import pytest
 
 from afa import BEGINNING, FOREVER, Arc, Automaton, Change, ChangeError, Keyed, Operator, Punctuation, insert
 from afa.schema import Schema
+from afa.state.value_numbers import ValueNumbers
 from speculation import Choose
 from speculation.choose_rows import RowWay
-from speculation.rows import row_keys, row_memory
 from speculation.rows import row_layout as names
+from speculation.rows import row_memory
 from speculation.rows.row_entry import main
 from speculation.rows.row_memory import RowMemory
 from tests.automata import counting
@@ -142,7 +143,7 @@ def told(out: list[Any]) -> Any:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_both_ways_say_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_keys, "LEAST", 2)
+    monkeypatch.setattr(ValueNumbers, "least", 2)
     told_ = 0
     for number in range(24):
         worlds = Worlds(1000 * seed + number)

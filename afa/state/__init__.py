@@ -5,5 +5,6 @@ packed       columns as plain data in few bytes, and back
 sound        checks of restored state, as if an enemy had sealed it
 plain        columns, however they came, as numpy arrays
 key_columns  many keys as columns, without a Python object for each
+value_numbers  values as numbers, keys and strings say
 canonical    an order of keys that the keys alone decide, so that equal states are equal bytes
 """

@@ -7,5 +7,5 @@ row_chains   the chain of chosen matches over them; row_lasts: events that look 
 row_entry    what may be asked of the kernels; row_code: as native code
 row_memory   the arrays and how they grow
 row_words    records as words, and back
-row_keys     keys as numbers; row_held: what the stages share
+row_held     what the stages share
 """

@@ -9,9 +9,9 @@ import numpy as np
 
 from afa.change import Change
 from afa.schema import Schema
+from afa.state.value_numbers import ValueNumbers
 from punctuation.time import BEGINNING
 from speculation.rows import row_layout as k
-from speculation.rows.row_keys import RowKeys
 from speculation.rows.row_memory import RowMemory
 from speculation.rows.row_words import RowWords
 
@@ -26,7 +26,7 @@ class RowHeld:
 
     def __init__(self, schema: Schema) -> None:
         self._words = RowWords(schema)
-        self._keys = RowKeys()
+        self._keys = ValueNumbers()
         self._memory: RowMemory
         self._idle = 0  # rows that have come since keys were looked through
         self._before = 0
@@ -85,12 +85,12 @@ class RowHeld:
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        return [self._keys.names[number] for number in self._memory.keys_held()]
+        return [self._keys.all[number] for number in self._memory.keys_held()]
 
     @property
     def names(self) -> list[Any]:
         """The keys, by their numbers."""
-        return self._keys.names
+        return self._keys.all
 
     def _listed(self, rows: Any, copies: Any, payloads: Sequence[Any] | None = None) -> list[Change]:
         """Return rows as changes, of so many copies; ``payloads``: as they are shown, where that is not all of a record."""

@@ -15,6 +15,7 @@ import numpy as np
 from afa.compiled.code.strings import Strings
 from afa.schema import NAN, Schema
 from afa.state.states import Column
+from afa.state.value_numbers import ValueNumbers
 from speculation.rows.row_layout import RowPool
 
 _MASK = 0x7FFFFFFFFFFFFFFF
@@ -44,7 +45,7 @@ class RowWords:
 
     def __init__(self, schema: Schema) -> None:
         self.strings = Strings()
-        self._values = Strings()  # (value,) and (value, its text) of fields of any type
+        self._values = ValueNumbers()  # (value,) and (value, its text) of fields of any type
         self.cls: Any = schema.cls
         self.places: dict[str, FieldPlace] = {}
         at: int = RowPool.payload
@@ -81,12 +82,12 @@ class RowWords:
                 nothing = "" if kind is str else kind()
                 column = [nothing if item is None else item for item in items] if gone.any() else items
             if kind is None:
-                rows[:, value + 1] = self._values.numbers_of([(item, repr(item)) for item in column])  # type: ignore[misc]
+                rows[:, value + 1] = self._values.numbers_of([(item, repr(item)) for item in column])
             rows[:, value] = self._words_of(column, kind)
 
     def _words_of(self, column: Any, kind: Any) -> Any:
         if kind is None:
-            return self._values.numbers_of([(item,) for item in column])  # type: ignore[misc]
+            return self._values.numbers_of([(item,) for item in column])
         if kind is str:
             return self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
         if kind is not float:
@@ -103,7 +104,7 @@ class RowWords:
             elif kind is str:
                 items = _objects(self.strings.texts(column.tolist()))
             elif kind is None:
-                items = _objects([item[0] for item in self._values.texts(rows[:, value + 1].tolist())])
+                items = _objects([self._values.all[number][0] for number in rows[:, value + 1].tolist()])
             else:
                 items = column.astype(np.bool_) if kind is bool else column
             if missing is not None:

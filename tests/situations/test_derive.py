@@ -253,7 +253,7 @@ def test_texts_that_nothing_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch)
         name: str
         on: bool
 
-    monkeypatch.setattr(strings, "LEAST", 8)
+    monkeypatch.setattr(strings.Strings, "least", 8)
     op = Derive(Named, on=Situation("on"), returns={"first": "first(on.name)", "last": "last(on.name)"})
     for t in range(1, 200):
         op.push(insert(Named(f"n{t}", t % 9 != 0), t))
@@ -272,7 +272,7 @@ def test_texts_of_what_became_final_stay(monkeypatch: pytest.MonkeyPatch) -> Non
         a: bool
         b: bool
 
-    monkeypatch.setattr(strings, "LEAST", 8)
+    monkeypatch.setattr(strings.Strings, "least", 8)
     pattern = TemporalPattern(
         event=Named, within=100, a=Situation("a"), b=Situation("b"), where="a meets b", returns={"first": "first(a.name)"}
     )

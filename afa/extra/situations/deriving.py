@@ -144,7 +144,7 @@ class Deriving(Stage):
             return []
         rows = np.flatnonzero(late)
         self.held.take_table(np.ascontiguousarray(c[:, ~late]), table.but(rows, len(late)))
-        names, readings = self.held.keys.names, table.at(rows.tolist())
+        names, readings = self.held.keys.all, table.at(rows.tolist())
         places = zip(c[ReadingColumns.key, late].tolist(), coming.le[late].tolist())
         return [Change(payload, le, None, 1, names[number]) for (number, le), (payload, _) in zip(places, readings)]
 
@@ -161,7 +161,7 @@ class Deriving(Stage):
 
     def changes(self, lines: Any) -> list[Change]:
         """Return lines as changes of events."""
-        names, folds, flags, found = self.held.keys.names, self.held.folds, self.telling.flags, []
+        names, folds, flags, found = self.held.keys.all, self.held.folds, self.telling.flags, []
         for line in lines.tolist():
             values = [fold.value(*line[LineWords.values + 2 * i : LineWords.values + 2 * i + 2]) for i, fold in enumerate(folds)]
             payload, le, re = self.telling.event(line, flags, values)

@@ -29,9 +29,9 @@ from afa.journal import Journal
 from afa.model.copies import added
 from afa.schema import Schema
 from afa.state.states import Column
+from afa.state.value_numbers import ValueNumbers
 from punctuation.time import BEGINNING, FOREVER
 from speculation.last_rows import values_of
-from speculation.rows.row_keys import RowKeys
 
 ROW_BITS = 32
 """A source is the number of a table << ROW_BITS | the row there."""
@@ -93,7 +93,7 @@ class HeldReadings:
     ) -> None:
         self._journal, self._kinds, self._judge, self._order = journal, kinds, judge, order
         self.folds, self._strings = folds, strings
-        self.keys = RowKeys()
+        self.keys = ValueNumbers()
         self.memory = ReadingMemory(kinds, [fold.code for fold in folds], records)
         self.promised = BEGINNING  # of the call
         self._settled = BEGINNING  # what lies below was forgotten
@@ -292,7 +292,7 @@ class HeldReadings:
                 )
                 if contested is None:
                     raise ChangeError(error)
-                contested(self.keys.names[number], error, le)
+                contested(self.keys.all[number], error, le)
         return None
 
     def judge_again(self, le: int, re: int) -> None:
@@ -330,7 +330,7 @@ class HeldReadings:
             for there in self.several[le, number].values():
                 for (payload, re), copies in there.items():
                     if copies < 0:
-                        yield Change(payload, le, re, copies, self.keys.names[number])
+                        yield Change(payload, le, re, copies, self.keys.all[number])
             self._journal.drop(self.several, (le, number))
         if self._idle * PACE >= len(self.keys) or t == FOREVER:
             self._settle()
@@ -385,7 +385,7 @@ class HeldReadings:
         held = self._held
         if keys is not None:
             wanted = np.zeros(len(held), np.bool_)
-            wanted[self.keys.known(keys)] = True
+            wanted[self.keys.known_of(keys)] = True
             held &= wanted
         found: list[int] = np.flatnonzero(held).tolist()
         return found
@@ -393,7 +393,7 @@ class HeldReadings:
     @property
     def held(self) -> list[Hashable]:
         """The keys of which something is held."""
-        return [self.keys.names[number] for number in self._numbers(None)]
+        return [self.keys.all[number] for number in self._numbers(None)]
 
     @property
     def going(self) -> int:
@@ -415,7 +415,7 @@ class HeldReadings:
         """Return the readings that are held, of all keys or some, in an order that does not depend on how they came."""
         found = []
         for number in self._numbers(keys):
-            entries, key = self.memory.entries(number), self.keys.names[number]
+            entries, key = self.memory.entries(number), self.keys.all[number]
             entries = entries[entries[:, k.ReadingWords.source] != k.MANY]
             readings = zip(self._at(entries[:, k.ReadingWords.source].tolist()), entries[:, k.ReadingWords.le].tolist())
             found += [(0, Change(payload, le, re, 1, key)) for (payload, re), le in readings]
@@ -423,13 +423,13 @@ class HeldReadings:
         for (le, number), bucket in self.several.items():
             for order, there in bucket.items() if number in numbers else ():
                 items = sorted(there.items(), key=repr)
-                found += [(order, Change(payload, le, re, n, self.keys.names[number])) for (payload, re), n in items]
+                found += [(order, Change(payload, le, re, n, self.keys.all[number])) for (payload, re), n in items]
         return [change for _, change in sorted(found, key=lambda item: (repr(item[1].key), item[1].le, item[0]))]
 
     def covers(self, keys: Iterable[Hashable] | None) -> list[tuple[Hashable, LastingSituations]]:
         """Return how keys stand at the promise of which a situation goes on then, in an order of their own."""
         numbers = self._numbers(keys)
-        found = [(self.keys.names[number], self._standing(self.memory.covers[number].tolist())) for number in numbers]
+        found = [(self.keys.all[number], self._standing(self.memory.covers[number].tolist())) for number in numbers]
         return sorted((item for item in found if any(item[1].going)), key=lambda item: repr(item[0]))
 
     def _standing(self, words: Sequence[int]) -> LastingSituations:

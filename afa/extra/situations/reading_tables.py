@@ -68,7 +68,7 @@ class ReadingTables:
             raise Unfit
         lines = self._stage.judged.lines
         bits = as_bits((self._satisfies(line, le, fields) for line in lines), len(lines), n)
-        key = held.keys.number(None) if keys is None else batch.key_numbers(keys.single, held.keys.numbers)
+        key = held.keys.number(None) if keys is None else batch.key_numbers(keys.single, held.keys.numbers_of)
         order = _order(None if keys is None else key, le)
         c = np.empty((k.ReadingColumns.values + 2 * len(held.folds), n), np.int64)
         for to, values in zip(c, (key, le, bits)):
@@ -114,7 +114,7 @@ class ReadingTables:
             times["diff"] = np.ascontiguousarray(lines[:, k.LineWords.sign])
         if keys is None:
             return {**fields, telling.instant: t}, times, None
-        names: list[Any] = self._stage.held.keys.names
+        names: list[Any] = self._stage.held.keys.all
         told = [names[number] for number in lines[:, k.LineWords.key].tolist()]
         return {**fields, telling.instant: t}, times, [told] if keys.single else list(map(list, zip(*told)))
 

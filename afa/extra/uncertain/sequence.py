@@ -30,13 +30,13 @@ from afa.model.renamed import warn_renamed
 from afa.operator.twins import Twins
 from afa.schema import as_ticks
 from afa.state.sound import wanted
+from afa.state.value_numbers import ValueNumbers
 from punctuation.calls import Calls, Member, whole
 from punctuation.door import Table, is_row, is_table, table_of
 from punctuation.durations import unit_of
 from punctuation.late import Late, Policy
 from punctuation.promise import Punctuation
 from punctuation.time import BEGINNING, FOREVER
-from speculation.rows.row_keys import RowKeys
 
 LOGGER = logging.getLogger("afa")
 NUMBERS = ["_promised", "_settled", "_numbered", "_said_long", "_state", "_keys"]
@@ -189,7 +189,7 @@ class Sequence(Twins, Member):
         self._promised = self._settled = BEGINNING  # said; and up to where all that is final has been forgotten
         self._changes = self._ignored = self._pruned = self._outputs = self._retractions = self._numbered = 0
         self._said_long = False
-        self._batches, self._keys = SequenceBatches(self.pattern, self.columns), RowKeys()
+        self._batches, self._keys = SequenceBatches(self.pattern, self.columns), ValueNumbers()
         self._state: SequenceColumns | None = None  # what is held, in the place of the above, while tables come
         self._calls = Calls(self)
 
@@ -285,7 +285,7 @@ class Sequence(Twins, Member):
         rows = [entry for there in known.values() for entry, copies in there.items() if copies == 1]
         if len(rows) < len(known):
             return None
-        self._keys = RowKeys()
+        self._keys = ValueNumbers()
         return self._batches.loaded(self._keys, rows)
 
     def _by_rows(self) -> None:

@@ -25,9 +25,9 @@ from afa.rewrite.vectors import vector_of
 from afa.schema import Field
 from afa.state.plain import Unfit
 from afa.state.states import Column
+from afa.state.value_numbers import ValueNumbers
 from punctuation.door import Table
 from punctuation.time import FOREVER
-from speculation.rows.row_keys import RowKeys
 
 LARGEST = 1 << 60
 
@@ -63,7 +63,7 @@ class SequenceBatches:
 
     # -- in --------------------------------------------------------------------------------------------------------------------
 
-    def coming(self, table: Table, keys: RowKeys, state: SequenceColumns, promised: int) -> NewEvents | None:
+    def coming(self, table: Table, keys: ValueNumbers, state: SequenceColumns, promised: int) -> NewEvents | None:
         """Returns a table's events; None: they must come row by row."""
         try:
             ends = self._columns.lower, self._columns.upper
@@ -71,7 +71,7 @@ class SequenceBatches:
         except Unfit:
             return None
 
-    def _coming(self, batch: EventBatch, keys: RowKeys, state: SequenceColumns, promised: int) -> NewEvents | None:
+    def _coming(self, batch: EventBatch, keys: ValueNumbers, state: SequenceColumns, promised: int) -> NewEvents | None:
         pattern, fields = self._pattern, self._pattern.schema.fields
         n, times, columns = batch.n, batch.times, batch.fields
         lower, upper = times[self._columns.lower], times[self._columns.upper]
@@ -83,7 +83,7 @@ class SequenceBatches:
             return None
         key = np.zeros(n, np.int64)
         if pattern.key:
-            key = batch.key_numbers(pattern.single_key, keys.numbers)
+            key = batch.key_numbers(pattern.single_key, keys.numbers_of)
         elif not len(keys):
             keys.number(None)
         state, kind = self._with_kinds(state, length)
@@ -166,7 +166,7 @@ class SequenceBatches:
 
     # -- rows --------------------------------------------------------------------------------------------------------------------
 
-    def rows(self, keys: RowKeys, state: SequenceColumns) -> Iterator[tuple[Hashable, SequenceEvent]]:
+    def rows(self, keys: ValueNumbers, state: SequenceColumns) -> Iterator[tuple[Hashable, SequenceEvent]]:
         """Yields the events that are held, by their identities."""
         take: Any = self._pattern.schema.take
         make: Any = self._pattern.schema.cls
@@ -176,10 +176,10 @@ class SequenceBatches:
             rest = zip(block.key.tolist(), block.kind.tolist(), lowers.tolist())
             for values, (key, kind, lower) in zip(fields, rest):
                 payload, of = take(make(*values)), state.kinds.instants[kind].kind
-                entry = SequenceEvent(keys.names[key], number, payload, lower, lower + of.n - 1, of.shape)
+                entry = SequenceEvent(keys.all[key], number, payload, lower, lower + of.n - 1, of.shape)
                 yield self._pattern.identity_of(payload), entry
 
-    def loaded(self, keys: RowKeys, rows: Sequence[SequenceEvent]) -> SequenceColumns:
+    def loaded(self, keys: ValueNumbers, rows: Sequence[SequenceEvent]) -> SequenceColumns:
         """Returns the state that holds events, without the matches that follow from them."""
         kinds = Kinds().changed([], dict.fromkeys((entry.shape, entry.upper - entry.lower + 1) for entry in rows))
         blocks, serial = [], 0
