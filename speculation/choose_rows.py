@@ -77,7 +77,7 @@ class RowWay(RowHeld):
         texts = any(kind is str for _, kind in opens)
         spec[: k.RowSpec.log_n + 1] = (
             len(order), len(group), len(opens), mode, group[0][0], wait, start, self._counted, len(shown),
-            stage.window or 0, texts, 0, 0, 3
+            stage.window or 0, texts, 0, 0, 2
         )  # fmt: skip
         for at, words in (
             (k.RowSpec.order, [word for pair in order for word in pair]),
@@ -156,7 +156,7 @@ class RowWay(RowHeld):
     def _difference(self) -> tuple[Any, Any]:
         """Return rows that leave, in order, with their signs."""
         logged = self._memory.logged()
-        rows, signs = self._memory.r[logged[:, 0]], logged[:, 2]
+        rows, signs = self._memory.r[logged[:, 0]], logged[:, 1]
         if self._counted and len(rows):
             rows, signs = self._net(rows, signs)
         if len(rows) > 1:
@@ -221,8 +221,8 @@ class RowWay(RowHeld):
 
     def look(self) -> tuple[int, int]:
         self._settle_all()
-        held = self._memory.call(k.HELD)
-        return held, int(self._memory.m[k.RowControl.least])
+        _, marked = self._memory.held()
+        return len(marked), int(marked.sum())
 
     def part(self, keys: Iterable[Hashable] | None = None) -> list[Any]:
         """Return the matches that are held, or those of some keys, as plain data (`speculation.stage_state`)."""

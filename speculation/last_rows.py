@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +28,6 @@ BITS = 1 << k.BITS
 """How many conditions a word has."""
 
 
-class VersionRows(NamedTuple):
-    """Versions of events that go and come, in order: rows, copies, for each condition the LE of the last one before, or FOREVER."""
-
-    rows: Any
-    diff: Any
-    lasts: Any
-
-
 class LastRows(RowHeld):
     """The events of a `LastBefore`, in rows."""
 
@@ -45,6 +37,7 @@ class LastRows(RowHeld):
         self._lasts = len(stage.conditions)
         self._state = self._words.width
         self._holds = self._state + k.LASTS + self._lasts
+        self._looks = slice(self._state + k.LASTS, self._holds)
         self._memory = RowMemory(self._holds + (self._lasts + BITS - 1) // BITS, self._spec())
         self._coming: list[Any] = []  # rows, or changes
         self._vectors: list[Any] | None = None
@@ -65,7 +58,7 @@ class LastRows(RowHeld):
             stage.window or 0,
             self._lasts,
             self._state,
-            3 + self._lasts,
+            2 + self._lasts,
         )
         spec[k.RowSpec.order :] = [word for pair in order for word in pair]
         return spec
@@ -144,8 +137,8 @@ class LastRows(RowHeld):
 
     # -- what leaves -----------------------------------------------------------------------------------------------------------
 
-    def left(self) -> VersionRows | None:
-        """Return what has come since the last time leads to; None: nothing."""
+    def left(self) -> Any:
+        """Return versions of events that go and come by what has come since the last time, as rows with their copies; or None."""
         coming, self._coming = self._coming, []
         parts, changes = [], list[Change]()
         for item in coming:
@@ -166,38 +159,42 @@ class LastRows(RowHeld):
         self._stage._revised += self._drawn()
         return self._logged()
 
-    def _logged(self) -> VersionRows | None:
+    def _logged(self) -> Any:
         lines = self._memory.logged()
-        return VersionRows(self._memory.r[lines[:, 0]], lines[:, 2], lines[:, 3:]) if len(lines) else None
+        if not len(lines):
+            return None
+        rows = self._memory.r[lines[:, 0]]
+        rows[:, k.RowPool.diff], rows[:, self._looks] = lines[:, 1], lines[:, 2:]
+        return rows
 
-    def changes(self, left: VersionRows) -> list[Change]:
+    def changes(self, left: Any) -> list[Change]:
         """Return versions as changes."""
         stage, names = self._stage, self.names
-        lasts = [[None if last == FOREVER else last for last in each] for each in left.lasts.tolist()]
-        times = left.rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
+        lasts = [[None if last == FOREVER else last for last in each] for each in left[:, self._looks].tolist()]
+        times = left[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key, k.RowPool.diff]].tolist()
         found = []
-        for payload, each, (le, re, key), diff in zip(self._words.records(left.rows), lasts, times, left.diff.tolist()):
+        for payload, each, (le, re, key, diff) in zip(self._words.records(left), lasts, times):
             extra = [le if number is None else each[number] for number in stage._extra]
             found.append(Change(stage.filled(*payload, *extra), le, None if re == BEGINNING else re, diff, names[key]))
         return found
 
-    def fields(self, left: VersionRows, keys: Keys | None) -> tuple[dict[str, Any], dict[str, Any], list[Any] | None]:
+    def fields(self, left: Any, keys: Keys | None) -> tuple[dict[str, Any], dict[str, Any], list[Any] | None]:
         """Return versions as columns: the filled fields, their times, and those of the key."""
         import pyarrow as pa
 
         stage = self._stage
-        le = np.ascontiguousarray(left.rows[:, k.RowPool.le])
-        columns = dict(zip(self._words.places, self._words.columns(left.rows)))
+        le, re, diff = (np.ascontiguousarray(left[:, column]) for column in (k.RowPool.le, k.RowPool.re, k.RowPool.diff))
+        columns = dict(zip(self._words.places, self._words.columns(left)))
         for name, number in zip(stage.filled._fields[len(columns) :], stage._extra):
-            last = None if number is None else np.ascontiguousarray(left.lasts[:, number])
+            last = None if number is None else np.ascontiguousarray(left[:, self._looks][:, number])
             columns[name] = le if last is None else pa.array(last, mask=last == FOREVER)
-        times = {"le": le, "re": np.ascontiguousarray(left.rows[:, k.RowPool.re]), "diff": np.ascontiguousarray(left.diff)}
+        times = {"le": le, "re": re, "diff": diff}
         if keys is None:
             return columns, times, None
         names = self.names
         its: Any = None
         if not all(name in columns for name in keys.names):
-            its = list(zip(*(keys.parts(names[number]) for number in left.rows[:, k.RowPool.key].tolist())))
+            its = list(zip(*(keys.parts(names[number]) for number in left[:, k.RowPool.key].tolist())))
         return columns, times, [columns[name] if its is None else list(its[i]) for i, name in enumerate(keys.names)]
 
     # -- what is final -----------------------------------------------------------------------------------------------------------
@@ -207,7 +204,7 @@ class LastRows(RowHeld):
         if not self._settle(t, t, t, t == FOREVER, force):
             return []
         vain = self._logged()
-        return [] if vain is None else self._listed(vain.rows, vain.diff)
+        return [] if vain is None else self.events(vain)
 
     def events(self, rows: Any) -> list[Change]:
         """Return rows of `rows_of` as changes."""
@@ -219,8 +216,8 @@ class LastRows(RowHeld):
     def held(self) -> int:
         """How many different events may still be revised."""
         self._settle_all()
-        count = self._memory.call(k.HELD)
-        return count - int(self._memory.m[k.RowControl.least])
+        _, floors = self._memory.held()
+        return len(floors) - int(floors.sum())
 
     def _settle_all(self) -> None:
         if self._stage._promised > BEGINNING:
@@ -242,7 +239,7 @@ class LastRows(RowHeld):
         rows, floors = self._entries(keys)
         names, found = self.names, []
         for row in rows[floors].tolist():
-            lasts = row[self._state + k.LASTS : self._holds]
+            lasts = row[self._looks]
             found.append((names[row[k.RowPool.key]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
         return found
 
@@ -259,18 +256,16 @@ class LastRows(RowHeld):
         held = set(self.keys)
         wanted("keys that are not held", held.isdisjoint(came.keys) and held.isdisjoint(key for key, _ in floors), "one that is")
         revised = self._stage._revised
-        if floors:
-            rows = np.zeros((len(floors), self._memory.width), np.int64)
-            rows[:, k.RowPool.key] = self._keys.numbers_of([key for key, _ in floors])
-            rows[:, self._state + k.LASTS : self._holds] = FOREVER
-            for row, (_, lasts) in zip(rows, floors):
-                for number, le in lasts.items():
-                    row[self._state + k.LASTS + number] = le
-                row[k.RowPool.le] = max(lasts.values())
-            numbers = self._memory.rows(len(rows))
-            self._memory.r[numbers] = rows
-            self._memory.keys(len(self._keys))
-            self._memory.floors(numbers)
+        if floors:  # events that settle into floors at once
+            of = dict(floors)
+            ends = [(key, le) for key, lasts in of.items() for le in {*lasts.values()}]
+            rows = np.zeros((len(ends), self._memory.width), np.int64)
+            rows[:, k.RowPool.key], rows[:, k.RowPool.diff] = self._keys.numbers_of([key for key, _ in ends]), 1
+            rows[:, k.RowPool.le] = [le for _, le in ends]
+            self._put_bits(rows, ([of[key].get(number) == le for key, le in ends] for number in range(self._lasts)))
+            self._coming = [rows]
+            self.left()
+            self.settled(promised, True)
         if len(came.le):
             self._coming = [self._filled(came.fields, came.le, came.re, came.diff, came.keys)]
             self.left()

@@ -122,7 +122,7 @@ class LookBack(Front):
         left = rows.left()
         if left is None:
             return
-        if len(left.diff) > FEW and not self._before_a_front:
+        if len(left) > FEW and not self._before_a_front:
             try:
                 yield core.encoded(*rows.fields(left, core.keys))
                 return

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from afa import FOREVER, AfaError, Arc, Automaton, Change, ChangeError, Keyed, LateEventError, Punctuation
+from afa.compiled import kernel_arrays
 from afa.errors import SnapshotError
 from afa.schema import Instant, Schema
 from afa.state.plain import field_columns
@@ -150,6 +151,7 @@ def test_kernels_as_python_never_leave_their_arrays(monkeypatch: pytest.MonkeyPa
     checked = plain(main)
     monkeypatch.setattr(row_memory, "main", lambda: lambda memory, *what: int(checked(Words(memory.m), Columns(memory.r), *what)))
     monkeypatch.setattr(row_memory, "HEAP", 1 << 12)
+    monkeypatch.setattr(kernel_arrays, "RESERVED", 0)
     for number in range(2):
         world = World(number)
         for step in range(6):

@@ -13,7 +13,7 @@ compiled_engine      the protocol of `afa.engine` as acts over a store
 store                the data: all of the below that lasts, and the call of the kernels; arc_swaps: changes of arcs
 fit                  automata and arcs that are served, logged as running in Python, refused
 memory               the arrays, and their growth; heap_trim: how the heap shrinks; reserve: address space that grows in place;
-                     mapped_heap: a heap in a file
+                     mapped_heap: a heap in a file; kernel_arrays: those of stages with kernels of their own
 directory            the entries of keys, and which of them the last snapshot has
 key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them;
                      key_image: as plain data

@@ -4,8 +4,8 @@ row_layout    where everything stands in the arrays
 row_order    rows are compared and sorted
 row_lists    the rows of a key in order: places, merging a batch, undoing it
 row_chains   the chain of chosen matches over them; row_lasts: events that look back
-row_entry    what may be asked of the kernels; row_code: as native code
-row_memory   the arrays and how they grow
+row_entry    what may be asked of the kernels
+row_memory   the arrays and how they grow; the kernels as native code
 row_words    records as words, and back
 row_held     what the stages share
 """

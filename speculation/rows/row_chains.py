@@ -26,7 +26,7 @@ def take_matches(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int,
     tail = n - place if count else 0
     if m.undo_top + tail + 3 > m.rooms[UNDO]:
         return NEED_UNDO
-    if m.log_top + 3 * (2 * tail + end - first) > m.rooms[LOG]:
+    if m.log_top + 2 * (2 * tail + end - first) > m.rooms[LOG]:
         return NEED_LOG
     if m.gone_top + 2 * (end - first) > m.rooms[GONE]:
         return NEED_GONE
@@ -47,8 +47,7 @@ def take_matches(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int,
     save(m, entry, key, place)
     last = merge(m, entry, saved, place, count)
     met = draw(m, r, entry, place, last)
-    tell(m, r, entry, key, saved, tail, place, met)
-    entry.changed = m.call
+    tell(m, r, entry, saved, tail, place, met)
     entry.due = due(m, r, entry)
     return DONE
 
@@ -147,7 +146,7 @@ def goes_on(m: RowControl, r: RowPool, link: int) -> bool:
 
 
 @kernel
-def tell(m: RowControl, r: RowPool, entry: RowKey, key: int, saved: int, tail: int, place: int, met: int) -> None:
+def tell(m: RowControl, r: RowPool, entry: RowKey, saved: int, tail: int, place: int, met: int) -> None:
     """Write to the log which links are no longer chosen, and which are now: the old entries at ``saved`` against the new ones.
 
     Of one group an old and a new link that show the same are neither.
@@ -172,9 +171,9 @@ def tell(m: RowControl, r: RowPool, entry: RowKey, key: int, saved: int, tail: i
         if side == 0 and (old == new or shows_same(m, r, old, new)):
             continue
         if side <= 0:
-            log(m, old, key, -1)
+            log(m, old, -1)
         if side >= 0:
-            log(m, new, key, 1)
+            log(m, new, 1)
 
 
 @kernel
@@ -189,11 +188,11 @@ def shows_same(m: RowControl, r: RowPool, x: int, y: int) -> bool:
 
 
 @kernel
-def log(m: RowControl, row: int, key: int, sign: int) -> None:
-    """Write a row of output: a sign of 0 says that a link is forgotten. *Requires* room for three words."""
+def log(m: RowControl, row: int, sign: int) -> None:
+    """Write a row of output: a sign of 0 says that a link is forgotten. *Requires* room for two words."""
     top = m.log + m.log_top
-    m[top], m[top + 1], m[top + 2] = row, key, sign
-    m.log_top += 3
+    m[top], m[top + 1] = row, sign
+    m.log_top += 2
 
 
 # -- final entries -----------------------------------------------------------------------------------------------------------------
@@ -219,7 +218,7 @@ def settle_matches(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
         return NEED_UNDO
     if m.gone_top + n > m.rooms[GONE]:
         return NEED_GONE
-    if m.log_top + 3 * n > m.rooms[LOG]:
+    if m.log_top + 2 * n > m.rooms[LOG]:
         return NEED_LOG
     save(m, entry, key, 0)
     for i in range(cut):
@@ -227,13 +226,12 @@ def settle_matches(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
             m[m.gone + m.gone_top] = m[a + i] >> 1
             m.gone_top += 1
             if m[a + i] & 1 and RowSpec(m.spec).logs:
-                log(m, m[a + i] >> 1, key, 0)
+                log(m, m[a + i] >> 1, 0)
     if keeps:
         m[a] = m[a + anchor]
     for i in range(cut, n):
         m[a + keeps + i - cut] = m[a + i]
     entry.n = n - gone
-    entry.changed = m.call
     entry.due = due(m, r, entry)
     return DONE
 
@@ -282,16 +280,3 @@ def due(m: RowControl, r: RowPool, entry: RowKey) -> int:
     if n == 1 and m[a] & 1:
         found = max(found, resume(m, r, row) + spec.window)
     return int(found)
-
-
-@kernel
-def held(m: RowControl) -> int:
-    """Return how many rows are held, and leave in RowControl.least how many of them are chosen."""
-    count, chosen = 0, 0
-    for key in range(m.key_count):
-        entry = RowKey(m.directory + key * RowKey.SIZE)
-        count += entry.n
-        for i in range(entry.n):
-            chosen += m[entry.block + 1 + i] & 1
-    m.least = chosen
-    return int(count)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from afa.compiled.kernel.native_call import kernel
-from speculation.rows.row_chains import held, settle_matches, take_matches
-from speculation.rows.row_lasts import put_floors, settle_events, take_events
+from speculation.rows.row_chains import settle_matches, take_matches
+from speculation.rows.row_lasts import settle_events, take_events
 from speculation.rows.row_layout import *
 from speculation.rows.row_lists import undo
 from speculation.rows.row_order import arrange
@@ -17,15 +17,10 @@ def main(m: RowControl, r: RowPool, what: int, n: int) -> int:
         return take(m, r, n)
     if what == SETTLE:
         return settle(m, r)
-    if what == HELD:
-        return held(m)
-    if what == FLOORS:
-        return put_floors(m, r, n)
     if what == ROLLBACK:
         undo(m, r)
     m.undo_top, m.log_top, m.gone_top = 0, 0, 0
     m.unranked = 0
-    m.call += 1
     return DONE
 
 

@@ -31,7 +31,7 @@ def take_events(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, 
     first_of = place_before(m, r, entry, place)
     if m.undo_top + n - place + 3 + (2 * rows + place - first_of) * (size + 4) > m.rooms[UNDO]:
         return NEED_UNDO
-    if m.log_top + 2 * (rows + place - first_of) * (size + 3) > m.rooms[LOG]:
+    if m.log_top + 2 * (rows + place - first_of) * (size + 2) > m.rooms[LOG]:
         return NEED_LOG
     if m.gone_top + rows + end - first > m.rooms[GONE]:
         return NEED_GONE
@@ -51,8 +51,7 @@ def take_events(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, 
     saved = m.undo + m.undo_top
     save(m, entry, key, place)
     last = put_in(m, r, entry, saved, place, count)
-    revise(m, r, entry, key, place, last)
-    entry.changed = m.call
+    revise(m, r, entry, place, last)
     entry.due = due_events(m, r, entry)
     return DONE
 
@@ -138,7 +137,7 @@ def keep_state(m: RowControl, r: RowPool, row: int) -> None:
 
 
 @kernel
-def revise(m: RowControl, r: RowPool, entry: RowKey, key: int, place: int, last: int) -> None:
+def revise(m: RowControl, r: RowPool, entry: RowKey, place: int, last: int) -> None:
     """Go through the entries from a place on, and log events that leave or go; drop events without copies.
 
     Ends behind the last place that was touched, where the lasts are what they were.
@@ -154,7 +153,7 @@ def revise(m: RowControl, r: RowPool, entry: RowKey, key: int, place: int, last:
             break
         while i < n and same_place(m, r, m[a + i] >> 1, row):
             event = m[a + i] >> 1
-            if version(m, r, event, key):
+            if version(m, r, event):
                 m[a + at] = m[a + i]
                 at += 1
             else:
@@ -170,7 +169,7 @@ def revise(m: RowControl, r: RowPool, entry: RowKey, key: int, place: int, last:
 
 
 @kernel
-def version(m: RowControl, r: RowPool, row: int, key: int) -> bool:
+def version(m: RowControl, r: RowPool, row: int) -> bool:
     """Write to the log which versions of an event go and come. Returns whether there is any copy of it."""
     size, state = RowSpec(m.spec).lasts, RowSpec(m.spec).state
     copies, left = r[row, state + COPIES], r[row, state + LEFT]
@@ -179,25 +178,25 @@ def version(m: RowControl, r: RowPool, row: int, key: int) -> bool:
         return copies != 0
     keep_state(m, r, row)
     if other and left:
-        line(m, r, row, key, -left)
+        line(m, r, row, -left)
         m.drawn += now
         left = 0
     for c in range(size):
         r[row, state + LASTS + c] = m[m.last_events + c]
     if now != left:
-        line(m, r, row, key, now - left)
+        line(m, r, row, now - left)
     r[row, state + LEFT] = now
     return copies != 0
 
 
 @kernel
-def line(m: RowControl, r: RowPool, row: int, key: int, diff: int) -> None:
-    """Write a line of output: row, key, copies, and the lasts in the row. *Requires* room."""
+def line(m: RowControl, r: RowPool, row: int, diff: int) -> None:
+    """Write a line of output: row, copies, and the lasts in the row. *Requires* room."""
     top, size, state = m.log + m.log_top, RowSpec(m.spec).lasts, RowSpec(m.spec).state
-    m[top], m[top + 1], m[top + 2] = row, key, diff
+    m[top], m[top + 1] = row, diff
     for c in range(size):
-        m[top + 3 + c] = r[row, state + LASTS + c]
-    m.log_top += 3 + size
+        m[top + 2 + c] = r[row, state + LASTS + c]
+    m.log_top += 2 + size
 
 
 @kernel
@@ -286,7 +285,7 @@ def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
         return NEED_UNDO
     if m.gone_top + n > m.rooms[GONE]:
         return NEED_GONE
-    if m.log_top + vain * (size + 3) > m.rooms[LOG]:
+    if m.log_top + vain * (size + 2) > m.rooms[LOG]:
         return NEED_LOG
     lasts_before(m, r, a, gone)
     stays = 0 if m.all or not cut(m, m.promise) else 1
@@ -294,7 +293,7 @@ def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     for i in range(gone):
         row = m[a + i] >> 1
         if m[a + i] & 1 == 0 and r[row, state + COPIES] < 0:
-            line(m, r, row, key, r[row, state + COPIES])
+            line(m, r, row, r[row, state + COPIES])
             m.retractions -= 1
         if i < gone - stays:
             m[m.gone + m.gone_top] = row
@@ -309,23 +308,7 @@ def settle_events(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     for i in range(gone, n):
         m[a + stays + i - gone] = m[a + i]
     entry.n = n - gone + stays
-    entry.changed = m.call
     entry.due = due_events(m, r, entry)
-    return DONE
-
-
-@kernel
-def put_floors(m: RowControl, r: RowPool, n: int) -> int:
-    """Put the rows in INDEX as the floors of keys that have no entries yet."""
-    while m.done < n:
-        row = m[m.index + m.done]
-        entry = RowKey(m.directory + r.key[row] * RowKey.SIZE)
-        if reserved(m, entry, 0, 1) != DONE:
-            return NEED_HEAP
-        m[entry.block + 1] = 2 * row + 1
-        entry.n = 1
-        entry.due = due_events(m, r, entry)
-        m.done += 1
     return DONE
 
 

@@ -31,7 +31,7 @@ class RowControl(Memory, first=layout.CONTROL):
     other = Record.word("room to sort them")
     actions = Record.word("what they do")
     undo = Record.word("the undo log")
-    log = Record.word("output: lines of row, key, sign")
+    log = Record.word("output: lines of row, and sign or copies, of an event with its lasts")
     gone = Record.word("rows that are no longer held")
     text_ranks = Record.word("the rank of each text")
     spec = Record.word("how rows are compared: `RowSpec`")
@@ -51,7 +51,6 @@ class RowControl(Memory, first=layout.CONTROL):
     all = Record.word("whether all is forgotten")
     force = Record.word("whether all that may go goes, and not only where it is half of a key")
     promise = Record.word("the promise that lets rows go")
-    call = Record.word("the number of the call")
     retractions = Record.word("how many retractions wait for their events")
 
 
@@ -64,7 +63,6 @@ class RowKey(Record, of="m"):
     block = Record.word("the key's block; 0: it has none")
     n = Record.word("how many entries there are")
     due = Record.word("the smallest promise that lets some of them go")
-    changed = Record.word("the call of its last change")
 
 
 class RowPool(Record, by="column"):
@@ -114,7 +112,7 @@ TOP_BIT = 1 << 62
 
 NEED_UNDO, NEED_LOG, NEED_GONE, NEED_RANKS, FAULT = -3, -4, -20, -21, -22
 NOTHING = -1
-TAKE, SETTLE, ROLLBACK, COMMIT, HELD, FLOORS = 1, 2, 3, 4, 5, 6
+TAKE, SETTLE, ROLLBACK, COMMIT = 1, 2, 3, 4
 COPIES, LEFT, LASTS = 0, 1, 2
 BITS = 5
 """Behind the lasts of an event stand the conditions that it satisfies, as bits: 32 = 1 << BITS of them a word."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from afa.compiled.kernel_arrays import KernelArrays, native_main
+from speculation.rows import row_entry
 from speculation.rows import row_layout as k
-from speculation.rows.row_code import load
 
 HEAP, POOL = 1 << 13, 64
 """How many words and rows there are to begin with."""
@@ -24,53 +26,34 @@ REGION_WORDS = {
 }
 _NEEDS = {k.NEED_UNDO: k.UNDO, k.NEED_LOG: k.LOG, k.NEED_GONE: k.GONE}
 
-main = functools.cache(load)
+
+@functools.cache
+def main() -> Callable[[Any, int, int], int]:
+    """Return the kernels: ``main(memory, what, n)``."""
+    return native_main(row_entry.main, "speculation.rows")
 
 
-class RowMemory:
+class RowMemory(KernelArrays):
     """Rows of ``width`` words in a pool, and the entries of keys; ``spec`` says how rows are compared, see `RowSpec`."""
 
-    m: Any
-    m_at: int
+    arrays = ("m", "r")
     r: Any
-    r_at: int
 
     def __init__(self, width: int, spec: Any) -> None:
         self.width = width
-        self._use(m=np.zeros(HEAP, np.int64), r=np.empty((POOL, width), np.int64))
-        self.m[k.RowControl.top], self.m[k.RowControl.limit] = k.HEAP_BEGIN, HEAP
+        self.use(m=self.heap(HEAP), r=np.empty((POOL, width), np.int64))
+        self.m[k.RowControl.top] = k.HEAP_BEGIN
         for region, words in REGION_WORDS.items():
             self._region(region, words)
         self._region(k.SPEC, len(spec))
         self._region(k.NOW, int(spec[k.RowSpec.lasts]))
         at = self.m[k.RowControl.spec]
         self.m[at : at + len(spec)] = spec
-        self.m[k.RowControl.call] = 1
         self._free: Any = np.empty(0, np.int64)  # rows that nobody holds
         self._top = 0  # the first row that was never used
         self._fresh: tuple[Any, ...] = ()  # rows that this call has brought
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if not name.endswith("_at")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._use(m=self.m, r=self.r)
-
-    def _use(self, **arrays: Any) -> None:
-        """Replace an array. INVARIANT: with its address in one step, which nothing can interrupt."""
-        vars(self).update({**arrays, **{f"{name}_at": array.ctypes.data for name, array in arrays.items()}})
-
     # -- room ------------------------------------------------------------------------------------------------------------------
-
-    def _heap(self, words: int) -> None:
-        """Grow the heap to so many words behind its top."""
-        need = int(self.m[k.RowControl.top]) + words
-        if need > len(self.m):
-            more = np.zeros(max(need, 2 * len(self.m)), np.int64)
-            more[: len(self.m)] = self.m
-            more[k.RowControl.limit] = len(more)
-            self._use(m=more)
 
     def _region(self, region: int, words: int) -> None:
         """Grow a region to so many words."""
@@ -79,9 +62,10 @@ class RowMemory:
         if n >= words:
             return
         words = max(words, 2 * n)
-        self._heap(words)
+        old, new = int(self.m[begin]), int(self.m[k.RowControl.top])
+        if new + words > len(self.m):
+            self.grow_heap(new + words)
         m = self.m
-        old, new = int(m[begin]), int(m[k.RowControl.top])
         m[new : new + n] = m[old : old + n]
         m[k.RowControl.top] = new + words
         m[begin], m[room] = new, words
@@ -100,7 +84,7 @@ class RowMemory:
             if top > len(self.r):
                 more = np.empty((max(top, 2 * len(self.r)), self.width), np.int64)
                 more[: self._top] = self.r[: self._top]
-                self._use(r=more)
+                self.use(r=more)
         vars(self).update(_free=free, _top=top, _fresh=(*self._fresh, found))
         return found
 
@@ -112,16 +96,10 @@ class RowMemory:
         self._region(k.DIRECTORY, n * k.RowKey.SIZE)
         at = int(self.m[k.RowControl.directory])
         entries = self.m[at : at + n * k.RowKey.SIZE].reshape(n, k.RowKey.SIZE)
-        entries[known:] = 0, 0, k.FOREVER, 0
+        entries[known:] = 0, 0, k.FOREVER
         self.m[k.RowControl.key_count] = n
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
-
-    def floors(self, rows: Any) -> None:
-        """Put rows as the floors of keys without any entry yet."""
-        self._index(rows)
-        self.m[k.RowControl.done] = 0
-        self.call(k.FLOORS, len(rows))
 
     def take(self, rows: Any, ranks: Any) -> int:
         """Call the kernels to take rows, in order of arrival. Returns DONE or FAULT. ``ranks``: gives the ranks of texts."""
@@ -144,7 +122,7 @@ class RowMemory:
         while True:
             status: int = main()(self, what, n)
             if status == k.NEED_HEAP:
-                self._heap(len(self.m))
+                self.grow_heap()
             elif status == k.NEED_RANKS:
                 found = ranks()
                 self._region(k.RANKS, len(found))
@@ -158,7 +136,7 @@ class RowMemory:
                 return status
 
     def logged(self) -> Any:
-        """Return the output since the last time: lines of row, key, sign or copies, and of events their lasts."""
+        """Return the output since the last time: lines of row, sign or copies, and of events their lasts."""
         m = self.m
         at, n = int(m[k.RowControl.log]), int(m[k.RowControl.log_top])
         m[k.RowControl.log_top] = 0

@@ -45,7 +45,7 @@ class RowWords:
 
     def __init__(self, schema: Schema) -> None:
         self.strings = Strings()
-        self._values = ValueNumbers()  # (value,) and (value, its text) of fields of any type
+        self._values = ValueNumbers([None])  # (value,) and (value, its text) of fields of any type
         self.cls: Any = schema.cls
         self.places: dict[str, FieldPlace] = {}
         at: int = RowPool.payload

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pytest
 
 from afa import AfaError, Int64Error, Punctuation, insert, retract
+from afa.compiled import kernel_arrays
 from afa.compiled.kernel.layout import Memory
 from afa.extra.situations import (
     Derive,
     Situation,
     TemporalPattern,
     held_readings,
-    reading_memory,
     situated,
     told_forms,
 )
@@ -248,7 +248,7 @@ def test_calls_that_fail(monkeypatch: pytest.MonkeyPatch, keyed: bool, alone: bo
 
     The heap moves whenever it grows. Half of the tables lie far back, so that they are merged with most of what is held.
     """
-    monkeypatch.setattr(reading_memory, "RESERVED", 0)
+    monkeypatch.setattr(kernel_arrays, "RESERVED", 0)
     monkeypatch.setattr(held_readings, "PACE", 0 if seed % 3 else 16)
     rng = random.Random(f"fails {keyed} {alone} {seed}")
     with warnings.catch_warnings():

@@ -2,75 +2,37 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from afa.compiled import reserve
 from afa.compiled.kernel.layout import CONTROL, Memory
-from afa.compiled.machine.kernel_ir import functions
-from afa.compiled.machine.native import FULL, digest_of, native
+from afa.compiled.kernel_arrays import KernelArrays, native_main
 from afa.errors import Int64Error
+from afa.extra.situations import reading_kernel
 from afa.extra.situations import reading_layout as k
 from afa.extra.situations.key_standing import Kind
 
-ENTRY = """
-define i64 @f(ptr %d, ptr %m, ptr %c, ptr %u, ptr %o, i64 %what, i64 %n) {
-  %s = call i64 @reading_kernel.main(
-      ptr %d, i64 0, ptr %m, i64 0, ptr %c, i64 %n, ptr %u, i64 0, ptr %o, i64 0, i64 %what, i64 %n)
-  ret i64 %s
-}
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.smax.i64(i64, i64)
-"""
-SOURCES = (
-    "afa.extra.situations.reading_kernel",
-    "afa.extra.situations.reading_layout",
-    __name__,
-    "afa.compiled.kernel",
-    "afa.compiled.machine",
-)
-PROTOTYPE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 7)
 UNDO, OUTPUT = 1 << 10, 1 << 10
 """How many words there are to begin with."""
-RESERVED = 1 << 27
-"""So many words of address space a heap grows into; a larger one moves."""
 
 
 @functools.cache
-def loaded() -> Callable[[Any, Any, int, int], int]:
-    """Return ``main(memory, batch, what, n)``, of n rows: the kernel as native code, kept on disk like those of the operator."""
-    from afa.extra.situations.reading_kernel import main
-
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        return lambda of, c, what, n: int(main(of.d, of.m, c, of.u, of.o, what, n))
-    function = PROTOTYPE(native.function(f"readings {digest_of(*SOURCES)}", lambda: functions(main) + ENTRY, FULL))
-
-    def call(of: Any, c: Any, what: int, n: int) -> int:
-        at = of.one_at if c is of.one else c.ctypes.data
-        status: int = function(of.d_at, of.m_at, at, of.u_at, of.o_at, what, n)
-        return status
-
-    return call
+def loaded() -> Callable[[Any, int, int], int]:
+    """Return the kernel: ``main(memory, what, n)``, of n rows."""
+    return native_main(reading_kernel.main, "afa.extra.situations.reading_kernel", "afa.extra.situations.reading_layout")
 
 
-class ReadingMemory:
+class ReadingMemory(KernelArrays):
     """The readings of all keys; ``functions``: F_* of all aggregates; ``records``: whether records are told, else instants."""
 
+    arrays = ("d", "m", "c", "u", "o")
     d: Any
-    d_at: int
-    m: Any
-    m_at: int
+    c: Any  # a batch
     u: Any
-    u_at: int
     o: Any
-    o_at: int
-    one: Any  # room for a batch of one, whose address is known
-    one_at: int
 
     def __init__(self, kinds: Sequence[Kind], functions: Sequence[int], records: bool) -> None:
         n, many, control = len(kinds), len(functions), k.ReadingControl
@@ -110,34 +72,10 @@ class ReadingMemory:
         for name, word in words.items():
             d[getattr(control, name)] = word
         self.entry, self.line = entry, words["line_words"]
-        m = self._heap(CONTROL + (1 << 12))
+        m = self.heap(CONTROL + (1 << 12))
         m[Memory.top] = CONTROL
-        self._use(d=d, m=m, u=np.empty(UNDO, np.int64), o=np.empty(OUTPUT, np.int64))
-        self._use(one=np.zeros((1 + entry, 1), np.int64))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if not name.endswith("_at")}
-        return state | {"m": self.m[: int(self.m[Memory.top])]}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        m, self.m = self.m, self._heap(2 * len(self.m))
-        self.m[: Memory.limit], self.m[Memory.limit + 1 : len(m)] = m[: Memory.limit], m[Memory.limit + 1 :]
-        self._use(**{name: getattr(self, name) for name in ("d", "m", "u", "o", "one")})
-
-    def _use(self, **arrays: Any) -> None:
-        """Let an array be this one. INVARIANT: with its address in one step, which nothing can interrupt."""
-        vars(self).update({**arrays, **{f"{name}_at": array.ctypes.data for name, array in arrays.items()}})
-
-    @staticmethod
-    def _heap(least: int) -> Any:
-        """Return the array of a heap that grows in place, where there is address space; else of so many words.
-
-        Its pages are small: where blocks of many keys grow at once, large ones took five times as long to get.
-        """
-        m = reserve.words(least, RESERVED)
-        m[Memory.limit] = len(m)
-        return m
+        self.one = np.zeros((1 + entry, 1), np.int64)  # a batch of one
+        self.use(d=d, m=m, c=self.one, u=np.empty(UNDO, np.int64), o=np.empty(OUTPUT, np.int64))
 
     def _larger(self, name: str, words: int) -> Any:
         """Return an array with what there is, and room for so many words in all."""
@@ -153,7 +91,7 @@ class ReadingMemory:
             return
         at, record = int(d[k.ReadingControl.directory]), int(d[k.ReadingControl.record_words])
         if at + n * record > len(d):
-            self._use(d=self._larger("d", at + n * record))
+            self.use(d=self._larger("d", at + n * record))
             d = self.d
         definitions, standing = int(d[k.ReadingControl.definitions]), int(d[k.ReadingControl.standing_words])
         records = d[at + known * record : at + n * record].reshape(-1, record)
@@ -171,17 +109,17 @@ class ReadingMemory:
     def call(self, what: int, promised: int, c: Any = None, clock: int = 0, first: int = k.NOWHERE) -> None:
         """Call the kernel until it needs nothing more; ``first``: the source of the first row of a table."""
         d, c = self.d, self.one if c is None else c
+        if c is not self.c:
+            self.use(c=c)
         d[k.ReadingControl.done], d[k.ReadingControl.promised], d[k.ReadingControl.clock], d[k.ReadingControl.first_source] = (
             0,
             promised,
             clock,
             first,
         )
-        while status := loaded()(self, c, what, c.shape[1]):
+        while status := loaded()(self, what, c.shape[1]):
             if status == k.NEED_HEAP:
-                more = self._heap(2 * len(self.m))
-                more[: Memory.limit], more[Memory.limit + 1 : len(self.m)] = self.m[: Memory.limit], self.m[Memory.limit + 1 :]
-                self._use(m=more)
+                self.grow_heap()
             else:
                 name, size = ("u", k.ReadingControl.undo_size) if status == k.NEED_UNDO else ("o", k.ReadingControl.output_size)
                 more = self._larger(
@@ -191,8 +129,10 @@ class ReadingMemory:
                         self.d[k.ReadingControl.bound] * self.d[k.ReadingControl.line_words] + self.d[k.ReadingControl.record_words]
                     ),
                 )
-                self._use(**{name: more})
+                self.use(**{name: more})
                 self.d[size] = len(more)
+        if c is not self.one:
+            self.use(c=self.one)
 
     @property
     def too_much(self) -> bool:
