@@ -68,8 +68,7 @@ class SpanMatches(Derivation):
             i = self.last(i, held)
             if i < 0 or self.steps[i].le < before:
                 return True
-            picked, passed = self.back(i, held)
-            held = passed
+            picked, held = self.back(i, held)
             for of in picked.values():
                 held |= of
             i -= 1

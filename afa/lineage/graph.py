@@ -10,6 +10,7 @@ Every node has a way, so that a path costs what it is long. Nodes are made when 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from afa.change import Change
@@ -44,7 +45,6 @@ class Graph:
     def __init__(self, derivation: Derivation | Walked) -> None:
         self._derivation: Any = derivation  # picks mean something to it alone
         self._nodes: dict[tuple[int, int], PathNode | None] = {}
-        self._root: PathNode | None = None
         self.picks: Callable[[], Iterator[tuple[str, Change]]] = derivation.picks
         self.has_extremes = isinstance(derivation, Walked)
 
@@ -53,12 +53,10 @@ class Graph:
         found: tuple[Any, Any] = self._derivation.extremes(weight)
         return found
 
-    @property
+    @cached_property
     def root(self) -> PathNode | None:
         """The node of the last picks."""
-        if self._root is None:
-            self._root = self._node(self._derivation.size - 1, MATCH)
-        return self._root
+        return self._node(self._derivation.size - 1, MATCH)
 
     def ways(self, node: PathNode) -> list[tuple[tuple[str, Change], PathNode | None]]:
         """Return the ways of a node; its rest is known from here on."""
