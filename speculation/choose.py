@@ -142,7 +142,7 @@ class Choose(Stage):
         self._opens, self._closes, prefers, self._to = (slice(*pair) for pair in pairwise(ends))
         self.preferred = [(prefers.start + i, name[:1]) for i, name in enumerate(self.prefer)]
         self._read = _reader(names)
-        self._way: Any = PlainWay(self)
+        self._way = PlainWay(self)
         self._drawn = 0
         self._promised = BEGINNING
         self.choices_of = "a group in it repeats, or a variable stands at several places"  # words, of whoever makes the stage
@@ -174,21 +174,6 @@ class Choose(Stage):
             self._way = way
 
     # -- one call --------------------------------------------------------------------------------------------------------------
-
-    def call_begins(self) -> Any:
-        """Return all numbers; nothing of a call before is coming."""
-        self._way.begins()
-        return super().call_begins()
-
-    def call_failed(self, before: Any) -> None:
-        """Restore all."""
-        super().call_failed(before)
-        self._way.failed()
-
-    def call_worked(self) -> None:
-        """Forget how to restore the earlier state."""
-        super().call_worked()
-        self._way.worked()
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a checked item, within a call. `end` draws the chains."""

@@ -125,7 +125,7 @@ class RowWay(RowHeld):
             if promised is not None:
                 promises.append((count, promised))
         rows, signs = parts[0] if len(parts) == 1 else _joined(parts, self._words.width)
-        names = self.names
+        names = self._keys.all
         keys = [names[number] for number in rows[:, k.RowPool.key].tolist()] if self._keyed else []
         fields = self._words.columns(rows, self._shows)
         return CallOutput(Logged(fields, rows[:, k.RowPool.le], rows[:, k.RowPool.re], signs, keys), promises)
@@ -145,7 +145,7 @@ class RowWay(RowHeld):
                 wrong = wrong | (rows[:, missing] > 0)
             if wrong.any():
                 (row,) = rows[wrong][:1]
-                raise stage.too_many(self.names[int(row[k.RowPool.key])], int(row[k.RowPool.le]))
+                raise stage.too_many(self._keys.all[int(row[k.RowPool.key])], int(row[k.RowPool.le]))
         if self._put(rows) == k.FAULT:
             row = memory.r[[memory.m[k.RowControl.fault]]]
             (payload,) = self._words.records(row)

@@ -133,7 +133,7 @@ class LastBefore(Stage):
         self.window, self.order = self._window(window), order_by
         self.filled: Any = self._made_filled() if filled is None else filled
         self._extra = self._extra_of(Schema.of(self.filled, "event"))
-        self.rows = LastRows(self)
+        self.rows = self._way = LastRows(self)
         self._revised = 0
         self._promised = BEGINNING
 
@@ -143,7 +143,7 @@ class LastBefore(Stage):
             self.conditions = {each: condition_of(source, self.event_schema, self.tick) for each, source in value.items()}
         else:
             super().settle_duration(name, value)
-        self.rows = LastRows(self)
+        self.rows = self._way = LastRows(self)
 
     def _made_filled(self) -> Any:
         schema = self.event_schema
@@ -178,21 +178,6 @@ class LastBefore(Stage):
         return LastBeforeStatistics(self.rows.held, self._revised)
 
     # -- one call --------------------------------------------------------------------------------------------------------------
-
-    def call_begins(self) -> Any:
-        """Return all numbers; nothing of a call before is coming."""
-        self.rows.begins()
-        return super().call_begins()
-
-    def call_failed(self, before: Any) -> None:
-        """Restore all."""
-        super().call_failed(before)
-        self.rows.failed()
-
-    def call_worked(self) -> None:
-        """Forget how to restore the earlier state."""
-        super().call_worked()
-        self.rows.worked()
 
     def take(self, item: Change | Punctuation, out: Output) -> None:
         """Take a checked item, within a call. `end` works out what it revises."""

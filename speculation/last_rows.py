@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from afa.change import Change
-from afa.conditions.condition import NO_REGISTER, Condition
 from afa.engine import Logged
 from afa.io.event_batch import EventBatch, batch_of
 from afa.model.copies import crowded
 from afa.model.keys import Keys
-from afa.rewrite.vectors import vector_of
+from afa.rewrite.column_condition import ColumnCondition
 from afa.state.plain import Unfit
 from afa.state.sound import wanted
 from afa.state.states import Column
@@ -40,7 +40,7 @@ class LastRows(RowHeld):
         self._looks = slice(self._state + k.LASTS, self._holds)
         self._memory = RowMemory(self._holds + (self._lasts + BITS - 1) // BITS, self._spec())
         self._coming: list[Any] = []  # rows, or changes
-        self._vectors: list[Any] | None = None
+        self._columns: list[ColumnCondition] | None = None
 
     def _spec(self) -> Any:
         """Return how the kernels compare rows, see S_*."""
@@ -105,11 +105,9 @@ class LastRows(RowHeld):
 
     def _truths(self, fields: dict[str, Column], n: int) -> list[Any]:
         """Return for each condition of which events it is true: an array, or one truth for all."""
-        conditions = self._stage.conditions.values()
-        if self._vectors is None:
-            self._vectors = [vector_of(each.expr, self._stage.event_schema, NO_REGISTER) for each in conditions]
-        vectors = zip(conditions, self._vectors)
-        return [one_by_one(condition, fields, n) if vector is None else vector(fields) for condition, vector in vectors]
+        if self._columns is None:
+            self._columns = list(map(ColumnCondition, self._stage.conditions.values()))
+        return [each.truths(fields, n) for each in self._columns]
 
     def _put_bits(self, rows: Any, truths: Iterable[Any]) -> None:
         """Write which conditions each event satisfies."""
@@ -140,17 +138,9 @@ class LastRows(RowHeld):
     def left(self) -> Any:
         """Return versions of events that go and come by what has come since the last time, as rows with their copies; or None."""
         coming, self._coming = self._coming, []
-        parts, changes = [], list[Change]()
-        for item in coming:
-            if isinstance(item, Change):
-                changes.append(item)
-                continue
-            if changes:
-                parts.append(self._of_changes(changes))
-                changes = []
-            parts.append(item)
-        if changes:
-            parts.append(self._of_changes(changes))
+        parts = list[Any]()
+        for kind, items in groupby(coming, type):
+            parts += [self._of_changes(list(items))] if kind is Change else items
         if not parts:
             return None
         if self._put(parts[0] if len(parts) == 1 else np.concatenate(parts)) == k.FAULT:
@@ -169,7 +159,7 @@ class LastRows(RowHeld):
 
     def changes(self, left: Any) -> list[Change]:
         """Return versions as changes."""
-        stage, names = self._stage, self.names
+        stage, names = self._stage, self._keys.all
         lasts = [[None if last == FOREVER else last for last in each] for each in left[:, self._looks].tolist()]
         times = left[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key, k.RowPool.diff]].tolist()
         found = []
@@ -191,7 +181,7 @@ class LastRows(RowHeld):
         times = {"le": le, "re": re, "diff": diff}
         if keys is None:
             return columns, times, None
-        names = self.names
+        names = self._keys.all
         its: Any = None
         if not all(name in columns for name in keys.names):
             its = list(zip(*(keys.parts(names[number]) for number in left[:, k.RowPool.key].tolist())))
@@ -237,7 +227,7 @@ class LastRows(RowHeld):
     def floors(self, keys: Iterable[Hashable] | None = None) -> list[tuple[Hashable, list[tuple[int, int]]]]:
         """Return of each key for each condition the last event below the promise."""
         rows, floors = self._entries(keys)
-        names, found = self.names, []
+        names, found = self._keys.all, []
         for row in rows[floors].tolist():
             lasts = row[self._looks]
             found.append((names[row[k.RowPool.key]], [(number, le) for number, le in enumerate(lasts) if le != FOREVER]))
@@ -271,27 +261,3 @@ class LastRows(RowHeld):
             self.left()
         self._stage._revised = revised
         self._memory.commit()
-
-
-def one_by_one(condition: Condition, fields: dict[str, Column], n: int) -> list[bool]:
-    """Ask a condition that columns do not answer of each event, and once only of those that look alike to it."""
-    cls: Any = condition.event_schema.cls
-    kinds = {field.name: field.type for field in condition.event_schema.fields if field.name in condition.fields}
-    columns = [values_of(fields[name], kind) for name, kind in kinds.items()]
-    known: dict[Any, bool] = {}
-    found = []
-    for items in zip(*columns) if columns else [()] * n:
-        holds = known.get(items)
-        if holds is None:
-            record = dict(zip(kinds, items))
-            holds = known[items] = condition.holds(cls(*[record.get(name) for name in cls._fields]))
-        found.append(holds)
-    return found
-
-
-def values_of(column: Column, kind: Any) -> list[Any]:
-    """Return the values of a field as Python has them."""
-    values, present, texts = column
-    items = values.tolist() if texts is None else [texts[i] for i in values.tolist()]
-    items = list(map(bool, items)) if kind is bool else items
-    return items if present is None else [item if there else None for item, there in zip(items, present.tolist())]

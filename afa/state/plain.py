@@ -124,6 +124,14 @@ def _column(column: Any, field: Field, n: int) -> Column:
     return Column(values, present, texts)
 
 
+def values_of(column: Column, kind: Any) -> list[Any]:
+    """Return the values of a field as Python has them."""
+    values, present, texts = column
+    items = values.tolist() if texts is None else [texts[i] for i in values.tolist()]
+    items = list(map(bool, items)) if kind is bool else items
+    return items if present is None else [item if there else None for item, there in zip(items, present.tolist())]
+
+
 def distinct(column: Any, nulls: bool = False) -> tuple[Any, list[Any]]:
     """Return a column as places in the list of its different values; ``nulls``: whether None may be one of them."""
     import pyarrow as pa

@@ -9,47 +9,8 @@ from __future__ import annotations
 
 from afa.compiled.kernel.native_call import kernel
 from speculation.rows.row_layout import *
-from speculation.rows.row_lists import merge, planned, reserved, save
+from speculation.rows.row_lists import final_of, save
 from speculation.rows.row_order import compared, signed
-
-
-@kernel
-def take_matches(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end: int) -> int:
-    """Take the sorted rows of a batch from ``first`` to ``end``, of one key, and draw its chain anew.
-
-    Returns DONE; or a status that asks for room, with nothing done; or FAULT.
-    """
-    count = planned(m, r, entry, first, end)
-    if count < 0:
-        return count
-    n, place = entry.n, m[m.actions]
-    tail = n - place if count else 0
-    if m.undo_top + tail + 3 > m.rooms[UNDO]:
-        return NEED_UNDO
-    if m.log_top + 2 * (2 * tail + end - first) > m.rooms[LOG]:
-        return NEED_LOG
-    if m.gone_top + 2 * (end - first) > m.rooms[GONE]:
-        return NEED_GONE
-    if reserved(m, entry, n, n + count) != DONE:
-        return NEED_HEAP
-    for k in range(count):
-        row = m[m.actions + 2 * k + 1]
-        if row != NOTHING:
-            r.diff[row] = 0  # it stays
-    for k in range(first, end):
-        row = m[m.index + k]
-        if r.diff[row] != 0:
-            m[m.gone + m.gone_top] = row
-            m.gone_top += 1
-    if count == 0:
-        return DONE
-    saved = m.undo + m.undo_top
-    save(m, entry, key, place)
-    last = merge(m, entry, saved, place, count)
-    met = draw(m, r, entry, place, last)
-    tell(m, r, entry, saved, tail, place, met)
-    entry.due = due(m, r, entry)
-    return DONE
 
 
 @kernel
@@ -234,19 +195,6 @@ def settle_matches(m: RowControl, r: RowPool, entry: RowKey, key: int) -> int:
     entry.n = n - gone
     entry.due = due(m, r, entry)
     return DONE
-
-
-@kernel
-def final_of(m: RowControl, r: RowPool, a: int, n: int) -> int:
-    """Return how many entries lie before all that can still come."""
-    low, high, column = 0, n, RowSpec(m.spec).first
-    while low < high:
-        middle = (low + high) >> 1
-        if r[m[a + middle] >> 1, column] < m.forget_below:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @kernel

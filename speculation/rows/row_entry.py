@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from afa.compiled.kernel.native_call import kernel
-from speculation.rows.row_chains import settle_matches, take_matches
-from speculation.rows.row_lasts import settle_events, take_events
+from speculation.rows.row_chains import draw, due, settle_matches, tell
+from speculation.rows.row_lasts import due_events, place_before, revise, settle_events
 from speculation.rows.row_layout import *
-from speculation.rows.row_lists import undo
+from speculation.rows.row_lists import counted, merge, reserved, save, undo
 from speculation.rows.row_order import arrange
 
 
@@ -40,12 +40,55 @@ def take(m: RowControl, r: RowPool, n: int) -> int:
         key, end = r.key[m[index + first]], first + 1
         while end < n and r.key[m[index + end]] == key:
             end += 1
-        entry = m.directory + key * RowKey.SIZE
-        events = RowSpec(m.spec).lasts
-        status = take_events(m, r, entry, key, first, end) if events else take_matches(m, r, entry, key, first, end)
+        status = take_key(m, r, m.directory + key * RowKey.SIZE, key, first, end)
         if status != DONE:
             return status
         m.done = end
+    return DONE
+
+
+@kernel
+def take_key(m: RowControl, r: RowPool, entry: RowKey, key: int, first: int, end: int) -> int:
+    """Take the sorted rows of a batch from ``first`` to ``end``, of one key, and work out what leaves.
+
+    Returns DONE; or a status that asks for room, with nothing done; or FAULT.
+    """
+    count = counted(m, r, entry, first, end)
+    if count < 0:
+        return count
+    n, size = entry.n, RowSpec(m.spec).lasts
+    place = m[m.actions] if count else n
+    rows, begin = n - place + count, place
+    if size:
+        begin = place_before(m, r, entry, place)
+    if m.undo_top + n - place + 3 + (2 * rows + place - begin) * (size + 4) > m.rooms[UNDO]:
+        return NEED_UNDO
+    if m.log_top + 2 * (rows + place - begin) * (size + 2) > m.rooms[LOG]:
+        return NEED_LOG
+    if m.gone_top + rows + end - first > m.rooms[GONE]:
+        return NEED_GONE
+    if reserved(m, entry, n, n + count) != DONE:
+        return NEED_HEAP
+    for k in range(count):
+        row = m[m.actions + 3 * k + 1]
+        if row != NOTHING:
+            r.diff[row] = 0  # it stays
+    for k in range(first, end):
+        row = m[m.index + k]
+        if r.diff[row] != 0:
+            m[m.gone + m.gone_top] = row
+            m.gone_top += 1
+    if count == 0:
+        return DONE
+    saved = m.undo + m.undo_top
+    save(m, entry, key, place)
+    last = merge(m, r, entry, saved, place, count)
+    if size:
+        revise(m, r, entry, place, last)
+        entry.due = due_events(m, r, entry)
+    else:
+        tell(m, r, entry, saved, n - place, place, draw(m, r, entry, place, last))
+        entry.due = due(m, r, entry)
     return DONE
 
 

@@ -87,20 +87,15 @@ class RowHeld:
         """The keys of which anything is held."""
         return [self._keys.all[number] for number in self._memory.keys_held()]
 
-    @property
-    def names(self) -> list[Any]:
-        """The keys, by their numbers."""
-        return self._keys.all
-
     def _listed(self, rows: Any, copies: Any, payloads: Sequence[Any] | None = None) -> list[Change]:
         """Return rows as changes, of so many copies; ``payloads``: as they are shown, where that is not all of a record."""
-        names, times = self.names, rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
+        names, times = self._keys.all, rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].tolist()
         found = zip(self._words.records(rows) if payloads is None else payloads, times, copies.tolist())
         return [Change(payload, le, None if re == BEGINNING else re, n, names[key]) for payload, (le, re, key), n in found]
 
     def _plain(self, rows: Any, copies: Any) -> list[Any]:
         """Return rows as plain data (`speculation.stage_state`)."""
-        names, (le, re, keys) = self.names, rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].T.tolist()
+        names, (le, re, keys) = self._keys.all, rows[:, [k.RowPool.le, k.RowPool.re, k.RowPool.key]].T.tolist()
         columns = [column.tolist() for column in self._words.columns(rows)]
         ends = [None if end == BEGINNING else end for end in re]
         return [list(self._words.places), [names[number] for number in keys], le, ends, copies.tolist(), columns]

@@ -28,33 +28,35 @@ def place_of(m: RowControl, r: RowPool, a: int, low: int, n: int, row: int) -> i
 
 
 @kernel
-def planned(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> int:
+def counted(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> int:
     """Work out the actions of the sorted rows of a batch from ``first`` to ``end`` on their key's entries. Writes nothing else.
 
-    Returns how many actions there are: pairs of a place, a row that comes, or NOTHING where the entry there goes.
-    Or NEED_RANKS, or FAULT: a match that is there comes, or one that is not there goes.
+    Returns how many actions there are: triples of a place, a row that comes (NOTHING: the entry there changes), and how many copies
+    there are then. Or NEED_RANKS; or FAULT: a match that is there comes, one that is not there goes, or there are too many copies.
     """
-    n = entry.n
-    a = entry.block + 1
-    words, actions, count, low, k = RowSpec(m.spec).order_n, m.actions, 0, 0, first
-    index = m.index
+    n, a, actions, count, low, k = entry.n, entry.block + 1, m.actions, 0, 0, first
+    words, index, state, events = RowSpec(m.spec).order_n, m.index, RowSpec(m.spec).state, RowSpec(m.spec).lasts
+    least, most = -MOST if events else 0, MOST if events else 1
     while k < end:
         row = m[index + k]
         place = place_of(m, r, a, low, n, row)
-        there = 1 if place < n and compared(m, r, m[a + place] >> 1, row, words) == 0 else 0
-        now, comes = there, NOTHING
+        there = place < n and compared(m, r, m[a + place] >> 1, row, words) == 0
+        before = 0
+        if there:
+            before = r[m[a + place] >> 1, state + COPIES] if events else 1
+        copies = before
         while k < end and compared(m, r, m[index + k], row, words) == 0:
             other = m[index + k]
-            if m.unranked == 0 and (now == 1) == (r.diff[other] > 0):
+            diff = r.diff[other]
+            if m.unranked == 0 and ((diff > 0 and copies > most - diff) or (diff < 0 and copies < least - diff)):
                 m.fault = other
                 return FAULT
-            now = 1 - now
-            if now == 1:
-                comes = other
+            copies += diff
             k += 1
-        if now != there:
-            m[actions + 2 * count] = place
-            m[actions + 2 * count + 1] = comes if now == 1 else NOTHING
+        if copies != before:
+            m[actions + 3 * count] = place
+            m[actions + 3 * count + 1] = NOTHING if there else row
+            m[actions + 3 * count + 2] = copies
             count += 1
         low = place
     return NEED_RANKS if m.unranked else count
@@ -89,34 +91,75 @@ def save(m: RowControl, entry: RowKey, key: int, place: int) -> None:
 
 
 @kernel
-def merge(m: RowControl, entry: RowKey, saved: int, place: int, count: int) -> int:
+def merge(m: RowControl, r: RowPool, entry: RowKey, saved: int, place: int, count: int) -> int:
     """Carry out so many actions on a key's entries, of which those from ``place`` on stand at ``saved``.
 
     Returns the last place that has changed: entries behind it are old ones.
     """
-    n, a, actions, at, last = entry.n, entry.block + 1, m.actions, place, place - 1
-    old = place
+    n, a, actions, at, last, old = entry.n, entry.block + 1, m.actions, place, place - 1, place
     for k in range(count):
-        until, row = m[actions + 2 * k], m[actions + 2 * k + 1]
+        until, row = m[actions + 3 * k], m[actions + 3 * k + 1]
         while old < until:
             m[a + at] = m[saved + old - place]
             at += 1
             old += 1
+        new = row
         if row == NOTHING:
-            m[m.gone + m.gone_top] = m[saved + old - place] >> 1
-            m.gone_top += 1
+            row = m[saved + old - place] >> 1
             old += 1
+        if RowSpec(m.spec).lasts:
+            put_copies(m, r, row, new != NOTHING, m[actions + 3 * k + 2])
+        elif new == NOTHING:
+            m[m.gone + m.gone_top] = row
+            m.gone_top += 1
             last = at - 1
-        else:
-            m[a + at] = 2 * row
-            last = at
-            at += 1
+            continue
+        m[a + at] = 2 * row
+        last = at
+        at += 1
     while old < n:
         m[a + at] = m[saved + old - place]
         at += 1
         old += 1
     entry.n = at
     return int(last)
+
+
+@kernel
+def put_copies(m: RowControl, r: RowPool, row: int, new: bool, copies: int) -> None:
+    """Set how many copies of an event there are. *Requires* room in the undo log."""
+    state = RowSpec(m.spec).state
+    if new:
+        for i in range(RowSpec(m.spec).lasts):
+            r[row, state + LASTS + i] = FOREVER
+        r[row, state + LEFT], r[row, state + COPIES] = 0, 0
+    else:
+        keep_state(m, r, row)
+    m.retractions += (1 if copies < 0 else 0) - (1 if r[row, state + COPIES] < 0 else 0)
+    r[row, state + COPIES] = copies
+
+
+@kernel
+def keep_state(m: RowControl, r: RowPool, row: int) -> None:
+    """Copy the words of an event that change to the undo log. *Requires* room there."""
+    top, words, state = m.undo + m.undo_top, 2 + RowSpec(m.spec).lasts, RowSpec(m.spec).state
+    for i in range(words):
+        m[top + i] = r[row, state + i]
+    m[top + words], m[top + words + 1] = row, NOTHING
+    m.undo_top += words + 2
+
+
+@kernel
+def final_of(m: RowControl, r: RowPool, a: int, n: int) -> int:
+    """Return how many entries lie before all that can still come."""
+    low, high, column = 0, n, RowSpec(m.spec).first
+    while low < high:
+        middle = (low + high) >> 1
+        if r[m[a + middle] >> 1, column] < m.forget_below:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel

@@ -28,10 +28,10 @@ from afa.extra.situations.told_forms import net
 from afa.journal import Journal
 from afa.model.copies import added
 from afa.schema import Schema
+from afa.state.plain import values_of
 from afa.state.states import Column
 from afa.state.value_numbers import ValueNumbers
 from punctuation.time import BEGINNING, FOREVER
-from speculation.last_rows import values_of
 
 ROW_BITS = 32
 """A source is the number of a table << ROW_BITS | the row there."""

@@ -7,19 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afa.conditions.condition import NO_REGISTER, Condition
+from afa.conditions.condition import Condition
 from afa.extra.situations import reading_layout as k
 from afa.extra.situations.held_readings import TableReadings
 from afa.extra.situations.judged import InForce
 from afa.extra.situations.told_forms import flag_names
 from afa.io.event_batch import EventBatch, batch_of
 from afa.model.keys import Keys
-from afa.rewrite.vectors import vector_of
+from afa.rewrite.column_condition import ColumnCondition
 from afa.state.plain import Unfit
 from afa.state.states import Column
 from punctuation.door import Table
 from punctuation.time import FOREVER
-from speculation.last_rows import one_by_one
 
 
 class NewReadings(NamedTuple):
@@ -39,7 +38,7 @@ class ReadingTables:
 
     def __init__(self, stage: Any) -> None:
         self._stage = stage
-        self._vectors: dict[Condition, Any] = {}
+        self._columns: dict[Condition, ColumnCondition] = {}
         self.fit = stage.event_schema.scalar and stage.order is None
         """Whether readings can be taken as columns."""
         named = zip(stage.judged.names, stage.telling.kinds)
@@ -88,13 +87,9 @@ class ReadingTables:
         return found
 
     def _holds(self, condition: Condition, fields: dict[str, Column], n: int) -> Any:
-        vector = self._vector(condition)
-        return one_by_one(condition, fields, n) if vector is None else vector(fields)
-
-    def _vector(self, condition: Condition) -> Any:
-        if condition not in self._vectors:
-            self._vectors[condition] = vector_of(condition.expr, self._stage.event_schema, NO_REGISTER)
-        return self._vectors[condition]
+        if condition not in self._columns:
+            self._columns[condition] = ColumnCondition(condition)
+        return self._columns[condition].truths(fields, n)
 
     # -- what leaves -----------------------------------------------------------------------------------------------------------
 
