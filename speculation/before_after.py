@@ -53,7 +53,11 @@ class Before(Front):
 
     def __init__(self, stage: Any, operator: Any) -> None:
         self._stand(operator)
-        stage.begin(self.promised)
+        promised, first = self.promised, stage._waiting.first
+        if first is not None and first < promised:
+            what = f"expected a {type(stage).__name__} in which nothing below {promised} (promised) waits"
+            raise AfaError(f"{what} but got le={first}")
+        stage.begin(promised)
         self._hold(stage)
 
     def _stand(self, operator: Any) -> None:

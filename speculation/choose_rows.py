@@ -131,7 +131,7 @@ class RowWay(RowHeld):
         return CallOutput(Logged(fields, rows[:, k.RowPool.le], rows[:, k.RowPool.re], signs, keys), promises)
 
     def _take(self, came: Logged) -> None:
-        n, memory, stage = len(came.le), self._memory, self._stage
+        n, stage = len(came.le), self._stage
         rows = np.empty((n, self._words.width), np.int64)
         rows[:, k.RowPool.key] = self._keys.numbers_of(came.keys) if self._keyed else self._keys.number(None)
         rows[:, k.RowPool.diff], rows[:, k.RowPool.le], rows[:, k.RowPool.re] = came.diff, came.le, came.re
@@ -146,8 +146,8 @@ class RowWay(RowHeld):
             if wrong.any():
                 (row,) = rows[wrong][:1]
                 raise stage.too_many(self._keys.all[int(row[k.RowPool.key])], int(row[k.RowPool.le]))
-        if self._put(rows) == k.FAULT:
-            row = memory.r[[memory.m[k.RowControl.fault]]]
+        row = self._put(rows)
+        if row is not None:
             (payload,) = self._words.records(row)
             le, diff = int(row[0, k.RowPool.le]), int(row[0, k.RowPool.diff])
             raise ChangeError(f"expected a match that comes once, then goes, but got diff={diff} for {payload!r} at le={le}")

@@ -199,10 +199,7 @@ class Consolidate(Stage):
     # -- at an input -------------------------------------------------------------------------------------------------------
 
     def begin(self, promised: int) -> None:
-        """Begin at an operator's watermark: what comes below it is late at once; refuse to where a change that waits is."""
-        first = self._waiting.first
-        if first is not None and first < promised:
-            raise AfaError(f"expected a Consolidate in which nothing below {promised} (promised) waits but got le={first}")
+        """Begin at an operator's watermark: what comes below it is late at once."""
         self._promised = promised
 
     def passes(self, change: Change) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from afa.change import Change
 from afa.engine import Logged
-from afa.io.event_batch import EventBatch, batch_of
+from afa.io.event_batch import batch_of
 from afa.model.copies import crowded
 from afa.model.keys import Keys
 from afa.rewrite.column_condition import ColumnCondition
@@ -74,19 +74,14 @@ class LastRows(RowHeld):
         self._coming.append(change)
 
     def rows_of(self, table: Table, keys: Keys | None, window: int | None, events: Any = slice(None)) -> Any:
-        """Return a table's rows in words; None: they must go one by one, which says what is wrong with them.
+        """Return a table's rows in words. Raises `Unfit` where they must go one by one, which says what is wrong with them.
 
         ``events``: which of them count, the others mean nothing.
         """
-        try:
-            return self._rows_of(batch_of(table, self._stage.event_schema, keys, events), keys, window, events)
-        except Unfit:
-            return None
-
-    def _rows_of(self, batch: EventBatch, keys: Keys | None, window: int | None, events: Any) -> Any:
-        le, diff, fields, n = batch.times["le"], batch.times.get("diff"), batch.fields, batch.n
         if not self._stage.event_schema.scalar:
             raise Unfit
+        batch = batch_of(table, self._stage.event_schema, keys, events)
+        le, diff, fields, n = batch.times["le"], batch.times.get("diff"), batch.fields, batch.n
         if (le[events] > FOREVER - (window or 1)).any():
             raise Unfit
         re = batch.times.get("re", np.full(n, FOREVER) if window is None else le + window)
@@ -140,11 +135,12 @@ class LastRows(RowHeld):
         coming, self._coming = self._coming, []
         parts = list[Any]()
         for kind, items in groupby(coming, type):
-            parts += [self._of_changes(list(items))] if kind is Change else items
+            found = list(items)
+            parts += [self._of_changes(found)] if kind is Change else found
         if not parts:
             return None
-        if self._put(parts[0] if len(parts) == 1 else np.concatenate(parts)) == k.FAULT:
-            row = self._memory.r[[self._memory.m[k.RowControl.fault]]]
+        row = self._put(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        if row is not None:
             raise crowded(self._words.records(row)[0], int(row[0, k.RowPool.le]), int(row[0, k.RowPool.diff]))
         self._stage._revised += self._drawn()
         return self._logged()

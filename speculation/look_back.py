@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -97,8 +97,11 @@ class LookBack(Front):
         return found
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
-        pieces = self._pieces(table)
-        for piece in items_of(self._core, come._replace(parts=[table])) if pieces is None else pieces:
+        try:
+            pieces = self._pieces(table)
+        except Unfit:
+            pieces = items_of(self._core, come._replace(parts=[table]))
+        for piece in pieces:
             if isinstance(piece, tuple):
                 yield from self._item_reaches(*piece)
             else:
@@ -130,25 +133,19 @@ class LookBack(Front):
                 pass
         yield from (("event", change, change.key) for change in rows.changes(left))
 
-    def _pieces(self, table: Table) -> list[Any] | None:
-        """Return a table's events as rows of words, and the punctuations between them; None: its rows must come one by one."""
+    def _pieces(self, table: Table) -> Iterable[Any]:
+        """Return a table's events as rows of words, and the punctuations between them. `Unfit`: its rows must come one by one."""
         core = self._core
         mixed = shape_of(core, table).mixed
         if self._before_a_front or (core.rows_alike and "re" in table.names) or (mixed and "arc" in table.names):
-            return None
+            raise Unfit
         if not mixed:
-            rows = self.stage.rows.rows_of(table, core.keys, core.window)
-            return None if rows is None else [rows]
-        try:
-            kind, le = ints(table.take([("kind", int, False), ("le", int, False)]))
-        except Unfit:
-            return None
+            return [self.stage.rows.rows_of(table, core.keys, core.window)]
+        kind, le = ints(table.take([("kind", int, False), ("le", int, False)]))
         places = np.flatnonzero(kind)
         if len(places) * PIECES > len(kind) or (kind[places] != PUNCTUATION).any():
-            return None
+            raise Unfit
         rows = self.stage.rows.rows_of(table, core.keys, core.window, kind == EVENT)
-        if rows is None:
-            return None
         found: list[Any] = []
         low = 0
         for place in places.tolist():

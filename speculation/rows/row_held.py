@@ -56,14 +56,15 @@ class RowHeld:
             self._keys.keep(there.tolist())
         self._words.keep(held)
 
-    def _put(self, rows: Any) -> int:
-        """Call the kernels to take rows, in order of arrival. Returns DONE or FAULT."""
+    def _put(self, rows: Any) -> Any:
+        """Call the kernels to take rows, in order of arrival. Returns the row that does not fit, or None."""
         memory = self._memory
         numbers = memory.rows(len(rows))
         memory.r[numbers] = rows
         memory.keys(len(self._keys))
         self._idle += len(rows)
-        return memory.take(numbers, self._words.strings.ranks)
+        fault = memory.take(numbers, self._words.strings.ranks) == k.FAULT
+        return memory.r[[memory.m[k.RowControl.fault]]] if fault else None
 
     def _drawn(self) -> int:
         """Return how many links the kernels have drawn, or events revised, since the last time."""

@@ -66,56 +66,44 @@ class RowMemory(KernelArrays):
         if new + words > len(self.m):
             self.grow_heap(new + words)
         m = self.m
+        m[k.RowControl.top] = new + words  # INVARIANT: first, so that words which were never used are 0 even after an interrupt
         m[new : new + n] = m[old : old + n]
-        m[k.RowControl.top] = new + words
         m[begin], m[room] = new, words
 
     def rows(self, n: int) -> Any:
         """Return the numbers of ``n`` rows for this call; the caller fills them at once."""
-        spare = len(self._free)
-        if n <= spare:
-            found, free, top = self._free[spare - n :], self._free[: spare - n], self._top
-        else:
-            found, free, top = (
-                np.concatenate([self._free, np.arange(self._top, self._top + n - spare)]),
-                self._free[:0],
-                self._top + n - spare,
-            )
-            if top > len(self.r):
-                more = np.empty((max(top, 2 * len(self.r)), self.width), np.int64)
-                more[: self._top] = self.r[: self._top]
-                self.use(r=more)
-        vars(self).update(_free=free, _top=top, _fresh=(*self._fresh, found))
+        spare, top = max(len(self._free) - n, 0), self._top + max(n - len(self._free), 0)
+        found = np.concatenate([self._free[spare:], np.arange(self._top, top)])
+        if top > len(self.r):
+            more = np.empty((max(top, 2 * len(self.r)), self.width), np.int64)
+            more[: self._top] = self.r[: self._top]
+            self.use(r=more)
+        vars(self).update(_free=self._free[:spare], _top=top, _fresh=(*self._fresh, found))
         return found
 
     def keys(self, n: int) -> None:
-        """Make room in the directory for ``n`` keys."""
-        known = int(self.m[k.RowControl.key_count])
-        if n <= known:
-            return
-        self._region(k.DIRECTORY, n * k.RowKey.SIZE)
-        at = int(self.m[k.RowControl.directory])
-        entries = self.m[at : at + n * k.RowKey.SIZE].reshape(n, k.RowKey.SIZE)
-        entries[known:] = 0, 0, k.FOREVER
-        self.m[k.RowControl.key_count] = n
+        """Make room in the directory for ``n`` keys; what was never used is 0."""
+        if n > self.m[k.RowControl.key_count]:
+            self._region(k.DIRECTORY, n * k.RowKey.SIZE)
+            self.m[k.RowControl.key_count] = n
+
+    @property
+    def _entries(self) -> Any:
+        at, n = int(self.m[k.RowControl.directory]), int(self.m[k.RowControl.key_count])
+        return self.m[at : at + n * k.RowKey.SIZE].reshape(n, k.RowKey.SIZE)
 
     # -- calls -----------------------------------------------------------------------------------------------------------------
 
     def take(self, rows: Any, ranks: Any) -> int:
         """Call the kernels to take rows, in order of arrival. Returns DONE or FAULT. ``ranks``: gives the ranks of texts."""
-        self._index(rows)
-        self.m[k.RowControl.done], self.m[k.RowControl.ranked] = k.NOTHING, 0
-        return self.call(k.TAKE, len(rows), ranks)
-
-    def _index(self, rows: Any) -> None:
-        """Tell the kernels which rows."""
         n = len(rows)
-        self._region(k.INDEX, n)
-        self._region(k.OTHER, n)
-        self._region(k.ACTIONS, 3 * n)
+        for region, words in ((k.INDEX, n), (k.OTHER, n), (k.ACTIONS, 3 * n)):
+            self._region(region, words)
         m = self.m
         at = m[k.RowControl.index]
         m[at : at + n] = rows
+        m[k.RowControl.done], m[k.RowControl.ranked] = k.NOTHING, 0
+        return self.call(k.TAKE, n, ranks)
 
     def call(self, what: int, n: int = 0, ranks: Any = None) -> int:
         """Call the kernels until they need nothing more."""
@@ -160,16 +148,13 @@ class RowMemory(KernelArrays):
 
     def keys_held(self) -> list[int]:
         """Return the keys of which rows are held."""
-        at, n = int(self.m[k.RowControl.directory]), int(self.m[k.RowControl.key_count])
-        found: list[int] = np.flatnonzero(self.m[at + k.RowKey.n : at + n * k.RowKey.SIZE : k.RowKey.SIZE]).tolist()
+        found: list[int] = np.flatnonzero(self._entries[:, k.RowKey.n]).tolist()
         return found
 
     def held(self, keys: Any = None) -> Any:
         """Return the numbers of the rows that are held, of all keys or of some, in their order; and which of them are marked."""
-        m = self.m
-        at, n = int(m[k.RowControl.directory]), int(m[k.RowControl.key_count])
-        entries = m[at : at + n * k.RowKey.SIZE].reshape(n, k.RowKey.SIZE)
-        entries = entries if keys is None else entries[keys[keys < n]]
+        m, entries = self.m, self._entries
+        entries = entries if keys is None else entries[keys[keys < len(entries)]]
         parts = [m[block + 1 : block + 1 + count] for block, count in entries[:, [k.RowKey.block, k.RowKey.n]].tolist() if count]
         found = np.concatenate(parts) if parts else np.empty(0, np.int64)
         return found >> 1, found & 1
