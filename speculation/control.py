@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from operator import itemgetter
 from typing import Any
 
 from sortedcontainers import SortedDict
@@ -27,7 +26,6 @@ from speculation.recent import Recent
 
 LEAST = 20
 """How many changes must be known before sigma moves; until then it is 0."""
-_AHEAD = itemgetter(1)
 
 
 def ahead(le: int, promised: int) -> int:
@@ -158,11 +156,10 @@ class Chattiness(Spending):
         if not isinstance(memory, int) or memory < LEAST:
             raise AfaError(f"expected a memory of at least {LEAST} matches but got memory={memory!r}")
         self.memory = memory
-        self._seen_above = Recent(_AHEAD)  # (finals then, LE - p, copies) of withdrawn matches
-        self._ahead: SortedDict = SortedDict()  # LE - p -> copies, of the same
+        self._seen = Recent()  # (finals then, LE - p, copies) of withdrawn matches
 
     def state(self) -> list[Any]:
-        return [self.bound, self.memory, *self.counted(), [list(map(as_plain, seen)) for seen in self._seen_above]]
+        return [self.bound, self.memory, *self.counted(), [list(map(as_plain, seen)) for seen in self._seen]]
 
     @classmethod
     def of(cls, state: list[Any]) -> Chattiness:
@@ -170,18 +167,14 @@ class Chattiness(Spending):
         control = cls(bound, memory)
         control.put_counted(*counted)
         for then, le, n in seen:
-            control._note((as_total(then, least=None), as_time(le, "ahead"), as_total(n, least=1)))
+            control._seen.add((as_total(then, least=None), as_time(le, "ahead"), as_total(n, least=1)), control.journal)
         control.journal.commit()
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
         self.in_force(le, diff)
         if diff < 0:
-            self._note((self.finals, ahead(le, promised), -diff))
-
-    def _note(self, seen: tuple[int, int, int]) -> None:
-        self._seen_above.add(seen, self.journal)
-        self.journal.put(self._ahead, seen[1], self._ahead.get(seen[1], 0) + seen[2])
+            self._seen.add((self.finals, ahead(le, promised), -diff), self.journal)
 
     def left(self, diff: int) -> None:
         self.withdraw(diff)
@@ -189,13 +182,8 @@ class Chattiness(Spending):
     def sigma(self, promised: int) -> int:
         """Return the largest sigma that would have held the bound."""
         self.settle(promised)
-        while self._seen_above and self._seen_above.oldest[0] < self.finals - self.memory:
-            seen = self._seen_above.drop(self.journal)
-            left = self._ahead[seen[1]] - seen[2]
-            if left:
-                self.journal.put(self._ahead, seen[1], left)
-            else:
-                self.journal.drop(self._ahead, seen[1])
+        while self._seen and self._seen.oldest[0] < self.finals - self.memory:
+            self._seen.drop(self.journal)
         known = min(self.finals, self.memory)
         if known < LEAST:
             return 0
@@ -204,7 +192,7 @@ class Chattiness(Spending):
 
     def _likely(self, allowed: int) -> int:
         """Return the largest sigma under which at most so many of the withdrawn matches would have been seen."""
-        for le, n in self._ahead.items():
+        for le, n in self._seen.counts.items():
             allowed -= n
             if allowed < 0:
                 return max(0, int(le))
@@ -243,22 +231,22 @@ class Delay(Control):
         self.share = float(share) if isinstance(share, float) else share  # a snapshot holds no float of numpy's
         self._exact = Fraction(str(share))
         self.memory = memory
-        self._ahead = Recent(int)
+        self._ahead = Recent()
 
     def state(self) -> list[Any]:
-        return [self.bound, self.share, self.memory, list(self._ahead)]
+        return [self.bound, self.share, self.memory, [le for _, le, _ in self._ahead]]
 
     @classmethod
     def of(cls, state: list[Any]) -> Delay:
         bound, share, memory, ahead = state
         control = cls(bound, share, memory)
-        control._ahead = Recent(int, [as_time(le, "ahead") for le in ahead])
+        control._ahead = Recent([(None, as_time(le, "ahead"), 1) for le in ahead])
         return control
 
     def came(self, le: int, diff: int, promised: int) -> None:
         if diff < 0:
             return
-        self._ahead.add(ahead(le, promised), self.journal)
+        self._ahead.add((None, ahead(le, promised), 1), self.journal)
         if len(self._ahead) > self.memory:
             self._ahead.drop(self.journal)
 
@@ -267,8 +255,12 @@ class Delay(Control):
         known = len(self._ahead)
         if known < LEAST:
             return 0
-        last = self._ahead.values[known - 1 - int(self._exact * known)]
-        return max(0, int(last) + 1 - self.bound)
+        larger = int(self._exact * known)
+        for le in reversed(self._ahead.counts):
+            larger -= self._ahead.counts[le]
+            if larger < 0:
+                return max(0, int(le) + 1 - self.bound)
+        raise AssertionError("a share below 1 of them is larger")
 
 
 class Feedback(Spending):
