@@ -53,13 +53,9 @@ class LastRows(RowHeld):
             order += [(column, k.UP) for column in (missing, value) if column is not None]
         order.append((k.RowPool.re, k.UP))
         spec = np.zeros(k.RowSpec.order + 2 * len(order), np.int64)
-        spec[[k.RowSpec.order_n, k.RowSpec.group_n, k.RowSpec.first]] = len(order), group, k.RowPool.le
-        spec[[k.RowSpec.window, k.RowSpec.lasts, k.RowSpec.state, k.RowSpec.log_n]] = (
-            stage.window or 0,
-            self._lasts,
-            self._state,
-            2 + self._lasts,
-        )
+        of = k.RowSpec
+        spec[[of.order_n, of.group_n, of.first]] = len(order), group, k.RowPool.le
+        spec[[of.window, of.lasts, of.state, of.log_n]] = stage.window or 0, self._lasts, self._state, 2 + self._lasts
         spec[k.RowSpec.order :] = [word for pair in order for word in pair]
         return spec
 
@@ -69,9 +65,9 @@ class LastRows(RowHeld):
         self._coming = []
         super().begins()
 
-    def see(self, change: Change) -> None:
-        """Take a change of an event in its form, at or above the promise. `left` says what it leads to."""
-        self._coming.append(change)
+    def see(self, item: Any) -> None:
+        """Take a change of an event in its form, or rows of `rows_of`, at or above the promise. `left` says what it leads to."""
+        self._coming.append(item)
 
     def rows_of(self, table: Table, keys: Keys | None, window: int | None, events: Any = slice(None)) -> Any:
         """Return a table's rows in words. Raises `Unfit` where they must go one by one, which says what is wrong with them.
@@ -108,10 +104,6 @@ class LastRows(RowHeld):
         """Write which conditions each event satisfies."""
         for number, truth in enumerate(truths):
             rows[:, self._holds + number // BITS] |= np.asarray(truth, np.int64) << number % BITS
-
-    def take_rows(self, rows: Any) -> None:
-        """Take rows of `rows_of`, at or above the promise."""
-        self._coming.append(rows)
 
     def _of_changes(self, changes: Sequence[Change]) -> Any:
         payloads, le, re, diff, keys = zip(*changes)

@@ -34,17 +34,11 @@ def before(sigma: Any, operator: Any) -> Any:
     return Cleanse(sigma).before(operator)
 
 
-def build(operator: Any, layers: Iterable[Layer]) -> Any:
-    """Put the stages of a pattern around its operator, the first one innermost."""
+def build(operator: Any, layers: Iterable[Layer], restored: bool = False) -> Any:
+    """Put the stages of a pattern around its operator, the first one innermost; ``restored``: with what they hold already."""
     for layer in layers:
-        operator = layer.around(layer.stage(operator), operator)
-    return operator
-
-
-def join(operator: Any, layers: Iterable[Layer]) -> Any:
-    """Put stages that were restored around their operator, the first one innermost."""
-    for layer in layers:
-        operator = layer.around.joined(layer.stage(operator), operator)
+        put = layer.around.joined if restored else layer.around
+        operator = put(layer.stage(operator), operator)
     return operator
 
 

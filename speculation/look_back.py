@@ -93,8 +93,7 @@ class LookBack(Front):
     @property
     def promised(self) -> int:
         """The watermark of the stage's events."""
-        found: int = self.stage._promised
-        return found
+        return self.stage._promised  # type: ignore[no-any-return]
 
     def _table_reaches(self, table: Table, come: CallInput) -> Iterator[Any]:
         try:
@@ -163,7 +162,7 @@ class LookBack(Front):
             rows = rows[~late]
         if len(rows):
             core.progress.see(int(rows[:, RowPool.le].max()))
-            stage.rows.take_rows(rows)
+            stage.rows.see(rows)
 
     def _settle(self, t: int) -> None:
         for change in sorted(self.stage.settled(t), key=lambda change: (change.le, repr(change))):

@@ -101,7 +101,9 @@ class Stage(Member):
     def join(self, calls: Calls, changes_of: Changes | None) -> None:
         """Make this stage part of an operator's calls; ``changes_of`` makes changes of rows of its events."""
         calls.join(self)
-        self._calls, self._waiting.changes_of = calls, changes_of or self._waiting.changes_of
+        self._calls = calls
+        if changes_of is not None:
+            self._waiting.changes_of = changes_of
 
     columns = False
     """Whether the stage takes an operator's output as columns: `pass_found`."""

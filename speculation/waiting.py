@@ -64,14 +64,15 @@ class Waiting:
     ([2], 5, 1, 0)
     """
 
+    changes_of: Changes
+    """Makes changes of rows, where rows come."""
+
     def __init__(self, journal: Journal) -> None:
         self._by_le: SortedDict[int, dict[Match, tuple[int, Change]]] = SortedDict()
         self._journal = journal
         self._arrivals = 0
         self.copies = 0
         self.tables: tuple[Any, ...] = ()
-        self.changes_of: Changes | None = None
-        """Makes changes of rows; None: no change comes beside rows."""
 
     def add(self, change: Change) -> int:
         """Add a change that waits, or refuse one copy too many. Returns how many pairs have met. O(log n)."""
@@ -104,7 +105,7 @@ class Waiting:
     def _unroll(self) -> int:
         """Let the rows wait as changes from here on."""
         tables, self.tables, self.copies = self.tables, (), 0
-        return sum(self.add(change) for table in tables for change in self._changes_of(table))
+        return sum(self.add(change) for table in tables for change in self.changes_of(table))
 
     def takes_rows(self, table: pa.Table) -> bool:
         """Return whether rows can wait as rows: no change waits, and those that wait are alike."""
@@ -178,15 +179,11 @@ class Waiting:
     @property
     def all(self) -> list[Change]:
         """What waits, rows as changes."""
-        return self.changes or [change for table in self.tables for change in self._changes_of(table)]
+        return self.changes or [change for table in self.tables for change in self.changes_of(table)]
 
     def listed(self, items: Any) -> list[Change]:
         """Return what has left, rows as changes."""
-        return items if isinstance(items, list) else list(self._changes_of(items))
-
-    def _changes_of(self, table: pa.Table) -> Iterable[Change]:
-        assert self.changes_of is not None
-        return self.changes_of(table)
+        return items if isinstance(items, list) else list(self.changes_of(items))
 
 
 def _signed(table: pa.Table) -> bool:

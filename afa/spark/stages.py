@@ -39,7 +39,7 @@ from speculation.around import Around
 from speculation.before_after import After
 from speculation.choose import Choose
 from speculation.last_before import LastBefore
-from speculation.layers import Layer, join
+from speculation.layers import Layer, build
 from speculation.look_back import LookBack
 
 OLD = {"order_by": "order"}
@@ -135,7 +135,7 @@ class Stages:
                 self._bits = core.automaton.match_schema.cls._fields.index(prefer[0][1:])  # type: ignore[attr-defined]
             if asked.rows is not None:
                 layers += Query(asked.rows).stages()[-1:]
-        around = join(Keyed._of(core, keys.names[0] if keys.single else keys.names), layers)
+        around = build(Keyed._of(core, keys.names[0] if keys.single else keys.names), layers, restored=True)
         while isinstance(around, Around):
             if isinstance(around, AllRows):
                 self._telling = around

@@ -101,8 +101,7 @@ def settle(m: RowControl, r: RowPool) -> int:
         key = m.done
         entry = RowKey(m.directory + key * RowKey.SIZE)
         if entry.n and (entry.due <= m.promise or m.force):
-            events = RowSpec(m.spec).lasts
-            status = settle_events(m, r, entry, key) if events else settle_matches(m, r, entry, key)
+            status = settle_events(m, r, entry, key) if RowSpec(m.spec).lasts else settle_matches(m, r, entry, key)
             if status != DONE:
                 return status
         m.done += 1

@@ -86,7 +86,7 @@ class RowHeld:
     @property
     def keys(self) -> Collection[Hashable]:
         """The keys of which anything is held."""
-        return [self._keys.all[number] for number in self._memory.keys_held()]
+        return [self._keys.all[number] for number in self._memory.keys_held().tolist()]
 
     def _listed(self, rows: Any, copies: Any, payloads: Sequence[Any] | None = None) -> list[Change]:
         """Return rows as changes, of so many copies; ``payloads``: as they are shown, where that is not all of a record."""

@@ -116,5 +116,4 @@ TAKE, SETTLE, ROLLBACK, COMMIT = 1, 2, 3, 4
 COPIES, LEFT, LASTS = 0, 1, 2
 BITS = 5
 """Behind the lasts of an event stand the conditions that it satisfies, as bits: 32 = 1 << BITS of them a word."""
-MOST = layout.FOREVER
 RUN = 8

@@ -36,7 +36,7 @@ def counted(m: RowControl, r: RowPool, entry: RowKey, first: int, end: int) -> i
     """
     n, a, actions, count, low, k = entry.n, entry.block + 1, m.actions, 0, 0, first
     words, index, state, events = RowSpec(m.spec).order_n, m.index, RowSpec(m.spec).state, RowSpec(m.spec).lasts
-    least, most = -MOST if events else 0, MOST if events else 1
+    least, most = -FOREVER if events else 0, FOREVER if events else 1
     while k < end:
         row = m[index + k]
         place = place_of(m, r, a, low, n, row)

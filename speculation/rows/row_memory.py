@@ -146,10 +146,9 @@ class RowMemory(KernelArrays):
         main()(self, k.ROLLBACK, 0)
         vars(self).update(_free=np.concatenate([self._free, *self._fresh]), _fresh=())
 
-    def keys_held(self) -> list[int]:
+    def keys_held(self) -> Any:
         """Return the keys of which rows are held."""
-        found: list[int] = np.flatnonzero(self._entries[:, k.RowKey.n]).tolist()
-        return found
+        return np.flatnonzero(self._entries[:, k.RowKey.n])
 
     def held(self, keys: Any = None) -> Any:
         """Return the numbers of the rows that are held, of all keys or of some, in their order; and which of them are marked."""

@@ -83,16 +83,10 @@ class RowWords:
                 column = [nothing if item is None else item for item in items] if gone.any() else items
             if kind is None:
                 rows[:, value + 1] = self._values.numbers_of([(item, repr(item)) for item in column])
-            rows[:, value] = self._words_of(column, kind)
-
-    def _words_of(self, column: Any, kind: Any) -> Any:
-        if kind is None:
-            return self._values.numbers_of([(item,) for item in column])
-        if kind is str:
-            return self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
-        if kind is not float:
-            return column
-        return _sortable(np.array(column, np.float64))
+                column = self._values.numbers_of([(item,) for item in column])
+            elif kind is str:
+                column = self.strings.numbers_of(column.tolist() if isinstance(column, np.ndarray) else column)
+            rows[:, value] = _sortable(np.array(column, np.float64)) if kind is float else column
 
     def columns(self, rows: Any, count: int | None = None) -> list[Any]:
         """Return the fields of records, or the first so many, as columns: arrays of numbers, else of objects."""
