@@ -80,7 +80,7 @@ def test_what_a_sigma_would_have_cost_is_what_it_costs() -> None:
         cleanse = Cleanse(sigma)
         out = [change for item in answers for change in cleanse.push(item)]
         withdrawn = sum(isinstance(change, Change) and change.diff < 0 for change in out)
-        assert withdrawn == sum(n for ahead, n in control._ahead.items() if ahead < sigma)
+        assert withdrawn == sum(n for ahead, n in control._seen.counts.items() if ahead < sigma)
 
 
 @pytest.mark.parametrize("bound", ["1.1", "1.2", "1.3", "2.2"])
