@@ -67,7 +67,7 @@ def native_main(main: Any, *sources: str) -> Callable[[Any, int, int], int]:
     given = ", ".join([*(f"ptr %a{i}, i64 %w{i}" for i in range(arrays)), "i64 %what, i64 %n"])
     name = f"{main.__module__.rpartition('.')[2]}.{main.__name__}"
     entry = f"\ndefine i64 @f({given}) {{\n  %s = call i64 @{name}({given})\n  ret i64 %s\n}}\n"
-    key = f"{name} {digest_of(*sources, 'afa.compiled.kernel', 'afa.compiled.machine')}"
+    key = f"{name} {digest_of(*sources, __name__, 'afa.compiled.kernel', 'afa.compiled.machine')}"
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (2 * arrays + 2))
     function = prototype(native.function(key, lambda: functions(main) + entry + DECLARES, FULL))
 
