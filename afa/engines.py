@@ -28,10 +28,6 @@ def make_engine(name: str, setup: Setup) -> Engine:
         from afa.compiled.fit import serves
 
         if serves(setup.automaton, name == "compiled"):
-            if setup.threads > 1 and setup.keyed and setup.gaps is None and setup.faults is None:
-                from afa.compiled.sharded_engine import ShardedEngine
-
-                return ShardedEngine.of(setup, name == "compiled", setup.threads)
             from afa.compiled.compiled_engine import CompiledEngine
 
             return CompiledEngine(setup, name == "compiled")

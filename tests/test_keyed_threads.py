@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from afa import AfaError, Arc, Automaton, Keyed, Punctuation, insert, query, retract
-from afa.compiled import batches, key_numbers, shards, workers
+from afa.compiled import batches, key_numbers, router, workers
 from afa.compiled.kernel import layout as k
-from afa.compiled.sharded_engine import ShardedEngine
+from afa.compiled.router import Router
 from afa.operator.call import Core
 from tests.automata import Count
 from tests.kinds_of_calls import KINDS, PLAIN, PYTHON, SWAPPED, WAITS, Tick, columns, mixed, tick
@@ -35,7 +35,7 @@ THREADS = (1, 2, 3)
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads for calls of any size, and chunks of a few rows."""
-    monkeypatch.setattr(shards, "FEW", 0)
+    monkeypatch.setattr(router, "FEW", 0)
     monkeypatch.setattr(batches, "KEYED_CHUNK", 16)
     monkeypatch.setattr(key_numbers, "MANY", 8)
 
@@ -192,7 +192,7 @@ def test_the_error_is_that_of_one_thread(net: bool) -> None:
     """Several keys fail, in memories of their own: the one is told that would have been the first."""
     choose = np.random.default_rng(3)
     ops = [Keyed(FAILS, key="sym", window=20, threads=n) for n in THREADS]
-    assert isinstance(ops[1]._core.engine, ShardedEngine)
+    assert isinstance(ops[1]._core.engine.store, Router)
     met = set()
     for step in range(40):
         rows = table(choose, 50 * step, 50, 20)
@@ -224,7 +224,7 @@ def test_a_late_row_and_ties_are_told_alike() -> None:
 
 def test_one_memory_that_does_not_grow_fails_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in (1, 2))
-    for op, store in ((one, one._core.engine.store), (two, two._core.engine.store.shards[1])):  # type: ignore[attr-defined]
+    for op, store in ((one, one._core.engine.store), (two, two._core.engine.store.stores[1])):  # type: ignore[attr-defined]
         op.push_many(columns(20))
         with monkeypatch.context() as patch:
             patch.setattr(store.memory, "provide", _refused)
@@ -338,7 +338,7 @@ def test_copies_pickles_and_restores() -> None:
     same([each.snapshot(incremental=True) for each in (copy.deepcopy(op), copy.deepcopy(one))])
     others = [copy.deepcopy(op), pickle.loads(pickle.dumps(op))]
     assert [other._core.options.threads for other in others] == [2, 2]
-    assert isinstance(others[1]._core.engine, ShardedEngine)
+    assert isinstance(others[1]._core.engine.store, Router)
     restored = [Keyed.restore(PLAIN, op.snapshot(), key="sym", threads=n) for n in (1, 3)]
     rows = columns(60, keys=20)
     rows["le"] += 60
@@ -353,7 +353,7 @@ def test_queries() -> None:
     ops: list[Any] = [keyed.operator(engine="compiled", threads=n) for n in THREADS]
     same([plain(op.push_many(columns(60, keys=9))) for op in ops])
     ops = [keyed.restore(op.snapshot(), engine="compiled", threads=n) for op, n in zip(ops, (2, 3, 1))]
-    assert isinstance(ops[0]._core.engine, ShardedEngine)
+    assert isinstance(ops[0]._core.engine.store, Router)
     alike(ops)
     refused = "expected a key, as threads share out its values, but got threads=2 without one"
     with pytest.raises(AfaError, match=refused):
@@ -365,7 +365,7 @@ def test_queries() -> None:
 def test_one_thread_serves_where_more_are_of_no_use() -> None:
     for options in ({"engine": "interpreted"}, {"gapless": "seq"}):
         op = Keyed(PLAIN, key="sym", window=20, threads=4, **options)  # type: ignore[arg-type]
-        assert not isinstance(op._core.engine, ShardedEngine)
+        assert not isinstance(getattr(op._core.engine, "store", None), Router)
         assert op.push_many([tick(8, 1, seq=1), tick(2, 2, seq=2)]) != []
 
 

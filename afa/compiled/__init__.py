@@ -24,8 +24,7 @@ choices              when code is compiled, and which way rows go (routes); whic
 encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: their way through the kernels
 callback             arcs that Python runs for the kernels
 number_lookup        gapless numbers: which are in force
-sharded_engine       the same over several memories, for threads; shards: their stores, own_directory: the keys of each,
-                     sharded_states: their states as one, workers: the threads
+router               several stores in the place of one, for threads; workers: the threads
 superfluous          state that promises with conditions let go
 compiled_states      the states of keys as columns; block: one key read from Python; match_paths: the paths that lead
                      to a match, out of a path_table; match_totals: sums over its paths;

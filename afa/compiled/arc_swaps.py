@@ -106,4 +106,4 @@ def _back(store: Store, table: ArcTable) -> None:
 
 def _drop(store: Store, t: int) -> None:
     store.tell(k.DROP, t)
-    store.directory.arcs_dropped(t)
+    store.directory.arcs_dropped(store.memory, t)

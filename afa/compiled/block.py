@@ -41,7 +41,7 @@ class KeyBlock:
 
     def __init__(self, store: Store, code: int) -> None:
         self.store = store
-        held = int(store.directory.entries[code, k.KeyEntry.block])
+        held = int(store.entries[code, k.KeyEntry.block])
         self.at = store.call(k.OPENED, code) if held < 0 else held
         self.m = store.memory.m[self.at :]
         if held < 0:

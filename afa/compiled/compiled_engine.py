@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import struct
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +23,7 @@ from afa.compiled.match_paths import match_paths, match_picks
 from afa.compiled.match_totals import match_totals
 from afa.compiled.memory import WordArray
 from afa.compiled.number_lookup import NumberLookup
+from afa.compiled.router import Router
 from afa.compiled.store import Store
 from afa.conditions.promised import PACE, PromisesByKey
 from afa.engine import Budget, Ends, Host, Living, Logged, PathTotals, Picks, Setup, Sizes, SoughtMatch, Step, Ways
@@ -36,7 +39,10 @@ MANY = 4
 
 
 class CompiledEngine:
-    """See `afa.engine.Engine` for the methods, and `Store` for the parameters."""
+    """See `afa.engine.Engine` for the methods, and `Store` for the parameters; of several threads each has a store.
+
+    Output, snapshots and faults are the same with any number of threads, to the byte.
+    """
 
     name = "compiled"
 
@@ -44,8 +50,10 @@ class CompiledEngine:
     bits: list[int | None] | None = None
     budget: Budget | None = None
 
-    def __init__(self, setup: Setup, strict: bool = False, store: Store | None = None) -> None:
-        self.store = store = Store(setup, strict) if store is None else store
+    def __init__(self, setup: Setup, strict: bool = False) -> None:
+        spread = setup.threads > 1 and setup.keyed and setup.gaps is None and setup.faults is None
+        self.store = store = Router(setup, strict) if spread else Store(setup, strict)
+        self._pushed = store  # the store that took the last single event
         self.began: int | None = None  # the serial under which a single event was given to the kernels
         self.numbers = None if store.gaps is None else NumberLookup(store)
         self._batches = Batches(store)
@@ -64,12 +72,15 @@ class CompiledEngine:
 
     def bound(self, budget: Budget) -> None:
         self.budget = budget
-        self.store.memory.bound(budget)
+        for store in self.store.stores:
+            store.memory.bound(budget)
 
     # -- arcs --------------------------------------------------------------------------------------------------------------
 
     def swap(self, table: ArcTable, le: int, re: int) -> None:
-        arcs_of.swap(self.store, table, le, re)
+        if self.store.shards > 1:
+            table.made = table.made or []  # what is made of it is made once for all stores
+        self.store.each(lambda store: arcs_of.swap(store, table, le, re), 0)
 
     def install(self, table: ArcTable, bits: Sequence[int | None] | None) -> None:
         self.swap(table, k.BEGINNING, k.FOREVER)
@@ -78,14 +89,14 @@ class CompiledEngine:
         """Drop state that punctuations with conditions have made superfluous, of keys that have grown since."""
         if self.store.gaps is None and changes - self._looked >= len(self.store.directory) // PACE:
             self.store.journal.set(self, "_looked", changes)
-            superfluous.prune(self.store, promises, arcs)
+            self.store.each(lambda store: superfluous.prune(store, promises, arcs), 0)
 
     # -- one event ---------------------------------------------------------------------------------------------------------
 
     @property
     def serial(self) -> int:
         """The call, as the kernels count: a number that moves in the very step that ends one."""
-        return self.store.memory.m[k.Memory.serial]  # type: ignore[no-any-return]
+        return self._pushed.memory.m[k.Memory.serial]  # type: ignore[no-any-return]
 
     def push(self, change: Change) -> list[Change] | None:
         """Take one event change, checked and not late, as a call. The kernels end it; if it has output, the caller must `commit`.
@@ -94,22 +105,26 @@ class CompiledEngine:
         """
         payload, le, re, diff, key = change
         store = self.store
-        memory, directory = store.memory, store.directory
-        code = directory.code(key) if store.keyed else 0
+        directory = store.directory
+        code = entry = directory.code(key) if store.keyed else 0
+        if store.shards > 1:
+            store, entry = self._place(code)
+            self._pushed = store
+        memory = store.memory
         order = 0 if self._sequence is None else store.sequence_word(payload)
         self._put_one(self._one.words, 0, le, re, diff, code, order, k.EVENT, -1, *store.payloads.words(payload))
         if store.arcs.lacking:
             store.arcs.ready(1, 0)
-        store.idle += 1
+        self.store.idle += 1
         self.began = memory.m[k.Memory.serial]
         directory.last = code
-        rows = store.call(k.PUSH, code, 1, self._one)
+        rows = store.call(k.PUSH, entry, 1, self._one)
         if rows == k.TIED:
             self.check_ties()
         if rows == k.NUMBERS:
             return None
         changes = self.collect() if rows else []
-        if store.keyed and not memory.m[memory.m[k.Memory.dir] + code * k.KeyEntry.SIZE]:
+        if store.keyed and not memory.m[memory.m[k.Memory.dir] + entry * k.KeyEntry.SIZE]:
             directory.touch(code)
         if (rows or directory.touched) and not changes:
             self.commit()
@@ -118,15 +133,19 @@ class CompiledEngine:
     # -- many events -------------------------------------------------------------------------------------------------------
 
     def apply(self, key: Hashable, changes: Sequence[Change]) -> None:
-        store, n = self.store, len(changes)
-        code = store.directory.code(key)
+        n, code = len(changes), self.store.directory.code(key)
+        store, entry = self._place(code)
         batch: Any = np.empty((k.Arrivals.payload + store.payloads.layout.width, n), np.int64)
         for i, (payload, le, re, diff, _) in enumerate(changes):
             batch[:, i] = [le, re, diff, code, store.sequence_word(payload), k.EVENT, -1, *store.payloads.words(payload)]
-        store.ready(n)
+        self.store.ready(n)
         if store.gaps:
             store.memory.m[k.Memory.looked] = k.ONCE  # by the operator
-        store.call(k.SERVE, code, n, WordArray(batch))
+        store.call(k.SERVE, entry, n, WordArray(batch))
+
+    def _place(self, code: int) -> tuple[Store, int]:
+        """Return the store that has a key, by its number, and the key's entry there."""
+        return self.store.stores[code % self.store.shards], code // self.store.shards
 
     def encode(
         self,
@@ -144,11 +163,11 @@ class CompiledEngine:
             raise MemoryError("expected memory for the columns of a batch but the system has no more") from error
 
     def check_ties(self) -> None:
-        compiled_states.check_ties(self.store)
+        self.store.each(compiled_states.check_ties, 0)
 
     def run_columns(self, batch: Encoded, host: Host, cuts: Cuts | None = None) -> None:
         if batch.arcs:
-            self.store.arcs.use(batch.arcs)
+            self.store.each(lambda store: store.arcs.use(batch.arcs), 0)
         if self.numbers is not None:
             self.store.look = functools.partial(self.numbers.look, host)
         try:
@@ -160,7 +179,7 @@ class CompiledEngine:
             self.store.look = None
 
     def collect(self) -> list[Change]:
-        if not self.store.memory.w[k.Scratch.log_top]:
+        if not self.store.drain():
             return []
         rows = self.store.take_log()
         store = self.store
@@ -180,11 +199,11 @@ class CompiledEngine:
     # -- progress ------------------------------------------------------------------------------------------------------------
 
     def overdue(self, t: int) -> list[Change]:
-        return compiled_states.overdue(self.store, t)
+        return list(itertools.chain.from_iterable(self.store.each(lambda store: compiled_states.overdue(store, t), 0)))
 
     def tick(self) -> None:
         if self.store.arcs.table.timeouts or self.store.gaps:
-            self.store.call_all(k.TICK)
+            self.store.each(lambda store: store.call_all(k.TICK))
 
     def clean(self) -> None:
         """Drop final state: at once without keys; with keys when they are touched, or all now and then.
@@ -201,12 +220,12 @@ class CompiledEngine:
         store.idle, store.swept = 0, store.progress.floor
 
     def _sweep(self, whom: int, since: int) -> None:
-        self.store.call_all(k.CLEAN, whom, since)
+        self.store.each(lambda store: store.call_all(k.CLEAN, whom, since))
 
     def clean_all(self, whom: int = k.ALL_KEYS, since: int = 0) -> None:
         """Drop all final state, so that no more than must be is left; of CHANGED_KEYS only of keys that changed from a call on."""
         if self.store.keyed and len(self.store.directory):
-            self.store.call_all(k.CLEAN, whom, since)
+            self._sweep(whom, since)
             self.commit()
 
     # -- the call ------------------------------------------------------------------------------------------------------------
@@ -222,7 +241,7 @@ class CompiledEngine:
 
     def keep(self) -> None:
         """Do the first part of `commit`: from here on no rollback is possible."""
-        self.store.tell(k.COMMIT)
+        self.store.commit()
         if self.store.keyed:
             self.store.directory.take_gone()
 
@@ -232,21 +251,26 @@ class CompiledEngine:
 
     def restore(self) -> None:
         """Do the first part of `rollback`: all that does not follow from the state."""
-        self.store.tell(k.ROLLBACK)
-        w = self.store.memory.w
-        w[k.Scratch.log_top] = w[k.Scratch.taken] = 0
-        self.store.memory.m[k.Memory.looked] = self.store.memory.m[k.Memory.tied] = 0
-        self.store.missing, self.store.look = [], None
-        arcs_of.recover(self.store)
-        self.store.memory.recover()
+        self.store.recover()
+        for store in self.store.stores:
+            store.tell(k.ROLLBACK)
+            w = store.memory.w
+            w[k.Scratch.log_top] = w[k.Scratch.taken] = 0
+            store.memory.m[k.Memory.looked] = store.memory.m[k.Memory.tied] = 0
+            store.missing, store.look = [], None
+            arcs_of.recover(store)
+            store.memory.recover()
 
     def _end(self) -> None:
-        if self.store.memory.grown:
-            self.store.memory.settle()
+        for store in self.store.stores:
+            if store.memory.grown:
+                store.memory.settle()
         self.store.directory.end()
 
     def let_threads_run(self) -> None:
-        self.store.memory.alone = True
+        self.store.alone = True
+        for store in self.store.stores:
+            store.memory.alone = True
 
     def let_raise(self) -> None:
         self.store.faults = None
@@ -278,44 +302,47 @@ class CompiledEngine:
         return list(directory.names_of(directory.held())) if self.store.keyed else [None] * len(directory.held())
 
     def steps(self, key: Hashable, low: int, high: int, starts: Collection[Any] | None = None) -> list[Step]:
-        code = self._held(key)
-        return [] if code is None else held_steps(self.store, code, low, high, starts)
+        held = self._held(key)
+        return [] if held is None else held_steps(*held, low, high, starts)
 
     def ways(self, key: Hashable, sought: SoughtMatch) -> Ways | None:
-        code = self._held(key)
-        return None if code is None else match_paths(self.store, code, sought)
+        held = self._held(key)
+        return None if held is None else match_paths(*held, sought)
 
     def totals(self, key: Hashable, sought: SoughtMatch, field: str | None, component: str | None) -> PathTotals | None:
-        code = self._held(key)
-        return None if code is None else match_totals(self.store, code, sought, field, component)
+        held = self._held(key)
+        return None if held is None else match_totals(*held, sought, field, component)
 
     def matches(self, key: Hashable, low: int) -> list[tuple[Any, int, int]] | None:
-        code = self._held(key)
-        return [] if code is None else held_matches(self.store, code, low)
+        held = self._held(key)
+        return [] if held is None else held_matches(*held, low)
 
     def picks(self, key: Hashable, soughts: Sequence[SoughtMatch]) -> Picks:
-        code = self._held(key)
-        return Picks([None for _ in soughts], []) if code is None else match_picks(self.store, code, soughts)
+        held = self._held(key)
+        return Picks([None for _ in soughts], []) if held is None else match_picks(*held, soughts)
 
-    def _held(self, key: Hashable) -> int | None:
-        """Return the number of a key that holds something; None for any other key."""
-        code, entries = self.store.directory.find(key), self.store.directory.entries
-        return code if code is not None and code < len(entries) and entries[code, k.KeyEntry.block] else None
+    def _held(self, key: Hashable) -> tuple[Store, int] | None:
+        """Return where a key stands that holds something; None for any other key."""
+        code = self.store.directory.find(key)
+        store, entry = self._place(code or 0)
+        entries = store.entries
+        return (store, entry) if code is not None and entry < len(entries) and entries[entry, k.KeyEntry.block] else None
 
     def living(self, t: int) -> Living:
-        return compiled_states.living(self.store, t)
+        begun, rows, keys = zip(*self.store.each(lambda store: compiled_states.living(store, t)))
+        return Living(min(begun), sum(rows), sum(keys))
 
     def sizes(self) -> Sizes:
         self.clean_all()
-        return compiled_states.sizes(self.store)
+        return Sizes(*map(sum, zip(*self.store.each(compiled_states.sizes))))
 
     def by_state(self) -> dict[str, int]:
         self.clean_all()
-        return compiled_states.by_state(self.store)
+        return dict(sum(map(Counter, self.store.each(compiled_states.by_state)), Counter[str]()))
 
     def ends(self) -> Ends:
         self.clean_all()
-        return compiled_states.ends(self.store)
+        return Ends(*map(sum, zip(*self.store.each(compiled_states.ends))))
 
     def save(self, changed: bool = False) -> States:
         directory = self.store.directory
@@ -346,5 +373,6 @@ class CompiledEngine:
 
     def check(self) -> None:
         self.clean_all()
-        compiled_invariants.check(self.store)
+        for store in self.store.stores:
+            compiled_invariants.check(store)
         self.store.directory.check()

@@ -24,7 +24,7 @@ def check(store: Store) -> None:
     """Assert all invariants of all keys; the AssertionError says which does not hold, and where."""
     totals: Counter[str] = Counter()
     transitions = Transitions(store.automaton, store.arcs.table, store.faults and Faults())
-    for code in store.directory.held().tolist():
+    for code in store.held().tolist():
         block = KeyBlock(store, code)
         if block.at:
             _check_key(store, transitions, block, totals)
@@ -42,7 +42,7 @@ def check(store: Store) -> None:
 
 def _check_heap(store: Store) -> None:
     try:
-        check_heap(store.memory.m, store.directory.entries[:, k.KeyEntry.block], store.memory.keys)
+        check_heap(store.memory.m, store.entries[:, k.KeyEntry.block], store.memory.keys)
     except SnapshotError as error:
         raise AssertionError(f"heap: {error}") from error
 

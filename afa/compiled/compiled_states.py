@@ -46,11 +46,11 @@ PART = 8192
 """How many changes are loaded at once: few enough for the cache."""
 
 
-def pending(store: Store, code: int) -> list[Change]:
-    if not store.directory.entries[code, k.KeyEntry.block]:
+def pending(store: Store, entry: int) -> list[Change]:
+    if not store.entries[entry, k.KeyEntry.block]:
         return []
-    record, key = store.payloads.record, store.directory.name(code)
-    return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in KeyBlock(store, code).pending()]
+    record, key = store.payloads.record, store.key_of(store.number_of(entry))
+    return [Change(record(words), le, re, -copies, key) for le, re, copies, *words in KeyBlock(store, entry).pending()]
 
 
 def overdue(store: Store, t: int) -> list[Change]:
@@ -59,10 +59,10 @@ def overdue(store: Store, t: int) -> list[Change]:
     if not store.memory.m[k.Memory.waiting]:
         return changes
     store.memory.m[k.Memory.next] = 0
-    while (code := store.call(k.WAITS, t)) < store.memory.m[k.Memory.keys]:
-        found = [change for change in pending(store, code) if change.le is not None and change.le < t]
+    while (entry := store.call(k.WAITS, t)) < store.memory.m[k.Memory.keys]:
+        found = [change for change in pending(store, entry) if change.le is not None and change.le < t]
         if found:
-            store.call(k.EXPIRE, code, t)
+            store.call(k.EXPIRE, entry, t)
             changes += found
     return changes
 
@@ -91,7 +91,7 @@ def by_state(store: Store) -> dict[str, int]:
 
 def ends(store: Store) -> Ends:
     """Count beginnings by `afa.compiled.kernel.ends`, with a table that has room for the most beginnings of a key."""
-    steps = int(head_words(store, np.flatnonzero(store.directory.entries[:, k.KeyEntry.block]), STEPS).max(initial=0))
+    steps = int(head_words(store, store.held(), STEPS).max(initial=0))
     places = 1 << (2 * steps + 30).bit_length()
     while True:
         store.call(k.ENDS, places, 0, WordArray(np.zeros((k.Beginnings.SIZE, places), np.int64)))
@@ -111,13 +111,13 @@ def check_ties(store: Store) -> None:
     if not m[k.Memory.tied]:
         return
     m[k.Memory.tied] = 0
-    entries = store.directory.entries
+    entries = store.entries
     here = entries[:, k.KeyEntry.block] != 0
     if store.faults is not None:
         here &= entries[:, k.KeyEntry.changed] >= m[k.Memory.serial]
-    for code in np.flatnonzero(here).tolist():
-        store.memory.w[k.Scratch.key] = code  # the key at work, if it is refused
-        block = KeyBlock(store, code)
+    for entry in np.flatnonzero(here).tolist():
+        store.memory.w[k.Scratch.key] = code = store.number_of(entry)  # the key at work, if it is refused
+        block = KeyBlock(store, entry)
         for step in block.steps:
             if block.word(k.Block.events_of, step) & k.COUNT > 1:
                 record = store.payloads.record
@@ -133,9 +133,10 @@ def save(store: Store, keys: KeyColumns, codes: Any) -> States:
     keys = keys.normal()
     order = order_of_keys(keys)
     keys, codes = keys.take(order), codes[order]
-    *heads, marks = _written(store, codes, k.HEADS, 6, len(codes))
-    rows = _written(store, codes, k.COVERS, 3 + store.registers.layout.width, int(heads[ROWS].sum()))
-    changes = _written(store, codes, k.CHANGES, 3 + store.payloads.layout.width, int(heads[CHANGES].sum()))
+    *heads, marks = _written(store, codes, k.HEADS, 6, np.ones(len(codes), np.int64))
+    rows = _written(store, codes, k.COVERS, 3 + store.registers.layout.width, heads[ROWS])
+    changes = _written(store, codes, k.CHANGES, 3 + store.payloads.layout.width, heads[CHANGES])
+    places = np.flatnonzero(marks)
     states = States(
         keys,
         store.progress.floor,
@@ -145,37 +146,53 @@ def save(store: Store, keys: KeyColumns, codes: Any) -> States:
         _columns(store.registers, rows[3:]),
         changes[:3],
         _columns(store.payloads, changes[3:]),
-        list(_pruned(store, np.flatnonzero(marks), codes)),
+        sorted(itertools.chain.from_iterable(_pruned(one, places, codes[places]) for one in store.stores), key=itemgetter(0)),
     )
     return states.arranged()
 
 
-def _written(store: Store, codes: Any, what: int, words: int, n: int) -> Any:
-    """Return the words that the kernels write of keys, in their order: HEADS, COVERS or CHANGES, of shape (words, n)."""
+def _written(store: Store, codes: Any, what: int, words: int, counts: Any) -> Any:
+    """Return the words that the kernels write of keys, in their order: HEADS, COVERS or CHANGES, of each so many columns."""
+    n = int(counts.sum())
     if not n:
         return np.zeros((words, 0), np.int64)
-    batch = np.empty((1 + words, max(n, len(codes))), np.int64)
-    batch[0, : len(codes)] = codes
-    store.call(k.SAVE, what, len(codes), WordArray(batch))
-    return batch[1:, :n]
+
+    def written(one: Store) -> Any:
+        mine = one.own(codes)
+        entries, n = codes[mine] // one.shards, int(counts[mine].sum())
+        batch = np.empty((1 + words, max(n, len(entries), 1)), np.int64)
+        batch[0, : len(entries)] = entries
+        one.call(k.SAVE, what, len(entries), WordArray(batch))
+        return batch[1:, :n]
+
+    parts = store.each(written, len(codes))
+    if len(parts) == 1:
+        return parts[0]
+    found = np.empty((words, n), np.int64)
+    for one, part in zip(store.stores, parts):
+        if what == k.COVERS:  # after an interrupt, stores may number states in another order
+            part[STATE] = np.array([store.arcs.state_number(name) for name in one.arcs.states], np.int64)[part[STATE]]
+        found[:, np.repeat(one.own(codes), counts)] = part
+    return found
 
 
 def _pruned(store: Store, places: Any, codes: Any) -> Iterator[Pruned]:
     """What promises with conditions have left of some keys, or said of them; ``places``: theirs among all keys of the snapshot."""
-    final, held = store.progress.floor, codes[places]
-    heads = (head_words(store, held, name).tolist() for name in (k.Block.cleaned, k.Block.pruned))
-    for place, cleaned, last in zip(places.tolist(), *heads):
+    final, mine = store.progress.floor, store.own(codes)
+    entries = codes[mine] // store.shards
+    heads = (head_words(store, entries, name).tolist() for name in (k.Block.cleaned, k.Block.pruned))
+    for place, entry, cleaned, last in zip(places[mine].tolist(), entries.tolist(), *heads):
         promised = cleaned if cleaned > final else k.BEGINNING
         if last == k.BEGINNING:
             yield Pruned(place, promised, None, [])
         else:
-            yield Pruned(place, promised, last, _given(store, int(codes[place]), last))
+            yield Pruned(place, promised, last, _given(store, entry, last))
 
 
-def _given(store: Store, code: int, last: int) -> list[Any]:
+def _given(store: Store, entry: int, last: int) -> list[Any]:
     """Return the steps of a key whose lists others do not give, to the first one that is as the list before it says."""
     event, register, states = store.payloads.record, store.registers.record, store.arcs.states
-    block = KeyBlock(store, code)
+    block = KeyBlock(store, entry)
 
     def plain(node: list[int]) -> list[Any]:
         start, m, state, _, *words = node
@@ -213,6 +230,17 @@ def load(store: Store, states: States) -> None:
     Raises ValueError, TypeError or an AfaError where steps whose lists are given are none.
     """
     codes = store.directory.numbers(states.keys)
+    for one in store.stores:
+        mine = codes % one.shards == one.shard
+        part = states.only(mine)
+        _load(one, part, codes[mine] // one.shards)
+        if one is not store:
+            store.idle += part.changes.shape[1]
+    store.directory.loaded(codes)
+
+
+def _load(store: Store, states: States, codes: Any) -> None:
+    """Do the same for keys of one store; ``codes``: their entries."""
     numbers = np.array([store.arcs.state_number(name) for name in states.names], np.int64)
     covered = np.flatnonzero(states.covered)
     if len(covered):
@@ -223,7 +251,6 @@ def load(store: Store, states: States) -> None:
     if store.arcs.table.timeouts:
         store.call_all(k.TICK)
     _load_changes(store, states, np.repeat(codes, states.heads[CHANGES]))
-    store.directory.loaded(codes)
     m = store.memory.m
     m[k.Memory.looked] = 0
     if states.final < store.progress.floor:

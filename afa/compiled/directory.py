@@ -1,6 +1,6 @@
 """The directory: the entries of keys, by their numbers (`afa.compiled.key_numbers`), and which the last snapshot has.
 
-The entries stand in one memory; or in several (`afa.compiled.shards`): with n of them, that of number c in memory c % n, at c // n.
+The entries stand in one memory; or in several (`afa.compiled.router`): with n of them, that of number c in memory c % n, at c // n.
 
 A number is a key's for as long as anything is held of it, and in the call in which it is given; and until the next snapshot, if
 the last one has the key, so that the next one can say that it is gone. An entry tells in which call its key last changed
@@ -56,16 +56,11 @@ class Directory:
             self._aways = int(np.count_nonzero(self._away))
         return self._aways
 
-    @property
-    def entries(self) -> Any:
-        """The entries of the only memory; see `entries_of`."""
-        return entries_of(self.memories[0])
-
     def _all(self, word: int) -> Any:
         """Return one word of each entry, by number: a view, or a copy where there are several memories."""
         n = len(self.memories)
         if n == 1:
-            return self.entries[:, word]
+            return entries_of(self.memories[0])[:, word]
         parts = [entries_of(memory)[:, word] for memory in self.memories]
         found = np.zeros((max(map(len, parts)), n), np.int64)
         for i, part in enumerate(parts):
@@ -177,9 +172,11 @@ class Directory:
 
     def take_gone(self) -> None:
         """Note the keys that have lost all they had, as the kernels tell at the end of a call."""
-        codes = gone_from(self.memories[0])
-        if len(codes):
-            self.touched.append(codes)
+        for i, memory in enumerate(self.memories):
+            w = memory.w
+            if n := w[k.Scratch.gones]:
+                self.touched.append(w[w[k.Scratch.gone] : w[k.Scratch.gone] + n] * len(self.memories) + i)
+                w[k.Scratch.gones] = 0
 
     def end(self) -> None:
         """End a call: the numbers of keys that are gone may be given again; if memory is short, at the end of the next call.
@@ -266,14 +263,12 @@ class Directory:
         changed = np.flatnonzero((self._all(k.KeyEntry.changed) >= self.since) & (self._all(k.KeyEntry.block) != 0))
         return changed, np.flatnonzero(self._away)
 
-    def arcs_dropped(self, t: int) -> None:
+    def arcs_dropped(self, memory: EngineMemory, t: int) -> None:
         """Count a key as changed that has steps from before ``t``, not cleaned yet: the arcs that ended by ``t`` are forgotten."""
         if self._saved.keys is not None:
-            for memory in self.memories:
-                entries = entries_of(memory)
-                entries[entries[:, k.KeyEntry.clean] <= t, k.KeyEntry.changed] = (
-                    memory.m[k.Memory.serial] + 1
-                )  # not m.serial: the undo log has none
+            entries = entries_of(memory)
+            late = memory.m[k.Memory.serial] + 1  # not m.serial: the undo log has none
+            entries[entries[:, k.KeyEntry.clean] <= t, k.KeyEntry.changed] = late
 
     def saved(self) -> None:
         """Note that the last snapshot is of the present state. Keys that it names as gone are forgotten at the end of the call."""
@@ -326,14 +321,6 @@ class Directory:
         changed, _ = other.changed()
         if len(changed):
             self._mark(self.numbers(other.names_of(changed)), k.FOREVER)
-
-
-def gone_from(memory: EngineMemory) -> Any:
-    """Return the numbers in a memory of the keys that lost all they had in the call that it has just ended."""
-    w = memory.w
-    found = w[w[k.Scratch.gone] : w[k.Scratch.gone] + w[k.Scratch.gones]].copy()
-    w[k.Scratch.gones] = 0
-    return found
 
 
 def entries_of(memory: EngineMemory) -> Any:

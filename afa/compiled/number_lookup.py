@@ -93,7 +93,7 @@ class NumberLookup:
     @property
     def open_gaps(self) -> int:
         """See there. O(steps of the keys that may have a gap)."""
-        codes = np.flatnonzero(self._store.directory.entries[:, k.KeyEntry.block])
+        codes = self._store.held()
         count = 0
         for code in codes[head_words(self._store, codes, k.Block.gap) < k.FOREVER].tolist():
             block = KeyBlock(self._store, code)

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from afa.compiled.callback import Callback, as_function
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.strings import Strings
-from afa.compiled.directory import Directory
+from afa.compiled.directory import Directory, entries_of
 from afa.compiled.inforce import RunningProgram
 from afa.compiled.kernel import layout as k
 from afa.compiled.machine.kernels import load
@@ -33,6 +33,8 @@ from afa.engine.cuts import Cuts
 from afa.errors import AfaError, BudgetError, ChangeError, blame
 from afa.model.copies import crowded
 from afa.state.states import ascends
+
+T = TypeVar("T")
 
 
 @functools.cache
@@ -46,15 +48,21 @@ class Store:
 
     The journal takes back which program is in force; all else is in the kernels' undo log. Where there are keys, their states are
     cleaned when they are touched.
+
+    Of several stores (`afa.compiled.router`) each has some of the keys, a memory, a program and a way back to Python; they share
+    strings and numbers of keys with the ``first``. Number c has entry c // shards of the directory of store c % shards.
     """
 
-    def __init__(self, setup: Setup, strict: bool) -> None:
+    alone = False  # whether one thread alone knows the engine, see `EngineMemory`
+
+    def __init__(self, setup: Setup, strict: bool, shards: int = 1, first: Store | None = None, shard: int = 0) -> None:
         automaton, table, progress, journal, sequence, keyed, faults, gaps, _, longest = setup
         assert automaton.event_schema is not None
         self.setup = setup
         self.automaton, self.progress, self.journal = automaton, progress, journal
         self.keyed, self.strict, self.faults = keyed, strict, faults
-        self.strings = self._strings()
+        self.shards, self.shard = shards, shard
+        self.strings: Strings = Strings() if first is None else first.strings
         self.payloads = RecordForms(Layout.of(automaton.event_schema), self.strings)
         self.registers = RecordForms(Layout.of(automaton.register_schema), self.strings)
         self.matches = RecordForms(Layout.of(automaton.match_schema), self.strings)  # their first words
@@ -66,6 +74,7 @@ class Store:
         kind = None if self.sequence_slot is None else self.sequence_slot.field.type
         self.ordered = 0 if kind is None else 2 if kind is str else 1  # m.ordered
         self.memory = EngineMemory(self.payloads.layout.width, self.registers.layout.width, self.ordered, keyed)
+        self.memory.m[k.Memory.shards], self.memory.m[k.Memory.shard] = shards, shard
         slot = self.sequence_slot
         self.memory.m[k.Memory.seq] = k.NOWHERE if slot is None or kind is float else slot.value
         self.gaps = gaps
@@ -77,7 +86,7 @@ class Store:
         self.look: Callable[[WordArray], None] | None = (
             None  # looks at the numbers of a batch's records, when the kernels ask for it
         )
-        self.directory: Directory = self._directory()
+        self.directory: Directory = Directory(self.memory, keyed, strict) if first is None else first.directory
         self.callback = Callback(automaton, self.payloads, self.registers, self.memory, self.directory, faults)
         self.path_table: PathTable | None = None  # made when a lineage is asked for
         self._function, address = as_function(self.callback)
@@ -85,21 +94,45 @@ class Store:
         self.arcs = RunningProgram(automaton, table, self.payloads, self.registers, self.memory, progress, address, strict)
         self.callback.arcs = self.arcs
 
-    # What memories that share the keys of one operator see to otherwise: `afa.compiled.shards`.
+    # -- keys --------------------------------------------------------------------------------------------------------------
 
-    def _strings(self) -> Strings:
-        return Strings()
+    @property
+    def entries(self) -> Any:
+        """The entries of this store's keys."""
+        return entries_of(self.memory)
 
-    def _directory(self) -> Directory:
-        return Directory(self.memory, self.keyed, self.strict)
+    def held(self) -> Any:
+        """Return which entries hold something."""
+        return np.flatnonzero(self.entries[:, k.KeyEntry.block])
 
-    def sharing(self) -> Sequence[Store]:
-        """Return the stores that share this one's strings."""
-        return [self]
+    def own(self, codes: Any) -> Any:
+        """Return which of some numbers are of keys of this store."""
+        return slice(None) if self.shards == 1 else codes % self.shards == self.shard
+
+    def number_of(self, entry: int) -> int:
+        return entry * self.shards + self.shard
 
     def key_of(self, code: int) -> Hashable:
+        """Return the key of a number."""
         found: Hashable = self.directory.name(code)
         return found
+
+    # -- of several stores: see `afa.compiled.router` ----------------------------------------------------------------------
+
+    @property
+    def stores(self) -> Sequence[Store]:
+        """All stores of the engine."""
+        return [self]
+
+    def each(self, work: Callable[[Store], T], size: int | None = None) -> list[T]:
+        """Do something with each store, of so many rows, or (None) with all keys; return the results."""
+        return [work(self)]
+
+    def commit(self) -> None:
+        self.tell(k.COMMIT)
+
+    def recover(self) -> None:
+        """Let no thread be at work any more: a call has failed."""
 
     def sequence_word(self, payload: Any) -> int:
         """Return the word that orders events of one LE."""
@@ -123,12 +156,12 @@ class Store:
         *Requires* that no call is under way: an undo log holds words too. Rows that a block has left behind count as in use until
         it is moved.
         """
-        constants = [self.strings.number(text) for each in self.sharing() for text in each.arcs.constants()]
+        constants = [self.strings.number(text) for each in self.stores for text in each.arcs.constants()]
         n = len(self.strings)
         words: Any = np.zeros((3, max(n, self.payloads.layout.width, self.registers.layout.width, 1)), np.int64)
         words[0, _string_words(self.payloads.layout)] = 1
         words[1, _string_words(self.registers.layout)] = 1
-        for each in self.sharing():
+        for each in self.stores:
             each.call(k.STRINGS, 0, n, WordArray(words))
         initial = self.registers.words(self.automaton.register)
         words[2, [initial[word] for word in _string_words(self.registers.layout)]] = 1

@@ -21,7 +21,7 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
         return  # when one fires is a matter of the clock, which conditions do not move, and of any event
     told: dict[int, tuple[Promises, WordArray]] = {}
     for code in _grown(store):
-        said = promises.of_key(store.directory.name(code))
+        said = promises.of_key(store.key_of(store.number_of(code)))
         t = max(min(said.of_all(), arcs), store.progress.floor)
         if t > _cleaned(store, code):
             store.call(k.SERVE, code, 0, final=t)
@@ -35,14 +35,14 @@ def prune(store: Store, promises: PromisesByKey, arcs: int) -> None:
 
 def _grown(store: Store) -> list[int]:
     """Return the keys that have grown so much that it pays to look at them."""
-    codes = np.flatnonzero(store.directory.entries[:, k.KeyEntry.block])
+    codes = store.held()
     found: list[int] = codes[head_words(store, codes, STEPS) >= room(head_words(store, codes, k.Block.thinned))].tolist()
     return found
 
 
 def _looked_at(store: Store, code: int) -> None:
     """Note how much a key must grow before it is looked at again; a failed call need not undo that."""
-    if store.directory.entries[code, k.KeyEntry.block]:
+    if store.entries[code, k.KeyEntry.block]:
         set_head_words(store, [code], k.Block.thinned, head_words(store, [code], STEPS))
 
 

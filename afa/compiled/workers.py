@@ -81,13 +81,9 @@ class Workers:
         self._jobs: Sequence[WorkerTask] = ()
         self._caller = 0
 
-    def carry_out(self, works: Sequence[Callable[[], Any]], together: bool) -> list[WorkerTask]:
-        """Carry out works, side by side or one after the other, and return them as jobs that are over."""
+    def carry_out(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Carry out works side by side, and return what they return; or raise the error of the first that fails."""
         jobs = [WorkerTask(work) for work in works]
-        if not together:
-            for job in jobs:
-                job.carry_out(CALLER)
-            return jobs
         self._caller = threading.get_ident()
         self._jobs = jobs  # INVARIANT: `settle` knows a job before any thread does
         _need(len(jobs) - 1)
@@ -100,7 +96,10 @@ class Workers:
         for job in jobs:
             job.wait()
         self._jobs = ()
-        return jobs
+        for job in jobs:
+            if job.error is not None:
+                raise job.error
+        return [job.found for job in jobs]
 
     def settle(self) -> None:
         """End all jobs of an interrupted call. Can be repeated."""

@@ -67,7 +67,7 @@ def publish(core: Core, path: Path, note: Any) -> None:
 def store_of(engine: Engine) -> Store:
     """Return what a compiled engine holds."""
     assert isinstance(engine, CompiledEngine)
-    assert len(engine.store.sharing()) == 1, "buckets are work of one thread each"
+    assert len(engine.store.stores) == 1, "buckets are work of one thread each"
     return engine.store
 
 

@@ -243,7 +243,7 @@ def test_a_long_record_is_cleaned_once_much_of_it_goes() -> None:
         """How many words each record has after a promise."""
         store.idle = 99  # rows enough for all keys to be looked at
         op.push(Punctuation(t))
-        held = store.directory.entries[:4, k.KeyEntry.block]
+        held = store.entries[:4, k.KeyEntry.block]
         (found,) = set((store.memory.m[-held] & k.HEAD_MASK).tolist())
         return int(found)
 

@@ -104,7 +104,7 @@ def world(seed: int) -> int:
             ops = [made(rest, Keyed.restore, automaton, blob, engine=engine) for blob, (engine, rest) in zip(blobs, sides)]
         ops[1]._check()
         ops[2]._check()
-        plain, records = (int((op._core.engine.store.directory.entries[:, k.KeyEntry.block] < 0).sum()) for op in ops[1:])
+        plain, records = (int((op._core.engine.store.entries[:, k.KeyEntry.block] < 0).sum()) for op in ops[1:])
         assert not plain
         resting += records
     assert len({op.snapshot() for op in ops}) == 1

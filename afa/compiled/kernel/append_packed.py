@@ -44,7 +44,7 @@ def append_packed(m: Memory, w: Scratch, p: Program, c: Any, key: int, low: int,
         return 0
     if not room(w, SWAPPED + 16):
         return NEED_UNDO
-    w.key = key
+    w.key = key * m.shards + m.shard
     # Keep the old words, or draft the cover that a promise leaves of them.
     words, clean = begin_draft(m, w, packed)
     if words == 0:

@@ -246,7 +246,7 @@ def restore_given(m: Memory, w: Scratch, p: Program, c: Any, at: int) -> int:
     key = c[0, at]
     replace(m, w, key, b)
     put_deadlines(m, key, BEGINNING, BEGINNING)
-    w.made, w.key = 0, key
+    w.made, w.key = 0, key * m.shards + m.shard
     i = 0
     # Derive the matches of each step from its list.
     while i < steps and b > 0:

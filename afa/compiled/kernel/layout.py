@@ -75,7 +75,7 @@ class Memory(Record):
     )
     ranks = Record.word("address of the ranks of strings")
     keyed = Record.word("whether there are many keys: each is cleaned when it is touched, not all at once")
-    shards = Record.word("over how many memories the keys are spread")
+    shards = Record.word("over how many stores the keys are spread: a key's entry is ``number // shards`` of its store's directory")
     shard = Record.word("which of them this one is: its keys are those with ``number % shards == shard``")
     record = Record.word("the record that LATE or CROWDED is about")
     numbered = Record.word("how many records at Scratch.index NUMBERS is about")
@@ -92,6 +92,7 @@ class Memory(Record):
     looks = Record.word("how many partial matches were looked at, where lists were derived step by step")
     waiting = Record.word("of how many different events retractions wait")
     waited = Record.word("Memory.waiting when the call began")
+    waiting_elsewhere = Record.word("of how many they wait in other stores")
     next = Record.word("where work on many keys goes on: the next key, or the next column of the batch")
     next_row = Record.word("where `forward_keys` goes on among the rows of a key")
     left = Record.word("how many rows it has left for another way")
@@ -436,7 +437,7 @@ class Scratch(Record):
     hashes = Record.word("how many places the set has")
     stamp = Record.word("which places are of this set")
     made = Record.word("the first step that is new since work on the key began: its words need no undo")
-    key = Record.word("the key at work")
+    key = Record.word("the number of the key at work, the same in all stores")
     until = Record.word(
         "up to the first step at or after this LE lists differ from what they were: a deleted step's nodes ended here"
     )

@@ -82,9 +82,9 @@ def next_waiting(m: Memory, t: int) -> int:
 
 @kernel
 def local_number(m: Memory, key: int) -> int:
-    """Return the number that a key of a record has in this memory; NOWHERE: the key is in another memory.
+    """Return which entry of the directory a key of a record has; NOWHERE: the key is in another store.
 
-    Records number the keys of all memories: with three, key 7 is key 2 of memory 1.
+    Records number the keys of all stores: with three, key 7 has entry 2 of store 1.
     """
     shards = m.shards
     if shards == 1:
@@ -131,7 +131,7 @@ def scan(m: Memory, c: Arrivals, low: int, high: int) -> int:
     Late events are dropped, or refused; m.now moves behind all that was seen. Returns where it stopped, or LATE.
     """
     # A promise can be taken at once only where nothing waits for it: no retraction, no gap of many keys.
-    safe = m.waiting == 0 and (m.gapless == 0 or m.keyed == 0)
+    safe = m.waiting + m.waiting_elsewhere == 0 and (m.gapless == 0 or m.keyed == 0)
     latest, started = BEGINNING, False
     record = low
     while record < high:

@@ -122,7 +122,7 @@ def serve(m: Memory, w: Scratch, p: Program, c: Any, key: int, n: int, what: int
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
     simple = arrange(m, w, c, n) if what == SERVE else True
     begun, origin = save_counters(m, w, p), w.undo_top
-    w.key = key
+    w.key = key * m.shards + m.shard
     if entry.block == 0 and n == 0:
         return DONE
     b = opened(m, key)

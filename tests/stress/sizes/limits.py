@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from afa.compiled import batches, choices, key_arrays, key_numbers, memory, reserve, shards
+from afa.compiled import batches, choices, key_arrays, key_numbers, memory, reserve, router
 from afa.conditions import promised
 from tests.strategies import Choices
 from tests.stress.sizes.seen import NEEDS
@@ -24,7 +24,7 @@ LIMITS: dict[str, tuple[Any, list[int]]] = {
     "MANY": (key_numbers, [2, 9]),
     "RECENT": (key_numbers, [1, 4]),
     "ROOM": (promised, [0, 0, 20]),
-    "FEW": (shards, [0, 8]),
+    "FEW": (router, [0, 8]),
 }
 """By name: where it stands, and what it may be in place of its value."""
 

@@ -70,7 +70,7 @@ class Side:
         engine = self.operator._core.engine
         if engine.name != "compiled":
             return []
-        return [store.memory.m for store in getattr(engine.store, "shards", [engine.store])]
+        return [store.memory.m for store in engine.store.stores]
 
     def statistics(self) -> dict[str, int]:
         found = self.operator.statistics
