@@ -132,6 +132,8 @@ class Router(Store):
             if self.strings.asked:
                 store.arcs.know_strings()
             store.memory.m[GIVEN] = self.memory.m[GIVEN]
+        for store in self._others:
+            store.arcs.warm_up()  # as `Batches` does it for the first
 
         def work(store: Store) -> int:
             status = Store.call(store, what, low, high, batches[store.shard], final)
