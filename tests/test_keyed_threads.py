@@ -222,6 +222,31 @@ def test_a_late_row_and_ties_are_told_alike() -> None:
         alike(ops)
 
 
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_a_promise_among_rows_comes_before_them_if_any_key_waits(key: str) -> None:
+    """Whichever store has it: the retraction is told whose insertion can't come any more, and not the late row behind it."""
+    ops = [Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in THREADS]
+    for op in ops:
+        op.push_many([tick(8, 5, "a"), tick(8, 5, "b")])
+        op.push(retract(Tick(key, 3, 9), 6))
+    rows = {"kind": [0, 2, 0], "sym": ["a"] * 3, "x": [1, 0, 1], "seq": [1, 0, 2], "le": [20, 15, 3]}
+    outs = [ended(lambda op=op: op.push_many(rows)) for op in ops]
+    same(outs)
+    assert "got its retraction only" in outs[0][1]
+    alike(ops)
+
+
+def test_states_have_numbers_of_their_own_in_each_store() -> None:
+    """As after an interrupt in the midst of a change of arcs."""
+    one, two = (Keyed(PLAIN, key="sym", window=90, engine="compiled", threads=n) for n in (1, 2))
+    two._core.engine.store.stores[1].arcs.state_number("elsewhere")  # type: ignore[attr-defined]
+    for op in (one, two):
+        op.push_arc(insert(Arc("s", "new", "e.x == 4", "(r.n + 1,)", name="new")))
+        op.push_many([*(tick(x, 5, key) for key, x in zip("abcd", (4, 4, 8, 8))), Punctuation(9)])
+        assert op.partial_matches_by_state == {"new": 2, "up": 2}
+    alike([one, two])
+
+
 def test_one_memory_that_does_not_grow_fails_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (Keyed(PLAIN, key="sym", window=20, engine="compiled", threads=n) for n in (1, 2))
     for op, store in ((one, one._core.engine.store), (two, two._core.engine.store.stores[1])):  # type: ignore[attr-defined]
