@@ -18,8 +18,9 @@ directory            the entries of keys, and which of them the last snapshot ha
 key_numbers          keys and their numbers; key_arrays: their table; key_parts, key_form: columns, a key as the kernels take them;
                      key_image: as plain data
 record_words         payloads and registers as words, and back
-program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs;
-                     linked_loop: the loop over rows, a kernel, with the automaton's own functions put in
+program              the arcs in force as the kernels read them; inforce: when one is made, and its code; slots: for how many arcs
+linked               kernels with the automaton's own functions put in; linked_loop: the loop over rows; linked_best: where only the
+                     longest count
 choices              when code is compiled, and which way rows go (routes); which kernel takes them there: kernel/dispatch
 encode               batches as columns of words; mixed_rows: those with promises and arcs; batches: their way through the kernels
 callback             arcs that Python runs for the kernels

@@ -135,13 +135,11 @@ class ArcProgram:
                 slots.plain,
                 slots.runs,
             )
-            if slots.best and slots.asked is not None and n <= k.STATES:
-                orders, w[k.Program.kept], w[k.Program.keeping] = slots.asked
-                w[k.Program.best_step] = slots.best
-                w[k.Program.orders], w[k.Program.skylines] = self._room(n, k.NOWHERE), self._room(n + 1)
-                for number, (src, order) in enumerate(orders):
-                    w[w[k.Program.orders] + src], w[w[k.Program.skylines] + src] = order, number
-                w[w[k.Program.skylines] + n] = len(orders)
+            if slots.best is not None and n <= k.STATES:
+                w[k.Program.best_step], orders, w[k.Program.kept], w[k.Program.keeping] = slots.best
+                w[k.Program.orders] = self._room(n, k.NOWHERE)
+                for src, order in orders:
+                    w[w[k.Program.orders] + src] = order
 
     def _put_arcs(self, numbers: Mapping[str, int], with_runs: bool, slots: Slots | None) -> None:
         w = self._words

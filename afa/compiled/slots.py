@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from afa.compiled.code.arc_code import ArcCode
-from afa.compiled.code.best_parts import Asked, asked_of
-from afa.compiled.code.best_step import best_step_ir, best_step_key
 from afa.compiled.code.native_arc import CompiledArc
 from afa.compiled.code.payload_layout import Layout
 from afa.compiled.code.step_function import SlotClass, step_ir, step_key, unchanged_ir, unchanged_key
-from afa.compiled.linked_loop import LinkedLoop
+from afa.compiled.linked_best import BestRows, best_rows
+from afa.compiled.linked_loop import linked_loop
 from afa.compiled.machine.native import native
 from afa.model.arc import SKIP
 from afa.model.arctable import ArcEvent
@@ -46,7 +45,7 @@ class Slots(NamedTuple):
     """An automaton's own code: where the slots of each class begin and how many there are; addresses, 0: there is none.
 
     ``step``, ``unchanged``: of `afa.compiled.code.step_function`, ``plain``, ``runs``: of `afa.compiled.kernel.row_loop`,
-    ``best``: of `afa.compiled.code.best_step`, with what it asks for. ``longest``: whether only the longest count.
+    ``best``: of `afa.compiled.kernel.longest_best`. ``longest``: whether only the longest count.
     """
 
     places: Mapping[Class, tuple[int, int]]
@@ -55,8 +54,7 @@ class Slots(NamedTuple):
     plain: int = 0
     runs: int = 0
     longest: bool = False
-    best: int = 0
-    asked: Asked | None = None
+    best: BestRows | None = None
 
     def place(self, of: Class | None) -> tuple[int, int]:
         """Return the first slot of a class, and how many it has."""
@@ -122,10 +120,9 @@ def slots(
     if unchanged:
         made = made._replace(unchanged=native.function(unchanged_key(classes), lambda: unchanged_ir(classes)))
     if longest:
-        asked = asked_of(classes) if with_runs else None
-        return made._replace(longest=True, asked=asked, best=_best(classes, width) if asked else 0)
-    plain = _loop(classes, width, payload, False, loops)
-    return made._replace(plain=plain, runs=_loop(classes, width, payload, True, loops) if unchanged else 0)
+        return made._replace(longest=True, best=best_rows(classes, width) if with_runs else None)
+    plain, runs = (linked_loop(classes, width, payload, each) for each in (False, True))
+    return made._replace(plain=plain.address(loops), runs=runs.address(loops) if unchanged else 0)
 
 
 def roomy(n: int) -> int:
@@ -152,18 +149,7 @@ def _step(classes: Sequence[SlotClass], width: int) -> int:
         raise
 
 
-def _best(classes: Sequence[SlotClass], width: int) -> int:
-    try:
-        return native.function(best_step_key(classes, width), lambda: _within(best_step_ir(classes, width)))
-    except TooLong:
-        return 0
-
-
 def _within(ir: str) -> str:
     if ir.count("\n") > LONGEST:
         raise TooLong
     return ir
-
-
-def _loop(classes: Sequence[SlotClass], width: int, payload: Layout, runs: bool, wanted: bool) -> int:
-    return LinkedLoop(tuple(classes), width, payload, runs).address(wanted)

@@ -22,7 +22,7 @@ from tests import nojit
 from tests.compiled import by_numba
 from tests.stress.worlds import WORLDS
 
-CONSTANTS = {"SEVEN": 7, "LOW": -(2**63), "TOP": 2**63 - 1}
+CONSTANTS: dict[str, Any] = {"PAIRS": ((2, -1), (-3, 5)), "SEVEN": 7, "LOW": -(2**63), "TOP": 2**63 - 1}
 HELPERS = """
 def pair(a: Any, x: int) -> Any:
     return x + 1, a[x & 7]
@@ -154,6 +154,7 @@ class Writer:
             [f"if {self.truth()}:", *inner, "else:", *inner],
             [f"for z in range({choose(['3', 'v & 3', '1, 4', '5, 1, -1', 'z & 3, 7, 1'])}):", *looped],
             [f"for v in (1, SEVEN, {self.word(1)} & 7):", *looped],
+            ["for z, v in PAIRS:", *looped],
             [f"w{depth} = 0", f"while w{depth} < 4 and {self.truth(1)}:", f"    w{depth} += 1", *looped],
             [f"if {self.truth()}:", "    " + choose(["break", "continue"]) if loop else f"    return {self.word()}"],
         ]
@@ -199,6 +200,7 @@ def test_words_wrap_and_nothing_is_divided_by() -> None:
         ("x = a", "expected one kind of value in 'x' in a kernel but got x = a"),
         ("x, y = 1, 2, 3", "expected as many names as values in a kernel but got x, y"),
         ("x, y = x", "expected as many names as values in a kernel but got"),
+        ("for x in PAIRS: y = 1", "expected as many names as values in a kernel but got x"),
         ("x.y = 1", r"expected a name of a word or an item in a kernel but got x\.y"),
         ("assert x", "expected an assignment, if, for, while, break, continue, return or a call in a kernel but got assert x"),
         ("for x in a: y = 1", r"expected range\(\) or a tuple in a kernel but got a"),

@@ -6,5 +6,4 @@ term_types      expression -> terms, with Python's meaning; casts: from one kind
 arc_code        an arc: its shape (what its machine code depends on) and its constants
 emit            terms -> LLVM IR; writer: as text; arithmetic: what overflows or divides by zero *asks*
 step_function   all arcs of an automaton in one function; by_event: what an event alone decides of an arc
-best_step       the same of the best rows of a list, where only the longest count; best_parts: of which arcs they suffice
 """

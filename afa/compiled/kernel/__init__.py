@@ -15,7 +15,7 @@
         matches            partial matches in final states -> output log
       longest_forward    the common case where only the longest count: rows in order; longest_replay: steps behind late rows
         longest_step       one event changes their list; longest_list: its rows; longest_matches: their matches
-        skyline            its rows in the order of a field
+        longest_best       what an event makes of the best rows only; skyline: the rows in the order of a field
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key, brought into order for it; one_step: a step that its loops leave;
                          parts: long lists, in parts that an event moves or passes over; parts_by_state: by state

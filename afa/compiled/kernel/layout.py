@@ -323,7 +323,6 @@ class Program(Record):
     orders = Record.word(
         "by state: the word of the register that orders its skyline, `word << 2 | floats << 1 | falls`; NOWHERE: none"
     )
-    skylines = Record.word("by state: the number of its skyline; then how many skylines there are")
     python = Record.word("address by which native code calls the user's functions")
     finals = Record.word("by state: whether it is always final")
     now = Record.word("by state: whether it is final now")
@@ -623,13 +622,11 @@ class Loop(Record, of="w"):
     farthest = Record.word("each `until` of its rows is at or below this one")
     fresh = Record.word("the first row that came with the last step")
     unusuals = Record.word("how many rows are UNUSUAL")
-    skyline = Record.word("address of the skylines: words of the order, until, start, Loop.stride words each")
-    skyline_room = Record.word("how many rows the skyline of one state has room for")
+    skyline = Record.word("address of the skylines: words of the register, until, start, Loop.stride words each")
     next_look = Record.word("before this step rows that are over are looked for")
     state_rows = Record.words("by state: how many rows are in it", 62)
+    skyline_at = Record.words("by state: where its skyline begins; then where the last one ends", 63)
     skyline_rows = Record.words("by state: how many rows its skyline has", 62)
-    best_until = Record.words("by state: until of its best row; BEGINNING: it has no row", 62)
-    best_start = Record.words("by state: start of that row", 62)
     change = Record.word("the LE at which other arcs come into force")
     match = Record.word("address of the next match")
     match_last = Record.word("address of the end of the room for matches")

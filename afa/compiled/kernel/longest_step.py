@@ -6,7 +6,7 @@
                  makes  (9, 69, b, 4)           it outlives row 1, of its state and register: node 20 ends, node 22 takes its place
     the step     nodes  22                      all others stand on: their nodes are OPEN
 
-`afa.compiled.code.best_step` says what an event makes; if it refuses, the automaton's step is asked of row after row. So a step
+`longest_best` says what an event makes; if it refuses, the automaton's step is asked of row after row. So a step
 costs a look at the list and what changes of it, and holds a node for each row that comes: lists of thousands of rows, of which
 most stay, are never written anew. Nodes that were there before the unit of work are noted before they end.
 """
@@ -22,7 +22,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.longest_list import begin_rows, fill_set, find_longest, take_out
 from afa.compiled.kernel.native_call import call4, kernel
-from afa.compiled.kernel.skyline import begin_skyline, count_in, count_out, drop_skyline, raise_row
+from afa.compiled.kernel.skyline import begin_skyline, count_in, count_out, drop_skyline, put_skyline
 from afa.compiled.kernel.step import over
 
 APART = 64
@@ -37,7 +37,7 @@ def begin_list(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
     x = Loop(w.loop)
     if not room(w, 64 + 8 * n):
         return NEED_UNDO
-    if n + 16 >= w.rows:
+    if max(n, p.states) + 16 >= w.rows:
         return NEED_ROWS
     x.begin, x.slots = m.p_at + 8 * p.begin, m.p_at + 8 * p.slots
     x.reach = begin_rows(m, w, p, x, n)
@@ -55,15 +55,15 @@ def change_list(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, event: int
     """
     s, found = NodeRow.register + m.register_words, REFUSED
     if x.quick:
-        found = call4(p.best_step, event, re, le, m.w_at + 8 * x)
+        found = call4(p.best_step, m.w_at + 8 * x, event, re, le)
     refused = found == REFUSED
     if refused:
-        x.quick, x.credit = 0, x.credit - RETURNED
+        x.quick, x.credit, m.looks = 0, x.credit - RETURNED, m.looks + x.n
         found = call_step(m, p, m.w_at, w.other, x.n, True, le, re, event, m.w_at + 8 * w.new, w.rows - 2)
     if found < 0:
         return ASK if found == BY_ARCS else NEED_ROWS
     made, top = found, b.node_top
-    for q in range(found):
+    for q in range(found if refused else 0):
         made -= NodeRow(w, w.new + q * s).end != ALONE
     if top + made > b.node_cap:
         return NEED_NODES
@@ -204,7 +204,7 @@ def add_longest_row(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: A
         least = there.until
         there.until, there.start = row.until, row.start
         if x.quick:
-            raise_row(m, w, p, x, k)
+            put_skyline(m, w, p, x, k)
         if there.end >= node:  # of this step
             return fresh
         end_node(m, w, b, x, there.end, min(le, least))
@@ -215,7 +215,7 @@ def add_longest_row(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, row: A
         x.finals += p[p.now + row.state] != 0
         if x.quick:
             count_in(m, w, p, x, k)
-            raise_row(m, w, p, x, k)
+            put_skyline(m, w, p, x, k)
     NodeRow(w, w.other + k * s).end, w[since_of(w, w.other, k, s)] = node, le
     w[w.source + fresh] = k
     return fresh + 1

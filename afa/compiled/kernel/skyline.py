@@ -26,25 +26,21 @@ def begin_skyline(m: Memory, w: Scratch, p: Program, x: Loop) -> None:
     x.quick = 0
     if p.best_step == 0:
         return
-    states = p.states
-    x.skyline = m.w_at + 8 * w.ready
-    x.skyline_room = w.rows // max(1, p[p.skylines + states])
-    x.there, x.passing, x.unusuals, x.farthest = 0, 0, 0, BEGINNING
-    x.fresh = x.n
+    # The skyline of a state whose rows have no order is its best row.
+    states, ordered, place = p.states, 0, 0
     for state in range(states):
-        empty_state(w, x, state)
-    x.quick = 1
+        ordered += p[p.orders + state] != NOWHERE
+    for state in range(states):
+        x.skyline_at[state], x.state_rows[state], x.skyline_rows[state] = place, 0, 0
+        place += (w.rows - states) // ordered if p[p.orders + state] != NOWHERE else 1
+    x.skyline_at[states] = place
+    x.skyline = m.w_at + 8 * w.ready
+    x.there, x.passing, x.unusuals, x.farthest = 0, 0, 0, BEGINNING
+    x.fresh, x.quick = x.n, 1
     for k in range(x.n):
         count_in(m, w, p, x, k)
-        raise_row(m, w, p, x, k)
+        put_skyline(m, w, p, x, k)
     x.passing = 0
-
-
-@kernel
-def empty_state(w: Scratch, x: Loop, state: int) -> None:
-    """Forget the rows of a state."""
-    x.state_rows[state], x.skyline_rows[state] = 0, 0
-    x.best_until[state], x.best_start[state] = BEGINNING, BEGINNING
 
 
 @kernel
@@ -84,7 +80,7 @@ def count_out(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
     state = row.state
     x.state_rows[state] -= 1
     if x.state_rows[state] == 0:
-        empty_state(w, x, state)
+        x.skyline_rows[state] = 0
         x.there &= ~(1 << state)
     if x.unusuals and unusual(m, w, p, row):
         x.unusuals -= 1
@@ -93,37 +89,31 @@ def count_out(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
 
 
 @kernel
-def raise_row(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
-    """Put row ``k``, which is new or lasts longer now, into the skyline of its state. Without room Loop.quick ends."""
-    row = NodeRow(w, row_at(m, w, k))
-    state, until, start = row.state, row.until, row.start
-    x.farthest = max(x.farthest, until)
-    best = x.best_until[state]
-    if until > best or (until == best and start > x.best_start[state]):
-        x.best_until[state], x.best_start[state] = until, start
-    # The word of its register that orders the state, so that words compare as values do.
-    order = p[p.orders + state]
-    if order == NOWHERE:
-        return
-    word = row.register[order >> 2]
-    if order & 2:
-        if word & MAGNITUDE > INFINITY:  # NaN: no comparison holds of it
-            return
-        if word < 0:
-            word = 0 if word == BEGINNING else word ^ MAGNITUDE  # -0.0 is 0.0
-    put_skyline(w, x, w.ready + p[p.skylines + state] * x.skyline_room, state, ~word if order & 1 else word, until, start)
+def rank_of(word: int, floats: int, falls: int) -> int:
+    """Return a word of a register such that words compare as values do; ``floats``: MAGNITUDE or 0, ``falls``: -1 or 0."""
+    return word ^ (word >> 63 & floats) ^ falls
 
 
 @kernel
-def put_skyline(w: Scratch, x: Loop, words: int, state: int, word: int, until: int, start: int) -> None:
-    """Put a row into the skyline at ``w[words]``, unless one before it lasts as long; those behind it that it outlives go."""
-    untils, n = words + w.rows, x.skyline_rows[state]
-    starts = untils + w.rows
-    # Where it belongs by its word; by halves.
-    low, high = 0, n
+def put_skyline(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
+    """Put row ``k``, which is new or lasts longer now, into the skyline of its state, unless one before it lasts as long.
+
+    Those behind it that it outlives go. Without room Loop.quick ends.
+    """
+    row = NodeRow(w, row_at(m, w, k))
+    state, until, start = row.state, row.until, row.start
+    x.farthest = max(x.farthest, until)
+    words, n, order = w.ready + x.skyline_at[state], x.skyline_rows[state], p[p.orders + state]
+    untils, starts = words + w.rows, words + 2 * w.rows
+    # Where it belongs by the word of its register that orders the state; by halves.
+    word = row.register[order >> 2] if order != NOWHERE else 0
+    floats, falls = -(order >> 1 & 1) & MAGNITUDE, -(order & 1)
+    if floats & falls and word > INFINITY:  # NaN, of which no comparison holds: it is to stand last
+        word |= BEGINNING
+    rank, low, high = rank_of(word, floats, falls), 0, n
     while low < high:
         middle = (low + high) >> 1
-        if w[words + middle] <= word:
+        if rank_of(w[words + middle], floats, falls) <= rank:
             low = middle + 1
         else:
             high = middle
@@ -131,12 +121,12 @@ def put_skyline(w: Scratch, x: Loop, words: int, state: int, word: int, until: i
         return
     if low and w[words + low - 1] == word:
         low -= 1
-    # INVARIANT: a skyline rises in word, and in (until, start): rows from ``low`` to ``end`` would break that.
+    # INVARIANT: a skyline rises in rank, and in (until, start): rows from ``low`` to ``end`` would break that.
     end = low
     while end < n and (w[untils + end] < until or (w[untils + end] == until and w[starts + end] <= start)):
         end += 1
     if end == low:
-        if n >= x.skyline_room:
+        if x.skyline_at[state] + n >= x.skyline_at[state + 1]:
             x.quick = 0
             return
         for j in range(n, low, -1):
@@ -155,7 +145,7 @@ def drop_skyline(w: Scratch, p: Program, x: Loop, le: int) -> None:
     """Take the rows out of all skylines that are over at ``le``: the first ones."""
     for state in range(p.states):
         n, gone = x.skyline_rows[state], 0
-        words = w.ready + p[p.skylines + state] * x.skyline_room
+        words = w.ready + x.skyline_at[state]
         untils, starts = words + w.rows, words + 2 * w.rows
         while gone < n and w[untils + gone] <= le:
             gone += 1

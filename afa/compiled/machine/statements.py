@@ -146,8 +146,12 @@ class Body(KernelExpressions):
 
     def _for(self, node: ast.For) -> None:
         call = node.iter
+        known = self._meaning(call.id) if isinstance(call, ast.Name) else None
         if isinstance(call, ast.Tuple):
-            self._for_each(node, call)
+            self._for_each(node, [[self.word(item)] for item in call.elts])
+            return
+        if isinstance(known, tuple):  # of a hole: rows of ints
+            self._for_each(node, [list(map(str, row)) for row in known])
             return
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
             raise self.refused(call, "range() or a tuple")
@@ -171,12 +175,16 @@ class Body(KernelExpressions):
         lines.leave(f"br label %{turn}")
         lines.label(end)
 
-    def _for_each(self, node: ast.For, items: ast.Tuple) -> None:
-        """Write out a loop over the words of a tuple."""
+    def _for_each(self, node: ast.For, rows: list[list[str]]) -> None:
+        """Write out a loop over words, or over rows of several words."""
         end = self.lines.name("end")
-        for word in [self.word(item) for item in items.elts]:
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        for row in rows:
             again = self.lines.name("again")
-            self._store(node.target, WORD, word)
+            if len(targets) != len(row):
+                raise self.refused(node.target, "as many names as values")
+            for target, word in zip(targets, row):
+                self._store(target, WORD, word)
             self._loop(node, again, end)
             self.lines.label(again)
         self.lines.label(end)
