@@ -2,6 +2,7 @@
 
     code                 compiled when                                                      serves
     step function        WARM steps were derived arc by arc, or as many records come        whatever derives a list
+    `longest_best`       with it                                                            only the longest count
     the same anew        AGAIN times as many were, of arcs without a slot in it
     loops over rows      LONG rows were taken without them, or as much was looked at        rows in order
 

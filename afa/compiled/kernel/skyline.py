@@ -5,6 +5,7 @@
     skyline      last    4   7      12         a row enters where it belongs, and takes those behind it out that it outlives: for
                  until  61  64      70         each that goes one has come, whatever the list
 
+The skyline of a state of which no fence asks so is its best row; NaN, of which no comparison holds, stands behind all numbers.
 Rows leave a state all at once, or when they are over: those with the least ``until`` first, which stand first. So no row that is
 out of the skyline is ever needed again. Rows that are over stay in the list until `take_over_out` looks for them; no event takes
 them. An event for which the skyline does not suffice is REFUSED: then each row is looked at, and the skyline is made anew.
@@ -108,7 +109,7 @@ def put_skyline(m: Memory, w: Scratch, p: Program, x: Loop, k: int) -> None:
     # Where it belongs by the word of its register that orders the state; by halves.
     word = row.register[order >> 2] if order != NOWHERE else 0
     floats, falls = -(order >> 1 & 1) & MAGNITUDE, -(order & 1)
-    if floats & falls and word > INFINITY:  # NaN, of which no comparison holds: it is to stand last
+    if floats & falls and word > INFINITY:  # NaN with a sign, which falls behind all others
         word |= BEGINNING
     rank, low, high = rank_of(word, floats, falls), 0, n
     while low < high:
