@@ -27,7 +27,7 @@ held: .venv/ready
 # The kernels as the Python that they are, with every index checked; a closure of 10,000 steps would take minutes.
 test-nojit: .venv/ready
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/test_cases.py tests/test_stress_sample.py tests/test_engines_agree.py tests/test_faults.py \
-		tests/compiled/test_what_compiles.py tests/test_incremental.py tests/test_gapless.py tests/test_ordered_tables.py --deselect tests/test_faults.py::test_an_endless_closure_names_its_states
+		tests/compiled/test_what_compiles.py tests/compiled/test_longest_forward.py tests/test_incremental.py tests/test_gapless.py tests/test_ordered_tables.py --deselect tests/test_faults.py::test_an_endless_closure_names_its_states
 
 # The tests that need Spark on each PySpark, in an environment of its own; with Spark Connect, and a master and two workers. An hour.
 test-spark: .venv/ready
