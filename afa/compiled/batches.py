@@ -13,7 +13,7 @@ from afa.compiled.choices import Route, route_of
 from afa.compiled.compiled_states import check_ties
 from afa.compiled.encode import Encoded, only
 from afa.compiled.kernel import layout as k
-from afa.compiled.memory import CHUNK, WordArray
+from afa.compiled.memory import CHUNK, WordArray, address
 from afa.compiled.mixed_rows import mixed_rows
 from afa.compiled.program import ArcProgram
 from afa.compiled.store import Store
@@ -76,7 +76,7 @@ class Batches:
             if self._program is not store.arcs.program:  # arcs have changed: they have other numbers
                 straight = self._straight(batch)
             makes_room = bounds[min(low // CHUNK + 1, len(bounds) - 1)] < bounds[-1]  # for rows after the next ones
-            self._coming = 0 if makes_room else int(ends[np.searchsorted(ends, low, "right")]) - low
+            self._coming = 0 if makes_room else int(ends[ends.searchsorted(low, "right")]) - low
             self._final = max(int(bounds[low // CHUNK]), store.progress.floor)
             route = route_of(straight is not None, store.keyed, self._late, n - low)
             if route is not Route.AS_RECORDS:
@@ -180,7 +180,7 @@ class Batches:
         program = self._program = self._store.arcs.program
         found = batch.straight(program.codes) if program.loops else None
         if found is not None and self._counts is not None:
-            found.words[0, k.TableWords.counts] = self._counts.ctypes.data
+            found.words[0, k.TableWords.counts] = address(self._counts)
         if found is not None and batch.mixed is not None and not self._store.keyed:
             batch.mixed.tell(found)
         return found
@@ -197,7 +197,7 @@ class Batches:
         first, last = int(m[b + k.Block.first]), int(m[b + k.Block.last])
         if last - first <= rows or m[b + k.Block.cap] - m[b + k.Block.steps] >= rows:
             return high
-        end, middle = int(ends[np.searchsorted(ends, low)]), m[b + k.HEAD + (first + last) // 2]
+        end, middle = int(ends[ends.searchsorted(low)]), m[b + k.HEAD + (first + last) // 2]
         frees = end + 1 < high and m[b + k.HEAD + k.Block.le * m[b + k.Block.cap] + middle] < batch.le[end]
         return end + 1 if frees else high
 
@@ -384,10 +384,12 @@ class Batches:
 
 def _then(batch: Encoded) -> int:
     """Return the promise at the end of a batch."""
-    return batch.then if batch.mixed is None else int(batch.mixed.promises[:, k.OtherRow.value].max(initial=batch.then))
+    return batch.then if batch.mixed is None else max(batch.then, batch.mixed.then)
 
 
 def _ends(batch: Encoded, lags: bool) -> Any:
     """Return the rows of promises, which may drop state, and the number of rows; ``lags``: none of this call drops any."""
-    found = () if batch.mixed is None or lags else batch.mixed.promises[:, k.OtherRow.row] >> 2
-    return np.append(found, len(batch.le)).astype(np.int64)
+    rows = () if batch.mixed is None or lags else batch.mixed.promises[:, k.OtherRow.row] >> 2
+    ends = np.empty(len(rows) + 1, np.int64)
+    ends[:-1], ends[-1] = rows, len(batch.le)
+    return ends

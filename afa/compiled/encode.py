@@ -15,7 +15,7 @@ from afa.change import Change
 from afa.compiled.code.payload_layout import FieldSlot
 from afa.compiled.code.strings import Strings
 from afa.compiled.kernel import layout as k
-from afa.compiled.memory import WordArray
+from afa.compiled.memory import WordArray, address
 from afa.compiled.mixed_rows import MixedRows, mixed_rows
 from afa.compiled.store import Store
 from afa.model.arc import Arc
@@ -167,8 +167,8 @@ class Encoded(NamedTuple):
         numbers = None
         if self.arc is not None:
             numbers = np.array([codes.get(id(arc), k.NOWHERE) for arc in self.arcs] or [k.NOWHERE], np.int64)
-        le, re, *words = (0 if column is None else column.ctypes.data for column, _ in found)
-        others = (0 if column is None else column.ctypes.data for column in (self.kind, self.arc, numbers, self.diff, self.key))
+        le, re, *words = (0 if column is None else address(column) for column, _ in found)
+        others = (0 if column is None else address(column) for column in (self.kind, self.arc, numbers, self.diff, self.key))
         row = [le, re, self.window or 0, *others, *[0] * 5]
         row += (item for word, (_, kind) in zip(words, fields) for item in (word, kind))
         self.kept[:] = [numbers, fields]  # for as long as their addresses are in use
@@ -184,7 +184,7 @@ def _plain(column: Any, kind: int) -> bool:
 def only(columns: WordArray, rows: Any) -> WordArray:
     """Do as `Encoded.straight` for some rows, all of them events. ``rows`` must outlive the result."""
     words: Any = columns.words.copy()
-    words[0, [k.TableWords.kind, k.TableWords.arc, k.TableWords.count]], words[0, k.TableWords.index] = 0, rows.ctypes.data
+    words[0, [k.TableWords.kind, k.TableWords.arc, k.TableWords.count]], words[0, k.TableWords.index] = 0, address(rows)
     return WordArray(words)
 
 

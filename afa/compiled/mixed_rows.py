@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afa.compiled.kernel import layout as k
-from afa.compiled.memory import WordArray
+from afa.compiled.memory import WordArray, address
 from afa.compiled.store import Store
 
 STEP = 64
@@ -18,6 +18,7 @@ class MixedRows(NamedTuple):
 
     others           those that are no events, `OtherRow` of `afa.compiled.kernel.layout`
     promises         those of them that are promises
+    then             the latest promise
     least            of every STEP rows the least LE of an event
     single           whether each event is an insertion of one copy
     own_lifetimes    whether any arc changes otherwise than in the default mode
@@ -25,6 +26,7 @@ class MixedRows(NamedTuple):
 
     others: Any
     promises: Any
+    then: int
     least: Any
     single: bool
     own_lifetimes: bool
@@ -36,12 +38,12 @@ class MixedRows(NamedTuple):
 
     def tell(self, columns: WordArray) -> None:
         """Write the rows' addresses for the kernels; the rows must outlive ``columns``."""
-        columns.words[0, k.TableWords.others], columns.words[0, k.TableWords.count] = self.others.ctypes.data, len(self.others)
+        columns.words[0, k.TableWords.others], columns.words[0, k.TableWords.count] = address(self.others), len(self.others)
 
 
 def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int) -> MixedRows | None:
     """Look at columns of int64, ``kind`` of int8; None if a row is of no kind, or names none of so many arcs. O(n)."""
-    n, columns = len(le), WordArray(np.zeros((1, k.TableWords.payload), np.int64))
+    n, row = len(le), [0] * k.TableWords.payload
     others = np.empty((np.count_nonzero(kind) + 1, k.OtherRow.SIZE), np.int64)  # with room for one more, see `find_others`
     least = np.full(n // STEP + 1, k.FOREVER)
     given = (
@@ -53,10 +55,11 @@ def mixed_rows(store: Store, le: Any, kind: Any, arc: Any, diff: Any, arcs: int)
         (k.TableWords.least, least),
     )
     for at, column in given:
-        columns.words[0, at] = 0 if column is None else column.ctypes.data
-    columns.words[0, k.TableWords.count] = n
-    found, others = store.call(k.OTHERS, STEP, arcs, columns), others[:-1]
+        row[at] = 0 if column is None else address(column)
+    row[k.TableWords.count] = n
+    found, others = store.call(k.OTHERS, STEP, arcs, WordArray(np.array([row], np.int64))), others[:-1]
     if found & k.UNKNOWN:
         return None
     promises = others[others[:, k.OtherRow.row] & 3 == k.PROMISED]
-    return MixedRows(others, promises, least, bool(found & k.SINGLE), bool(found & k.OWN))
+    then = int(promises[:, k.OtherRow.value].max()) if len(promises) else k.BEGINNING
+    return MixedRows(others, promises, then, least, bool(found & k.SINGLE), bool(found & k.OWN))
