@@ -1,23 +1,33 @@
-"""How long does `push` of one event take? Wall time of single calls, in order, and with 10 % shifted by 1..1000 places; W = 500."""
+"""How long does `push` of one event take? Wall time of single calls, in order, and with 10 % shifted by 1..1000 places; W = 500.
+
+Then behind partial matches that wait, `SEQ(A, B)` by skip till any match: of an event that is neither, of one more A, and of a
+table of ten events that are neither. It should not depend on how many wait.
+"""
 
 from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from afa import Operator, Punctuation, insert
+from bench.bench_waiting import A, Signal, query
 from bench.cases import ALL, Case
 from bench.measure import WINDOW, Options, Row
 from bench.queries import Tick
 from bench.workloads import PROMISE, punctuated, shifted, ticks
 
 PERCENTILES = (50, 90, 99, 99.9, 100)
+WAITING = (50, 500, 5_000, 50_000)
+NEITHER = 0
 
 
 def measure(o: Options) -> list[Row]:
-    return [row(o, case, share) for case in o.some(ALL) for share in (0.0, 0.10)]
+    return [*(row(o, case, share) for case in o.some(ALL) for share in (0.0, 0.10)), *map(partial(behind, o), o.some(WAITING))]
 
 
 def row(o: Options, case: Case, share: float) -> Row:
@@ -46,3 +56,33 @@ def row(o: Options, case: Case, share: float) -> Row:
         **of_events,
         "punctuation, median, microseconds": float(np.median(promises)),
     }
+
+
+def behind(o: Options, n: int) -> Row:
+    """Calls behind ``n`` partial matches that wait, each of a kind after the others, behind some that do not count."""
+    op: Any = query(1_000_000, 2).operator(engine=o.engine)
+    op.push_many({"what": np.full(n, A), "number": np.arange(n), "le": np.arange(n)})
+    clock, calls = n, o.size(1_000)
+
+    def pushed(what: int) -> Callable[[], Any]:
+        nonlocal clock
+        clock += 1
+        return partial(op.push, insert(Signal(what, clock), clock))
+
+    def table() -> Callable[[], Any]:
+        nonlocal clock
+        clock += 10
+        return partial(op.push_many, {name: np.arange(clock, clock + 10) * (name != "what") for name in ("what", "number", "le")})
+
+    found: Row = {"waiting": n}
+    kinds = {"concerns none": partial(pushed, NEITHER), "one more": partial(pushed, A), "ten in a table": table}
+    for name, make in kinds.items():
+        times = []
+        for _ in range(calls):
+            call = make()
+            begin = time.perf_counter_ns()
+            call()
+            times.append((time.perf_counter_ns() - begin) / 1e3)
+        found[f"{name}, median, microseconds"] = float(np.median(times[calls // 10 :]))
+    assert op.statistics.partial_matches >= n
+    return found

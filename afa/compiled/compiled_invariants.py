@@ -28,6 +28,7 @@ def check(store: Store) -> None:
         block = KeyBlock(store, code)
         if block.at:
             _check_key(store, transitions, block, totals)
+            check_parts(store, block)
     held = sizes(store)
     found = {name: totals[name] for name in ("events", "partial_matches", "intervals", "matches", "keys")}
     assert found == {name: getattr(held, name) for name in found}, f"sizes: {held}, found {found}"
@@ -106,6 +107,27 @@ def _check_key(store: Store, transitions: Transitions, block: KeyBlock, totals: 
     told = {(t, register) for t, _, register in matches} if store.longest else matches
     totals["matches"] += sum(t >= store.progress.final for t, *_ in told)
     assert all(copies > 0 for _, _, copies, *_ in block.pending()), "pending counts"
+
+
+def check_parts(store: Store, block: KeyBlock) -> None:
+    """Assert that parts which outlast the call are the list of the last step; see `afa.compiled.kernel.kept_parts`."""
+    w, nodes, kept = store.memory.w, block.head(k.Block.nodes), []
+    if w[k.Scratch.parts_of] != block.at:
+        return
+    for state in w[w[k.Scratch.held] :][: w[k.Scratch.holds]].tolist():
+        chain = w[w[k.Scratch.chains] + state * k.StateChain.SIZE :]
+        low, high, part = chain[k.StateChain.low], chain[k.StateChain.high], int(chain[k.StateChain.first])
+        while part != k.NOWHERE:
+            for number in range(w[part + k.PartRow.first], w[part + k.PartRow.end]):
+                node = block.m[nodes + number * store.memory.row :][: store.memory.row].tolist()
+                end = node[k.NodeRow.end]
+                if node[k.NodeRow.state] == state and (end == k.OPEN or (end == k.ALONE and number >= w[k.Scratch.fresh])):
+                    assert low <= node[k.NodeRow.until] <= high, f"bounds of state {state} in parts: {low}, {high}, {node}"
+                    kept.append(node)
+            part = int(w[part + k.PartRow.next])
+    *_, last = block.lists()
+    assert sorted(kept) == sorted(last), f"parts {sorted(kept)}, the last list {sorted(last)}"
+    assert w[k.Scratch.standing] == len(kept), f"{w[k.Scratch.standing]} rows in parts, found {len(kept)}"
 
 
 def _check_deadlines(store: Store) -> None:

@@ -1,11 +1,13 @@
 """Random worlds in which many partial matches wait.
 
 Events mostly in order, a computation begun by every second one; late events, retractions, lifetimes of their own, promises and
-changes of arcs in between, in tables and one by one. After each batch both engines hold the same, in the end what the oracle says.
+changes of arcs in between, in tables and one by one, and in calls of few items of all forms, so that each meets what the one before
+has left at hand. After each batch both engines hold the same, in the end what the oracle says.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -98,13 +100,17 @@ def run(seed: str, n: int = 160) -> int:
     choose = Seeded(seed)
     choices.PARTS, here, emitted = choose.one([1, 2, 8, 16]), made(choose), 0
     items, model = items_of(choose, here, n)
-    lead, *sides = [Side(here, "interpreted", "list"), Side(here, "compiled", "dict"), Side(here, "compiled", "parts")]
+    lead, *sides = [Side(here, "interpreted", "list"), *(Side(here, "compiled", shape) for shape in ("dict", "parts", "single"))]
     at, largest = 0, choose.one([15, 60, 200])
     while at < len(items):
         batch = items[at : at + choose.number(1, largest)]
         emitted += len(lead.push(batch))
         for side in sides:
-            side.push(batch)
+            cuts = sorted(choose.number(1, len(batch)) for _ in range(8)) if side is sides[-1] else []
+            for low, high in pairwise([0, *cuts, len(batch)]):
+                if cuts:
+                    side.shape = choose.one(["single", "single", "parts", "list"])
+                side.push(batch[low:high])
             assert side.held == lead.held, f"{side}, {seed}, items {at} to {at + len(batch)}"
             side.operator._check()
             mine, theirs = side.operator.statistics, lead.operator.statistics

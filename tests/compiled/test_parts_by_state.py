@@ -137,14 +137,14 @@ def reads(monkeypatch: pytest.MonkeyPatch, waiting: int, events: int) -> int:
     monkeypatch.setattr(store, "kernel", lambda wait: call)
     arcs = [Arc("s", "a", "kind == 1"), Arc("a", "F", "kind == 2"), Arc("a", "a", "True")]
     op: Any = Operator(Automaton(start="s", final={"F"}, event=Thing, arcs=arcs), window=waiting, engine="compiled")
-    op.push_many({"kind": [1] * waiting, "le": range(waiting)})
+    op.push_many({"kind": np.ones(waiting, int), "le": np.arange(waiting)})
     seen[0] = 0
-    op.push_many({"kind": [1] * events, "le": range(waiting, waiting + events)})
+    op.push_many({"kind": np.ones(events, int), "le": np.arange(waiting, waiting + events)})
     op._check()
     assert op.statistics.partial_matches >= waiting
     return seen[0]
 
 
 def test_what_waits_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = ((reads(monkeypatch, waiting, 40) - reads(monkeypatch, waiting, 20)) / 20 for waiting in (50, 200))
-    assert few == many < 60
+    few, many = ((reads(monkeypatch, waiting, 40) - reads(monkeypatch, waiting, 20)) / 20 for waiting in (70, 200))
+    assert 0 < few == many < 60

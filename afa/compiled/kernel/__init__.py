@@ -18,7 +18,8 @@
         longest_best       what an event makes of the best rows only; skyline: the rows in the order of a field
       forward            the common case: rows in order, at once; other_rows: the promises and changes of arcs among them;
                          late_rows: rows of one key, brought into order for it; one_step: a step that its loops leave;
-                         parts: long lists, in parts that an event moves or passes over; parts_by_state: by state
+                         parts: long lists, in parts that an event moves or passes over; parts_by_state: by state;
+                         kept_parts: parts that outlast a call
                          row_loop: its loop; join: the lists that the loop has written, stored as runs
       arc_cursor         the arcs in force at an instant; swap: arcs that change in the midst of a batch
       clean              forgets what a punctuation makes final; prune: what one with a condition does; report: sizes, net output;

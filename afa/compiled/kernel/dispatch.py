@@ -10,6 +10,7 @@
       for runs           where most events leave most of it as it is                     1.1 over that for whole lists: ignorable
       parts              runs of many rows, few of which move with an event              2.7 hundreds, 82 a thousand: waiting
     append               records in order behind all steps: nothing is merged            1.0 to 1.25: queries without loops
+      parts              of a list that was long in the call before, too                 15 at five thousand: push
     merge                all other records
 
     lists of marked steps:
@@ -99,7 +100,19 @@ def go_on_with_runs(w: Scratch, p: Program, written: int, joined: int, n: int) -
 @kernel
 def may_part(m: Memory, w: Scratch, p: Program, n: int) -> bool:
     """Return whether a list of ``n`` rows is to be taken in parts."""
-    return bool(n >= w.many and w.wait == 0 and m.runs and m.gapless == 0 and p.unchanged != 0)
+    return n >= w.many and w.wait == 0 and parts_serve(m, p)
+
+
+@kernel
+def parts_serve(m: Memory, p: Program) -> bool:
+    """Return whether lists may stand in parts: `unchanged` tells of most states that they stay."""
+    return bool(m.runs and m.longest == 0 and m.gapless == 0 and p.unchanged != 0)
+
+
+@kernel
+def may_append_in_parts(m: Memory, w: Scratch, p: Program, kept: bool, was_long: bool) -> bool:
+    """Return whether records in order are derived in parts. ``kept``, ``was_long``: see `take_kept`."""
+    return (kept or (was_long and w.wait == 0)) and parts_serve(m, p) and p.counted < BY_TIMEOUTS
 
 
 @kernel

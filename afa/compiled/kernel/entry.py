@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from afa.compiled.kernel.ends import ends
 from afa.compiled.kernel.heap import commit, rollback, save_in_full
+from afa.compiled.kernel.kept_parts import forget_parts
 from afa.compiled.kernel.key_layout import FIRST
 from afa.compiled.kernel.key_out import keys
 from afa.compiled.kernel.key_states import restore_changes, restore_covers, restore_steps, save_keys
@@ -31,6 +32,8 @@ def main(m: Memory, w: Scratch, p: Program, c: TableWords, what: int, low: int, 
         m.coming = 0
     if w.owed > 0 and what not in (GROUPS, SCAN, NET, COMMIT):  # records that have grown may change otherwise
         save_in_full(m, w)
+    if what not in (RUN, SERVE, PUSH, FORWARD, SCAN, ARRANGE, OTHERS, NET, COMMIT):
+        forget_parts(w)  # INVARIANT: only acts that change no block otherwise than by an attempt may keep them
     if what == RUN:
         return serve_records(m, w, p, c, low, high)
     if what == FORWARD:

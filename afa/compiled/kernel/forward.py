@@ -25,8 +25,9 @@ from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.buffers import load_list
-from afa.compiled.kernel.dispatch import give_up, go_on_with_runs, is_worth_it, loop_of, may_part
+from afa.compiled.kernel.dispatch import give_up, go_on_with_runs, is_worth_it, loop_of, may_part, parts_serve
 from afa.compiled.kernel.join import join_lists
+from afa.compiled.kernel.kept_parts import keep_parts, resume_parts
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.native_call import call1, kernel, peek, peek_byte
 from afa.compiled.kernel.one_step import ASK, STAYS, finish_step, first_step, put_event, row_of
@@ -113,8 +114,8 @@ def between_loops(m: Memory, w: Scratch, p: Program, c: TableWords, record: int,
 
 
 @kernel
-def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int, high: int) -> int:
-    """Take rows ``low`` to ``high`` of the columns at ``c`` in order.
+def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int, high: int, kept: bool) -> int:
+    """Take rows ``low`` to ``high`` of the columns at ``c`` in order. ``kept``: the list stands in parts.
 
     Returns the first row that must go another way, or a status. *Requires* `may_go_forward`.
     """
@@ -130,7 +131,10 @@ def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int
     if b.last > b.first:
         latest, number = b.le[b.order[b.last - 1]], b.seq[b.order[b.last - 1]]
     # Give the loop the list of the last step.
-    n = first_list(m, w, b, x) if whole else first_runs(m, w, p, b, x)
+    if kept and not whole and parts_serve(m, p):
+        n = resume_parts(m, w, p, b, x)
+    else:
+        n = first_list(m, w, b, x) if whole else first_runs(m, w, p, b, x)
     if n < 0:
         return n
     record, status, others = low, DONE, first_other(c, low)
@@ -231,7 +235,9 @@ def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int
                 summarize_nodes(m, w, p, x, nodes + b.node_top * s, status, latest)
         append_steps(m, b, 1, b.node_top + status)
     # Join what is left.
-    if runs and x.parted == 0:
+    if x.parted and status >= 0:
+        keep_parts(w, b)
+    elif runs and x.parted == 0:
         n = join_lists(m, w, b, begun, n if whole else 0)
         if n < 0:
             return n

@@ -186,6 +186,7 @@ def noted_key(w: Scratch, end: int) -> int:
 def rollback(m: Memory, w: Scratch, mark: int) -> None:
     """Undo all writes since the undo log stood at ``mark``. *Requires* `save_in_full` where heads were saved since."""
     begin, top = w.undo + mark, w.undo + w.undo_top
+    w.parts_of = 0
     # Round 1: free the new block or cell of each key.
     end = top
     while end > begin:

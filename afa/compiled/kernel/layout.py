@@ -455,6 +455,8 @@ class Scratch(Record):
     standing = Record.word("how many rows stand in parts")
     fresh = Record.word("nodes of these rows from this one on are ALONE, all others OPEN")
     own = Record.word("nodes from this one on need no undo")
+    parts_of = Record.word("the block whose last list these parts are, for the next call, see `kept_parts`; 0: none")
+    long = Record.word("the block whose list had many rows in the call before; 0: none")
     set = Record.word("the set of these rows, places of two words: stamp, node")
     set_stamp = Record.word("which places are of this set")
     set_used = Record.word("how many of its places are used")

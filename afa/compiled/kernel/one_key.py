@@ -24,6 +24,7 @@ from afa.compiled.kernel.events import append, merge
 from afa.compiled.kernel.forward import forward
 from afa.compiled.kernel.gaps import ascend, forget_cover, pass_gaps
 from afa.compiled.kernel.heap import rollback, room, save, save_deadlines, size_of
+from afa.compiled.kernel.kept_parts import derive_appended, take_kept
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.longest_forward import forward_longest
 from afa.compiled.kernel.native_call import kernel
@@ -244,6 +245,7 @@ def restore_counters(m: Memory, w: Scratch, p: Program, old: Any) -> None:
 @kernel
 def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, simple: bool, what: int, low: int, high: int) -> int:
     """Do the work of `serve` in the block as it is. Returns a status; NEED_BLOCK and the like ask for another block."""
+    kept, was_long = take_kept(m, w, b)
     # A new epoch: no step is marked; steps from w.made on are new.
     w.made = b.steps
     w.epoch += 1
@@ -263,6 +265,7 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
         if status < 0:
             return status
     if b.cleaned < m.final:
+        kept = was_long = False
         status = clean(m, w, p, b, m.final)
         if status >= 0 and m.longest and p.timeout:
             status = derive_behind(m, w, p, b)
@@ -284,14 +287,18 @@ def attempt(m: Memory, w: Scratch, p: Program, c: Arrivals, b: Block, n: int, si
                 low = forward_longest(m, w, p, c, b, low, high)
                 m.stopped = low
         elif may_go_forward(m, p, b):
-            low = forward(m, w, p, c, b, low, high)
+            low = forward(m, w, p, c, b, low, high, kept)
             m.stopped = low
         return low
     if n == 0:
         return DONE
     # The records into steps, which marks them; then Algorithm 1 from the first marked one.
-    place = append(m, w, c, b, n) if may_append(m, w, c, b, simple) else merge(m, w, p, c, b, n)
-    status = place if place < 0 else propagate(m, w, p, b, place)
+    if may_append(m, w, c, b, simple):
+        place = append(m, w, c, b, n)
+        status = place if place < 0 else derive_appended(m, w, p, b, place, n, kept, was_long)
+    else:
+        place = merge(m, w, p, c, b, n)
+        status = place if place < 0 else propagate(m, w, p, b, place)
     if m.gapless and status >= 0:
         forget_cover(m, b)
     return status

@@ -89,6 +89,7 @@ def replace(m: Memory, w: Scratch, key: int, new: int) -> None:
     One that was made in this call goes at once: the undo log has what was there before. *Requires* `room` for SWAPPED.
     """
     entry = KeyEntry(m.dir + key * KeyEntry.SIZE)
+    w.parts_of = 0
     # INVARIANT: the undo log has the entry as the call found it: nothing, a record's words, or a block.
     old = Block(entry.block)
     if old == 0:
