@@ -16,8 +16,7 @@
     lists of marked steps:
     propagate_runs       some arc was ignorable                                          a seventh of the memory: ignorable
       replay             only the longest count, some steps behind a late event          1.4, one late push 42: longest
-    propagate_longest    only the longest count, no arc was ignorable
-    propagate_lists      all else
+    propagate_lists      no arc was ignorable
 
 The figures are ratios of rates, of one process each, by turns, with equal answers: the benchmark that is named, with the body
 switched off here. What a batch must be like to come as rows (`forward`, `append_packed`) and not as records, and when step
@@ -35,8 +34,6 @@ FAR_BACK = 32
 """A list with a partial match that was stored so many steps before is one that most events leave as it is in part."""
 LOSS = 16
 """How many lists parts may lose before they are given up."""
-RUNS, LONGEST, LISTS = range(3)
-"""What `propagate` goes by."""
 
 
 @kernel
@@ -133,14 +130,6 @@ def may_append(m: Memory, w: Scratch, c: Arrivals, b: Block, simple: bool) -> bo
     """Return whether `append` serves the records at w.index; ``simple``: each is an insertion at a time of its own, in order."""
     last = b.last
     return bool(simple and (last == b.first or b.le[b.order[last - 1]] < c.le[w[w.index]]) and b.pending_top == 0)
-
-
-@kernel
-def lists_of(m: Memory) -> int:
-    """Return how `propagate` derives lists: RUNS, LONGEST, or LISTS."""
-    if m.runs:
-        return RUNS
-    return LONGEST if m.longest else LISTS
 
 
 @kernel

@@ -22,7 +22,7 @@ RemoveInvalidatedSequences and PropagateInsert are one derivation, compared with
 from __future__ import annotations
 
 from afa.compiled.kernel.derive import derive_nodes
-from afa.compiled.kernel.dispatch import LONGEST, RUNS, complete, lists_of
+from afa.compiled.kernel.dispatch import complete
 from afa.compiled.kernel.gaps import linked
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
@@ -41,18 +41,13 @@ def propagate(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
     if p.timeout:
         mark_neighbours(m, w, b)
         place = max(place - 1, b.first)
-    last, lists = b.last, lists_of(m)
+    last = b.last
     while True:
         while place < last and not marked(w, place):
             place += 1
         if place >= last:
             return DONE
-        if lists == RUNS:
-            place = propagate_runs(m, w, p, b, place)
-        elif lists == LONGEST:
-            place = propagate_longest(m, w, p, b, place)
-        else:
-            place = propagate_lists(m, w, p, b, place)
+        place = propagate_runs(m, w, p, b, place) if m.runs else propagate_lists(m, w, p, b, place)
         if place < 0:
             return place
 
@@ -95,10 +90,12 @@ def propagate_lists(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> 
             begins = marked(w, place) or le <= added  # steps of one LE (a sequence): their beginnings are not told apart
             # Lines 10 and 20: is anything gone or new in the list before? Only rows that began by `added` can be.
             if not begins:
-                n = count_until(m, rows, n, s, added)
+                bound = FOREVER if m.longest else added
+                n = count_until(m, rows, n, s, bound)
                 was = nodes + source_was.first * s
-                if not thinned and same_list(m, rows, n, m, was, count_until(m, was, source_was.count, s, added), s):
+                if not thinned and same_list(m, rows, n, m, was, count_until(m, was, source_was.count, s, bound), s):
                     return place
+                begins = m.longest != 0  # all of the list: one that went may have been better than others of any beginning
                 if thinned and n == 0 and count_until(m, nodes + old.first * s, old.count, s, changed) == 0:
                     source = source_was = old
                     rest, waits = le, waits_since(m, b, place)
@@ -151,54 +148,3 @@ def linked_lists(m: Memory, w: Scratch, b: Block, place: int, source: Slice, sou
     if not linked(m, b, place):
         return Slice(0), Slice(0)
     return source, Slice(0) if b.order[place - 1] >= w.made else source_was
-
-
-@kernel
-def propagate_longest(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> int:
-    """Do what `propagate_lists` does where only the longest count: a changed list is compared and derived whole.
-
-    A partial match that went may have been better than others of any beginning. Nothing is pruned then.
-    """
-    s, nodes, order, last = NodeRow.register + m.register_words, b + b.nodes, b.order, b.last
-    source = source_was = Slice(0)  # the list before the step: as it is now, and as it was
-    rest = waits = 0
-    if place > b.first:
-        source = source_was = b.nodes_of[order[place - 1]]
-        rest, waits = b.le[order[place - 1]], waits_since(m, b, place - 1)
-    while place < last:
-        i = order[place]
-        le, old, events = b.le[i], b.nodes_of[i], b.events_of[i]
-        if m.gapless and place > b.first:
-            source, source_was = linked_lists(m, w, b, place, source, source_was)
-        # Nothing is gone or new in the list before: propagation ends.
-        rows, n = nodes + source.first * s, source.count
-        if not marked(w, place) and same_list(m, rows, n, m, nodes + source_was.first * s, source_was.count, s):
-            return place
-        # Derive the whole list.
-        if not room(w, 24):  # INVARIANT: asked before the first write to the step
-            return NEED_UNDO
-        top = b.node_top
-        if events.count == 0 and is_cover(m, b, i):  # it keeps its list; marked because of its time-outs
-            count = old.count
-            if top + count > b.node_cap:
-                return NEED_NODES
-            copy(m, nodes + old.first * s, m, nodes + top * s, count * s)
-        else:
-            count = derive_nodes(m, w, p, b, rows, n, True, le, events, rest, waits)
-        if count < 0:
-            return count
-        if top + count > b.node_cap:
-            return NEED_NODES
-        if count > w.budget:
-            return over(w, le, count, nodes + top * s, True)
-        # Store it; the step's matches follow from it, and the next step continues it.
-        source = Slice(top, count)
-        source_was = source_was if i >= w.made else old
-        store_nodes(m, w, b, i, source, le)
-        if may_match(m, p, b, i, m, nodes + top * s, count):
-            status = derive_matches(m, w, p, b, place, m, nodes + top * s, count)
-            if status < 0:
-                return status
-        rest, waits = le, waits_since(m, b, place)
-        place += 1
-    return place
