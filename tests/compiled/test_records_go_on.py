@@ -15,8 +15,11 @@ import pytest
 from afa import Arc, Automaton, Keyed, LateEventError, Punctuation
 from afa.compiled import batches, memory, mixed_rows
 from afa.compiled.kernel import layout as k
+from afa.compiled.kernel.blocks import empty_head
+from afa.compiled.kernel.packed_keys import flags_of, read_flags, write_flags
 from afa.compiled.store import Store
 from bench.queries import q1, q3
+from tests.compiled.plain import plain
 from tests.lanes import sample
 
 
@@ -222,3 +225,16 @@ def test_what_is_promised_of_one_key_stays_promised(at_once: None, engine: str) 
     op = Keyed.restore(kinds(), op.snapshot(), key="feed", engine=engine)
     push(1, [2, 1, 3], 210)
     assert "200" in str(op._core.engine.save().pruned)
+
+
+def test_a_packed_key_has_each_word_of_the_header_that_says_something() -> None:
+    """A word that is new in the header must be told by a flag, else the key loses it when it is packed."""
+    m, b, to, packed = np.zeros(1200, np.int64), 800, 900, 1000
+    m[k.Memory.gapless] = 1
+    said = range(1, k.HEAD - k.Block.runs + 1)
+    m[b + k.Block.runs : b + k.HEAD] = said
+    flags = plain(flags_of)(m, b, 1)
+    plain(write_flags)(m, b, packed, flags)
+    plain(empty_head)(m, to)
+    plain(read_flags)(m, packed, to, flags)
+    assert m[to + k.Block.runs : to + k.HEAD].tolist() == [*said]

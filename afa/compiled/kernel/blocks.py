@@ -36,8 +36,7 @@ def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: 
     spare = size_of(size) - words
     events += spare // 4 // (EventRow.payload + v)
     nodes += spare // 2 // (NodeRow.register + r)
-    for i in range(HEAD):
-        m[b + i] = 0
+    empty_head(m, b)
     b.size_class = size
     b.cap = steps
     b.events = HEAD + COLUMNS * steps
@@ -48,12 +47,23 @@ def make(m: Memory, steps: int, events: int, nodes: int, matches: int, pending: 
     b.match_cap = matches
     b.pending = b.matches + (MatchRow.register + r) * matches
     b.pending_cap = pending
-    b.since = BEGINNING
-    b.cleaned = BEGINNING
-    b.pruned = BEGINNING
-    b.told, b.gap = m.events, FOREVER
     b.born = m.serial
     return b
+
+
+@kernel
+def empty_head(m: Memory, b: Block) -> None:
+    """Write the words of a header that change with the state, as they are where there are no steps."""
+    for name in range(MOVING, HEAD):
+        m[b + name] = 0
+    b.runs, b.cleaned, b.since, b.pruned = 1, BEGINNING, BEGINNING, BEGINNING
+    b.told, b.gap = m.events, FOREVER
+
+
+@kernel
+def copy_head(m: Memory, b: Block, to: Block) -> None:
+    """Copy the words of a header that say something of the state, whatever its steps and rows: from Block.runs on."""
+    copy(m, b + Block.runs, m, to + Block.runs, HEAD - Block.runs)
 
 
 @kernel
@@ -84,8 +94,7 @@ def move(m: Memory, b: Block, to: Block, first: int) -> None:
     copy_rows(m, b, to, b.pending_top, Block.pending, Block.pending_top, PendingRow.payload + v)
     to.last = n
     to.steps = n
-    for name in (Block.runs, Block.since, Block.cleaned, Block.pruned, Block.thinned, Block.told, Block.gap, Block.over):
-        m[to + name] = m[b + name]
+    copy_head(m, b, to)
 
 
 @kernel

@@ -215,7 +215,7 @@ def restore_given(m: Memory, w: Scratch, p: Program, c: Any, at: int) -> int:
     b = Block(make(m, steps + 3, events + 3, nodes + 3, nodes + 3, 1))
     if b < 0:
         return b
-    b.runs, b.cleaned, b.pruned = 1, max(m.final, c[5, at]), c[4, at]
+    b.cleaned, b.pruned = max(m.final, c[5, at]), c[4, at]
     b.steps, b.last = steps, steps
     # Steps in order; their nodes and events are appended.
     times, cap, here = b.le, b.cap, at + 1

@@ -30,6 +30,7 @@ from the classes: ``m[b + Block.node_top]``. A row's width is the offset of the 
 ``NodeRow.register + m.register_words``, ``EventRow.payload + m.payload_words``.
 """
 
+from afa.compiled.kernel.record import COUNT as COUNT
 from afa.compiled.kernel.record import Record
 from afa.compiled.kernel.record import Slice as Slice
 
@@ -38,7 +39,6 @@ FOREVER = 2**63 - 1
 ALONE = BEGINNING  # the end of a node that stands at its own step only
 OPEN = FOREVER  # the end of a node that goes on
 NOWHERE = -1
-COUNT = (1 << 24) - 1  # of a slice: how many rows
 
 # -- m: control words --------------------------------------------------------------------------------------------------------
 CLASSES = 160
@@ -173,7 +173,7 @@ HEAD_BITS = 10
 HEAD_MASK = (1 << HEAD_BITS) - 1
 HEAD_FLAGS = 4 * HEAD_BITS
 ZF_RUNS, ZF_CLEANED, ZF_SINCE, ZF_PRUNED, ZF_THINNED, ZF_TOLD, ZF_GAP, ZF_OVER = 1, 2, 4, 8, 16, 32, 64, 128
-"""Block.runs; then which fields of the header have a word, in this order. Block.since without a word is Block.cleaned."""
+"""Block.runs; then which words of the header behind it the key has, in their order. Block.since without a word is Block.cleaned."""
 
 
 class PackedStep(Record, of="m"):
@@ -231,11 +231,9 @@ class Block(Record, of="m"):
     node_top = Record.word("how many rows of nodes are used")
     match_top = Record.word("how many rows of matches are used")
     pending_top = Record.word("how many retractions wait")
-    since = Record.word("since when the list of a cover step waits")
+    runs = Record.word("where Program.ignorable: whether rows in order go through the loop for runs")
     cleaned = Record.word("the last punctuation by which the block was cleaned")
-    runs = Record.word(
-        "where Program.ignorable: whether partial matches that stay are kept as runs; else each step has its whole list"
-    )
+    since = Record.word("since when the list of a cover step waits")
     pruned = Record.word(
         "LE of the last step whose list does not follow from the one before, or is not enough for the next; BEGINNING: none"
     )

@@ -103,13 +103,12 @@ def is_sound(m: Memory, at: PackedKey, states: int, strings: int) -> bool:
     head = at.head
     end, flags = at + (head & HEAD_MASK), head >> HEAD_FLAGS
     n, waiting = head >> HEAD_BITS & HEAD_MASK, head >> 3 * HEAD_BITS & HEAD_MASK
-    if head < 0 or end > at + MOST or flags > 2 * ZF_OVER - 1:
+    if head < 0 or end > at + MOST or flags >> HEAD - Block.runs:
         return False
     # Header, retractions, steps: each must begin before the end, and the last one end there.
-    x, flag = PackedStep(at.rest + waiting * (PendingRow.payload + m.payload_words)), ZF_CLEANED
-    while flag <= ZF_OVER:
-        x += flags & flag != 0
-        flag = flag << 1
+    x = PackedStep(at.rest + waiting * (PendingRow.payload + m.payload_words))
+    for name in range(Block.cleaned, HEAD):
+        x += flags >> name - Block.runs & 1
     first, events = x, 0
     for _ in range(n):
         if x.rest > end:

@@ -14,10 +14,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from afa.compiled.kernel.record import COLUMN, NESTED, WORD, Record, Slice, WordField
+from afa.compiled.kernel.record import COLUMN, COUNT, NESTED, WORD, Record, Slice, WordField
 
-COUNT = (1 << 24) - 1
-"""The bits of a slice that are its count."""
 AT = "at"
 """Of a view: the name is where words begin."""
 

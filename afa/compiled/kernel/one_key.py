@@ -75,7 +75,6 @@ def grow(m: Memory, w: Scratch, key: int, b: Block, n: int, status: int) -> int:
     to = Block(make(m, steps + spare, events, nodes, matches, 2 * waiting + (b != 0) + more))
     if to < 0:
         return to
-    to.runs = 1
     if b:
         move(m, b, to, first)
     replace(m, w, key, to)

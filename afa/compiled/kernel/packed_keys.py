@@ -122,12 +122,10 @@ def write_flags(m: Memory, b: Block, to: int, flags: int) -> int:
     at = to + PackedKey.rest
     if flags <= ZF_RUNS:
         return at
-    flag = ZF_CLEANED
-    for name in (Block.cleaned, Block.since, Block.pruned, Block.thinned, Block.told, Block.gap, Block.over):
-        if flags & flag:
+    for name in range(Block.cleaned, HEAD):
+        if flags >> name - Block.runs & 1:
             m[at] = m[b + name]
             at += 1
-        flag = flag << 1
     return at
 
 
@@ -281,7 +279,7 @@ def write_node(m: Memory, row: NodeRow, at: int, begin: int, step: PackedStep) -
 
 @kernel
 def read_record(m: Memory, at: PackedKey, b: Block) -> None:
-    """Read a packed key into a block that has room for it."""
+    """Read a packed key into an empty block that has room for it."""
     # The same order as `write_record`: header, retractions, steps.
     head = at.head
     n, waiting, flags = head >> HEAD_BITS & HEAD_MASK, head >> 3 * HEAD_BITS & HEAD_MASK, head >> HEAD_FLAGS
@@ -290,29 +288,24 @@ def read_record(m: Memory, at: PackedKey, b: Block) -> None:
     copy(m, x, m, b + b.pending, waiting * size)
     x += waiting * size
     b.pending_top = waiting
-    b.event_top = b.node_top = b.match_top = 0
     if n and flags & ZF_CLEANED == 0 and x.le < m.final:
         b.cleaned = BEGINNING  # steps before m.final are yet to be dropped
     for i in range(n):
         x = PackedStep(read_step(m, at, x, b, i))
-    b.first, b.last, b.steps = 0, n, n
+    b.last = b.steps = n
 
 
 @kernel
 def read_flags(m: Memory, at: int, b: Block, flags: int) -> int:
-    """Set the words of a header, from a packed key or as they mostly are. Returns where those of the key end."""
+    """Set the words of an empty header that a packed key has. Returns where those of the key end."""
     x = at + PackedKey.rest
-    b.runs = flags & ZF_RUNS
-    b.cleaned, b.since, b.pruned, b.thinned = m.final, BEGINNING, BEGINNING, 0
-    b.told, b.gap, b.over = m.events, FOREVER, 0
+    b.runs, b.cleaned = flags & ZF_RUNS, m.final
     if flags <= ZF_RUNS:
         return x
-    flag = ZF_CLEANED
-    for name in (Block.cleaned, Block.since, Block.pruned, Block.thinned, Block.told, Block.gap, Block.over):
-        if flags & flag:
+    for name in range(Block.cleaned, HEAD):
+        if flags >> name - Block.runs & 1:
             m[b + name] = m[x]
             x += 1
-        flag = flag << 1
     if flags & (ZF_CLEANED | ZF_SINCE) == ZF_CLEANED:
         b.since = b.cleaned
     return x

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.arc_cursor import seek
-from afa.compiled.kernel.blocks import copy_rows, make, measure
+from afa.compiled.kernel.blocks import copy_head, copy_rows, make, measure
 from afa.compiled.kernel.clean import set_deadlines
 from afa.compiled.kernel.due_keys import put_deadlines
 from afa.compiled.kernel.heap import room
@@ -50,8 +50,7 @@ def prune(m: Memory, w: Scratch, p: Program, c: Any, key: int) -> int:
     if to < 0:
         return to
     # Copy what is needed, step by step; then steps go that nothing needs.
-    for name in (Block.runs, Block.since, Block.cleaned, Block.pruned):
-        m[to + name] = m[b + name]
+    copy_head(m, b, to)
     to.steps = steps
     copy_events(m, c, b, to)
     copy_nodes(m, w, p, c, b, to)

@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 WORD, WORDS, COLUMN, NESTED = "word", "words", "column", "nested"
+COUNT = (1 << 24) - 1  # of a slice: how many rows
 Self = TypeVar("Self", bound="Record")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.blocks import make
+from afa.compiled.kernel.blocks import empty_head, make
 from afa.compiled.kernel.heap import free_block, room, save_entry, save_gone, save_head, save_new, save_record, take_block
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
@@ -38,13 +38,9 @@ def opened(m: Memory, key: int) -> int:
         if status < 0:
             return status
     b = Block(m.unpacked)
+    empty_head(m, b)
     if held < 0:
         read_record(m, -held, b)
-        return b
-    for name in range(MOVING, HEAD):
-        m[b + name] = 0
-    b.runs, b.since, b.cleaned, b.pruned = 1, BEGINNING, BEGINNING, BEGINNING
-    b.told, b.gap = m.events, FOREVER
     return b
 
 

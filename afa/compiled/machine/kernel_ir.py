@@ -18,7 +18,6 @@ from afa.compiled.kernel.named_fields import lowered
 from afa.compiled.machine.kernel_words import ARRAY, WORD, Signature
 from afa.compiled.machine.statements import Body, statements
 
-PACKAGE = __name__.rpartition(".")[0]
 ENTRY = f"""
 define i64 @f(ptr %m, i64 %limit, ptr %w, ptr %p, ptr %c, i64 %n, i64 %what, i64 %low, i64 %high) {{
   %at_m = getelementptr i64, ptr %m, i64 {Memory.m_at}
