@@ -24,7 +24,7 @@ from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy, unique
 from afa.compiled.kernel.matches import accepted, log_match
 from afa.compiled.kernel.native_call import kernel, peek
-from afa.compiled.kernel.one_step import payload_word
+from afa.compiled.kernel.one_step import put_payload, re_of
 from afa.compiled.kernel.packed_keys import read_nodes, span_of, write_node
 from afa.compiled.kernel.unpacked import SWAPPED, put_draft
 
@@ -200,7 +200,7 @@ def write_rows(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high:
         step = PackedStep(at)
         at = write_event(m, c, step, le, row)
         n = call_step(
-            m, p, m.m_at, rows, n, True, le, re_of(m, c, le, row), m.m_at + 8 * (at - m.payload_words), m.m_at + 8 * out, LISTS
+            m, p, m.m_at, rows, n, True, le, re_of(c, le, row), m.m_at + 8 * (at - m.payload_words), m.m_at + 8 * out, LISTS
         )
         if n < 0 or n >= w.hashes:
             return 0
@@ -210,7 +210,7 @@ def write_rows(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high:
         if n > w.budget:
             return 0
         # Draft nodes and matches. INVARIANT: nothing is written where the record would get longer than m.packed_limit.
-        found = accepted(m, w, p, m, out, n, le, 0)
+        found = accepted(m, w, p, m, out, n, le)
         if found < 0:
             return found
         if at - draft + n * (s - 1) + found * (1 + m.register_words) > m.packed_limit:
@@ -232,17 +232,9 @@ def write_rows(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, high:
 
 
 @kernel
-def re_of(m: Memory, c: TableWords, le: int, row: int) -> int:
-    """Return the RE of a row."""
-    if c.re:
-        return peek(c.re + 8 * row)
-    return le + c.window if c.window else FOREVER
-
-
-@kernel
 def write_event(m: Memory, c: Any, step: PackedStep, le: int, row: int) -> int:
     """Write the step of one event. Returns the word behind its payload."""
-    at, re = int(step.rest), re_of(m, c, le, row)
+    at, re = int(step.rest), re_of(c, le, row)
     step.le = le
     if re == FOREVER:
         step.form = 1 | SF_FOREVER << STEP_FORMS
@@ -253,8 +245,7 @@ def write_event(m: Memory, c: Any, step: PackedStep, le: int, row: int) -> int:
         else:
             step.form, m[at] = 1, re
             at += 1
-    for j in range(m.payload_words):
-        m[at + j] = payload_word(c, j, row)
+    put_payload(m, c, at, row)
     return at + m.payload_words
 
 

@@ -35,8 +35,7 @@ def append(m: Memory, w: Scratch, c: Arrivals, b: Block, n: int) -> int:
 
     *Requires* records at times that only rise, insertions of one copy each, all after the last step.
     """
-    v, cap = m.payload_words, b.cap
-    size = EventRow.payload + v
+    size, cap = EventRow.payload + m.payload_words, b.cap
     i, place, top = b.steps, b.last, b.event_top
     if place + n > cap or i + n > cap:
         return NEED_BLOCK
@@ -44,7 +43,7 @@ def append(m: Memory, w: Scratch, c: Arrivals, b: Block, n: int) -> int:
         return NEED_EVENTS
     order, times, seqs = b.order, b.le, b.seq
     events, lists, matches = b.events_of, b.nodes_of, b.matches_of
-    event = EventRow(b + b.events + top * size)
+    event = b + b.events + top * size
     # INVARIANT: all words written here are beyond the ends that the header still says; a rollback restores the header.
     for k in range(n):
         record = w[w.index + k]
@@ -54,10 +53,7 @@ def append(m: Memory, w: Scratch, c: Arrivals, b: Block, n: int) -> int:
         events[i + k] = Slice(top + k, 1)
         lists[i + k] = 0
         matches[i + k] = 0
-        event.re = c.re[record]
-        event.copies = 1
-        for j in range(v):
-            event.payload[j] = c.payload[j, record]
+        put_record(m, m, event, c, record, 1)
         event += size
     b.steps = i + n
     b.last = place + n
@@ -181,9 +177,7 @@ def apply_to_step(m: Memory, w: Scratch, c: Arrivals, b: Block, i: int, first: i
             row += 1
         event = EventRow(w, temp + row * size)
         if row == n:
-            event.re, event.copies = c.re[record], 0
-            for j in range(v):
-                event.payload[j] = c.payload[j, record]
+            put_record(m, w, event, c, record, 0)
             n += 1
         if c.diff[record] > FOREVER - event.copies:
             m.record = record
@@ -231,6 +225,14 @@ def apply_to_step(m: Memory, w: Scratch, c: Arrivals, b: Block, i: int, first: i
 
 
 @kernel
+def put_record(m: Memory, a: Any, at: Annotated[EventRow, "a"], c: Arrivals, record: int, copies: int) -> None:
+    """Write some copies of the event of a record."""
+    at.re, at.copies = c.re[record], copies
+    for j in range(m.payload_words):
+        at.payload[j] = c.payload[j, record]
+
+
+@kernel
 def is_event(a: Any, row: Annotated[EventRow, "a"], c: Arrivals, record: int, v: int) -> bool:
     """Return whether a row has the lifetime and the payload of a record."""
     if row.re != c.re[record]:
@@ -252,16 +254,9 @@ def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, record: int, co
     base, top = b + b.pending, b.pending_top
     # Find the retractions of this event that wait.
     row = 0
-    while row < top:
-        at = PendingRow(base + row * size)
-        if at.le == c.le[record] and at.re == c.re[record]:
-            equal = True
-            for j in range(v):
-                equal = equal and at.payload[j] == c.payload[j, record]
-            if equal:
-                break
-        row += 1
-    at = PendingRow(base + row * size)
+    at = PendingRow(base)
+    while row < top and not (at.le == c.le[record] and is_event(m, at + PendingRow.re, c, record, v)):
+        row, at = row + 1, at + size
     if not room(w, 2 * size + 16):
         return NEED_UNDO
     if row < top:
@@ -285,10 +280,7 @@ def offset_waiting(m: Memory, w: Scratch, c: Arrivals, b: Block, record: int, co
     if top == b.pending_cap:
         return NEED_BLOCK
     at.le = c.le[record]
-    at.re = c.re[record]
-    at.copies = -count
-    for j in range(v):
-        at.payload[j] = c.payload[j, record]
+    put_record(m, m, at + PendingRow.re, c, record, -count)  # behind LE the row is that of an event
     b.pending_top = top + 1
     m.waiting += 1
     return 0

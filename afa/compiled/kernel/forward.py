@@ -289,8 +289,7 @@ def first_runs(m: Memory, w: Scratch, p: Program, b: Block, x: Loop) -> int:
     n = load_list(m, w, b, place, w.source) if place >= b.first else 0
     if n < 0:
         return n
-    states = summarize(m, w, p, b, n)
-    x.wanted = -1 if states == BUSY else states | 1 << STATES
+    x.wanted = summarize(m, w, p, b, n)
     x.lowest, x.highest, x.reach = w.low, w.high, w.reach
     x.open = 1
     x.most = x.n = x.parted = 0
@@ -316,7 +315,7 @@ def change_list(m: Memory, w: Scratch, p: Program, c: Any, b: Block, record: int
         status = read_parts(m, w, b, place)
     if status >= 0:
         x.most, x.parted = 0, 1
-        status = take_in_parts(m, w, p, b, i, place, event, put_event(m, w, c, b, event, record), top)
+        status = take_in_parts(m, w, p, b, i, place, event, put_event(m, c, b, event, row_of(c, record)), top)
     if status != UNFIT:
         return status
     give_up(w)

@@ -236,10 +236,9 @@ def restore_given(m: Memory, w: Scratch, p: Program, c: Any, at: int) -> int:
             b.node_top += 1
             here += 1
         for _ in range(changes):
-            event = EventRow(b + b.events + b.event_top * (EventRow.payload + v))
-            event.re, event.copies = c[0, here], c[1, here]
-            for j in range(v):
-                event.payload[j] = c[2 + j, here]
+            event = b + b.events + b.event_top * (EventRow.payload + v)
+            for j in range(EventRow.payload + v):
+                m[event + j] = c[j, here]
             b.event_top += 1
             here += 1
     # The key gets the block now: it may be grown below, and a rollback frees it.

@@ -37,7 +37,7 @@ def longest_matches(m: Memory, w: Scratch, p: Program, b: Block, x: Loop, i: int
     """
     old, width, count = b.matches_of[i], MatchRow.register + m.register_words, final_rows(m, w, p, x, le)
     if count > 1 or old.count > 1 or le < m.final:
-        found = accepted(m, w, p, w, w.source, count, le, 0)
+        found = accepted(m, w, p, w, w.source, count, le)
         return set_matches(m, w, p, b, i, found) if found >= 0 else found
     if count == 0 and old.count == 0:
         return DONE

@@ -42,61 +42,52 @@ def is_noted(w: Scratch, row: int, width: int) -> bool:
 
 
 @kernel
-def accepted(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: int, count: int) -> int:
-    """Add to the ``count`` matches at w.temp those of partial matches in a final state at ``le``, each once.
+def put_match(m: Memory, w: Scratch, a: Any, row: Annotated[NodeRow, "a"], t: int, count: int) -> int:
+    """Write the match at ``t`` of a partial match behind the ``count`` ones at w.temp. Returns where it stands, or NEED_TEMP."""
+    width = MatchRow.register + m.register_words
+    at = MatchRow(w, w.temp + count * width)
+    if at + width > w.temp + w.temp_cap:
+        return NEED_TEMP
+    at.t, at.re = t, row.until
+    copy(a, row.register, w, at.register, m.register_words)
+    return at
 
-    Returns how many there are then, or NEED_TEMP. O(n).
+
+@kernel
+def accepted(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: int) -> int:
+    """Write to w.temp the matches of partial matches in a final state at ``le``, each once; by payload, the longest.
+
+    Where only the longest count, begins a new set: that of these matches. Returns how many, or NEED_TEMP. O(n).
     """
-    r = m.register_words
-    s, width, now, temp = NodeRow.register + r, MatchRow.register + r, p.now, w.temp
+    s, width, temp, longest = NodeRow.register + m.register_words, MatchRow.register + m.register_words, w.temp, m.longest
     if le < m.final:  # INVARIANT: what is final is never touched
-        return count
-    if m.longest:
-        return accept_longest(m, w, p, a, rows, n, le)
+        return 0
     # A match whose RE is beyond all before it is new; any other is compared: with few one by one, else by the set.
-    first, latest, hashed = count, le, False
+    count, latest, hashed = 0, le, False
+    if longest:
+        new_set(w)
     for k in range(n):
         row = NodeRow(a, rows + k * s)
-        if p[now + row.state] == 0:
+        if p[p.now + row.state] == 0:
             continue
-        at = MatchRow(w, temp + count * width)
-        if at + width > temp + w.temp_cap:
+        at = MatchRow(w, put_match(m, w, a, row, le, count))
+        if at < 0:
             return NEED_TEMP
-        at.t, at.re = le, row.until
-        copy(a, row.register, w, at.register, r)
-        if row.until <= latest and not hashed and count - first > FEW:
+        if longest:
+            count = add_longest(m, w, at, count)
+            continue
+        if row.until <= latest and not hashed and count > FEW:
             hashed = True
             new_set(w)
-            for j in range(first, count):
+            for j in range(count):
                 is_noted(w, temp + j * width, width)
         if hashed:
             if is_noted(w, at, width):
                 continue
-        elif row.until <= latest and among(w, at, w, temp + first * width, count - first, width):
+        elif row.until <= latest and among(w, at, w, temp, count, width):
             continue
         latest = max(latest, row.until)
         count += 1
-    return count
-
-
-@kernel
-def accept_longest(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: int) -> int:
-    """Write to w.temp the matches of partial matches in a final state at ``le``, of each payload the longest.
-
-    Begins a new set, that of these matches. Returns how many, or NEED_TEMP.
-    """
-    s, width, now, temp, count = NodeRow.register + m.register_words, MatchRow.register + m.register_words, p.now, w.temp, 0
-    new_set(w)
-    for k in range(n):
-        row = NodeRow(a, rows + k * s)
-        if p[now + row.state] == 0:
-            continue
-        at = MatchRow(w, temp + count * width)
-        if at + width > temp + w.temp_cap:
-            return NEED_TEMP
-        at.t, at.re = le, row.until
-        copy(a, row.register, w, at.register, m.register_words)
-        count = add_longest(m, w, at, count)
     return count
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from afa.compiled.kernel.derive import call_step
+from afa.compiled.kernel.derive import take_event
 from afa.compiled.kernel.heap import room
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import unique
 from afa.compiled.kernel.matches import accepted, set_matches
-from afa.compiled.kernel.native_call import call2, kernel, peek, peek_byte
-from afa.compiled.kernel.propagate_runs import end_runs, extend_all
+from afa.compiled.kernel.native_call import kernel, peek, peek_byte
+from afa.compiled.kernel.propagate_runs import end_runs, extend_all, leaves_list
 from afa.compiled.kernel.step import over
 
 MINUS_ZERO, MAGNITUDE, INFINITY = -(2**63), 2**63 - 1, 0x7FF0000000000000
@@ -31,21 +31,16 @@ def first_step(
     Returns STAYS if the list stays as it is; else how many nodes its new list has; or ASK, NEED_UNDO, NEED_NODES, or a status of
     `finish_step`.
     """
-    s, wanted, le = NodeRow.register + m.register_words, Loop(w.loop).wanted, put_event(m, w, c, b, event, record)
-    at = EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
-    re, words = at.re, m.m_at + 8 * at.payload
+    s, le = NodeRow.register + m.register_words, put_event(m, c, b, event, row_of(c, record))
     if not room(w, 64 + 8 * n):
         return NEED_UNDO
     # An event that leaves all states there as they are: their nodes stand on, and the step has none.
-    simple = wanted != -1 and le < w.low and re >= w.high
-    if simple and call2(p.unchanged, words, m.p_at + 8 * p.slots) & wanted == wanted:
-        if w.soonest <= le:
-            w.soonest = extend_all(m, w, b, n, le)
-        put_step(m, b, i, place, event, le, 0, min(le, w.reach))
+    if leaves_list(m, w, p, b, event, le, Loop(w.loop).wanted):
+        put_step(m, b, i, place, event, le, 0, extend_all(m, w, b, n, le))
         return STAYS
     # Else the whole list becomes nodes of this step, and the runs end here.
     out = b + b.nodes + top * s
-    count = call_step(m, p, m.w_at, w.source, n, True, le, re, words, m.m_at + 8 * out, b.node_cap - top)
+    count = take_event(m, p, b, m.w_at, w.source, n, True, le, Slice(event, 1), m.m_at + 8 * out, b.node_cap - top)
     if count < 0:
         return NEED_NODES if count == NO_ROOM else ASK
     for k in range(count):  # rows that stay, too
@@ -61,15 +56,27 @@ def row_of(c: TableWords, record: int) -> int:
 
 
 @kernel
-def put_event(m: Memory, w: Scratch, c: TableWords, b: Block, event: int, record: int) -> int:
+def re_of(c: TableWords, le: int, row: int) -> int:
+    """Return the RE of a row of the columns, whose LE is known."""
+    if c.re:
+        return peek(c.re + 8 * row)
+    return le + c.window if c.window else FOREVER
+
+
+@kernel
+def put_event(m: Memory, c: TableWords, b: Block, event: int, row: int) -> int:
     """Write a row of the columns as event ``event`` of a block. Returns its LE."""
-    x, row = Loop(w.loop), row_of(c, record)
     le, at = peek(c.le + 8 * row), EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
-    at.re = peek(x.re_at + 8 * (row & x.re_mask)) + (le & x.le_mask)
-    at.copies = 1
-    for j in range(m.payload_words):
-        at.payload[j] = payload_word(c, j, row)
+    at.re, at.copies = re_of(c, le, row), 1
+    put_payload(m, c, at.payload, row)
     return le
+
+
+@kernel
+def put_payload(m: Memory, c: TableWords, at: int, row: int) -> None:
+    """Write the payload of a row of the columns."""
+    for j in range(m.payload_words):
+        m[at + j] = payload_word(c, j, row)
 
 
 @kernel
@@ -103,7 +110,7 @@ def finish_step(m: Memory, w: Scratch, p: Program, b: Block, i: int, place: int,
     if count > w.budget:
         return over(w, le, count, out, True)
     put_step(m, b, i, place, event, le, Slice(top, count), le)
-    found = accepted(m, w, p, m, out, count, le, 0)
+    found = accepted(m, w, p, m, out, count, le)
     status = set_matches(m, w, p, b, i, found) if found > 0 else found
     return count if status >= 0 else status
 

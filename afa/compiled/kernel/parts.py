@@ -201,7 +201,7 @@ def take_in_parts(m: Memory, w: Scratch, p: Program, b: Block, i: int, place: in
     w.loss = max(w.loss + 2 * n + OVERHEAD - standing, -LOSS * standing)
     put_step(m, b, i, place, event, le, Slice(top, made) if made else 0, summarize_parts(m, w, p, b, le, top, made))
     w.fresh = top if made else FOREVER
-    found = accepted(m, w, p, m, b + b.nodes + top * (NodeRow.register + m.register_words), made, le, 0) if made else 0
+    found = accepted(m, w, p, m, b + b.nodes + top * (NodeRow.register + m.register_words), made, le) if made else 0
     status = set_matches(m, w, p, b, i, found) if found > 0 else found
     return made if status >= 0 else status
 

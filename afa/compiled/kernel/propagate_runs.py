@@ -38,36 +38,36 @@ from afa.compiled.kernel.step import derive_matches, is_cover, marked, over, sto
 def summarize(m: Memory, w: Scratch, p: Program, b: Block, n: int) -> int:
     """Set w.low, w.high, w.reach and w.soonest for the ``n`` rows at w.source.
 
-    Returns their states as bits; BUSY where `leaves_list` can't tell of this list.
+    Returns the bits that the function at Program.unchanged gives if the list stays; BUSY where it can't tell of this list.
     """
     if p.unchanged == 0 or p.timeout:
         return BUSY
     s, rows = NodeRow.register + m.register_words, w.source
-    states, low, high, reach, soonest = 0, FOREVER, BEGINNING, FOREVER, FOREVER
+    wanted, low, high, reach, soonest = 1 << STATES, FOREVER, BEGINNING, FOREVER, FOREVER
     for k in range(n):
         row = NodeRow(w, rows + k * s)
         state = row.state
         if state >= STATES or p[p.now + state]:  # no bit for it; or its rows stand for a match at each step
             return BUSY
-        states |= 1 << state
+        wanted |= 1 << state
         low, high = min(low, row.until), max(high, row.until)
         reach = min(reach, w[since_of(w, rows, k, s)])
         soonest = min(soonest, NodeRow(b + b.nodes + row.end * s).end)
     w.low, w.high, w.reach, w.soonest = low, high, reach, soonest
-    return states
+    return wanted
 
 
 @kernel
-def leaves_list(m: Memory, w: Scratch, p: Program, b: Block, events: Slice, le: int, states: int) -> bool:
-    """Return whether an event leaves the list at w.source as it is and begins nothing. O(arcs), whatever the list."""
+def leaves_list(m: Memory, w: Scratch, p: Program, b: Block, event: int, le: int, wanted: int) -> bool:
+    """Return whether an event leaves the list at w.source as it is and begins nothing. O(arcs), whatever the list.
+
+    ``wanted``: what `summarize` says of the list. Moves the cursor of arcs.
+    """
+    at = EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
+    if wanted == BUSY or le >= w.low or at.re < w.high:
+        return False
     seek(p, le)
-    if p.spill or events.count != 1 or le >= w.low:
-        return False
-    event = EventRow(b + b.events + events.first * (EventRow.payload + m.payload_words))
-    if event.re < w.high:
-        return False
-    bits = call2(p.unchanged, m.m_at + 8 * event.payload, m.p_at + 8 * p.slots)
-    return bool((bits >> STATES) & 1 and bits & states == states)
+    return p.spill == 0 and call2(p.unchanged, m.m_at + 8 * at.payload, m.p_at + 8 * p.slots) & wanted == wanted
 
 
 @kernel
@@ -82,7 +82,7 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
     if place > b.first:
         rest, waits = times[order[place - 1]], waits_since(m, b, place - 1)
         passed = rest
-    states = summarize(m, w, p, b, n)
+    wanted = summarize(m, w, p, b, n)
     added = changed = BEGINNING  # as in `propagate_lists`
     wait = m.soon
     ahead = place + wait if may_replay(m, p) else FOREVER
@@ -97,7 +97,7 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
                 return take_over_ends(m, w, b, place, n, before)
             wait = m.soon if place > begun + m.soon else 2 * wait
             ahead = place + wait
-            rest, waits, states = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
+            rest, waits, wanted = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
             passed = last_before(m, w, b, place)
         i = order[place]
         le, events = times[i], b.events_of[i]
@@ -118,7 +118,7 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
                 n = before = load_both(m, w, b, place)
                 if n < 0:
                     return n
-                rest, waits, states = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
+                rest, waits, wanted = times[order[place - 1]], waits_since(m, b, place - 1), summarize(m, w, p, b, n)
                 passed = rest
                 continue
         # w.old becomes the step's list as it was; w.source becomes, below, the list as it is from now on.
@@ -137,18 +137,16 @@ def propagate_runs(m: Memory, w: Scratch, p: Program, b: Block, place: int) -> i
                 extend_as_before(m, w, b, n, before, changed, le)
                 if same_list(w, w.source, n, w, w.old, before, s):
                     added = changed  # nothing was added that goes on
-        elif states != BUSY and leaves_list(m, w, p, b, events, le, states):  # App. D: the step needs no node of its own
+        elif events.count == 1 and leaves_list(m, w, p, b, events.first, le, wanted):  # App. D: the step needs no node of its own
             derived = False
-            if w.soonest <= le:
-                w.soonest = extend_all(m, w, b, n, le)
-            store_nodes(m, w, b, i, 0, min(le, w.reach) if n else le)
+            store_nodes(m, w, b, i, 0, extend_all(m, w, b, n, le))
         else:
             n = store_derived(m, w, b, i, n, derive(m, w, p, b, n, True, le, events, rest, waits), le)
         if n < 0:
             return n
         # The step's matches follow from its list.
         if derived:
-            states = summarize(m, w, p, b, n)
+            wanted = summarize(m, w, p, b, n)
         if derived or b.matches_of[i]:
             status = derive_matches(m, w, p, b, place, w, w.source, n)
             if status < 0:
@@ -239,12 +237,12 @@ def extend_as_before(m: Memory, w: Scratch, b: Block, n: int, before: int, chang
 
 @kernel
 def extend_all(m: Memory, w: Scratch, b: Block, n: int, le: int) -> int:
-    """Extend all nodes of w.source to ``le``. Returns the first end among them. *Requires* `room` for 3 a row."""
-    s = NodeRow.register + m.register_words
-    soonest = FOREVER
-    for k in range(n):
-        soonest = min(soonest, extend(m, w, b, NodeRow(w, w.source + k * s).end, le))
-    return soonest
+    """Let the ``n`` rows at w.source stand at ``le``, too. Returns the reach of that step. *Requires* `room` for 3 a row."""
+    if w.soonest <= le:
+        s, w.soonest = NodeRow.register + m.register_words, FOREVER
+        for k in range(n):
+            w.soonest = min(w.soonest, extend(m, w, b, NodeRow(w, w.source + k * s).end, le))
+    return min(le, w.reach)
 
 
 @kernel

@@ -17,9 +17,8 @@ from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.gaps import horizon_of
 from afa.compiled.kernel.heap import put
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.longest_rows import add_longest, put_matches
-from afa.compiled.kernel.matches import accepted, among, set_matches
+from afa.compiled.kernel.matches import accepted, among, put_match, set_matches
 from afa.compiled.kernel.native_call import kernel
 
 
@@ -94,7 +93,7 @@ def derive_matches(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: A
     # Partial matches in final states; at cover, which has no event, only time-outs can match.
     if b.events_of[i].count or not is_cover(m, b, i):
         seek(p, le)
-        count = accepted(m, w, p, a, rows, n, le, 0)
+        count = accepted(m, w, p, a, rows, n, le)
     if p.timeout and count >= 0:
         count = add_timed(m, w, p, b, place, a, rows, n, count)
     if count < 0:
@@ -105,8 +104,8 @@ def derive_matches(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: A
 @kernel
 def add_timed(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: Any, rows: int, n: int, count: int) -> int:
     """Add to the ``count`` matches at w.temp those by time-outs, until `horizon_of`."""
-    s, r = NodeRow.register + m.register_words, m.register_words
-    width, le, horizon = MatchRow.register + r, b.le[b.order[place]], horizon_of(m, b, place)
+    s, width = NodeRow.register + m.register_words, MatchRow.register + m.register_words
+    le, horizon = b.le[b.order[place]], horizon_of(m, b, place)
     temp, ready = w.temp, w.ready
     for k in range(n):
         found = fire(m, w, p, a, rows + k * s, le, waits_since(m, b, place), horizon)
@@ -123,11 +122,9 @@ def add_timed(m: Memory, w: Scratch, p: Program, b: Block, place: int, a: Any, r
             seek(p, t)
             if p[p.now + row.state] == 0:
                 continue
-            at = MatchRow(w, temp + count * width)
-            if at + width > temp + w.temp_cap:
+            at = put_match(m, w, w, row, t, count)
+            if at < 0:
                 return NEED_TEMP
-            at.t, at.re = t, row.until
-            copy(w, row.register, w, at.register, r)
             if m.longest:
                 if count + 2 >= w.rows:
                     return NEED_ROWS
