@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from afa.compiled.kernel.heap import put, room, save
+from afa.compiled.kernel.heap import put, put_of_step, room, save
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import copy
 from afa.compiled.kernel.matches import set_matches
@@ -216,11 +216,7 @@ def apply_to_step(m: Memory, w: Scratch, c: Arrivals, b: Block, i: int, first: i
         m.tied = 1
     copy(w, temp, m, b + b.events + top * size, kept * size)
     b.event_top = top + kept
-    rows = Slice(top, kept) if kept else 0
-    if i >= w.made:
-        b.events_of[i] = rows
-    else:
-        put(m, w, b.events_of + i, rows)
+    put_of_step(m, w, i, b.events_of + i, Slice(top, kept) if kept else 0)
     return 1
 
 

@@ -65,6 +65,15 @@ def put(m: Memory, w: Scratch, address: int, value: int) -> None:
 
 
 @kernel
+def put_of_step(m: Memory, w: Scratch, i: int, address: int, value: int) -> None:
+    """Write a word of step ``i``; of one that was there before the call the undo log has the old one. *Requires* `room` for 3."""
+    if i >= w.made:
+        m[address] = value
+    elif m[address] != value:
+        put(m, w, address, value)
+
+
+@kernel
 def save_entry(m: Memory, w: Scratch, key: int) -> None:
     """Save the entry of a key whose block is about to be replaced to the undo log. *Requires* `room` for 6."""
     top = w.undo + w.undo_top

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from afa.compiled.kernel.heap import put
+from afa.compiled.kernel.heap import put_of_step
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, copy, fill_place, new_set, place_of, same_words
 from afa.compiled.kernel.longest_rows import add_longest, log_longest
@@ -177,8 +177,4 @@ def store_matches(m: Memory, w: Scratch, b: Block, i: int, count: int) -> None:
     width, top = MatchRow.register + m.register_words, b.match_top
     copy(w, w.temp, m, b + b.matches + top * width, count * width)
     b.match_top = top + count
-    rows = Slice(top, count) if count else Slice(0)
-    if i >= w.made:
-        b.matches_of[i] = rows
-    else:  # INVARIANT: of a step that was there before the call the undo log has the old word
-        put(m, w, b.matches_of + i, rows)
+    put_of_step(m, w, i, b.matches_of + i, Slice(top, count) if count else 0)

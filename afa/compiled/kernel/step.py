@@ -15,7 +15,7 @@ from typing import Any
 from afa.compiled.kernel.arc_cursor import seek
 from afa.compiled.kernel.closure import fire
 from afa.compiled.kernel.gaps import horizon_of
-from afa.compiled.kernel.heap import put
+from afa.compiled.kernel.heap import put_of_step
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.longest_rows import add_longest, put_matches
 from afa.compiled.kernel.matches import accepted, among, put_match, set_matches
@@ -54,13 +54,8 @@ def waits_since(m: Memory, b: Block, place: int) -> int:
 def store_nodes(m: Memory, w: Scratch, b: Block, i: int, rows: Slice, reach: int) -> None:
     """Make ``rows``, the last ones of their section, the nodes of step ``i``. *Requires* `room` for 6."""
     b.node_top += rows.count
-    if i >= w.made:
-        b.nodes_of[i], b.reach[i] = rows, reach
-        return
-    # INVARIANT: of a step that was there before the call the undo log has the old words.
-    put(m, w, b.nodes_of + i, rows)
-    if b.reach[i] != reach:
-        put(m, w, b.reach + i, reach)
+    put_of_step(m, w, i, b.nodes_of + i, rows)
+    put_of_step(m, w, i, b.reach + i, reach)
 
 
 @kernel
