@@ -12,7 +12,7 @@ from afa.compiled.kernel.longest_list import count_finals
 from afa.compiled.kernel.longest_matches import longest_matches
 from afa.compiled.kernel.longest_step import begin_list, change_list, end_list
 from afa.compiled.kernel.native_call import kernel, peek
-from afa.compiled.kernel.one_step import payload_word, put_step, row_of
+from afa.compiled.kernel.one_step import put_event, put_step, row_of
 from afa.compiled.kernel.other_rows import first_other, row_of_other, take_others
 
 
@@ -73,13 +73,9 @@ def forward_longest(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, 
 @kernel
 def longest_step(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, i: int, place: int, event: int, row: int) -> int:
     """Make step ``i`` of the event in a row of the columns. Returns DONE, NEED_*, or ASK: nothing is done."""
-    x, le = Loop(w.loop), peek(c.le + 8 * row)
+    x, le = Loop(w.loop), put_event(m, c, b, event, row)
     at = EventRow(b + b.events + event * (EventRow.payload + m.payload_words))
-    re = peek(x.re_at + 8 * (row & x.re_mask)) + (le & x.le_mask)
-    at.re, at.copies = re, 1
-    for j in range(m.payload_words):
-        at.payload[j] = payload_word(c, j, row)
-    fresh, top = change_list(m, w, p, b, x, m.m_at + 8 * at.payload, re, le), b.node_top
+    fresh, top = change_list(m, w, p, b, x, m.m_at + 8 * at.payload, at.re, le), b.node_top
     if fresh < 0:
         return fresh
     put_step(m, b, i, place, event, le, Slice(top, fresh) if fresh else 0, x.reach)

@@ -97,10 +97,12 @@ def add_longest(m: Memory, w: Scratch, at: Annotated[MatchRow, "w"], count: int)
 
 
 @kernel
-def longest_elsewhere(m: Memory, b: Block, i: int, a: Any, match: Annotated[MatchRow, "a"]) -> int:
-    """Return the largest RE of a match like this one that a step other than ``i`` stores, or BEGINNING; see `held_elsewhere`."""
-    width, order, times = MatchRow.register + m.register_words, b.order, b.le
-    t, found = match.t, BEGINNING
+def stored_elsewhere(m: Memory, b: Block, i: int, a: Any, match: Annotated[MatchRow, "a"]) -> int:
+    """Return the RE of a match that a step other than ``i`` stores, too: one at T, or the last one before; BEGINNING: none does.
+
+    Where only the longest count, the largest RE of matches with this T and payload.
+    """
+    order, times, r, t, found = b.order, b.le, m.register_words, match.t, BEGINNING
     place = find_place(m, b, t, 0) if t > BEGINNING else b.first
     while place > b.first and times[order[place - 1]] == t:
         place -= 1
@@ -109,8 +111,8 @@ def longest_elsewhere(m: Memory, b: Block, i: int, a: Any, match: Annotated[Matc
         other = order[place]
         rows = b.matches_of[other]
         for k in range(rows.count if other != i else 0):
-            row = MatchRow(b + b.matches + (rows.first + k) * width)
-            if row.t == t and same_words(a, match.register, m, row.register, m.register_words):
+            row = MatchRow(b + b.matches + (rows.first + k) * (MatchRow.register + r))
+            if row.t == t and (m.longest or row.re == match.re) and same_words(a, match.register, m, row.register, r):
                 found = max(found, row.re)
         place += 1
     return found
@@ -131,14 +133,14 @@ def log_longest(m: Memory, w: Scratch, p: Program, b: Block, i: int, there: int,
         match = MatchRow(w, old + k * width)
         place = place_of(w, w, match.register, m.register_words, NOWHERE, match.t)
         now = MatchRow(w, w[place + 1] - MatchRow.register).re if w[place] == w.stamp else BEGINNING
-        other = longest_elsewhere(m, b, i, w, match) if shared else BEGINNING
+        other = stored_elsewhere(m, b, i, w, match) if shared else BEGINNING
         log_end(m, w, match, max(match.re, other), max(now, other))
     # Matches that it did not have.
     put_matches(m, w, old, before)
     for k in range(count):
         match = MatchRow(w, here + k * width)
         if w[place_of(w, w, match.register, m.register_words, NOWHERE, match.t)] != w.stamp:
-            other = longest_elsewhere(m, b, i, w, match) if shared else BEGINNING
+            other = stored_elsewhere(m, b, i, w, match) if shared else BEGINNING
             log_end(m, w, match, other, max(match.re, other))
 
 

@@ -17,9 +17,8 @@ from typing import Annotated, Any
 from afa.compiled.kernel.heap import put_of_step
 from afa.compiled.kernel.layout import *
 from afa.compiled.kernel.lists import FEW, copy, fill_place, new_set, place_of, same_words
-from afa.compiled.kernel.longest_rows import add_longest, log_longest
+from afa.compiled.kernel.longest_rows import add_longest, log_longest, stored_elsewhere
 from afa.compiled.kernel.native_call import kernel
-from afa.compiled.kernel.order import find_place
 
 
 @kernel
@@ -92,25 +91,6 @@ def accepted(m: Memory, w: Scratch, p: Program, a: Any, rows: int, n: int, le: i
 
 
 @kernel
-def held_elsewhere(m: Memory, b: Block, i: int, a: Any, match: Annotated[MatchRow, "a"]) -> bool:
-    """Return whether a step other than ``i`` stores a match: a step at T, or the last one before."""
-    width, order, times, t = MatchRow.register + m.register_words, b.order, b.le, match.t
-    place = find_place(m, b, t, 0) if t > BEGINNING else b.first
-    while place > b.first and times[order[place - 1]] == t:
-        place -= 1
-    place = max(place - 1, b.first)
-    while place < b.last:
-        other = order[place]
-        if times[other] > t:
-            return False
-        rows = b.matches_of[other]
-        if other != i and among(a, match, m, b + b.matches + rows.first * width, rows.count, width):
-            return True
-        place += 1
-    return False
-
-
-@kernel
 def log_match(m: Memory, w: Scratch, a: Any, match: int, sign: int) -> None:
     """Write one entry of the output log. *Requires* room in it."""
     r = m.register_words
@@ -160,12 +140,12 @@ def set_matches(m: Memory, w: Scratch, p: Program, b: Block, i: int, count: int)
     for k in range(head, before):
         match = there + k * width
         found = among(m, match, w, here + head * width, count - head, width)
-        if not found and not (shared and held_elsewhere(m, b, i, m, match)):
+        if not found and not (shared and stored_elsewhere(m, b, i, m, match) > BEGINNING):
             log_match(m, w, m, match, -1)
     for j in range(head, count):
         match = here + j * width
         found = among(w, match, m, there + head * width, before - head, width)
-        if not found and not (shared and held_elsewhere(m, b, i, w, match)):
+        if not found and not (shared and stored_elsewhere(m, b, i, w, match) > BEGINNING):
             log_match(m, w, w, match, 1)
     store_matches(m, w, b, i, count)
     return DONE

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.longest_rows import longest_elsewhere
-from afa.compiled.kernel.matches import held_elsewhere
+from afa.compiled.kernel.longest_rows import stored_elsewhere
 from afa.compiled.kernel.native_call import kernel
 from afa.compiled.kernel.unpacked import block_of_key
 
@@ -94,7 +93,7 @@ def size_up(m: Memory, w: Scratch, p: Program, b: Block, final: int) -> None:
         b.first = place + 1  # of the steps that store one match the last one counts
         for k in range(matches.count):
             match = MatchRow(b + b.matches + (matches.first + k) * (MatchRow.register + r))
-            w[at + 3] += match.t >= final and not (p.counted and stored_elsewhere(m, b, i, match))
+            w[at + 3] += match.t >= final and not (p.counted and stored_elsewhere(m, b, i, m, match) > BEGINNING)
     b.first = first
 
 
@@ -111,11 +110,3 @@ def by_state(m: Memory, c: Any) -> int:
             for k in range(rows.count):
                 c[0, NodeRow(b + b.nodes + (rows.first + k) * s).state] += 1
     return DONE
-
-
-@kernel
-def stored_elsewhere(m: Memory, b: Block, i: int, match: int) -> bool:
-    """Return whether a step other than ``i`` stores a match; where only the longest count, one of its T and payload."""
-    if m.longest:
-        return longest_elsewhere(m, b, i, m, match) != BEGINNING
-    return held_elsewhere(m, b, i, m, match)
