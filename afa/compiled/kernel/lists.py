@@ -59,7 +59,8 @@ def hash_of(a: Any, w: Scratch, x: int, n: int, but: int, key: int) -> int:
         if i != but:
             word = a[x + i]
             h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
-    return (h ^ h >> 17) & w.hashes - 1
+    # With the low bits of h, values 1 to 1000 are looked up at a sixth of the rate. INVARIANT: no product leaves int64.
+    return (((h ^ h >> 20) & 0x7FFFFFFF) * 0x9E3779B1 >> 12) & w.hashes - 1
 
 
 @kernel

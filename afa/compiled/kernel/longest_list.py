@@ -13,7 +13,7 @@ from typing import Annotated
 
 from afa.compiled.kernel.buffers import copy_row, since_of
 from afa.compiled.kernel.layout import *
-from afa.compiled.kernel.lists import new_set, same_words
+from afa.compiled.kernel.lists import hash_of, new_set, same_words
 from afa.compiled.kernel.native_call import kernel
 
 
@@ -51,12 +51,7 @@ def find_longest(m: Memory, w: Scratch, row: Annotated[NodeRow, "w"]) -> int:
 
     A place is 3 words ``[stamp, number of the row in the list, -]``; NOWHERE: that row has gone.
     """
-    r, places, table = m.register_words, w.hashes, w.hash
-    h = row.state
-    for i in range(NodeRow.register, NodeRow.register + r):
-        word = w[row + i]
-        h = (h * 31 + (word & 0xFFFFFFF) + ((word >> 28) & 0xFFFFFFF) * 7) & 0xFFFFFFFFFF
-    at = (h * 0x9E3779B1 >> 12) & (places - 1)
+    places, table, at = w.hashes, w.hash, hash_of(w, w, row.register, m.register_words, NOWHERE, row.state)
     while w[table + 3 * at] == w.stamp:
         k = w[table + 3 * at + 1]
         if k != NOWHERE and is_row(m, w, row, k):
