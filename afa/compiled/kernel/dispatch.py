@@ -62,7 +62,7 @@ def may_go_forward(m: Memory, p: Program, b: Block) -> bool:
 @kernel
 def loop_of(m: Memory, p: Program, b: Block) -> int:
     """Return the address of the loop for this block, for runs or for whole lists; 0: there is none."""
-    return p.loop_runs if m.runs and b.runs else p.loop
+    return p.loop_runs if m.runs and b.runs and p.loop_runs else p.loop
 
 
 @kernel

@@ -120,7 +120,8 @@ def forward(m: Memory, w: Scratch, p: Program, c: TableWords, b: Block, low: int
     Returns the first row that must go another way, or a status. *Requires* `may_go_forward`.
     """
     nodes, s, runs, first = b + b.nodes, NodeRow.register + m.register_words, m.runs, b.steps
-    loop, whole = loop_of(m, p, b), runs == 0 or b.runs == 0
+    loop = loop_of(m, p, b)
+    whole = loop == p.loop
     begun, begun_top, limit = b.last, b.node_top, b.node_top + JOINED  # lists from here on are not joined; at `limit` they will be
     x = Loop(set_columns(m, w, p, c, b))
     w.own, x.parted = b.node_top, 0
