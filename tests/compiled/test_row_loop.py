@@ -72,7 +72,7 @@ BOTH = [
 def fence(choose: Any, deep: int = 2) -> str:
     if deep and choose.chance(50):
         one, other = fence(choose, deep - 1), fence(choose, deep - 1)
-        return choose.one([f"({one} and {other})", f"({one} or {other})", f"(not {one})"])
+        return choose.one([f"({one} and {other})", f"({one} or {other})", f"(not ({one}))"])
     return choose.one(ALONE if choose.chance(75) else BOTH)
 
 
