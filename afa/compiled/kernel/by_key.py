@@ -72,11 +72,3 @@ def fetch_ahead(m: Memory, soon: int, later: int) -> None:
     prefetch(b + 64)
     prefetch(b + 128)
     prefetch(b + 192)
-
-
-@kernel
-def fetch_row(m: Memory, c: TableWords, row: int) -> None:
-    """Fetch what `append_packed` reads of a row that is served soon: its LE, and its payload as far as it is words."""
-    prefetch(c.le + 8 * row)
-    for j in range(m.payload_words):
-        prefetch(c.payload[2 * j] + 8 * row)

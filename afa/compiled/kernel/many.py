@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from afa.compiled.kernel.append_packed import append_packed
-from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, fetch_row, pairs_at, sort_pairs
+from afa.compiled.kernel.by_key import LATER, RECORD, SOON, digits_of, fetch_ahead, pairs_at, sort_pairs
 from afa.compiled.kernel.dispatch import may_append_packed
 from afa.compiled.kernel.due_keys import next_due
 from afa.compiled.kernel.heap import save_in_full
@@ -93,17 +93,6 @@ def local_number(m: Memory, key: int) -> int:
 
 
 @kernel
-def listed_events(w: Scratch, c: Arrivals, low: int, high: int) -> int:
-    """Put the events among records ``low`` to ``high`` at w.index. Returns how many."""
-    index, n = w.index, 0
-    for record in range(low, high):
-        if c.kind[record] == EVENT:
-            w[index + n] = record
-            n += 1
-    return n
-
-
-@kernel
 def events_by_key(m: Memory, w: Scratch, c: Arrivals, low: int, high: int) -> int:
     """Put the events among records ``low`` to ``high`` side by side by key, in order of arrival, at w.pairs. Returns how many."""
     # The greatest key, and whether keys come in order already: how many rounds of the sort that takes.
@@ -162,12 +151,8 @@ def scan(m: Memory, c: Arrivals, low: int, high: int) -> int:
 @kernel
 def serve_records(m: Memory, w: Scratch, p: Program, c: Arrivals, low: int, high: int) -> int:
     """Serve the events among records ``low`` to ``high`` that are not TAKEN, key by key. Returns a status."""
-    index = w.index
-    if m.keyed == 0:
-        n = listed_events(w, c, low, high)
-        return serve(m, w, p, c, 0, n, SERVE, 0, 0) if n else DONE
     # Records of one key side by side; what later keys need is fetched ahead.
-    count, pairs, first = events_by_key(m, w, c, low, high), w.pairs, 0
+    index, count, pairs, first = w.index, events_by_key(m, w, c, low, high), w.pairs, 0
     while first < count:
         key, n = w[pairs + first] >> RECORD, 0
         while first + n < count and w[pairs + first + n] >> RECORD == key:
@@ -214,32 +199,14 @@ def serve_each(m: Memory, w: Scratch, p: Program, c: Arrivals, low: int, high: i
 
 
 @kernel
-def group_rows(m: Memory, w: Scratch, c: Any, low: int, high: int) -> tuple[int, int]:
+def group_rows(m: Memory, w: Scratch, c: TableWords, low: int, high: int) -> tuple[int, int]:
     """Put rows ``low`` to ``high`` of the columns at ``c`` at w.index, those of a key side by side by LE.
 
     Ends at the first row that is no event, or late. Writes the keys to w.touched, and behind the first half of w.sort where the
     rows of each end. Returns how many keys, and the row at which it ends.
     """
-    n, most, together, ascends, stopped = rows_at_hand(m, w, c, low, high)
-    count = place_few(w, low, n) if most < 1 << DIGIT else place_many(w, low, n, 0 if together else most)
-    if not ascends:
-        sort_each(m, w, c, count)
-    return count, stopped
-
-
-@kernel
-def rows_at_hand(m: Memory, w: Scratch, c: TableWords, low: int, high: int) -> tuple[int, int, bool, bool, int]:
-    """Put the rows of `group_rows`, with their keys, at w.pairs.
-
-    Writes to w.counts how many rows each of the first keys has. Returns how many rows; the greatest key; whether keys never fall
-    from one row to the next; whether LE never does; the row behind them. It does not branch on the memory of a row: with two
-    memories half the guesses would be wrong.
-    """
-    le_at, kind_at, key_at, counts, promised = c.le, c.kind, c.key, w.counts, m.events
-    pairs, shards, shard, first = w.pairs, m.shards, m.shard, 1 << DIGIT
-    shift = shift_of(shards)
-    for digit in range(first):
-        w[counts + digit] = 0
+    # Pairs of key and row. This does not branch on the memory of a row: with two memories half the guesses would be wrong.
+    le_at, kind_at, key_at, promised, pairs, shards, shard = c.le, c.kind, c.key, m.events, w.pairs, m.shards, m.shard
     n, most, before, latest, falls, ascends, row = 0, 0, 0, BEGINNING, 0, True, low
     while row < high:
         if kind_at != 0 and peek_byte(kind_at + row) != EVENT:
@@ -250,49 +217,22 @@ def rows_at_hand(m: Memory, w: Scratch, c: TableWords, low: int, high: int) -> t
         ascends = ascends and le >= latest
         latest = le
         code = peek(key_at + 8 * row)
-        key = code >> shift if shift >= 0 else code // shards
+        key = code // shards if shards > 1 else code
         mine = int(code - key * shards == shard)
         w[pairs + n] = key << RECORD | row - low
-        w[counts + min(key, first - 1)] += mine
         n += mine
         key = key * mine + before * (1 - mine)
         falls |= int(key < before)
         most, before = max(most, key), key
         row += 1
-    return n, most, falls == 0, ascends, row
+    count = place_rows(w, low, n, most if falls else 0)
+    if not ascends:
+        sort_each(m, w, c, count)
+    return count, row
 
 
 @kernel
-def shift_of(shards: int) -> int:
-    """Return by how many bits to shift a number to divide it by ``shards``; NOWHERE: that is no power of two."""
-    shift = 0
-    while 1 << shift < shards:
-        shift += 1
-    return shift if 1 << shift == shards else NOWHERE
-
-
-@kernel
-def place_few(w: Scratch, low: int, n: int) -> int:
-    """Put the ``n`` rows at w.pairs at w.index, where `rows_at_hand` has counted each key; see `group_rows`."""
-    # From how many rows a key has to where they begin; then each row goes to the next place of its key.
-    counts, touched, ends, pairs = w.counts, w.touched, w.sort + w.batch, w.pairs
-    count, at = 0, w.index
-    for key in range(1 << DIGIT):
-        many = w[counts + key]
-        if many:
-            w[counts + key] = at
-            at += many
-            w[touched + count], w[ends + count] = key, at - w.index
-            count += 1
-    for k in range(n):
-        key = w[pairs + k] >> RECORD
-        w[w[counts + key]] = low + (w[pairs + k] & (1 << RECORD) - 1)
-        w[counts + key] += 1
-    return count
-
-
-@kernel
-def place_many(w: Scratch, low: int, n: int, most: int) -> int:
+def place_rows(w: Scratch, low: int, n: int, most: int) -> int:
     """Put the ``n`` rows at w.pairs, of keys up to ``most``, at w.index; 0: they stand side by side. See `group_rows`."""
     touched, index, ends = w.touched, w.index, w.sort + w.batch
     rounds, bits = digits_of(most)
@@ -339,7 +279,6 @@ def forward_keys(m: Memory, w: Scratch, p: Program, c: TableWords, low: int, hig
         m.coming = rows_to_come(m, c, key)
         soon, later = min(m.next + SOON, count - 1), min(m.next + LATER, count - 1)
         fetch_ahead(m, w[touched + soon], w[touched + later])
-        fetch_row(m, c, w[w.index + w[ends + max(soon, 1) - 1]])
         # A packed key is appended to as it is; any other, or one whose list changes otherwise, is served in its block.
         status = append_packed(m, w, p, c, key, m.next_row, end) if fast else 0
         if status > 0:
