@@ -91,23 +91,19 @@ def arrange(m: Memory, w: Scratch, c: Arrivals, n: int) -> bool:
                 continue
         w[index + kept] = record
         kept += 1
-    merge_back(m, w, c, 0, kept, late)
-    return simple
-
-
-@kernel
-def merge_back(m: Memory, w: Scratch, c: Any, le_at: int, kept: int, late: int) -> None:
-    """Sort the ``late`` numbers at w.sort, and merge them with the ``kept`` ones at w.index, which are in order."""
-    index, aside, a, b, k = w.index, w.sort, kept - 1, late - 1, kept + late - 1
-    sort(m, w, c, le_at, aside, aside + w.batch, late)
-    while b >= 0:
-        if a >= 0 and earlier(m, c, le_at, w[aside + b], w[index + a]):
+    # Sort what was set aside, and merge both from the end.
+    sort(m, w, c, 0, aside, aside + w.batch, late)
+    a, b = kept - 1, late - 1
+    for k in range(kept + late - 1, -1, -1):
+        if b < 0:
+            break
+        if a >= 0 and earlier(m, c, 0, w[aside + b], w[index + a]):
             w[index + k] = w[index + a]
             a -= 1
         else:
             w[index + k] = w[aside + b]
             b -= 1
-        k -= 1
+    return simple
 
 
 @kernel
