@@ -76,14 +76,11 @@ class Directory:
     def _held_of(self, codes: Any) -> Any:
         """Return, for each number, whether its key holds something."""
         if len(self.memories) == 1:
-            m = self.memories[0].m
-            found = codes < m[k.Memory.keys]
-            found[found] = m[m[k.Memory.dir] + codes[found] * k.KeyEntry.SIZE + k.KeyEntry.block] != 0
-            return found
+            return _marked(self._all(k.KeyEntry.block), codes)
         found, n = np.zeros(len(codes), np.bool_), len(self.memories)
         for i, memory in enumerate(self.memories):
-            places = np.flatnonzero((codes % n == i) & (codes // n < memory.m[k.Memory.keys]))
-            found[places] = entries_of(memory)[codes[places] // n, k.KeyEntry.block] != 0
+            mine = codes % n == i
+            found[mine] = _marked(entries_of(memory)[:, k.KeyEntry.block], codes[mine] // n)
         return found
 
     def check(self) -> None:
@@ -223,9 +220,8 @@ class Directory:
         if saved is not None:
             codes, places = np.unique(codes, return_index=True)
             here = here[places]
-            kept = self._in_snapshot(codes) & ~here
-            away = self._in(self._away, codes)
-            if (kept != away).any():
+            kept = _marked(saved, codes) & ~here
+            if (kept != _marked(self._away, codes)).any():
                 self._keep(codes, kept)
             here |= kept
         return np.unique(codes[~here])
@@ -240,16 +236,6 @@ class Directory:
         self._aways = UNKNOWN  # in case an interrupt comes in between
         self._away[codes] = kept
         self._aways = aways
-
-    def _in_snapshot(self, codes: Any) -> Any:
-        return self._in(self._saved.keys, codes)
-
-    @staticmethod
-    def _in(bits: Any, codes: Any) -> Any:
-        """Return whether numbers are marked in an array that may be shorter."""
-        found = codes < len(bits)
-        found[found] = bits[codes[found]]
-        return found
 
     # -- snapshots -----------------------------------------------------------------------------------------------------------
 
@@ -328,3 +314,10 @@ def entries_of(memory: EngineMemory) -> Any:
     m = memory.m
     n = int(m[k.Memory.keys])
     return m[m[k.Memory.dir] : m[k.Memory.dir] + n * k.KeyEntry.SIZE].reshape(n, k.KeyEntry.SIZE)
+
+
+def _marked(marks: Any, codes: Any) -> Any:
+    """Return whether numbers have something other than 0 in an array that may be shorter."""
+    found = codes < len(marks)
+    found[found] = marks[codes[found]]
+    return found
